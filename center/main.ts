@@ -1,4 +1,4 @@
 /** The program of the center: a node without a parent. */
-import { runNode } from '../relay/run-node.ts';
+import { runNode } from '../relay/process/run-node.ts';
 
 await runNode('center', {});

@@ -19,7 +19,7 @@ import { writeWhole } from '../core/runtime/whole-file.ts';
 import { proxiesOf } from '../core/wire/dialer/proxy-choice.ts';
 import type { Access, AccessOptions } from './cluster/kubernetes/access.ts';
 import type { KubeconfigEvents } from './cluster/kubernetes/changing-kubeconfig.ts';
-import { type AgentConfig, parseAgentConfig } from './config.ts';
+import { type AgentConfig, parseAgentConfig } from './config/config.ts';
 import { identityOf, readBytes, type SecretName } from './identity/credentials.ts';
 import type { IdentityStore } from './identity/identity-store.ts';
 import { bootClock } from './lease/boot-clock.ts';

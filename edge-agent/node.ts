@@ -16,18 +16,18 @@ import { openFormatted } from '../core/store/format.ts';
 import { LmdbStore } from '../core/store/lmdb/lmdb-store.ts';
 import { apiKind, clusterKind, httpEndpoint } from '../core/stream/http.ts';
 import type { EnvironmentProxies } from '../core/wire/dialer/proxy-choice.ts';
+import { dialerTo } from '../core/wire/network/tls-network.ts';
+import { storedTransport } from '../core/wire/network/transport-memory.ts';
 import { type NodeCredentials, perCredentials } from '../core/wire/node-credentials.ts';
-import { dialerTo } from '../core/wire/tls-network.ts';
-import { storedTransport } from '../core/wire/transport-memory.ts';
-import { type AgentPorts, type AssembledAgent, assembleAgent } from './assembly.ts';
+import { StockTaking, type StockTakingPorts, takeStock } from './agent/applied-inventory-scan.ts';
+import { type AgentPorts, type AssembledAgent, assembleAgent } from './agent/assembly.ts';
 import type { ClusterPorts, OpenCluster, WriteGuard } from './cluster/cluster.ts';
-import type { AgentConfig } from './config.ts';
+import type { AgentConfig } from './config/config.ts';
 import type { Renewal } from './identity/renewal.ts';
 import { Leadership } from './lease/leadership.ts';
 import type { LeasePort } from './lease/lease.ts';
 import { MemoryLimit } from './limits/memory-limit.ts';
 import { metricsOf, standbyMetricsOf } from './metrics.ts';
-import { StockTaking, type StockTakingPorts, takeStock } from './stock-taking.ts';
 
 export interface NodeOptions {
   readonly config: AgentConfig;

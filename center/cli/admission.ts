@@ -6,7 +6,7 @@ import { nameOf, parentOf } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { checkDnsLabel, checkLabelKey, checkLabelValue } from '../../core/object/names.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
-import { objectName } from '../../relay/tree/node-objects.ts';
+import { objectName } from '../../relay/inventory-status/node-objects.ts';
 import type { ApiClient } from './api-client.ts';
 import { nodeContexts } from './node-contexts.ts';
 import { UsageError } from './up.ts';

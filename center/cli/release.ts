@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
-import { objectName } from '../../relay/tree/node-objects.ts';
+import { objectName } from '../../relay/inventory-status/node-objects.ts';
 import { ancestors } from '../topology/plan.ts';
 import type { ApiClient } from './api-client.ts';
 

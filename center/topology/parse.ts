@@ -1,10 +1,10 @@
 /** From the text of a topology file to a Topology, or to all its problems with their lines. */
 import { isMap, isNode, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import * as z from 'zod';
+import { limitsSchema } from '../../core/entries/deletion-guard.ts';
 import { issuedSchema } from '../../core/identity/certificate-life.ts';
 import { replicasMax } from '../../core/identity/replica.ts';
 import { suggest } from '../../core/runtime/suggest.ts';
-import { limitsSchema } from '../../core/wire/deletion-guard.ts';
 import { linkOptionsSchema } from '../../core/wire/dialer/link-options.ts';
 import { checkTopology, type Problem, type Topology } from './topology.ts';
 

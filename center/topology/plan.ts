@@ -1,8 +1,9 @@
 /** A topology as the list of its nodes, each with what its configuration needs, parents before children. */
+
+import type { Limits } from '../../core/entries/deletion-guard.ts';
 import type { Issued } from '../../core/identity/certificate-life.ts';
 import { withReplica } from '../../core/identity/replica.ts';
 import { hash128 } from '../../core/object/hash.ts';
-import type { Limits } from '../../core/wire/deletion-guard.ts';
 import {
   childPath,
   type Listen,

@@ -1,8 +1,9 @@
 /** The topology file: what it may say, and what a person who wrote it wrong is told. Nothing starts from a file with a problem. */
+
+import type { Limits } from '../../core/entries/deletion-guard.ts';
 import type { Issued } from '../../core/identity/certificate-life.ts';
 import { checkNodeName } from '../../core/identity/node-path.ts';
 import { checkDnsLabel, checkDnsSubdomain, checkLabelKey, checkLabelValue } from '../../core/object/names.ts';
-import type { Limits } from '../../core/wire/deletion-guard.ts';
 import type { LinkOptions } from '../../core/wire/dialer/link-options.ts';
 
 export interface Topology {

@@ -1,6 +1,6 @@
 /**
  * Turns for hellos: each costs a flush and a look at tables, so when all children come at once they are let in at a steady rate, and who has to wait is
- * told until when. A child has its turn when it comes then, however many others come as well. (The listener's door is before this, core/wire/door.ts:
+ * told until when. A child has its turn when it comes then, however many others come as well. (The listener's door is before this, core/wire/network/handshake-rate-limiter.ts:
  * it spares handshakes, and can say nothing.)
  */
 import { nextTurn, type Turns } from '../runtime/turns.ts';

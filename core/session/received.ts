@@ -2,7 +2,7 @@
  * What the peer has sent and was not told yet to be stored: the other end's count of flow.ts, by which a receiver sees that it is sent more than
  * it allows. What is told is taken off before the peer can hear of it, so an honest peer never counts less.
  */
-import { maxFrameBytes } from '../wire/frames.ts';
+import { maxFrameBytes } from '../wire/codec/frames.ts';
 import { SessionError } from './session-ends.ts';
 
 /** One message may always be in flight, however large it is and however little is allowed (flow.ts, `roomBytes`). */

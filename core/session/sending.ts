@@ -1,4 +1,6 @@
 /** Makes the message that the machine asks for (outgoing.ts) from the rows of the producer, as a snapshot has them. */
+
+import { mayOvertake } from '../entries/overtaking.ts';
 import { contentHash, encodeContent } from '../feed/content.ts';
 import { type Batch, bytesOfEntries, entryBytes, type WireEntry } from '../feed/feed.ts';
 import type { FeedProducer } from '../feed/producer.ts';
@@ -6,7 +8,6 @@ import { answer } from '../feed/reconcile.ts';
 import { equalBytes, hex } from '../store/bytes.ts';
 import type { Reader } from '../store/store.ts';
 import type { Frame } from '../wire/generated/mesh.ts';
-import { mayOvertake } from '../wire/overtaking.ts';
 import { batchEntries } from './flow.ts';
 import type { Done, Owed, Send } from './outgoing.ts';
 import { batchFrame, type Direction, pieceFrame, replyFrame } from './wire-frames.ts';

@@ -1,4 +1,7 @@
 /** A child's part in watermarks during one session: what the parent says, until it is reached; and whether a sibling has come far enough to be followed. */
+
+import type { WaitsAttributes } from '../entries/entry-attributes.ts';
+import { isAbove } from '../entries/from-parent.ts';
 import type { FeedConsumer } from '../feed/consumer.ts';
 import type { AppliedChange } from '../feed/feed.ts';
 import { timestamp } from '../object/conditions.ts';
@@ -6,9 +9,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Store, Transaction } from '../store/store.ts';
-import type { WaitsAttributes } from '../wire/entry-attributes.ts';
-import { watermarksMax } from '../wire/frame-bounds.ts';
-import { isAbove } from '../wire/from-above.ts';
+import { watermarksMax } from '../wire/codec/frame-bounds.ts';
 import {
   behind,
   believed,

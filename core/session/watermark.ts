@@ -3,12 +3,13 @@
  * to there; what a child has taken of a source is at most its own position. A child that goes from one sibling to another compares the two: one that
  * is behind would take back what the child has, so the child waits, and keeps what it has.
  */
+
+import { sourceOfEntry } from '../entries/source-incarnations.ts';
 import { isFarAhead } from '../feed/far-ahead.ts';
 import type { AppliedChange } from '../feed/feed.ts';
 import { asText, text } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
-import { sourceOfEntry } from '../wire/seen.ts';
 
 /** Source -> revision. */
 export type Watermarks = Readonly<Record<string, number>>;

@@ -63,7 +63,7 @@ export const keyspace = {
   releaseDigest: 35,
   /** … placement id, NUL, … child -> JSON MoveRow: an agent here that is part of a move (see core/move/move.ts) */
   move: 40,
-  /** … placement id -> JSON {base, overdue, generation}: what a node counts of the moves of a placement (see relay/moves/move-book.ts) */
+  /** … placement id -> JSON {base, overdue, generation}: what a node counts of the moves of a placement (see relay/moves/move-store.ts) */
   moveCounter: 41,
   /** … source name, NUL, … object key -> JSON names of the placements that carry a volume which one node at a time may write with this object */
   carriesOnce: 42,
@@ -73,7 +73,7 @@ export const keyspace = {
   piece: 70,
   /** -> JSON Attachment: to which parent this node attached last, as a child (see core/session/attach.ts) */
   attachment: 75,
-  /** … name of siblings below -> JSON: what their parent has decided of them all (see relay/tree/ownership.ts) */
+  /** … name of siblings below -> JSON: what their parent has decided of them all (see relay/replicas/ownership.ts) */
   siblings: 76,
   /** … name of siblings below, NUL, … child of theirs -> JSON Held: to which of them it belongs */
   siblingChild: 77,
@@ -91,7 +91,7 @@ export const keyspace = {
   heldRow: 90,
   /** … space name -> JSON [[had, from]]: revisions that the space does not know of (see apiserver/storage/history.ts) */
   spaceHistory: 91,
-  /** … source -> JSON: that revisions of the source were told which its space does not know of (see relay/guard/lives.ts) */
+  /** … source -> JSON: that revisions of the source were told which its space does not know of (see relay/guard/space-incarnations.ts) */
   rolledBack: 92,
   /** … source -> # the newest revision of its space that has come here (see wire/seen.ts) */
   seenRevision: 93,
@@ -101,21 +101,21 @@ export const keyspace = {
   crashMark: 101,
   /** -> text: the uid of the cluster that the agent stands before (see cluster/kubernetes/cluster-identity.ts) */
   clusterIdentity: 102,
-  /** … child -> JSON: the label summary of a relay that counts beside the one that it tells since it lost its store (see relay/guard/narrowing.ts) */
+  /** … child -> JSON: the label summary of a relay that counts beside the one that it tells since it lost its store (see relay/children/label-summary-shrink-guard.ts) */
   heldLabels: 103,
   /** -> JSON LeaseMemory: what an agent's store knows of itself where several have one identity (see edge-agent/lease/lease-memory.ts) */
   leaseMemory: 104,
-  /** -> JSON {hash, labels}: the newest label summary of this node that is worked off above (see relay/schedule/matched-labels.ts) */
+  /** -> JSON {hash, labels}: the newest label summary of this node that is worked off above (see relay/replicas/label-summary-acknowledgement.ts) */
   matchedLabels: 105,
   /** … placement id -> # the number of its last release before it had no waves (see rollout/state.ts) */
   lastRelease: 106,
   /** … agent -> nothing: it may have of this node's feed what this store does not know (see relay/rollout/other-histories.ts) */
   otherHistory: 107,
-  /** -> nothing: this store was put back or lost, and not all children have been heard since (see relay/moves/unheard.ts) */
+  /** -> nothing: this store was put back or lost, and not all children have been heard since (see relay/moves/restore-barrier.ts) */
   unheard: 108,
   /** 4 tableId, h contentHash, 4 number, from 0 -> # offset, bytes of a content that comes in pieces (see feed/pieces.ts) */
   pieceRow: 109,
-  /** … path of a relay below a child -> nothing: some child tells of it (see relay/tree/descendants.ts) */
+  /** … path of a relay below a child -> nothing: some child tells of it (see relay/inventory-status/descendants.ts) */
   descendant: 110,
 } as const;
 

@@ -1,7 +1,7 @@
 /** A link on one call that carries messages, of either side and any transport: frames as bytes, back-pressure in bytes, signs of life, one close. */
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
-import { decodeFrame, encodeFrame } from './frames.ts';
+import { decodeFrame, encodeFrame } from './codec/frames.ts';
 import type { Frame } from './generated/mesh.ts';
 import type { Expiry, Link, LinkEvents, PeerIdentity } from './link.ts';
 

@@ -3,25 +3,25 @@
  * recorded, what the cluster holds. Applies what is missing or different, removes what is wanted no more and was ours.
  */
 import type { CrashGuard } from '../../core/crash/crash-guard.ts';
+import type { PlacementId } from '../../core/entries/entry-keys.ts';
 import { parseKey } from '../../core/object/key.ts';
 import { type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
-import type { PlacementId } from '../../core/wire/entries.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Delivery, Desired } from '../desired/desired.ts';
 import { Corrections } from './corrections.ts';
 import { decide, isApplied } from './decide.ts';
 import { Execution } from './execution.ts';
-import { Fights } from './fights.ts';
-import { giveUp } from './giving-up.ts';
-import type { Hindrance } from './leaving.ts';
+import { Fights } from './field-conflict-backoff.ts';
 import { ObjectWriter } from './object-writer.ts';
 import { definitionKeyOf, isNamespace, namespaceKeyOf, phaseOf } from './order.ts';
 import type { OwnerRecords } from './owner-records.ts';
+import { giveUp } from './ownership-release.ts';
 import { type Progress, ProgressReports } from './progress.ts';
+import type { Hindrance } from './removal-progress.ts';
 import { Remover } from './remover.ts';
 import { asServed } from './served-version.ts';
 import { poisoned, undecided, unserved, waitingFor, yielded } from './steps.ts';

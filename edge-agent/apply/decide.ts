@@ -1,8 +1,9 @@
 /** What to do about one object that is wanted: a function of what is wanted, what was done before and what the cluster holds. */
+
+import type { AdoptRule, ApplyRules } from '../../core/entries/apply-rules.ts';
+import type { PropagationPolicy } from '../../core/entries/entry-attributes.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { terminating, terminatingWords } from '../../core/object/terminating.ts';
-import type { AdoptRule, ApplyRules } from '../../core/wire/apply-rules.ts';
-import type { PropagationPolicy } from '../../core/wire/entry-attributes.ts';
 import { ignoredOf } from './ignored-fields.ts';
 import { foreignOwner } from './keepers.ts';
 import { isMarked, marked, signatureOf } from './mark.ts';

@@ -4,7 +4,7 @@ import { BanyanError, type ErrorCode } from '../../core/runtime/errors.ts';
 import type { Delivery } from '../desired/desired.ts';
 import type { Decision, Wanted } from './decide.ts';
 import { fightWords } from './drift.ts';
-import type { Fights } from './fights.ts';
+import type { Fights } from './field-conflict-backoff.ts';
 import { ignoredOf, withoutFields } from './ignored-fields.ts';
 import { Novelty } from './novelty.ts';
 import { isAboutImmutable, type ObjectWriter } from './object-writer.ts';

@@ -4,9 +4,9 @@
  */
 import { type FieldSet, fieldElement, isEmpty, leaf } from '../../core/apiserver/managed-fields/field-set.ts';
 import { replaceAt } from '../../core/customize/replace-at.ts';
+import type { ApplyRules } from '../../core/entries/apply-rules.ts';
 import { evaluateJsonPath, type JsonPathStep, parseJsonPath } from '../../core/object/jsonpath.ts';
 import { type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
-import type { ApplyRules } from '../../core/wire/apply-rules.ts';
 
 /**
  * What is the cluster's own of this object: by its placement, and the one field that a controller of Kubernetes overwrites with whatever was applied there, by

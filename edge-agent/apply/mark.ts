@@ -1,6 +1,7 @@
 /** The mark on an object that this agent has applied, and whose an object without it is. */
+
+import type { PropagationPolicy } from '../../core/entries/entry-attributes.ts';
 import type { KubeObject, ManagedFieldsEntry, ObjectMeta } from '../../core/object/meta.ts';
-import type { PropagationPolicy } from '../../core/wire/entry-attributes.ts';
 
 /** Server-side apply as this manager is what `Cluster.apply` promises. */
 export const fieldManager = 'banyan';

@@ -2,12 +2,13 @@
  * The agent's own record of each object that it has applied to the cluster. It is written before the first apply, so that a
  * crash between the two leaves a record without an object, never an object that nobody would remove.
  */
+
+import type { PropagationPolicy } from '../../core/entries/entry-attributes.ts';
+import type { PlacementId } from '../../core/entries/entry-keys.ts';
 import { SharedValues } from '../../core/object/shared-values.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Store } from '../../core/store/store.ts';
-import type { PlacementId } from '../../core/wire/entries.ts';
-import type { PropagationPolicy } from '../../core/wire/entry-attributes.ts';
 
 export interface OwnerRecord {
   readonly source: string;

@@ -1,16 +1,17 @@
 /** Removes what is wanted no more and was ours, one object at a time, and tells what is in the way of that. */
+
+import type { PlacementId } from '../../core/entries/entry-keys.ts';
 import { parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { leavingWords, terminating } from '../../core/object/terminating.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
-import type { PlacementId } from '../../core/wire/entries.ts';
 import type { Cluster } from '../cluster/cluster.ts';
-import { giveUp } from './giving-up.ts';
-import type { Hindrance } from './leaving.ts';
 import { released } from './mark.ts';
 import { definitionKeyOf, isDefinition, isNamespace, namespaceKeyOf } from './order.ts';
 import type { OwnerRecords } from './owner-records.ts';
+import { giveUp } from './ownership-release.ts';
 import { definedBy, isOf, removalOf } from './removal.ts';
+import type { Hindrance } from './removal-progress.ts';
 
 export interface RemoverPorts {
   /** Of the agent. */

@@ -1,8 +1,9 @@
 /** Steps of an object that take more than a word to say: what it waits for, why it has failed or is left, and what may be done about it. */
+
+import { type PlacementId, splitPlacementId } from '../../core/entries/entry-keys.ts';
 import { formatGroupResource, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
-import { type PlacementId, splitPlacementId } from '../../core/wire/entries.ts';
 import { unasked } from '../observe/reported-state.ts';
 import type { Step } from './progress.ts';
 

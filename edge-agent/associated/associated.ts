@@ -5,11 +5,11 @@
  * Bound: for each placed object and resource, the greatest `limit` among the rules of its placements.
  */
 import type { AssociatedItem } from '../../core/apiserver/kinds/edge-placement.ts';
+import { type PlacementId, splitPlacementId } from '../../core/entries/entry-keys.ts';
 import { namesResource } from '../../core/match/resource-rules.ts';
 import { formatKey, type GroupResource, parseKey } from '../../core/object/key.ts';
 import { parseApiVersion } from '../../core/object/meta.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
-import { type PlacementId, splitPlacementId } from '../../core/wire/entries.ts';
 import type { Cluster, ClusterEvent, ServedResource } from '../cluster/cluster.ts';
 import { Bodies } from '../observe/bodies.ts';
 import { ResourceWatches, resourceName } from '../observe/resource-watches.ts';

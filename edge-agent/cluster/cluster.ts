@@ -5,6 +5,7 @@
 
 import type { Duplex } from 'node:stream';
 import type { Space, UserInfo } from '../../core/apiserver/space.ts';
+import type { PropagationPolicy } from '../../core/entries/entry-attributes.ts';
 import type { GroupResource, ObjectKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -12,7 +13,6 @@ import type { BanyanError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import type { Store } from '../../core/store/store.ts';
-import type { PropagationPolicy } from '../../core/wire/entry-attributes.ts';
 import type { LimitUse } from '../limits/limit-use.ts';
 
 export interface ServedResource extends GroupResource {

@@ -4,6 +4,15 @@
  *
  * Two sources may deliver one object: the first of `deliveries` wins, see claim.ts.
  */
+
+import { sameRules } from '../../core/entries/apply-rules.ts';
+import type {
+  ObjectAttributes,
+  ReportRules,
+  TargetAttributes,
+  WithdrawnAttributes,
+} from '../../core/entries/entry-attributes.ts';
+import { objectKey, type PlacementId, parseEntryKey, placementId } from '../../core/entries/entry-keys.ts';
 import type { AppliedChange, Content, Table } from '../../core/feed/feed.ts';
 import { parseBody } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -12,14 +21,6 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { SharedValues } from '../../core/object/shared-values.ts';
 import { asText } from '../../core/store/bytes.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
-import { sameRules } from '../../core/wire/apply-rules.ts';
-import { objectKey, type PlacementId, parseEntryKey, placementId } from '../../core/wire/entries.ts';
-import type {
-  ObjectAttributes,
-  ReportRules,
-  TargetAttributes,
-  WithdrawnAttributes,
-} from '../../core/wire/entry-attributes.ts';
 import { compareClaimed } from './claim.ts';
 import { type Options, optionsOf, saysTheSame } from './options.ts';
 

@@ -1,11 +1,11 @@
 /** Objects whose entries are quarantined, as states and partials tell them. */
 import type { CrashGuard } from '../../core/crash/crash-guard.ts';
 import { crashReason } from '../../core/crash/crash-marks.ts';
+import type { StateAttributes } from '../../core/entries/entry-attributes.ts';
+import { objectKey, type PlacementId, parseEntryKey, placementId } from '../../core/entries/entry-keys.ts';
 import type { Quarantined } from '../../core/feed/quarantine.ts';
 import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
 import { type Failure, type Partial, smallestFailures } from '../../core/summary/partial.ts';
-import { objectKey, type PlacementId, parseEntryKey, placementId } from '../../core/wire/entries.ts';
-import type { StateAttributes } from '../../core/wire/entry-attributes.ts';
 
 interface PoisonedObject extends Quarantined {
   readonly source: string;

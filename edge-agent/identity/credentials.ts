@@ -9,7 +9,7 @@ import type { EnvironmentProxies } from '../../core/wire/dialer/proxy-choice.ts'
 import { type JoinLine, joinParent, renewAtParent } from '../../core/wire/join/join-client.ts';
 import type { JoinRequest } from '../../core/wire/join/join-words.ts';
 import { type NodeCredentials, renewedCredentials } from '../../core/wire/node-credentials.ts';
-import type { AgentConfig } from '../config.ts';
+import type { AgentConfig } from '../config/config.ts';
 import { fileStore } from './file-store.ts';
 import { GivenIdentity } from './given-identity.ts';
 import type { IdentityStore } from './identity-store.ts';

@@ -3,9 +3,9 @@
  * in files. What stands in the way is said, and it is tried again while it lasts.
  */
 import { X509Certificate } from 'node:crypto';
+import type { TroubleAttributes } from '../../core/entries/entry-attributes.ts';
 import { type Life, lifeOf } from '../../core/identity/certificate-life.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
-import type { TroubleAttributes } from '../../core/wire/entry-attributes.ts';
 import type { JoinAnswer } from '../../core/wire/join/join-words.ts';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 import type { Identity } from './identity-store.ts';

@@ -9,7 +9,7 @@ import type { Random } from '../../core/runtime/random.ts';
 import { readNodeIdentity } from '../../core/session/node-identity.ts';
 import type { Store } from '../../core/store/store.ts';
 import type { Dialer } from '../../core/wire/link.ts';
-import type { Heir } from '../assembly.ts';
+import type { Heir } from '../agent/assembly.ts';
 import { Elector } from './elector.ts';
 import type { LeasePort, LeaseRecord } from './lease.ts';
 import { noteInLeaseMemory, openLeaseMemory } from './lease-memory.ts';

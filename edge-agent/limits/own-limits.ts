@@ -2,9 +2,10 @@
  * Watches what the agent uses of its own limits, and says when one of them is what its work waits for. It is said in words that stay the same while it lasts,
  * so that nothing travels but the beginning and the end of it; the numbers are metrics.
  */
+
+import type { TroubleAttributes } from '../../core/entries/entry-attributes.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
-import type { TroubleAttributes } from '../../core/wire/entry-attributes.ts';
 import type { LimitUse } from './limit-use.ts';
 
 export interface OwnLimitsPorts {

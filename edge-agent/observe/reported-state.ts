@@ -1,10 +1,11 @@
 /** What is said of an object and of a placement at this destination: functions of what is wanted, done and seen. */
+
+import type { StateAttributes, TargetAttributes } from '../../core/entries/entry-attributes.ts';
 import { displayKey, parseKey } from '../../core/object/key.ts';
 import { terminating } from '../../core/object/terminating.ts';
 import { emptyPartial, type Failure, type Partial, smallestFailures } from '../../core/summary/partial.ts';
-import type { StateAttributes, TargetAttributes } from '../../core/wire/entry-attributes.ts';
-import type { Hindrance } from '../apply/leaving.ts';
 import type { Progress } from '../apply/progress.ts';
+import type { Hindrance } from '../apply/removal-progress.ts';
 import { precedence } from '../desired/claim.ts';
 import type { Delivery } from '../desired/desired.ts';
 import type { Observation } from './observer.ts';

@@ -1,8 +1,9 @@
 /** Which releases the agent was handed, said to whatever parent it attaches to: in the transaction that stores the parent's word, so that no other one misses it. */
+
+import { hasKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Transaction } from '../../core/store/store.ts';
-import { hasKey, parseEntryKey } from '../../core/wire/entries.ts';
 
 export function sayHanded(t: Transaction, outbox: Producer, changes: readonly AppliedChange[]): void {
   for (const { key, after } of changes) {

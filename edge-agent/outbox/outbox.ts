@@ -37,7 +37,7 @@ export interface OutboxPorts {
 const burst = 4;
 /** At most one a second per key from then on. */
 const intervalMs = 1_000;
-/** … but of what somebody follows: as the relays above hand it on (relay/gather/reporter.ts). */
+/** … but of what somebody follows: as the relays above hand it on (relay/gather/status/reporter.ts). */
 const followedIntervalMs = 50;
 /** What one batch of the down feed or one answer of the cluster sets off is over by then, and is told as one thing. */
 const gatherMs = 20;

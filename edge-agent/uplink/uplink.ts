@@ -1,4 +1,8 @@
 /** The agent's session with its parent: the down feed into the agent, the up feed out of its outbox. Dials again for as long as it takes. */
+
+import type { ReleaseHeldAttributes } from '../../core/entries/entry-attributes.ts';
+import { attributesOf, releaseHeldKey } from '../../core/entries/entry-keys.ts';
+import { noteSeen, tellSeen } from '../../core/entries/source-incarnations.ts';
 import type { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import type { FeedProducer } from '../../core/feed/producer.ts';
@@ -12,10 +16,7 @@ import type { SessionEnds } from '../../core/session/session-ends.ts';
 import type { Waiting } from '../../core/session/watermark-gate.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import type { SessionStreams } from '../../core/stream/streams.ts';
-import { attributesOf, releaseHeldKey } from '../../core/wire/entries.ts';
-import type { ReleaseHeldAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Dialer, Link } from '../../core/wire/link.ts';
-import { noteSeen, tellSeen } from '../../core/wire/seen.ts';
 import { sayHanded } from '../outbox/handed.ts';
 
 export interface UplinkOptions {

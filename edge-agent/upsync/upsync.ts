@@ -5,12 +5,12 @@
  * Bound: `upsyncObjectsMax` objects for each placement, the first in order of their keys; what is beyond is counted and reported, and its body is not held.
  */
 
+import { type PlacementId, splitPlacementId } from '../../core/entries/entry-keys.ts';
 import { namesResource } from '../../core/match/resource-rules.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { formatKey, type GroupResource, parseKey } from '../../core/object/key.ts';
 import type { Labels } from '../../core/object/selector.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
-import { type PlacementId, splitPlacementId } from '../../core/wire/entries.ts';
 import type { Cluster, ClusterEvent, ServedResource } from '../cluster/cluster.ts';
 import { Bodies } from '../observe/bodies.ts';
 import { ResourceWatches, resourceName } from '../observe/resource-watches.ts';

@@ -14,6 +14,8 @@ import {
 } from '../../core/customize/customizer.ts';
 import { render } from '../../core/customize/render.ts';
 import { RenderCache, type Rendering } from '../../core/customize/render-cache.ts';
+import type { ObjectAttributes } from '../../core/entries/entry-attributes.ts';
+import { attributesOf, type PlacementId, parseEntryKey, placementId } from '../../core/entries/entry-keys.ts';
 import { contentHash, referenceCount } from '../../core/feed/content.ts';
 import type { Content, Producer, Table } from '../../core/feed/feed.ts';
 import { parseBody, stableStringify } from '../../core/object/canonical.ts';
@@ -24,9 +26,7 @@ import type { Watermarks } from '../../core/session/watermark.ts';
 import { asBuffer, equalBytes, text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { Failure } from '../../core/summary/partial.ts';
-import { attributesOf, type PlacementId, parseEntryKey, placementId } from '../../core/wire/entries.ts';
-import type { ObjectAttributes } from '../../core/wire/entry-attributes.ts';
-import { type Child, destinationFor } from '../schedule/children.ts';
+import { type Child, destinationFor } from '../children/children.ts';
 import { markDirty } from '../schedule/dirty.ts';
 import { type Outgoing, type OutgoingStage, type Shipment, shipmentKey } from '../schedule/outgoing.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
@@ -128,7 +128,7 @@ export class Customization implements OutgoingStage {
 
   /**
    * Each of the children may have some of what is made here as the decision of a later write: of a former life of this node, or of a sibling, where a placement left it and
-   * came again (relay/schedule/attachments.ts). What is made depends on more than writes of the source, so that can be another form for good. All up to `covered`
+   * came again (relay/schedule/placement-bindings.ts). What is made depends on more than writes of the source, so that can be another form for good. All up to `covered`
    * is here, by source, and worked off. To be called when they are about to reconcile: contents are compared then, and what is the same is not sent.
    * Returns with how many of them it is done, from the first on: one at least. The others are for the next turn.
    */

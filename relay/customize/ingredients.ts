@@ -6,13 +6,13 @@ import type { CustomResourceDefinition } from '../../core/apiserver/crd/definiti
 import type { Kind } from '../../core/apiserver/space.ts';
 import { type Compilation, compileCustomizer } from '../../core/customize/compile.ts';
 import type { CustomizerSpec } from '../../core/customize/customizer.ts';
+import { auxiliaryKey, objectKey, type PlacementId } from '../../core/entries/entry-keys.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
 import { parseBody } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import { asBuffer } from '../../core/store/bytes.ts';
 import type { Reader } from '../../core/store/store.ts';
-import { auxiliaryKey, objectKey, type PlacementId } from '../../core/wire/entries.ts';
 import { customizerKey, promotedCustomizer } from '../rollout/held-customizers.ts';
 
 export interface Ingredient<T> {

@@ -7,13 +7,13 @@
 
 import type { Facts, FailureReason } from '../../core/customize/customizer.ts';
 import { type Observation, stillHolds } from '../../core/customize/reads.ts';
+import { type PlacementId, parseEntryKey, placementId, splitPlacementId } from '../../core/entries/entry-keys.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { formatGroupResource } from '../../core/object/key.ts';
 import { asBuffer, asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { type Failure, smallestFailures } from '../../core/summary/partial.ts';
-import { type PlacementId, parseEntryKey, placementId, splitPlacementId } from '../../core/wire/entries.ts';
 
 /** As the row says it. */
 export interface Customized {

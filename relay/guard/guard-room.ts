@@ -1,5 +1,9 @@
 /** The room that sees to it that nothing is deleted by accident: the lives of the own spaces, what this node holds, and the words by which it goes. */
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
+import { heldAttributes } from '../../core/entries/deletion-guard.ts';
+import type { HeldAttributes, NodeAttributes } from '../../core/entries/entry-attributes.ts';
+import { quarantinedAttributes } from '../../core/entries/quarantine-report.ts';
+import { noteSeen, tellSeen } from '../../core/entries/source-incarnations.ts';
 import type { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { DeletionLimits } from '../../core/feed/deletions.ts';
 import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
@@ -8,18 +12,14 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
-import { heldAttributes } from '../../core/wire/deletion-guard.ts';
-import type { HeldAttributes, NodeAttributes } from '../../core/wire/entry-attributes.ts';
-import { quarantinedAttributes } from '../../core/wire/quarantine-words.ts';
-import { noteSeen, tellSeen } from '../../core/wire/seen.ts';
+import { Narrowing } from '../children/label-summary-shrink-guard.ts';
+import { nodeResource } from '../inventory-status/node-objects.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';
-import { heldEntries, quarantinedEntries } from '../metrics.ts';
+import { heldEntries, quarantinedEntries } from '../process/metrics.ts';
 import type { Placement } from '../schedule/placements.ts';
 import type { NodeSpaces } from '../spaces/node-spaces.ts';
-import { nodeResource } from '../tree/node-objects.ts';
-import { Lives } from './lives.ts';
-import { Narrowing } from './narrowing.ts';
-import { Releases } from './releases.ts';
+import { Releases } from './held-deletion-approvals.ts';
+import { Lives } from './space-incarnations.ts';
 
 export interface GuardRoomPorts {
   readonly path: string;

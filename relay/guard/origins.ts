@@ -3,7 +3,7 @@ import type { EmbeddedStorage } from '../../core/apiserver/storage/embedded.ts';
 import type { LocalTable } from '../../core/feed/table.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import { noteSourceChange } from '../schedule/source-changes.ts';
-import type { Origin } from './lives.ts';
+import type { Origin } from './space-incarnations.ts';
 
 export function originOf(source: string, storage: EmbeddedStorage, table: LocalTable): Origin {
   return {

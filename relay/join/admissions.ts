@@ -10,9 +10,9 @@ import { TokenBucket } from '../../core/runtime/token-bucket.ts';
 import type { JoinAnswer, JoinRequest } from '../../core/wire/join/join-words.ts';
 import type { Joins } from '../../core/wire/join/joins.ts';
 import type { PeerIdentity } from '../../core/wire/link.ts';
-import type { NodeConfig } from '../config.ts';
-import type { NodePorts } from '../node-ports.ts';
-import { syncTargetResource } from '../schedule/inventory.ts';
+import { syncTargetResource } from '../children/inventory.ts';
+import type { NodeConfig } from '../config/config.ts';
+import type { NodePorts } from '../node/node-ports.ts';
 import {
   checkOwner,
   checkSecret,

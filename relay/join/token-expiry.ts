@@ -8,7 +8,7 @@ import type { GroupResource } from '../../core/object/key.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { ifRoom } from '../../core/store/room.ts';
-import { updateStatus } from '../gather/update-status.ts';
+import { updateStatus } from '../gather/status/update-status.ts';
 import { DueTimes } from './due-times.ts';
 import { isExpired, joinTokenResource, type StoredToken } from './judge.ts';
 

@@ -1,9 +1,9 @@
 /** Travelled contents as the API server shows them: what the origin knew spliced back in, a status appended, nothing parsed. */
 
+import type { OriginAttributes } from '../../core/entries/entry-attributes.ts';
 import type { Content } from '../../core/feed/feed.ts';
 import { appendMember, spliceMetadata } from '../../core/object/canonical.ts';
 import { asText, concat } from '../../core/store/bytes.ts';
-import type { OriginAttributes } from '../../core/wire/entry-attributes.ts';
 
 /** Canonical bytes with the origin's uid, creationTimestamp and generation, and the status if there is one (JSON bytes). */
 export function shownBody(content: Content, status?: Uint8Array): Uint8Array {

@@ -1,10 +1,11 @@
 /** Which objects of a mailbox have changed since somebody looked: work by rows that changed, and none by those that are there. */
+
+import { parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { Content, Row } from '../../core/feed/feed.ts';
 import type { FeedProducer } from '../../core/feed/producer.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import { hex } from '../../core/store/bytes.ts';
 import type { Reader } from '../../core/store/store.ts';
-import { parseEntryKey } from '../../core/wire/entries.ts';
 
 export interface ChangedObject {
   readonly source: string;

@@ -2,11 +2,8 @@
  * A mailbox as a read-only space: the child's desired objects, each with the status that was last reported, as if it were a cluster; with
  * the objects that came up from an agent's cluster beside them.
  */
-import type { Content, Table } from '../../core/feed/feed.ts';
-import { hash128 } from '../../core/object/hash.ts';
-import { formatKey, type ObjectKey } from '../../core/object/key.ts';
-import { asText } from '../../core/store/bytes.ts';
-import type { Reader, Store } from '../../core/store/store.ts';
+
+import type { StateAttributes } from '../../core/entries/entry-attributes.ts';
 import {
   associatedKey,
   type EntryKey,
@@ -14,8 +11,12 @@ import {
   parseEntryKey,
   stateKey,
   upsyncedKey,
-} from '../../core/wire/entries.ts';
-import type { StateAttributes } from '../../core/wire/entry-attributes.ts';
+} from '../../core/entries/entry-keys.ts';
+import type { Content, Table } from '../../core/feed/feed.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import { formatKey, type ObjectKey } from '../../core/object/key.ts';
+import { asText } from '../../core/store/bytes.ts';
+import type { Reader, Store } from '../../core/store/store.ts';
 import { shownBody } from './bodies.ts';
 import { MailboxChanges } from './mailbox-changes.ts';
 import type { Mailbox } from './mailboxes.ts';

@@ -9,10 +9,10 @@ import { splitReplica } from '../../core/identity/replica.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { forgetStarts } from '../../core/session/handshake.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
-import { forgetHeldLabels } from '../guard/narrowing.ts';
-import { type ChildRole, forgetChild, storeChild, storedChildren } from '../schedule/children.ts';
+import { type ChildRole, forgetChild, storeChild, storedChildren } from '../children/children.ts';
+import { forgetHeldLabels } from '../children/label-summary-shrink-guard.ts';
+import { childPath, siblingPath } from '../inventory-status/node-objects.ts';
 import { forgetKept } from '../schedule/kept-objects.ts';
-import { childPath, siblingPath } from '../tree/node-objects.ts';
 import { reportedFlaw } from './reported-check.ts';
 
 export interface Mailbox {

@@ -5,7 +5,7 @@
 import { isAtOrBelow } from '../../core/identity/node-path.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { countNames, decodePartial } from '../../core/summary/partial.ts';
-import type { ChildRole } from '../schedule/children.ts';
+import type { ChildRole } from '../children/children.ts';
 
 export interface Speaker {
   readonly path: string;

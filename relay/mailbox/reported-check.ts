@@ -3,6 +3,8 @@
  * key says is quarantined (core/feed/quarantine.ts), and nothing else happens.
  */
 import * as z from 'zod';
+import { type EntryKey, isObjectEntry, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { parseServed, servedMax } from '../../core/entries/served-resources.ts';
 import type { AppliedChange, Content } from '../../core/feed/feed.ts';
 import type { Flaw } from '../../core/feed/quarantine.ts';
 import { isAtOrBelow } from '../../core/identity/node-path.ts';
@@ -10,8 +12,6 @@ import { decodeLabelSummary } from '../../core/match/label-summary.ts';
 import { decodeChecked } from '../../core/object/checked.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { readUserPartial } from '../../core/summary/user-partial-wire.ts';
-import { type EntryKey, isObjectEntry, parseEntryKey } from '../../core/wire/entries.ts';
-import { parseServed, servedMax } from '../../core/wire/served-words.ts';
 import { checkPartial, type Speaker } from './partial-check.ts';
 import { checkWholeObject } from './whole-objects.ts';
 

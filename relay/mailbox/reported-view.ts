@@ -1,9 +1,10 @@
 /** What a node holds of one cluster at or below it, by the cluster's path, as a read-only space: the objects that were born there and came this far. */
+
+import { parseEntryKey, upsyncedKey } from '../../core/entries/entry-keys.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { formatKey, type ObjectKey } from '../../core/object/key.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
-import { parseEntryKey, upsyncedKey } from '../../core/wire/entries.ts';
 import type { ShownObject } from './mailbox-view.ts';
 import { upsyncedOf } from './upsynced.ts';
 import type { ReportedKinds } from './view-kinds.ts';

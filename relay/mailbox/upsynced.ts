@@ -2,14 +2,15 @@
  * Objects born at the edge as they pass a node: handed on towards the node that has the source, if their rules ask for it, and found again
  * by the path of their cluster. Both in the transaction that brings them.
  */
+
+import type { UpsyncedAttributes } from '../../core/entries/entry-attributes.ts';
+import { parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { AppliedChange, Content, Producer, Table } from '../../core/feed/feed.ts';
 import { hashBytes } from '../../core/object/hash.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import { parseEntryKey } from '../../core/wire/entries.ts';
-import type { UpsyncedAttributes } from '../../core/wire/entry-attributes.ts';
-import { type Counting, withoutSiblings } from '../tree/counting.ts';
+import { type Counting, withoutSiblings } from '../replicas/counting.ts';
 
 export interface UpsyncedPorts {
   readonly outbox: Producer;

@@ -1,9 +1,10 @@
 /** When rows of moves fall due, by wall time, and that somebody looks then. */
+
+import type { PlacementId } from '../../core/entries/entry-keys.ts';
 import { dueMs, isAhead, type Move, type MoveRow } from '../../core/move/move.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
-import type { PlacementId } from '../../core/wire/entries.ts';
 import type { Placements } from '../schedule/placements.ts';
-import type { MoveBook } from './move-book.ts';
+import type { MoveBook } from './move-store.ts';
 
 export interface DeadlinesPorts {
   readonly clock: Clock;

@@ -2,12 +2,13 @@
  * Which grants of a move are meant for the numbers that this node tells: what it has decided itself, what it has granted, and what comes from above. A grant
  * of another life of a store is for nobody.
  */
+
+import type { GrantAttributes } from '../../core/entries/entry-attributes.ts';
+import { attributesOf, grantKey, type PlacementId } from '../../core/entries/entry-keys.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import { aheadBy } from '../../core/move/move-part.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Reader } from '../../core/store/store.ts';
-import { attributesOf, grantKey, type PlacementId } from '../../core/wire/entries.ts';
-import type { GrantAttributes } from '../../core/wire/entry-attributes.ts';
 
 export interface GrantsPorts {
   /** What comes from above. */

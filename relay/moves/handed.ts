@@ -2,11 +2,12 @@
  * What an agent was sent last of a placement: while a release is on its way it may be older than what the placement is now, and serves all the same,
  * if there is anything of it. An agent that was sent nothing has nothing that is not available, and serves nobody.
  */
+
+import type { TargetAttributes } from '../../core/entries/entry-attributes.ts';
+import { attributesOf, parseEntryKey, targetKey } from '../../core/entries/entry-keys.ts';
 import type { Producer } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Reader } from '../../core/store/store.ts';
-import { attributesOf, parseEntryKey, targetKey } from '../../core/wire/entries.ts';
-import type { TargetAttributes } from '../../core/wire/entry-attributes.ts';
 import { type Placement, selectedObjects } from '../schedule/placements.ts';
 
 export function handed(reader: Reader, mailbox: Producer, placement: Placement): TargetAttributes | undefined {

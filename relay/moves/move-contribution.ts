@@ -2,9 +2,9 @@
 import type { MoveRow } from '../../core/move/move.ts';
 import { agentPart, countsAs, emptyMovePart, isOver, mergeMoveParts, relayPart } from '../../core/move/move-part.ts';
 import { emptyPartial, type Partial } from '../../core/summary/partial.ts';
-import type { Wanted } from '../gather/contribution.ts';
+import type { Wanted } from '../gather/status/contribution.ts';
 import type { Placement } from '../schedule/placements.ts';
-import type { MoveCounter } from './move-book.ts';
+import type { MoveCounter } from './move-store.ts';
 
 export interface MovingChild {
   readonly role: 'relay' | 'agent';
@@ -19,7 +19,7 @@ export interface MovingChild {
   readonly handed: Wanted | undefined;
 }
 
-/** `counted`: by relay/gather/contribution.ts. An old copy counts as leaving and as nothing else. */
+/** `counted`: by relay/gather/status/contribution.ts. An old copy counts as leaving and as nothing else. */
 export function withMove(placement: Placement, child: MovingChild, counted: Partial): Partial {
   const { move } = placement;
   if (!move || !placement.target) return counted;

@@ -5,6 +5,15 @@
  * nobody, and is made anew.
  */
 
+import type { GoneAttributes, GrantAttributes } from '../../core/entries/entry-attributes.ts';
+import {
+  attributesOf,
+  goneKey,
+  grantKey,
+  type PlacementId,
+  partialKey,
+  withdrawnKey,
+} from '../../core/entries/entry-keys.ts';
 import type { Producer, Table } from '../../core/feed/feed.ts';
 import { attaching, detaching, granted, type MoveRow, review } from '../../core/move/move.ts';
 import { aheadBy, decidesToGrant, isMoving, type MovePart } from '../../core/move/move-part.ts';
@@ -14,24 +23,15 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { decodePartial, type Partial } from '../../core/summary/partial.ts';
-import {
-  attributesOf,
-  goneKey,
-  grantKey,
-  type PlacementId,
-  partialKey,
-  withdrawnKey,
-} from '../../core/wire/entries.ts';
-import type { GoneAttributes, GrantAttributes } from '../../core/wire/entry-attributes.ts';
-import { type Child, matchChild } from '../schedule/children.ts';
+import { type Child, matchChild } from '../children/children.ts';
 import { isBeingScheduled, markDirty } from '../schedule/dirty.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
 import type { Passage } from '../schedule/ports.ts';
 import { Deadlines } from './deadlines.ts';
 import { Grants } from './grants.ts';
-import { isEmpty, matches } from './heard-out.ts';
-import { Hearing } from './hearing.ts';
-import type { MoveBook } from './move-book.ts';
+import { Hearing } from './move-recovery.ts';
+import type { MoveBook } from './move-store.ts';
+import { isEmpty, matches } from './recovered-rows.ts';
 
 export interface MoverPorts {
   readonly store: Store;
@@ -57,7 +57,7 @@ export interface MoverPorts {
   isChanging?(child: string): boolean;
   /** All that the parent had was heard in this run of the process. */
   hasHeardParent(): boolean;
-  /** What this node knows of its children may be of another time: see unheard.ts. */
+  /** What this node knows of its children may be of another time: see restore-barrier.ts. */
   isUnheard?(): boolean;
   /** The agent's part in the move is told here, and not by a sibling of this node. */
   counts?(child: string): boolean;
@@ -224,7 +224,7 @@ export class Mover implements Passage {
     this.#hearing.hasOtherHistory(name, wasPutBack);
   }
 
-  /** All that a child has to say is known here: see hearing.ts. */
+  /** All that a child has to say is known here: see move-recovery.ts. */
   arrived(name: string): void {
     this.#hearing.arrived(name);
   }

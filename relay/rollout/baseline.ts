@@ -3,6 +3,16 @@
  * last hops may do. Work is that of the change: one object, one `q/` row.
  */
 import type { EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
+import type { ObjectAttributes } from '../../core/entries/entry-attributes.ts';
+import {
+  type PlacementId,
+  parseEntryKey,
+  placementId,
+  promotedCustomizerKey,
+  promotedKey,
+  releaseKey,
+  splitPlacementId,
+} from '../../core/entries/entry-keys.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -14,16 +24,6 @@ import { contentChanged, initialState, type RolloutState, specChanged, targetMov
 import { asText, concat, equalBytes, readU48, text, u48 } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import {
-  type PlacementId,
-  parseEntryKey,
-  placementId,
-  promotedCustomizerKey,
-  promotedKey,
-  releaseKey,
-  splitPlacementId,
-} from '../../core/wire/entries.ts';
-import type { ObjectAttributes } from '../../core/wire/entry-attributes.ts';
 import { ensureDigests, forgetDigests } from './digest.ts';
 import { heldObjects, type Promoted, promotedOf, promotedRow } from './held-back.ts';
 import {

@@ -2,10 +2,11 @@
  * What agents that were elsewhere bring with them of releases (handed.ts), as far as it decides who has a candidate here: looked at when an agent says it, when a
  * placement comes to the agent, and when its release comes, since these come in any order.
  */
+
+import type { PlacementId } from '../../core/entries/entry-keys.ts';
 import { isPromoted } from '../../core/rollout/release.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import type { PlacementId } from '../../core/wire/entries.ts';
 import { markDirty } from '../schedule/dirty.ts';
 import type { Placements } from '../schedule/placements.ts';
 import { exposureKey } from './exposure-rows.ts';

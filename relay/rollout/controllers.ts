@@ -4,6 +4,7 @@
  */
 import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import type { Space } from '../../core/apiserver/space.ts';
+import { type PlacementId, placementId, splitPlacementId } from '../../core/entries/entry-keys.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import {
   approveAnnotation,
@@ -18,7 +19,6 @@ import type { RolloutState } from '../../core/rollout/state.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import type { Partial } from '../../core/summary/partial.ts';
-import { type PlacementId, placementId, splitPlacementId } from '../../core/wire/entries.ts';
 import type { Baseline, StagedPlacement } from './baseline.ts';
 
 export interface RolloutOrigin {

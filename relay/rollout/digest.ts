@@ -6,13 +6,14 @@
  *
  * 128 bits of SHA-256 each; nobody gains by a collision, since the rows come from the one who writes the digest.
  */
+
+import { type EntryKey, type PlacementId, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { contentHash } from '../../core/feed/content.ts';
 import type { AppliedChange, Content, Table } from '../../core/feed/feed.ts';
 import { hashBytes } from '../../core/object/hash.ts';
 import { concat, hex, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import { type EntryKey, type PlacementId, parseEntryKey } from '../../core/wire/entries.ts';
 import { selectedObjects } from '../schedule/placements.ts';
 import { isCustomizer } from './held-customizers.ts';
 

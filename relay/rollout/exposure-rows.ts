@@ -1,8 +1,9 @@
 /** What a last hop keeps of releases over restarts: whom a release was handed to, and which rows wait until enough is known of one. */
+
+import type { PlacementId } from '../../core/entries/entry-keys.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader } from '../../core/store/store.ts';
-import type { PlacementId } from '../../core/wire/entries.ts';
 
 const nul = Buffer.of(0);
 

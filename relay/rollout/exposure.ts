@@ -6,6 +6,16 @@
  * (digest.ts): they come in any order. What is kept back for that is remembered, and looked at again when more is known.
  */
 
+import type { ObjectAttributes, TargetAttributes } from '../../core/entries/entry-attributes.ts';
+import {
+  attributesOf,
+  type EntryKey,
+  type PlacementId,
+  placementId,
+  releaseKey,
+  splitPlacementId,
+  targetKey,
+} from '../../core/entries/entry-keys.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import { LocalRelease } from '../../core/rollout/local.ts';
 import { emptyPart, notHeard, type RolloutPart, silentPart } from '../../core/rollout/part.ts';
@@ -16,18 +26,8 @@ import { prefixOf } from '../../core/store/keyspace.ts';
 import { ifRoom, roomAgainMs } from '../../core/store/room.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { Partial } from '../../core/summary/partial.ts';
-import {
-  attributesOf,
-  type EntryKey,
-  type PlacementId,
-  placementId,
-  releaseKey,
-  splitPlacementId,
-  targetKey,
-} from '../../core/wire/entries.ts';
-import type { ObjectAttributes, TargetAttributes } from '../../core/wire/entry-attributes.ts';
-import type { Wanted } from '../gather/contribution.ts';
-import { type Child, matchingDestinations } from '../schedule/children.ts';
+import { type Child, matchingDestinations } from '../children/children.ts';
+import type { Wanted } from '../gather/status/contribution.ts';
 import { isDirty, markDirty } from '../schedule/dirty.ts';
 import type { Outgoing, OutgoingStage, Shipment } from '../schedule/outgoing.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';

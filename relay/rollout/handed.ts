@@ -3,15 +3,16 @@
  * its agents in the mailbox (`h/` rows), before the objects when a release is handed out and behind them when it is taken back, and the agent says it to
  * whomever it attaches to (`has/` rows), before that one's mailbox is followed. A node without siblings tells nothing.
  */
+
+import type { HandedAttributes } from '../../core/entries/entry-attributes.ts';
+import { attributesOf, handedKey, hasKey, type PlacementId } from '../../core/entries/entry-keys.ts';
 import type { Producer, Row, Table } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { isPromoted, type ReleaseAttributes } from '../../core/rollout/release.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import { attributesOf, handedKey, hasKey, type PlacementId } from '../../core/wire/entries.ts';
-import type { HandedAttributes } from '../../core/wire/entry-attributes.ts';
-import type { Child } from '../schedule/children.ts';
+import type { Child } from '../children/children.ts';
 import type { Outgoing } from '../schedule/outgoing.ts';
 
 export interface HandedPorts {

@@ -2,14 +2,21 @@
  * Which objects of a placement differ from what was promoted last: an index of its `q/` rows, at every node that has them, so that the
  * last hop finds the promoted content of an object and all objects of a release without a look at the others.
  */
+
+import type { PromotedAttributes } from '../../core/entries/entry-attributes.ts';
+import {
+  objectKey,
+  type PlacementId,
+  parseEntryKey,
+  promotedKey,
+  splitPlacementId,
+} from '../../core/entries/entry-keys.ts';
 import type { AppliedChange, Content, Table } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128, hashBytes } from '../../core/object/hash.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import { objectKey, type PlacementId, parseEntryKey, promotedKey, splitPlacementId } from '../../core/wire/entries.ts';
-import type { PromotedAttributes } from '../../core/wire/entry-attributes.ts';
 
 const nul = Buffer.of(0);
 

@@ -4,6 +4,14 @@
  */
 import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import { customizerResource } from '../../core/customize/customizer.ts';
+import type { PromotedCustomizerAttributes } from '../../core/entries/entry-attributes.ts';
+import {
+  attributesOf,
+  type PlacementId,
+  parseEntryKey,
+  promotedCustomizerKey,
+  splitPlacementId,
+} from '../../core/entries/entry-keys.ts';
 import type { AppliedChange, Content, Table } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -11,14 +19,6 @@ import type { ObjectKey } from '../../core/object/key.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import {
-  attributesOf,
-  type PlacementId,
-  parseEntryKey,
-  promotedCustomizerKey,
-  splitPlacementId,
-} from '../../core/wire/entries.ts';
-import type { PromotedCustomizerAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Promoted } from './held-back.ts';
 
 const nul = Buffer.of(0);

@@ -2,6 +2,8 @@
  * What a node knows of the releases of its staged placements: the release row as it was read last, whether all rows that it speaks of are here (digest.ts),
  * and which agents have the candidate. In memory, made again at a start from the rows and from what was handed out.
  */
+
+import { type PlacementId, placementKey, releaseKey, splitPlacementId } from '../../core/entries/entry-keys.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -10,7 +12,6 @@ import { isPromoted, type ReleaseAttributes } from '../../core/rollout/release.t
 import { isStaged, type RolloutSpec } from '../../core/rollout/spec.ts';
 import type { Timer } from '../../core/runtime/clock.ts';
 import type { Reader } from '../../core/store/store.ts';
-import { type PlacementId, placementKey, releaseKey, splitPlacementId } from '../../core/wire/entries.ts';
 import { isDirty } from '../schedule/dirty.ts';
 import type { Placements } from '../schedule/placements.ts';
 import { readRelease } from './baseline.ts';

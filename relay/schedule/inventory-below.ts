@@ -2,16 +2,17 @@
  * Inventory of spaces here and above, on its way to the agents that it names. Each row goes to one child: the one that is the first name of what is
  * left of its path. A relay gets it by reference; where the path ends, it is the inventory of an agent, found by an index of paths.
  */
+
+import type { InventoryAttributes, InventoryBody } from '../../core/entries/entry-attributes.ts';
+import { attributesOf, inventoryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { AppliedChange, Table } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import { attributesOf, inventoryKey, parseEntryKey } from '../../core/wire/entries.ts';
-import type { InventoryAttributes, InventoryBody } from '../../core/wire/entry-attributes.ts';
+import { childOf } from '../inventory-status/descendants.ts';
+import { childPath } from '../inventory-status/node-objects.ts';
 import type { Mailbox } from '../mailbox/mailboxes.ts';
-import { childOf } from '../tree/descendants.ts';
-import { childPath } from '../tree/node-objects.ts';
 import { clearDirty, dirtyWork, markDirty, type Work } from './dirty.ts';
 
 export interface InventoryBelowPorts {

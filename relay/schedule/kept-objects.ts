@@ -2,12 +2,13 @@
  * Objects that can't be made for an agent, of which this node has no former form either: the agent is told to keep its own (`k/` entries). This is so for
  * an agent that is new, and has nothing to keep, and after this node has lost its store, when a reconciliation would take the object away.
  */
+
+import { keeping } from '../../core/entries/keep-object.ts';
 import type { Producer } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Transaction } from '../../core/store/store.ts';
-import { keeping } from '../../core/wire/keeping.ts';
 
 const nul = Buffer.of(0);
 const empty = new Uint8Array(0);

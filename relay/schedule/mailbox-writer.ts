@@ -2,14 +2,15 @@
  * Puts rows into the mailboxes of children and takes them out: shared by reference for relays, through the stages for agents. Counts what it
  * changes, so that a step has a bound.
  */
+
+import type { RefsAttributes, TargetAttributes } from '../../core/entries/entry-attributes.ts';
+import { attributesOf, objectKey, parseEntryKey, placementId, targetKey } from '../../core/entries/entry-keys.ts';
 import type { Content, Producer } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Transaction } from '../../core/store/store.ts';
-import { attributesOf, objectKey, parseEntryKey, placementId, targetKey } from '../../core/wire/entries.ts';
-import type { RefsAttributes, TargetAttributes } from '../../core/wire/entry-attributes.ts';
-import type { Child } from './children.ts';
+import type { Child } from '../children/children.ts';
 import { markDirty, type Work } from './dirty.ts';
 import { keepObject, releaseObject } from './kept-objects.ts';
 import { type Outgoing, shipmentKey, throughStages } from './outgoing.ts';

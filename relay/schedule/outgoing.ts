@@ -2,11 +2,12 @@
  * What a child gets in the place of a row of a source. Relays share the row as it is; what an agent gets is decided here, at the last hop,
  * by stages in a fixed order: each sees what the one before left, and a child for which nothing is to be decided passes through all of them.
  */
+
+import type { PlacementId } from '../../core/entries/entry-keys.ts';
 import type { Content, ContentReference } from '../../core/feed/feed.ts';
 import { hex } from '../../core/store/bytes.ts';
 import type { Transaction } from '../../core/store/store.ts';
-import type { PlacementId } from '../../core/wire/entries.ts';
-import type { Child } from './children.ts';
+import type { Child } from '../children/children.ts';
 
 /** The key of a shipment that is left to do: `source keyHash child`. */
 export function shipmentKey({

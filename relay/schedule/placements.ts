@@ -3,13 +3,14 @@
  * every row that changes asks for it; rebuilt at start from the store. The rows of the `matched` keyspace say which
  * children's mailboxes have a placement already, so that a restart goes on where it was.
  */
+
+import type { TargetAttributes } from '../../core/entries/entry-attributes.ts';
+import { type PlacementId, splitPlacementId } from '../../core/entries/entry-keys.ts';
 import type { Move } from '../../core/move/move.ts';
 import type { LabelSelector } from '../../core/object/selector.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import { type PlacementId, splitPlacementId } from '../../core/wire/entries.ts';
-import type { TargetAttributes } from '../../core/wire/entry-attributes.ts';
 import { routeKeysOf } from './route-keys.ts';
 
 export interface Placement {

@@ -1,11 +1,12 @@
 /** What the scheduler stands on: the tables, the children, and those who have a say in what goes where. */
+
+import type { TargetAttributes } from '../../core/entries/entry-attributes.ts';
+import type { EntryKey, PlacementId } from '../../core/entries/entry-keys.ts';
 import type { Producer, Table } from '../../core/feed/feed.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { Watermarks } from '../../core/session/watermark.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import type { EntryKey, PlacementId } from '../../core/wire/entries.ts';
-import type { TargetAttributes } from '../../core/wire/entry-attributes.ts';
-import type { Child } from './children.ts';
+import type { Child } from '../children/children.ts';
 import type { OutgoingStage } from './outgoing.ts';
 import type { Placement, Placements } from './placements.ts';
 import type { WorkGuard } from './work-guard.ts';

@@ -1,12 +1,19 @@
 /** A placement as the rows of its source say it. */
+
+import type { PlacementAttributes, TargetAttributes } from '../../core/entries/entry-attributes.ts';
+import {
+  attributesOf,
+  type PlacementId,
+  placementKey,
+  splitPlacementId,
+  targetKey,
+} from '../../core/entries/entry-keys.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { LabelSelector } from '../../core/object/selector.ts';
 import { isStaged, type RolloutSpec } from '../../core/rollout/spec.ts';
 import { asText } from '../../core/store/bytes.ts';
 import type { Reader } from '../../core/store/store.ts';
-import { attributesOf, type PlacementId, placementKey, splitPlacementId, targetKey } from '../../core/wire/entries.ts';
-import type { PlacementAttributes, TargetAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Placement } from './placements.ts';
 
 interface PlacementSelectors {

@@ -7,8 +7,8 @@ import { keyedOf, type LabelSet, type LabelSummary, setId } from '../../core/mat
 import { sectionOf } from '../../core/match/summary-match.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { type Labels, requirementsOf } from '../../core/object/selector.ts';
-import { type Child, type Destination, nameOf } from './children.ts';
-import { compiledExpression } from './location-expression.ts';
+import { type Child, type Destination, nameOf } from '../children/children.ts';
+import { compiledExpression } from '../children/location-expression.ts';
 import type { Placement } from './placements.ts';
 
 const sections = ['labels', 'properties', 'targetLabels'] as const;

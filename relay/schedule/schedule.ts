@@ -6,9 +6,8 @@
  * are still known, and a placement that goes takes only what no other one wants. Targets come last: a placement's target row is put only when
  * no object is left to do, so that whoever has acknowledged the target has stored every object that it covers.
  */
-import type { Producer } from '../../core/feed/feed.ts';
-import { hash128 } from '../../core/object/hash.ts';
-import type { Reader, Transaction } from '../../core/store/store.ts';
+
+import type { RefsAttributes } from '../../core/entries/entry-attributes.ts';
 import {
   attributesOf,
   type EntryKey,
@@ -17,15 +16,17 @@ import {
   parseEntryKey,
   placementId,
   splitPlacementId,
-} from '../../core/wire/entries.ts';
-import type { RefsAttributes } from '../../core/wire/entry-attributes.ts';
+} from '../../core/entries/entry-keys.ts';
+import type { Producer } from '../../core/feed/feed.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import type { Reader, Transaction } from '../../core/store/store.ts';
+import { type Child, matchChild } from '../children/children.ts';
 import { heldObjects } from '../rollout/held-back.ts';
 import { heldCustomizers } from '../rollout/held-customizers.ts';
-import { Attachments } from './attachments.ts';
-import { type Child, matchChild } from './children.ts';
-import { Concerned } from './concerned.ts';
 import { clearDirty, dirtyClasses, dirtyWork, markDirty, type Work, type WorkClass } from './dirty.ts';
 import { MailboxWriter } from './mailbox-writer.ts';
+import { Attachments } from './placement-bindings.ts';
+import { Concerned } from './placement-interest-index.ts';
 import { forgetPlacement, matchedChildren, type Placement, storedPlacements } from './placements.ts';
 import type { SchedulePorts, Step } from './ports.ts';
 import { readPlacement } from './read-placement.ts';

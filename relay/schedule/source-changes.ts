@@ -1,8 +1,9 @@
 /** What a change of a source's rows makes necessary. */
+
+import type { RefsAttributes } from '../../core/entries/entry-attributes.ts';
+import { attributesOf, type EntryKey, parseEntryKey, placementId } from '../../core/entries/entry-keys.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import type { Transaction } from '../../core/store/store.ts';
-import { attributesOf, type EntryKey, parseEntryKey, placementId } from '../../core/wire/entries.ts';
-import type { RefsAttributes } from '../../core/wire/entry-attributes.ts';
 import { noteDigest } from '../rollout/digest.ts';
 import { noteHeld } from '../rollout/held-back.ts';
 import { noteHeldCustomizer } from '../rollout/held-customizers.ts';

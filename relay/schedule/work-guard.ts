@@ -1,7 +1,7 @@
 /**
  * Finds the piece of the scheduler's work that ends the process, and sets it aside: all else goes on, and what was in mailboxes stays.
  *
- * Before each piece its name is noted (work-note.ts), beside the store: the step that it is part of is one transaction, of which nothing is left when the
+ * Before each piece its name is noted (crash-journal.ts), beside the store: the step that it is part of is one transaction, of which nothing is left when the
  * process ends in it. A start that finds a note has a suspect (core/crash/crash-marks.ts says what such marks mean); a piece that was noted twice is the one. What
  * a piece sets off after its step is not looked at.
  *

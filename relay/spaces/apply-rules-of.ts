@@ -1,6 +1,6 @@
 /** How a placement wants its objects treated where others touch them too, as attributes carry it. */
 import type { EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
-import { defaultRules, type SparseApplyRules } from '../../core/wire/apply-rules.ts';
+import { defaultRules, type SparseApplyRules } from '../../core/entries/apply-rules.ts';
 
 /** Undefined: by the defaults. */
 export function applyRulesOf({

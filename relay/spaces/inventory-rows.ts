@@ -4,15 +4,15 @@
  * selected; to find them when it has an instanceSelector, the labels of all SyncTargets of the space are read once.
  */
 import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
+import type { InventoryAttributes, InventoryBody } from '../../core/entries/entry-attributes.ts';
+import { inventoryKey } from '../../core/entries/entry-keys.ts';
 import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Transaction } from '../../core/store/store.ts';
-import { inventoryKey } from '../../core/wire/entries.ts';
-import type { InventoryAttributes, InventoryBody } from '../../core/wire/entry-attributes.ts';
+import { Inventory, isLocation, isSyncTarget, syncTargetResource } from '../children/inventory.ts';
 import { clearDirty, dirtyWork, markDirty } from '../schedule/dirty.ts';
-import { Inventory, isLocation, isSyncTarget, syncTargetResource } from '../schedule/inventory.ts';
 import { changesOnlyStatus, payloadOf } from './payload.ts';
 import { dropRow, putRow, type SourceRows } from './source-rows.ts';
 

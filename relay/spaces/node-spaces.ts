@@ -2,13 +2,13 @@
 import type { Space } from '../../core/apiserver/space.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import type { Transaction } from '../../core/store/store.ts';
-import type { NodeConfig } from '../config.ts';
-import type { Origin } from '../guard/lives.ts';
+import { Inventory } from '../children/inventory.ts';
+import type { NodeConfig } from '../config/config.ts';
 import { originOf } from '../guard/origins.ts';
+import type { Origin } from '../guard/space-incarnations.ts';
+import { objectName } from '../inventory-status/node-objects.ts';
 import type { RolloutOrigin } from '../rollout/controllers.ts';
 import { markDirty } from '../schedule/dirty.ts';
-import { Inventory } from '../schedule/inventory.ts';
-import { objectName } from '../tree/node-objects.ts';
 import type { InventoryRows } from './inventory-rows.ts';
 import {
   type InventorySpace,

@@ -1,9 +1,9 @@
 /** What of an object travels: the object as its author wrote it, without what only its space knows. */
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
+import type { OriginAttributes } from '../../core/entries/entry-attributes.ts';
 import { canonicalBytes, parseBody } from '../../core/object/canonical.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { equalBytes } from '../../core/store/bytes.ts';
-import type { OriginAttributes } from '../../core/wire/entry-attributes.ts';
 
 /** kubectl's copy of the last applied configuration concerns the space that it was applied to, and doubles the body. */
 const annotationsThatStay = new Set(['kubectl.kubernetes.io/last-applied-configuration']);

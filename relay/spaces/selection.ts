@@ -8,15 +8,13 @@ import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import type { EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { Kinds } from '../../core/apiserver/space.ts';
 import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
-import type { Content, Row, Table } from '../../core/feed/feed.ts';
-import { mayTravel } from '../../core/match/travelling.ts';
-import { type Move, moveOf, moveSpecOf } from '../../core/move/move.ts';
-import { parseBody, stableStringify } from '../../core/object/canonical.ts';
-import { hash128 } from '../../core/object/hash.ts';
-import { formatKey, type GroupResource, type ObjectKey, parseKey } from '../../core/object/key.ts';
-import type { KubeObject } from '../../core/object/meta.ts';
-import { text } from '../../core/store/bytes.ts';
-import type { Reader, Transaction } from '../../core/store/store.ts';
+import type {
+  AuxiliaryAttributes,
+  ObjectAttributes,
+  PlacementAttributes,
+  ReportRules,
+  TargetAttributes,
+} from '../../core/entries/entry-attributes.ts';
 import {
   attributesOf,
   auxiliaryKey,
@@ -27,14 +25,16 @@ import {
   placementKey,
   rulesKey,
   targetKey,
-} from '../../core/wire/entries.ts';
-import type {
-  AuxiliaryAttributes,
-  ObjectAttributes,
-  PlacementAttributes,
-  ReportRules,
-  TargetAttributes,
-} from '../../core/wire/entry-attributes.ts';
+} from '../../core/entries/entry-keys.ts';
+import type { Content, Row, Table } from '../../core/feed/feed.ts';
+import { mayTravel } from '../../core/match/travelling.ts';
+import { type Move, moveOf, moveSpecOf } from '../../core/move/move.ts';
+import { parseBody, stableStringify } from '../../core/object/canonical.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import { formatKey, type GroupResource, type ObjectKey, parseKey } from '../../core/object/key.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import { text } from '../../core/store/bytes.ts';
+import type { Reader, Transaction } from '../../core/store/store.ts';
 import { carriesAnyOnce, noteCarried } from '../moves/carried-once.ts';
 import { Baseline } from '../rollout/baseline.ts';
 import { isCustomizer } from '../rollout/held-customizers.ts';

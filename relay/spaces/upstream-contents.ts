@@ -1,11 +1,18 @@
 /** What one source above sends into this subtree, as a read-only space: its placements, with this subtree's summary, and their objects. */
+
+import {
+  objectKey,
+  parseEntryKey,
+  placementId,
+  placementKey,
+  splitPlacementId,
+} from '../../core/entries/entry-keys.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
-import { objectKey, parseEntryKey, placementId, placementKey, splitPlacementId } from '../../core/wire/entries.ts';
-import { sliceResource } from '../gather/slice-contents.ts';
-import { summaryResource } from '../gather/summary-object.ts';
+import { sliceResource } from '../gather/status/slice-contents.ts';
+import { summaryResource } from '../gather/summaries/summary-object.ts';
 import { shownBody } from '../mailbox/bodies.ts';
 import type { ShownObject } from '../mailbox/mailbox-view.ts';
 import { placementResource } from './selection.ts';

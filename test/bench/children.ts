@@ -1,7 +1,7 @@
 /** A process full of children, forked by a benchmark: sessions on memory stores, or ends that only answer: of sessions, and of raw streams. Ends with its parent. */
 import type { KeyAndCertificate } from '../../core/identity/authority.ts';
 import { MemoryStore } from '../../core/store/memory/memory-store.ts';
-import { keepShortLivedYoung } from '../../relay/short-lived.ts';
+import { keepShortLivedYoung } from '../../relay/process/heap-flags.ts';
 import { credentialsOf } from './credentials.ts';
 import { answerParent } from './forked.ts';
 import { answerMesh } from './mesh-answer.ts';

@@ -7,7 +7,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { KeyAndCertificate } from '../../core/identity/authority.ts';
 import { text } from '../../core/store/bytes.ts';
-import { keepShortLivedYoung } from '../../relay/short-lived.ts';
+import { keepShortLivedYoung } from '../../relay/process/heap-flags.ts';
 import type { ChildrenRequest } from './children.ts';
 import { credentialsOf, makeAuthority } from './credentials.ts';
 import type { BenchPorts, Figure } from './figure.ts';

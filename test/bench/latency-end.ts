@@ -2,14 +2,15 @@
  * A child with a store on the disk as a process of its own, as each agent is one, forked by a benchmark. It tells when what it waits for is durable, by the clock
  * that all processes of a machine share. Ends with its parent.
  */
+
+import type { TargetAttributes } from '../../core/entries/entry-attributes.ts';
+import { parseEntryKey, splitPlacementId } from '../../core/entries/entry-keys.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import { silentLogger } from '../../core/runtime/logger.ts';
 import { asText } from '../../core/store/bytes.ts';
 import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
-import { parseEntryKey, splitPlacementId } from '../../core/wire/entries.ts';
-import type { TargetAttributes } from '../../core/wire/entry-attributes.ts';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
-import { keepShortLivedYoung } from '../../relay/short-lived.ts';
+import { keepShortLivedYoung } from '../../relay/process/heap-flags.ts';
 import { answerParent } from './forked.ts';
 import { machineMs } from './measure.ts';
 import { attachChild } from './mesh-child.ts';

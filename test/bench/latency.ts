@@ -5,7 +5,7 @@
  */
 import { ApiClient } from '../../center/cli/api-client.ts';
 import { childPath, type Topology } from '../../center/topology/topology.ts';
-import { keepShortLivedYoung } from '../../relay/short-lived.ts';
+import { keepShortLivedYoung } from '../../relay/process/heap-flags.ts';
 import type { BulkRequest } from './bulk-client.ts';
 import type { BenchPorts, Figure } from './figure.ts';
 import type { Arrived, EndRequest } from './latency-end.ts';

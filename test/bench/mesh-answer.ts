@@ -8,7 +8,7 @@ import { systemClock } from '../../core/runtime/clock.ts';
 import { versionMax, versionMin } from '../../core/session/handshake.ts';
 import { beatEveryMs } from '../../core/session/session.ts';
 import { nonceBytes } from '../../core/session/wire-frames.ts';
-import { maxFrameBytes } from '../../core/wire/frames.ts';
+import { maxFrameBytes } from '../../core/wire/codec/frames.ts';
 import { Beat, Feed, type Frame, Hello } from '../../core/wire/generated/mesh.ts';
 import { grpcDialer } from '../../core/wire/grpc/grpc-dialer.ts';
 import type { Link } from '../../core/wire/link.ts';

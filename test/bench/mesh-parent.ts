@@ -12,9 +12,9 @@ import type { ChildFeeds } from '../../core/session/parent-ports.ts';
 import { ParentSessions } from '../../core/session/parent-sessions.ts';
 import { ackFrame, batchFrame } from '../../core/session/wire-frames.ts';
 import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
-import { encodeFrame } from '../../core/wire/frames.ts';
+import { encodeFrame } from '../../core/wire/codec/frames.ts';
 import type { Listener } from '../../core/wire/link.ts';
-import { listenMesh } from '../../core/wire/mesh-listener.ts';
+import { listenMesh } from '../../core/wire/network/mesh-listener.ts';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 
 /** As many rows as the scheduler puts in a transaction before it looks at its bound, which is between pieces of work (relay/schedule/schedule.ts). */

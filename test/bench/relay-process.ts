@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { programOf } from '../../center/supervisor/programs.ts';
 import type { KeyAndCertificate } from '../../core/identity/authority.ts';
 import { defaultLink } from '../../core/wire/dialer/link-options.ts';
-import { inventoryEntrySchema, type NodeConfig } from '../../relay/config.ts';
+import { inventoryEntrySchema, type NodeConfig } from '../../relay/config/config.ts';
 import { credentialsOf, makeAuthority } from './credentials.ts';
 import { endProcess, type Scratch } from './scratch.ts';
 

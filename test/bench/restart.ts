@@ -3,6 +3,8 @@
  * same relay with nothing in its mailboxes. The entries are made by the relay itself, from objects and a placement that came from above.
  * Once when its children have acknowledged all, and once when they were away and have acknowledged nothing.
  */
+
+import { objectKey, placementId, placementKey, targetKey, treeKey } from '../../core/entries/entry-keys.ts';
 import { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { WireEntry } from '../../core/feed/feed.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
@@ -15,7 +17,6 @@ import { beginBoot, markCaughtUp } from '../../core/session/node-identity.ts';
 import { text } from '../../core/store/bytes.ts';
 import { openFormatted } from '../../core/store/format.ts';
 import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
-import { objectKey, placementId, placementKey, targetKey, treeKey } from '../../core/wire/entries.ts';
 import { noteSourceChange } from '../../relay/schedule/source-changes.ts';
 import type { BenchPorts, Figure } from './figure.ts';
 import { median } from './measure.ts';

@@ -16,7 +16,7 @@ import { beginBoot, type NodeIdentity } from '../../core/session/node-identity.t
 import { ParentSessions } from '../../core/session/parent-sessions.ts';
 import { text } from '../../core/store/bytes.ts';
 import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
-import { encodeFrame } from '../../core/wire/frames.ts';
+import { encodeFrame } from '../../core/wire/codec/frames.ts';
 import type { Frame } from '../../core/wire/generated/mesh.ts';
 import { memoryDialer } from '../../core/wire/memory/memory-link.ts';
 import type { BenchPorts, Figure } from './figure.ts';

@@ -14,7 +14,7 @@ import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
 import type { Summarizer } from '../../core/summary/summarizer.ts';
 import { compileSummarizer } from '../../core/summary/summarizer.ts';
 import type { UserPartial } from '../../core/summary/user-partial.ts';
-import { UserSummary } from '../../relay/gather/user-summary.ts';
+import { UserSummary } from '../../relay/gather/summaries/user-summary.ts';
 import { GatherNode, state } from '../support/gather-node.ts';
 import type { BenchPorts, Figure } from './figure.ts';
 import { median } from './measure.ts';

@@ -3,7 +3,7 @@ import { systemClock } from '../../core/runtime/clock.ts';
 import { silentLogger } from '../../core/runtime/logger.ts';
 import { grpcDialer } from '../../core/wire/grpc/grpc-dialer.ts';
 import type { Link, LinkEvents } from '../../core/wire/link.ts';
-import { listenMesh } from '../../core/wire/mesh-listener.ts';
+import { listenMesh } from '../../core/wire/network/mesh-listener.ts';
 import { webSocketDialer } from '../../core/wire/websocket/websocket-dialer.ts';
 import { data } from '../support/link-log.ts';
 import { longLine } from '../support/long-line.ts';

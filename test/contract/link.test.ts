@@ -1,7 +1,7 @@
 /** The promises of core/wire/link.ts, on every implementation. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BanyanError } from '../../core/runtime/errors.ts';
-import { encodeFrame, maxFrameBytes } from '../../core/wire/frames.ts';
+import { encodeFrame, maxFrameBytes } from '../../core/wire/codec/frames.ts';
 import type { Accept, Link } from '../../core/wire/link.ts';
 import { beat, data, dataOfFrameBytes, LinkLog, sequenceOf } from '../support/link-log.ts';
 import { child as childIdentity, makers, parent as parentIdentity, type TestLine } from './support/links.ts';

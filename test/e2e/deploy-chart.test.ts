@@ -10,7 +10,7 @@ import { createAuthority, issueAgent } from '../../core/identity/authority.ts';
 import { judgeRequest, requestFor } from '../../core/identity/certificate-request.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
-import { parseAgentConfig } from '../../edge-agent/config.ts';
+import { parseAgentConfig } from '../../edge-agent/config/config.ts';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
 import { type Audited, ControlPlane } from '../support/control-plane/control-plane.ts';
 import { furnish } from '../support/control-plane/furniture.ts';

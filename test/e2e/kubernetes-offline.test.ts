@@ -15,7 +15,7 @@ import { silentLogger } from '../../core/runtime/logger.ts';
 import { SeededRandom } from '../../core/runtime/random.ts';
 import { text } from '../../core/store/bytes.ts';
 import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
-import { Agent } from '../../edge-agent/agent.ts';
+import { Agent } from '../../edge-agent/agent/agent.ts';
 import { accessOf } from '../../edge-agent/cluster/kubernetes/access.ts';
 import { KubernetesCluster } from '../../edge-agent/cluster/kubernetes/kubernetes-cluster.ts';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';

@@ -4,7 +4,7 @@
  */
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Random } from '../../core/runtime/random.ts';
-import { decodeFrame, encodeFrame } from '../../core/wire/frames.ts';
+import { decodeFrame, encodeFrame } from '../../core/wire/codec/frames.ts';
 import type { Frame } from '../../core/wire/generated/mesh.ts';
 import type { Accept, Dialer, Expiry, Link, LinkEvents, Listener, PeerIdentity } from '../../core/wire/link.ts';
 import type { MeshNetwork } from '../../core/wire/network.ts';

@@ -8,7 +8,7 @@ import { VirtualClock } from '../../core/runtime/clock.ts';
 import { SeededRandom } from '../../core/runtime/random.ts';
 import type { MemoryStore } from '../../core/store/memory/memory-store.ts';
 import type { Frame } from '../../core/wire/generated/mesh.ts';
-import type { NodeConfig } from '../../relay/config.ts';
+import type { NodeConfig } from '../../relay/config/config.ts';
 import type { Change, StoreLies } from './disk.ts';
 import { configOfPlanned, Host } from './host.ts';
 import type { PlannedNode } from './plan/tree.ts';

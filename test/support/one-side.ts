@@ -2,7 +2,7 @@
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { SessionEnds } from '../../core/session/session-ends.ts';
 import type { Store } from '../../core/store/store.ts';
-import { decodeFrame } from '../../core/wire/frames.ts';
+import { decodeFrame } from '../../core/wire/codec/frames.ts';
 import type { LinkEvents } from '../../core/wire/link.ts';
 import { ReplayLink } from './recorded-frames.ts';
 import { content, SessionPair } from './session-pair.ts';

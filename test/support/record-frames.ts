@@ -8,7 +8,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { hash128 } from '../../core/object/hash.ts';
 import { versionMax } from '../../core/session/handshake.ts';
 import { MemoryStore } from '../../core/store/memory/memory-store.ts';
-import { encodeFrame } from '../../core/wire/frames.ts';
+import { encodeFrame } from '../../core/wire/codec/frames.ts';
 import { content, SessionPair } from './session-pair.ts';
 
 const directory = `test/fixtures/frames/v${versionMax}`;

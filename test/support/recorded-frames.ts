@@ -1,7 +1,7 @@
 /** Conversations that an older version had, as record-frames.ts wrote them, and a link on which one side of them is played again. */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { VirtualClock } from '../../core/runtime/clock.ts';
-import { decodeFrame } from '../../core/wire/frames.ts';
+import { decodeFrame } from '../../core/wire/codec/frames.ts';
 import type { Frame } from '../../core/wire/generated/mesh.ts';
 import type { Link, LinkEvents, PeerIdentity } from '../../core/wire/link.ts';
 

@@ -10,10 +10,10 @@ import { failoverDialer } from '../../core/session/failover-dialer.ts';
 import { MemoryStore } from '../../core/store/memory/memory-store.ts';
 import type { Accept, LinkEvents, PeerIdentity } from '../../core/wire/link.ts';
 import { type MemoryDialer, memoryDialer } from '../../core/wire/memory/memory-link.ts';
-import { type AssembledAgent, assembleAgent } from '../../edge-agent/assembly.ts';
+import { type AssembledAgent, assembleAgent } from '../../edge-agent/agent/assembly.ts';
 import { assembleCluster } from '../../edge-agent/cluster/embedded/assemble.ts';
-import { nodeConfigSchema } from '../../relay/config.ts';
-import { Node } from '../../relay/node.ts';
+import { nodeConfigSchema } from '../../relay/config/config.ts';
+import { Node } from '../../relay/node/node.ts';
 import { onClock, ProcessClock } from '../transcripts/process.ts';
 
 export interface TreePlan {

@@ -3,8 +3,8 @@ import { createAuthority, issueNode, type KeyAndCertificate } from '../../core/i
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { type Random, systemRandom } from '../../core/runtime/random.ts';
+import { decodeFrame, encodeFrame } from '../../core/wire/codec/frames.ts';
 import { FrameLink } from '../../core/wire/frame-link.ts';
-import { decodeFrame, encodeFrame } from '../../core/wire/frames.ts';
 import type { Proof, Sealed } from '../../core/wire/generated/mesh.ts';
 import type { Accept, Dialer, Link, LinkEvents, PeerIdentity } from '../../core/wire/link.ts';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';

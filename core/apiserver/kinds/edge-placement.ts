@@ -1,8 +1,9 @@
 /** EdgePlacement as code reads and writes it; edge-kinds.ts is the schema of the same. */
+
+import type { AdoptRule, DriftMode } from '../../entries/apply-rules.ts';
 import type { MoveSpec } from '../../move/move.ts';
 import type { LabelSelector } from '../../object/selector.ts';
 import type { RolloutSpec } from '../../rollout/spec.ts';
-import type { AdoptRule, DriftMode } from '../../wire/apply-rules.ts';
 
 export interface EdgePlacementSpec {
   /** ORed. Empty only with an expression, and then every Location is asked. */

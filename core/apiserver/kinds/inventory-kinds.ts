@@ -1,6 +1,7 @@
 /** inventory.banyan.io: where workloads may run. Written by whoever manages infrastructure, only read by placement. */
+
+import { servedMax } from '../../entries/served-resources.ts';
 import { pathMax } from '../../object/names.ts';
-import { servedMax } from '../../wire/served-words.ts';
 import { propertiesMax } from './location-expression-check.ts';
 import {
   boolean,

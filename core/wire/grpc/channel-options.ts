@@ -1,5 +1,5 @@
 /** Options of grpc-js that both sides share. The session machine decides about retries and life; grpc only carries. */
-import { maxFrameBytes } from '../frames.ts';
+import { maxFrameBytes } from '../codec/frames.ts';
 
 /**
  * 64 KB, HTTP/2's default, gives 0.64 MB/s at a round trip of 100 ms. nghttp2 gives credit back when half of the window is used up, so that half of it is what

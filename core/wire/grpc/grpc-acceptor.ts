@@ -20,8 +20,8 @@ import {
   unproven,
   whyUnused,
 } from '../acceptor.ts';
+import { maxFrameBytes } from '../codec/frames.ts';
 import { FrameLink } from '../frame-link.ts';
-import { maxFrameBytes } from '../frames.ts';
 import type { Link, LinkEvents, PeerIdentity } from '../link.ts';
 import { statusOf } from './call-status.ts';
 import { channelOptions } from './channel-options.ts';

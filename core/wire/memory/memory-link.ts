@@ -1,7 +1,7 @@
 /** Links inside one process, for tests and simulation: frames are really encoded, time and faults are the caller's. */
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
-import { decodeFrame, encodeFrame } from '../frames.ts';
+import { decodeFrame, encodeFrame } from '../codec/frames.ts';
 import type { Frame } from '../generated/mesh.ts';
 import type { Accept, Dialer, Expiry, Link, LinkEvents, PeerIdentity } from '../link.ts';
 

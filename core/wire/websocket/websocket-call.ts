@@ -4,8 +4,8 @@ import type { WebSocket } from 'ws';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { lingerMs } from '../acceptor.ts';
+import { maxFrameBytes } from '../codec/frames.ts';
 import { type FrameCall, FrameLink, type FrameLinkOptions } from '../frame-link.ts';
-import { maxFrameBytes } from '../frames.ts';
 import { brokenOff, brokenOffReason, closedInOrder, closeReason, errorOfClose } from './websocket-words.ts';
 
 export interface WebSocketCallOptions extends Omit<FrameLinkOptions, 'call'> {

@@ -1,7 +1,7 @@
 /** What both sides of a WebSocket say beside frames: https://www.rfc-editor.org/rfc/rfc6455 */
 import { BanyanError, type ErrorCode, isErrorCode } from '../../runtime/errors.ts';
+import { maxFrameBytes } from '../codec/frames.ts';
 import { closeWithinMsMax } from '../frame-link.ts';
-import { maxFrameBytes } from '../frames.ts';
 
 /** Of ALPN: the handshake of WebSocket is a request of HTTP/1.1. */
 export const webSocketProtocol = 'http/1.1';

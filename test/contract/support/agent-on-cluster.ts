@@ -1,4 +1,6 @@
 /** An agent in this process before a cluster, which gets entries as if from a parent. */
+
+import { downFeedJudge } from '../../../core/entries/entry-shape.ts';
 import { FeedConsumer } from '../../../core/feed/consumer.ts';
 import type { WireEntry } from '../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../core/feed/producer.ts';
@@ -9,8 +11,7 @@ import { silentLogger } from '../../../core/runtime/logger.ts';
 import { systemRandom } from '../../../core/runtime/random.ts';
 import { asText } from '../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../core/store/memory/memory-store.ts';
-import { downFeedJudge } from '../../../core/wire/entry-shape.ts';
-import { Agent } from '../../../edge-agent/agent.ts';
+import { Agent } from '../../../edge-agent/agent/agent.ts';
 import type { Cluster } from '../../../edge-agent/cluster/cluster.ts';
 import { entry } from '../../unit/edge-agent/support/feed-entries.ts';
 

@@ -7,7 +7,7 @@ import type { Way } from '../../../core/wire/dialer/way.ts';
 import { grpcDialer } from '../../../core/wire/grpc/grpc-dialer.ts';
 import type { Accept, Dialer, PeerIdentity } from '../../../core/wire/link.ts';
 import { memoryDialer } from '../../../core/wire/memory/memory-link.ts';
-import { listenMesh } from '../../../core/wire/mesh-listener.ts';
+import { listenMesh } from '../../../core/wire/network/mesh-listener.ts';
 import { provingDialer } from '../../../core/wire/proof/child-proof.ts';
 import { webSocketDialer } from '../../../core/wire/websocket/websocket-dialer.ts';
 import { connectProxy } from '../../support/connect-proxy.ts';

@@ -1,7 +1,7 @@
 /** Rules of what is told of single objects, taken away: of exact statuses, of what is born at the edge, and of mailboxes. */
 import { type Acknowledged, Acknowledgements } from '../../../core/session/acknowledgements.ts';
-import { EdgeReports } from '../../../edge-agent/edge-reports.ts';
-import { ExactStatuses } from '../../../relay/gather/exact-statuses.ts';
+import { EdgeReports } from '../../../edge-agent/agent/edge-reports.ts';
+import { ExactStatuses } from '../../../relay/gather/status/exact-statuses.ts';
 import { MailboxContents } from '../../../relay/mailbox/mailbox-view.ts';
 import type { Canaries } from './canary.ts';
 

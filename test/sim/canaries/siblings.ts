@@ -1,9 +1,9 @@
 /** Rules of children that go from one sibling to another, taken away. */
 import { ChildSession } from '../../../core/session/child-session.ts';
 import { WatermarkGate } from '../../../core/session/watermark-gate.ts';
+import { Ownership } from '../../../relay/replicas/ownership.ts';
+import { SiblingPlace } from '../../../relay/replicas/replica-place.ts';
 import { HandedReleases } from '../../../relay/rollout/handed.ts';
-import { Ownership } from '../../../relay/tree/ownership.ts';
-import { SiblingPlace } from '../../../relay/tree/sibling-place.ts';
 import type { Canaries } from './canary.ts';
 
 export const siblingCanaries: Canaries = {

@@ -2,7 +2,7 @@
 import type { Content } from '../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../core/feed/producer.ts';
 import { SegmentTree } from '../../../core/summary/segment-tree.ts';
-import { ToldLabels } from '../../../relay/schedule/told-labels.ts';
+import { ToldLabels } from '../../../relay/children/label-summary-publisher.ts';
 import type { Canaries } from './canary.ts';
 import { forgetRow } from './feeds.ts';
 

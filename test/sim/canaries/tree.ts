@@ -1,7 +1,7 @@
 /** Rules of a node among its neighbours, taken away. */
 import { FeedProducer } from '../../../core/feed/producer.ts';
-import { Gather } from '../../../relay/gather/gather.ts';
-import { Readiness } from '../../../relay/tree/readiness.ts';
+import { Gather } from '../../../relay/gather/status/gather.ts';
+import { Readiness } from '../../../relay/node/readiness.ts';
 import type { Canaries } from './canary.ts';
 
 export const treeCanaries: Canaries = {

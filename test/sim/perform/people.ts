@@ -2,7 +2,7 @@
 import type { Space } from '../../../core/apiserver/space.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
-import { seedInventory } from '../../../relay/schedule/seed-inventory.ts';
+import { seedInventory } from '../../../relay/children/seed-inventory.ts';
 import { firstProperties, type Host } from '../host.ts';
 import { list, titleOf } from '../model/expected.ts';
 import { nodeName, tokensShown } from '../model/held.ts';

@@ -1,6 +1,6 @@
 /** What nodes keep although their parents lack it waits for the word of a person, who is sure of it here: nobody has lost what he wrote. */
 import type { KubeObject } from '../../../core/object/meta.ts';
-import { nodeResource } from '../../../relay/tree/node-objects.ts';
+import { nodeResource } from '../../../relay/inventory-status/node-objects.ts';
 import { list } from '../model/expected.ts';
 import type { World } from '../world.ts';
 

@@ -14,7 +14,7 @@ import { ParentSessions } from '../../../core/session/parent-sessions.ts';
 import type { Watermarks } from '../../../core/session/watermark.ts';
 import type { MemoryStore } from '../../../core/store/memory/memory-store.ts';
 import type { Dialer } from '../../../core/wire/link.ts';
-import { Ownership } from '../../../relay/tree/ownership.ts';
+import { Ownership } from '../../../relay/replicas/ownership.ts';
 import { content } from '../../support/session-pair.ts';
 import { Line, type Side } from '../line.ts';
 import { onClock, type ProcessClock } from '../process.ts';

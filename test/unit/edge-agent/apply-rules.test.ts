@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { SparseApplyRules } from '../../../core/entries/apply-rules.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
-import type { SparseApplyRules } from '../../../core/wire/apply-rules.ts';
 import { OwnerRecords } from '../../../edge-agent/apply/owner-records.ts';
 import { AgentBench, configMap, namespace, path } from './support/agent-bench.ts';
 

@@ -1,6 +1,6 @@
 /** Drift of an object that the cluster tells in another version than it was applied in. */
 import { describe, expect, it } from 'vitest';
-import type { SparseApplyRules } from '../../../core/wire/apply-rules.ts';
+import type { SparseApplyRules } from '../../../core/entries/apply-rules.ts';
 import { AgentBench, namespace } from './support/agent-bench.ts';
 import { autoscaler, ConvertingCluster } from './support/converting-cluster.ts';
 

@@ -1,9 +1,9 @@
 /** What an agent sees of what others write to applied objects, on a cluster with server-side apply. */
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import type { SparseApplyRules } from '../../../core/entries/apply-rules.ts';
 import { parseKey } from '../../../core/object/key.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
-import type { SparseApplyRules } from '../../../core/wire/apply-rules.ts';
 import { EmbeddedBench } from './support/embedded-bench.ts';
 
 const text = `

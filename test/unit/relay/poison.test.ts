@@ -10,8 +10,8 @@ import { MemoryStore } from '../../../core/store/memory/memory-store.ts';
 import { type Frame, Hello } from '../../../core/wire/generated/mesh.ts';
 import type { Accept, Link } from '../../../core/wire/link.ts';
 import { memoryDialer } from '../../../core/wire/memory/memory-link.ts';
-import { nodeConfigSchema } from '../../../relay/config.ts';
-import { Node } from '../../../relay/node.ts';
+import { nodeConfigSchema } from '../../../relay/config/config.ts';
+import { Node } from '../../../relay/node/node.ts';
 import { SessionPair } from '../../support/session-pair.ts';
 
 /** A relay with one agent, below a parent that sends what it is told to. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { farAheadBy } from '../../../../core/entries/source-incarnations.ts';
 import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import { aheadMaxMs, isFarAhead } from '../../../../core/feed/far-ahead.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
@@ -6,7 +7,6 @@ import { answer, Reconciliation } from '../../../../core/feed/reconcile.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { farAheadBy } from '../../../../core/wire/seen.ts';
 import { ConsumerEnd, content, held, ProducerEnd, sync } from './feed-support.ts';
 
 const nowMs = Date.UTC(2026, 0, 1);

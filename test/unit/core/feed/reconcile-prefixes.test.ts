@@ -5,7 +5,7 @@ import { answer, Reconciliation } from '../../../../core/feed/reconcile.ts';
 import { checkPrefixes, digitsMax, fingerprintBytes, seedBytes } from '../../../../core/feed/reconcile-prefixes.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { replyFrame, replyFromWire, requestFrame, requestFromWire } from '../../../../core/session/wire-frames.ts';
-import { decodeFrame, encodeFrame } from '../../../../core/wire/frames.ts';
+import { decodeFrame, encodeFrame } from '../../../../core/wire/codec/frames.ts';
 import { ConsumerEnd, content, held, ProducerEnd } from './feed-support.ts';
 
 const seed = Buffer.alloc(seedBytes, 9);

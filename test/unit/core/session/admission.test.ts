@@ -4,7 +4,7 @@ import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { nextTurn, type Turns } from '../../../../core/runtime/turns.ts';
 import { HelloTurns } from '../../../../core/session/admission.ts';
 import { ReconcileSlots, reconcilesMax, slotMs } from '../../../../core/session/reconcile-slots.ts';
-import { Door } from '../../../../core/wire/door.ts';
+import { Door } from '../../../../core/wire/network/handshake-rate-limiter.ts';
 
 describe('turns', () => {
   it('let a burst through at once, then one an interval, and forget a burst after a pause', () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { BanyanError } from '../../../../core/runtime/errors.ts';
-import { decodeFrame, encodeFrame } from '../../../../core/wire/frames.ts';
+import { decodeFrame, encodeFrame } from '../../../../core/wire/codec/frames.ts';
 import { Feed, Frame, Hello, RangeAnswer_Kind } from '../../../../core/wire/generated/mesh.ts';
 import { ReplayLink } from '../../../support/recorded-frames.ts';
 import { content, SessionPair } from '../../../support/session-pair.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { decodeFrame, encodeFrame } from '../../../../core/wire/frames.ts';
+import { decodeFrame, encodeFrame } from '../../../../core/wire/codec/frames.ts';
 import type { Frame } from '../../../../core/wire/generated/mesh.ts';
 import type { LinkEvents } from '../../../../core/wire/link.ts';
 import { type RecordedFrame, ReplayLink, recordings, sessionsOf } from '../../../support/recorded-frames.ts';

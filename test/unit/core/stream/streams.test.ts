@@ -7,7 +7,7 @@ import { bulkWindowBytes, type Offer, resetCodes, windowBytes } from '../../../.
 import { StreamCounts } from '../../../../core/stream/stream-counts.ts';
 import { openFrame } from '../../../../core/stream/stream-frames.ts';
 import { SessionStreams, streamsMax, windowBytesTotal } from '../../../../core/stream/streams.ts';
-import { encodeFrame } from '../../../../core/wire/frames.ts';
+import { encodeFrame } from '../../../../core/wire/codec/frames.ts';
 import type { Frame } from '../../../../core/wire/generated/mesh.ts';
 import type { Link } from '../../../../core/wire/link.ts';
 import { memoryDialer } from '../../../../core/wire/memory/memory-link.ts';

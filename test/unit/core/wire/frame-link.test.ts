@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import type { BanyanError } from '../../../../core/runtime/errors.ts';
+import { encodeFrame, maxFrameBytes } from '../../../../core/wire/codec/frames.ts';
 import { type FrameCall, FrameLink } from '../../../../core/wire/frame-link.ts';
-import { encodeFrame, maxFrameBytes } from '../../../../core/wire/frames.ts';
 import { beat, data, dataOfFrameBytes, LinkLog } from '../../../support/link-log.ts';
 
 /** The own end of a call whose queue moves when the test says so. */

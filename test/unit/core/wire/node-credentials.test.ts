@@ -5,7 +5,7 @@ import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { type Logger, silentLogger } from '../../../../core/runtime/logger.ts';
 import { grpcDialer } from '../../../../core/wire/grpc/grpc-dialer.ts';
 import type { Link } from '../../../../core/wire/link.ts';
-import { listenMesh } from '../../../../core/wire/mesh-listener.ts';
+import { listenMesh } from '../../../../core/wire/network/mesh-listener.ts';
 import {
   currentOf,
   type NodeCredentials,

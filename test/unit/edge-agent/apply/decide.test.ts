@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { type AdoptRule, type DriftMode, defaultRules } from '../../../../core/entries/apply-rules.ts';
 import type { KubeObject, ObjectMeta } from '../../../../core/object/meta.ts';
-import { type AdoptRule, type DriftMode, defaultRules } from '../../../../core/wire/apply-rules.ts';
 import { decide as decideOf, decideRemoval, type Wanted } from '../../../../edge-agent/apply/decide.ts';
 import { withoutFields } from '../../../../edge-agent/apply/ignored-fields.ts';
 import { marked, signed } from '../../../../edge-agent/apply/mark.ts';

@@ -4,7 +4,7 @@ import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { beginBoot, markAttached, readNodeIdentity } from '../../../../core/session/node-identity.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import type { Heir } from '../../../../edge-agent/assembly.ts';
+import type { Heir } from '../../../../edge-agent/agent/assembly.ts';
 import { giveUpMs, releasedMs, renewMs } from '../../../../edge-agent/lease/election.ts';
 import { type AgentHooks, Leadership, type LedAgent } from '../../../../edge-agent/lease/leadership.ts';
 import type { LeaseWords } from '../../../../edge-agent/lease/lease.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { defaultRules } from '../../../../core/wire/apply-rules.ts';
+import { defaultRules } from '../../../../core/entries/apply-rules.ts';
 import type { Progress } from '../../../../edge-agent/apply/progress.ts';
 import type { Delivery } from '../../../../edge-agent/desired/desired.ts';
 import type { Observation } from '../../../../edge-agent/observe/observer.ts';

@@ -1,4 +1,7 @@
 /** An agent on a cluster and a store in memory, with a virtual clock. `restart` is a new process on the same store. */
+
+import type { ReportRules } from '../../../../core/entries/entry-attributes.ts';
+import { downFeedJudge } from '../../../../core/entries/entry-shape.ts';
 import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import type { WireEntry } from '../../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
@@ -11,9 +14,7 @@ import { asText, text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import type { Transaction } from '../../../../core/store/store.ts';
 import { decodePartial } from '../../../../core/summary/partial.ts';
-import type { ReportRules } from '../../../../core/wire/entry-attributes.ts';
-import { downFeedJudge } from '../../../../core/wire/entry-shape.ts';
-import { Agent } from '../../../../edge-agent/agent.ts';
+import { Agent } from '../../../../edge-agent/agent/agent.ts';
 import { FakeCluster } from './fake-cluster.ts';
 import { entry, tombstone } from './feed-entries.ts';
 

@@ -1,5 +1,6 @@
 /** An agent with an embedded cluster on one store, the real API server's space between them, and a virtual clock. */
 import type { Space } from '../../../../core/apiserver/space.ts';
+import type { SparseApplyRules } from '../../../../core/entries/apply-rules.ts';
 import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import type { WireEntry } from '../../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
@@ -13,8 +14,7 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { asText } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { decodePartial, type Failure, type Partial } from '../../../../core/summary/partial.ts';
-import type { SparseApplyRules } from '../../../../core/wire/apply-rules.ts';
-import { Agent } from '../../../../edge-agent/agent.ts';
+import { Agent } from '../../../../edge-agent/agent/agent.ts';
 import type { Cluster } from '../../../../edge-agent/cluster/cluster.ts';
 import { assembleCluster } from '../../../../edge-agent/cluster/embedded/assemble.ts';
 import { defaultPace } from '../../../../edge-agent/cluster/embedded/pace.ts';

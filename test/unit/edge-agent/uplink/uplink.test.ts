@@ -11,7 +11,7 @@ import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { decodePartial } from '../../../../core/summary/partial.ts';
 import { memoryDialer } from '../../../../core/wire/memory/memory-link.ts';
-import { Agent } from '../../../../edge-agent/agent.ts';
+import { Agent } from '../../../../edge-agent/agent/agent.ts';
 import { Uplink } from '../../../../edge-agent/uplink/uplink.ts';
 import { SessionPair } from '../../../support/session-pair.ts';
 import { configMap, namespace } from '../support/agent-bench.ts';

@@ -10,7 +10,7 @@ import { systemRandom } from '../../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { linkOptionsSchema } from '../../../../core/wire/dialer/link-options.ts';
 import { joinParent, renewAtParent } from '../../../../core/wire/join/join-client.ts';
-import { listenMesh } from '../../../../core/wire/mesh-listener.ts';
+import { listenMesh } from '../../../../core/wire/network/mesh-listener.ts';
 import { Admissions } from '../../../../relay/join/admissions.ts';
 import { issuerSigner } from '../../../../relay/join/signer.ts';
 import { openSpace } from '../../../../relay/spaces/own-spaces.ts';

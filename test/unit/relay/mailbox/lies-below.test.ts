@@ -21,7 +21,7 @@ import {
 } from '../../../../core/summary/partial.ts';
 import { mergeUserPartials } from '../../../../core/summary/user-partial.ts';
 import { decodeUserPartial, encodeUserPartial } from '../../../../core/summary/user-partial-wire.ts';
-import { contribution } from '../../../../relay/gather/contribution.ts';
+import { contribution } from '../../../../relay/gather/status/contribution.ts';
 import { reportedFlaw } from '../../../../relay/mailbox/reported-check.ts';
 import { field, fold, row, summarizer } from '../../core/summary/support.ts';
 

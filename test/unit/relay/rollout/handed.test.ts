@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { handedKey, hasKey } from '../../../../core/entries/entry-keys.ts';
 import type { Content, Row } from '../../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
 import { LocalTable } from '../../../../core/feed/table.ts';
@@ -7,9 +8,8 @@ import type { ReleaseAttributes } from '../../../../core/rollout/release.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { handedKey, hasKey } from '../../../../core/wire/entries.ts';
+import type { Child } from '../../../../relay/children/children.ts';
 import { HandedReleases } from '../../../../relay/rollout/handed.ts';
-import type { Child } from '../../../../relay/schedule/children.ts';
 import type { Outgoing } from '../../../../relay/schedule/outgoing.ts';
 
 const id = 'center.retail/shop';

@@ -4,6 +4,8 @@
  */
 
 import type { Space } from '../../../../core/apiserver/space.ts';
+import type { TargetAttributes } from '../../../../core/entries/entry-attributes.ts';
+import { objectKey, partialKey, placementId } from '../../../../core/entries/entry-keys.ts';
 import { LocalTable } from '../../../../core/feed/table.ts';
 import { mergeLabelSummaries } from '../../../../core/match/label-summary.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
@@ -16,17 +18,15 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { asText, text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { emptyPartial, encodePartial } from '../../../../core/summary/partial.ts';
-import { objectKey, partialKey, placementId } from '../../../../core/wire/entries.ts';
-import type { TargetAttributes } from '../../../../core/wire/entry-attributes.ts';
+import type { Child } from '../../../../relay/children/children.ts';
 import { Customization } from '../../../../relay/customize/customization.ts';
-import { Gather } from '../../../../relay/gather/gather.ts';
-import { type PlacementStatus, placementStatus } from '../../../../relay/gather/placement-status.ts';
+import { Gather } from '../../../../relay/gather/status/gather.ts';
+import { type PlacementStatus, placementStatus } from '../../../../relay/gather/status/placement-status.ts';
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
-import { MoveBook } from '../../../../relay/moves/move-book.ts';
+import { MoveBook } from '../../../../relay/moves/move-store.ts';
 import { Controllers, type RolloutOrigin } from '../../../../relay/rollout/controllers.ts';
 import { Exposures } from '../../../../relay/rollout/exposure.ts';
 import { HandedReleases } from '../../../../relay/rollout/handed.ts';
-import type { Child } from '../../../../relay/schedule/children.ts';
 import { markDirty } from '../../../../relay/schedule/dirty.ts';
 import { Placements } from '../../../../relay/schedule/placements.ts';
 import { Scheduler } from '../../../../relay/schedule/schedule.ts';

@@ -4,7 +4,7 @@ import { noCounts } from '../../../../core/rollout/part.ts';
 import type { ReleaseAttributes } from '../../../../core/rollout/release.ts';
 import { initialState } from '../../../../core/rollout/state.ts';
 import { emptyPartial } from '../../../../core/summary/partial.ts';
-import { placementStatus } from '../../../../relay/gather/placement-status.ts';
+import { placementStatus } from '../../../../relay/gather/status/placement-status.ts';
 import { progressing, rolloutBelow, rolloutStatus } from '../../../../relay/rollout/status.ts';
 
 const state = { ...initialState(1, '[]', 0, { revision: 1, release: 0 }), release: 3, held: 1, wave: 0 };

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { mergeLabelSummaries, summaryOfAgent } from '../../../../core/match/label-summary.ts';
 import type { Labels } from '../../../../core/object/selector.ts';
-import type { Child } from '../../../../relay/schedule/children.ts';
+import type { Child } from '../../../../relay/children/children.ts';
 import { agentChild } from '../support/match-arbitraries.ts';
 import { ScheduleBench, selecting } from '../support/schedule-bench.ts';
 

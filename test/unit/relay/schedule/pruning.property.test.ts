@@ -7,7 +7,7 @@ import {
   mergeLabelSummaries,
   type Place,
 } from '../../../../core/match/label-summary.ts';
-import { type Child, matchChild } from '../../../../relay/schedule/children.ts';
+import { type Child, matchChild } from '../../../../relay/children/children.ts';
 import {
   agentChild,
   byFewKeys,

@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { EmbeddedStorage } from '../../../../core/apiserver/storage/embedded.ts';
+import type { InventoryBody } from '../../../../core/entries/entry-attributes.ts';
+import { attributesOf } from '../../../../core/entries/entry-keys.ts';
 import type { AppliedChange } from '../../../../core/feed/feed.ts';
 import { LocalTable } from '../../../../core/feed/table.ts';
 import { canonicalBytes } from '../../../../core/object/canonical.ts';
@@ -7,9 +9,7 @@ import type { LabelSelector, Labels } from '../../../../core/object/selector.ts'
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { asText } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { attributesOf } from '../../../../core/wire/entries.ts';
-import type { InventoryBody } from '../../../../core/wire/entry-attributes.ts';
-import { locationResource, syncTargetResource } from '../../../../relay/schedule/inventory.ts';
+import { locationResource, syncTargetResource } from '../../../../relay/children/inventory.ts';
 import { InventoryRows } from '../../../../relay/spaces/inventory-rows.ts';
 
 const apiVersion = 'inventory.banyan.io/v1alpha1';

@@ -4,8 +4,8 @@ import { type KeySummaries, type KeySummary, numbersOf } from '../../../../core/
 import { keyedOf, type LabelSummary, type Place, summaryOfAgent } from '../../../../core/match/label-summary.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { LabelRequirement, LabelSelector } from '../../../../core/object/selector.ts';
-import type { Child, Destination } from '../../../../relay/schedule/children.ts';
-import { locationExpression } from '../../../../relay/schedule/location-expression.ts';
+import type { Child, Destination } from '../../../../relay/children/children.ts';
+import { locationExpression } from '../../../../relay/children/location-expression.ts';
 import type { Placement } from '../../../../relay/schedule/placements.ts';
 
 const labelKey = fc.constantFrom('env', 'tier', 'rank');

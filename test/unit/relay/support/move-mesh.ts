@@ -2,6 +2,8 @@
  * A tree of real schedulers, gathers and movers over stores in memory, whose messages are delivered one by one in an order that the test chooses;
  * agents and their clusters are played. Everything is a step of the test: a delivery, a piece of work, a report, a copy that becomes available.
  */
+
+import { partialKey, placementId } from '../../../../core/entries/entry-keys.ts';
 import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import type { Producer } from '../../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
@@ -16,12 +18,11 @@ import { asText, text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import type { Transaction } from '../../../../core/store/store.ts';
 import { emptyPartial, encodePartial, type Partial } from '../../../../core/summary/partial.ts';
-import { partialKey, placementId } from '../../../../core/wire/entries.ts';
-import { Gather } from '../../../../relay/gather/gather.ts';
+import type { Child } from '../../../../relay/children/children.ts';
+import { Gather } from '../../../../relay/gather/status/gather.ts';
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
-import { MoveBook } from '../../../../relay/moves/move-book.ts';
+import { MoveBook } from '../../../../relay/moves/move-store.ts';
 import { Mover } from '../../../../relay/moves/mover.ts';
-import type { Child } from '../../../../relay/schedule/children.ts';
 import { isBeingScheduled, markDirty } from '../../../../relay/schedule/dirty.ts';
 import { Placements } from '../../../../relay/schedule/placements.ts';
 import { Scheduler } from '../../../../relay/schedule/schedule.ts';

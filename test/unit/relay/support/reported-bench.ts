@@ -1,4 +1,6 @@
 /** What children report to a node, in a store in memory: their tables, and the node's own outbox. */
+
+import { associatedKey, objectKey, stateKey, upsyncedKey } from '../../../../core/entries/entry-keys.ts';
 import type { AppliedChange } from '../../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
 import { canonicalBytes } from '../../../../core/object/canonical.ts';
@@ -8,7 +10,6 @@ import type { KubeObject } from '../../../../core/object/meta.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { associatedKey, objectKey, stateKey, upsyncedKey } from '../../../../core/wire/entries.ts';
 import { type Mailbox, Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
 import { checkSpeaker } from '../../../../relay/mailbox/reported-check.ts';
 import { dropUpsynced, passUpsynced } from '../../../../relay/mailbox/upsynced.ts';

@@ -1,5 +1,6 @@
 /** A scheduler over one source with the mailboxes of some children; the children are what the test says they are. */
 
+import { placementId } from '../../../../core/entries/entry-keys.ts';
 import type { AppliedChange, Producer } from '../../../../core/feed/feed.ts';
 import { LocalTable } from '../../../../core/feed/table.ts';
 import { mergeLabelSummaries } from '../../../../core/match/label-summary.ts';
@@ -11,9 +12,8 @@ import { readWatermarks } from '../../../../core/session/watermark.ts';
 import { asText, text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import type { Transaction } from '../../../../core/store/store.ts';
-import { placementId } from '../../../../core/wire/entries.ts';
+import type { Child, Destination } from '../../../../relay/children/children.ts';
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
-import type { Child, Destination } from '../../../../relay/schedule/children.ts';
 import { markDirty } from '../../../../relay/schedule/dirty.ts';
 import type { OutgoingStage } from '../../../../relay/schedule/outgoing.ts';
 import { Placements } from '../../../../relay/schedule/placements.ts';

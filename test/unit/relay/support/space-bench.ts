@@ -1,13 +1,13 @@
 /** A workload space with its selection on a store in memory, worked off only when the test says so. */
 
 import type { Space } from '../../../../core/apiserver/space.ts';
+import type { ObjectAttributes, TargetAttributes } from '../../../../core/entries/entry-attributes.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { asText } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import type { ObjectAttributes, TargetAttributes } from '../../../../core/wire/entry-attributes.ts';
 import { openWorkloadSpace, type WorkloadSpace } from '../../../../relay/spaces/own-spaces.ts';
 import { Turns } from '../../core/apiserver/lifecycle/turns.ts';
 

@@ -1,4 +1,6 @@
 /** A tree of nodes on stores in memory, with agents that the test speaks for, and a space with a placement and its summarizers. */
+
+import { associatedKey, upsyncedKey } from '../../../../core/entries/entry-keys.ts';
 import { parseKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { Labels } from '../../../../core/object/selector.ts';
@@ -6,8 +8,7 @@ import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { asText, text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { associatedKey, upsyncedKey } from '../../../../core/wire/entries.ts';
-import { withoutSiblings } from '../../../../relay/tree/counting.ts';
+import { withoutSiblings } from '../../../../relay/replicas/counting.ts';
 import { GatherNode, state } from '../../../support/gather-node.ts';
 
 const apiVersion = 'edge.banyan.io/v1alpha1';

@@ -7,7 +7,7 @@ import { createAuthority, issueNode, issueUser } from '../../../../../core/ident
 import { type Clock, systemClock } from '../../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
 import { systemRandom } from '../../../../../core/runtime/random.ts';
-import { userOfCertificate } from '../../../../../relay/users.ts';
+import { userOfCertificate } from '../../../../../relay/process/users.ts';
 import { type TestSpace, testSpace } from '../kinds/space-support.ts';
 
 export interface Status {

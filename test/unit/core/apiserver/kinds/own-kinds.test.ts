@@ -6,7 +6,7 @@ import { edgePlacementDefinition } from '../../../../../core/apiserver/kinds/edg
 import { ownDefinitions, ownKinds } from '../../../../../core/apiserver/kinds/kinds-of-space.ts';
 import type { Kind } from '../../../../../core/apiserver/space.ts';
 import type { KubeObject } from '../../../../../core/object/meta.ts';
-import { display } from '../../../../../relay/gather/placement-status.ts';
+import { display } from '../../../../../relay/gather/status/placement-status.ts';
 
 const folder = new URL('../../../../../docs/reference/', import.meta.url);
 const examples = readdirSync(folder)

@@ -9,7 +9,7 @@ import { linkOptionsSchema } from '../../../../../core/wire/dialer/link-options.
 import { joinParent } from '../../../../../core/wire/join/join-client.ts';
 import type { Joins } from '../../../../../core/wire/join/joins.ts';
 import type { Listener } from '../../../../../core/wire/link.ts';
-import { listenMesh } from '../../../../../core/wire/mesh-listener.ts';
+import { listenMesh } from '../../../../../core/wire/network/mesh-listener.ts';
 import { webSocketDialer } from '../../../../../core/wire/websocket/websocket-dialer.ts';
 import { connectProxy } from '../../../../support/connect-proxy.ts';
 import { LinkLog } from '../../../../support/link-log.ts';

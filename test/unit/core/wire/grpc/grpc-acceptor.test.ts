@@ -5,11 +5,11 @@ import { expect, it } from 'vitest';
 import { VirtualClock } from '../../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
 import { sessionMethod } from '../../../../../core/wire/grpc/session-method.ts';
-import { listenMesh } from '../../../../../core/wire/mesh-listener.ts';
+import { listenMesh } from '../../../../../core/wire/network/mesh-listener.ts';
 import { LinkLog } from '../../../../support/link-log.ts';
 import { TestTree } from '../../../../support/test-tree.ts';
 
-/** Of core/wire/door.ts: let in at once, and as many as have their turn within the longest wait. */
+/** Of core/wire/network/handshake-rate-limiter.ts: let in at once, and as many as have their turn within the longest wait. */
 const [atOnce, inTurn] = [100, 1_000];
 const unavailable = 14;
 

@@ -5,13 +5,13 @@ import { type Clock, systemClock, VirtualClock } from '../../../../../core/runti
 import { BanyanError } from '../../../../../core/runtime/errors.ts';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../../core/runtime/random.ts';
-import { decodeFrame, encodeFrame } from '../../../../../core/wire/frames.ts';
+import { decodeFrame, encodeFrame } from '../../../../../core/wire/codec/frames.ts';
 import { channelOptions } from '../../../../../core/wire/grpc/channel-options.ts';
 import { grpcDialer } from '../../../../../core/wire/grpc/grpc-dialer.ts';
 import { asBytes, sessionMethod, streamMethod } from '../../../../../core/wire/grpc/session-method.ts';
 import { TlsChannel } from '../../../../../core/wire/grpc/tls-channel.ts';
 import type { Link, LinkEvents, Listener } from '../../../../../core/wire/link.ts';
-import { listenMesh } from '../../../../../core/wire/mesh-listener.ts';
+import { listenMesh } from '../../../../../core/wire/network/mesh-listener.ts';
 import type { NodeCredentials } from '../../../../../core/wire/node-credentials.ts';
 import { beat, data, LinkLog } from '../../../../support/link-log.ts';
 import { TestTree } from '../../../../support/test-tree.ts';

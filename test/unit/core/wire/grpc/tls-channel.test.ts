@@ -6,7 +6,7 @@ import { systemClock } from '../../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
 import { grpcDialer } from '../../../../../core/wire/grpc/grpc-dialer.ts';
 import { TlsChannel } from '../../../../../core/wire/grpc/tls-channel.ts';
-import { listenMesh } from '../../../../../core/wire/mesh-listener.ts';
+import { listenMesh } from '../../../../../core/wire/network/mesh-listener.ts';
 import type { NodeCredentials } from '../../../../../core/wire/node-credentials.ts';
 import { LinkLog } from '../../../../support/link-log.ts';
 import { TestTree } from '../../../../support/test-tree.ts';

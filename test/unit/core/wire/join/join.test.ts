@@ -14,7 +14,7 @@ import { linkOptionsSchema } from '../../../../../core/wire/dialer/link-options.
 import { type JoinLine, joinParent, renewAtParent } from '../../../../../core/wire/join/join-client.ts';
 import type { Joins } from '../../../../../core/wire/join/joins.ts';
 import type { Listener } from '../../../../../core/wire/link.ts';
-import { listenMesh } from '../../../../../core/wire/mesh-listener.ts';
+import { listenMesh } from '../../../../../core/wire/network/mesh-listener.ts';
 import type { NodeCredentials } from '../../../../../core/wire/node-credentials.ts';
 import { connectProxy } from '../../../../support/connect-proxy.ts';
 import { TestTree } from '../../../../support/test-tree.ts';

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { VirtualClock } from '../../../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../../../core/runtime/errors.ts';
-import { maxFrameBytes } from '../../../../../core/wire/frames.ts';
+import { maxFrameBytes } from '../../../../../core/wire/codec/frames.ts';
 import { WebSocketCall } from '../../../../../core/wire/websocket/websocket-call.ts';
 import { brokenOff, closedInOrder } from '../../../../../core/wire/websocket/websocket-words.ts';
 import { beat, dataOfFrameBytes, LinkLog } from '../../../../support/link-log.ts';

@@ -1,0 +1,82 @@
+/** What a parent may send to a child: placements and objects of sources above it, and what is the child's own. All else ends the session. */
+import type { AppliedChange } from '../feed/feed.ts';
+import { BanyanError } from '../runtime/errors.ts';
+import { asText } from '../store/bytes.ts';
+import { parseEntryKey, splitPlacementId } from './entry-keys.ts';
+
+/** `path` is the child's. Throws Protocol. */
+export function checkFromAbove(path: string, { key, after }: AppliedChange): void {
+  const entry = parseEntryKey(key);
+  if (!entry || !after) return;
+  const attributes = parsed(key, after.attributes);
+  switch (entry.type) {
+    case 'tree': {
+      const named = (attributes as { path?: unknown }).path;
+      if (named === path) return;
+      throw new BanyanError('Protocol', `the parent takes "${path}" for "${named}"`);
+    }
+    case 'placement':
+    case 'target':
+    case 'rules':
+    case 'grant':
+    case 'withdrawn':
+    case 'handed':
+      return checkSource(path, key, splitPlacementId(entry.id).source);
+    case 'object':
+    case 'auxiliary':
+    case 'promoted':
+    case 'promotedCustomizer':
+    case 'release':
+    case 'inventory':
+    case 'keep':
+    case 'era':
+      return checkSource(path, key, entry.source);
+    case 'labels':
+    case 'partial':
+    case 'summary':
+    case 'gone':
+    case 'has':
+    case 'state':
+    case 'associated':
+    case 'upsynced':
+    case 'status':
+    case 'node':
+      throw new BanyanError('Protocol', `the parent sends the entry "${key}", which only a child may send`);
+  }
+}
+
+/** What lies deeper in them is checked where it is used. */
+function parsed(key: string, attributes: Uint8Array): object {
+  let value: unknown;
+  try {
+    value = JSON.parse(asText(attributes));
+  } catch {
+    // Told below, with what is no object.
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw new BanyanError('Protocol', `the attributes of the entry "${key}" are no JSON object`);
+}
+
+/** A source is the path of a node, with dots, and the name of one of its spaces. */
+function checkSource(path: string, key: string, source: string): void {
+  if (isAbove(path, source)) return;
+  throw new BanyanError(
+    'Protocol',
+    `the parent of "${path}" sends the entry "${key}" of "${source}", which is not above it`,
+  );
+}
+
+/** Watermarks are of sources above the child too. Throws Protocol. */
+export function checkMarks(path: string, marks: Readonly<Record<string, number>>): void {
+  for (const source of Object.keys(marks)) {
+    if (isAbove(path, source)) continue;
+    const words = JSON.stringify(source.slice(0, 100));
+    throw new BanyanError('Protocol', `the parent of "${path}" sends a watermark of ${words}, which is not above it`);
+  }
+}
+
+/** `path` is of a node that hears of the source. */
+export function isAbove(path: string, source: string): boolean {
+  const node = source.slice(0, Math.max(0, source.lastIndexOf('.')));
+  return node === 'center' || path.replaceAll(':', '.').startsWith(`${node}.`);
+}

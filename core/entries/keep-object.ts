@@ -1,0 +1,17 @@
+/**
+ * How a last hop that can't make an object for an agent says that the agent is to keep what it has of it: by a `k/` entry in the place of the object's.
+ * An entry of the object itself would have to have a body, and a relay that has lost its store has none.
+ */
+import type { Keeping } from '../feed/consumer.ts';
+import { keepKey, objectKey, parseEntryKey } from './entry-keys.ts';
+
+export const keeping: Keeping = {
+  keeperOf(key) {
+    const entry = parseEntryKey(key);
+    return entry?.type === 'object' ? keepKey(entry.source, entry.object) : undefined;
+  },
+  keptBy(key) {
+    const entry = parseEntryKey(key);
+    return entry?.type === 'keep' ? objectKey(entry.source, entry.object) : undefined;
+  },
+};

@@ -1,0 +1,142 @@
+/**
+ * What a node knows of the lives of the spaces above it: the newest revision of each source that has come here, and whether a row that its producer lacks
+ * was written in a life that the source's space does not know.
+ *
+ * Bound: one row for each source above, which are as many as there are spaces.
+ */
+import { gapOf } from '../apiserver/storage/history.ts';
+import { type FarAhead, isFarAhead } from '../feed/far-ahead.ts';
+import type { AppliedChange, Content, Producer, Table } from '../feed/feed.ts';
+import { stableStringify } from '../object/canonical.ts';
+import { hash128 } from '../object/hash.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { asText, concat, prefixRange, readU48, text, u48 } from '../store/bytes.ts';
+import { prefixOf } from '../store/keyspace.ts';
+import type { Reader, Transaction } from '../store/store.ts';
+import type { EraAttributes, SeenAttributes } from './entry-attributes.ts';
+import { attributesOf, eraKey, parseEntryKey, seenKey, splitPlacementId } from './entry-keys.ts';
+
+/** Of entries whose revision is one of a space; grants and questions count for themselves. */
+export function sourceOfEntry(key: string): string | undefined {
+  const entry = parseEntryKey(key);
+  switch (entry?.type) {
+    case 'placement':
+    case 'target':
+    case 'rules':
+      return splitPlacementId(entry.id).source;
+    case 'object':
+    case 'auxiliary':
+    case 'promoted':
+    case 'promotedCustomizer':
+    case 'release':
+    case 'inventory':
+      return entry.source;
+    default:
+      return undefined;
+  }
+}
+
+/** By this clock. Numbers of grants and questions are no revisions, and may be sums of several. */
+export function farAheadBy(clock: Pick<Clock, 'wallMs'>): FarAhead {
+  return (originRevision, key) =>
+    isFarAhead(originRevision, clock.wallMs()) && (key === undefined || sourceOfEntry(key() ?? '') !== undefined);
+}
+
+/** By the `era/` row that lies beside it: the space knows nothing of the revision, so that its absence is no deletion. */
+export function isLostRow(reader: Reader, table: Table, key: string, originRevision: number): boolean {
+  const source = sourceOfEntry(key);
+  if (source === undefined) return false;
+  const era = eraRow(reader, table, source);
+  if (!era) return false;
+  const { gaps } = attributesOf<EraAttributes>(era);
+  return gapOf(gaps, originRevision) !== undefined;
+}
+
+export interface SeenPorts {
+  readonly clock: Pick<Clock, 'wallMs'>;
+  /** Is told of a row from above that claims a revision which its space can't have given by then. */
+  readonly log: Pick<Logger, 'error'>;
+}
+
+/** In the transaction that applies what came from above. Gives the sources of which nothing had come before. */
+export function noteSeen(t: Transaction, changes: readonly AppliedChange[], { clock, log }: SeenPorts): string[] {
+  const nowMs = clock.wallMs();
+  const newest = new Map<string, number>();
+  const ahead = new Map<string, number>();
+  for (const { key, originRevision } of changes) {
+    const source = sourceOfEntry(key);
+    if (source === undefined) continue;
+    const which = isFarAhead(originRevision, nowMs) ? ahead : newest;
+    which.set(source, Math.max(which.get(source) ?? 0, originRevision));
+  }
+  for (const [source, revision] of ahead) log.error({ source, revision }, farAheadWords);
+  // Of a space of which nothing has come yet its lives are known all the same.
+  for (const source of erasIn(changes)) newest.set(source, newest.get(source) ?? 0);
+  const fresh: string[] = [];
+  for (const [source, revision] of newest) {
+    const isFresh = !isKnown(t, source);
+    if (isFresh) fresh.push(source);
+    const before = readSeen(t, source);
+    if (isFresh || revision > before || isFarAhead(before, nowMs)) t.put(at(source), u48(revision));
+  }
+  return fresh;
+}
+
+/** Of both things that may be wrong. */
+const farAheadWords =
+  'the parent says a revision of this space that is years ahead of the clock here: rows with it give way to whatever comes later; look after the parent, or set this clock, or that of the node that has the space';
+
+/** Sources of which the gaps have come, or are others now. */
+export function erasIn(changes: readonly AppliedChange[]): string[] {
+  return changes.flatMap(({ key, after }) => {
+    const entry = after && parseEntryKey(key);
+    return entry?.type === 'era' ? [entry.source] : [];
+  });
+}
+
+/** What lies above says to a node of the revisions that a space knows nothing of. */
+export function eraRow(reader: Reader, table: Table, source: string): Content | undefined {
+  const row = table.get(reader, hash128(eraKey(source)));
+  return row?.content && table.content(reader, row.content);
+}
+
+/** Something of it has come from above. */
+export function isKnown(reader: Reader, source: string): boolean {
+  return reader.get(at(source)) !== undefined;
+}
+
+export function readSeen(reader: Reader, source: string): number {
+  const bytes = reader.get(at(source));
+  return bytes ? readU48(bytes) : 0;
+}
+
+/** Tells the parent, at each attachment: only a parent that was away can have lost something. */
+export function tellSeen(t: Transaction, outbox: Producer): void {
+  for (const source of seenSources(t)) putSeen(t, outbox, source, readSeen(t, source));
+}
+
+export function seenSources(reader: Reader): string[] {
+  const prefix = prefixOf('seenRevision');
+  return Array.from(reader.scan(prefixRange(prefix)), ([key]) => asText(key.subarray(prefix.length)));
+}
+
+/** The greatest of all that was told. */
+export function putSeen(t: Transaction, outbox: Producer, source: string, revision: number): void {
+  if (revision > toldSeen(t, outbox, source)) outbox.put(t, seenEntry(source, revision), 0);
+}
+
+/** What the feed says to have been seen of the source; 0: nothing. */
+export function toldSeen(reader: Reader, table: Table, source: string): number {
+  const row = table.get(reader, hash128(seenKey(source)));
+  return row?.content ? attributesOf<SeenAttributes>(table.content(reader, row.content)).revision : 0;
+}
+
+function seenEntry(source: string, revision: number): Content {
+  const attributes: SeenAttributes = { revision };
+  return { key: seenKey(source), attributes: text(stableStringify(attributes)), body: new Uint8Array(0) };
+}
+
+function at(source: string): Uint8Array {
+  return concat(prefixOf('seenRevision'), text(source));
+}

@@ -1,0 +1,202 @@
+/**
+ * How a child becomes one that is attached: who it may be, whether it is let in, and when its session may begin. Whoever is refused hears why, and when to come
+ * again; what it knows of this node's feed is looked at before anything is said of it.
+ */
+import type { ResumeTuple } from '../feed/feed.ts';
+import type { FeedProducer } from '../feed/producer.ts';
+import { nameOf, parentOf } from '../identity/node-path.ts';
+import { withReplica } from '../identity/replica.ts';
+import { BanyanError, describeError } from '../runtime/errors.ts';
+import type { Frame, Hello, Retry } from '../wire/generated/mesh.ts';
+import type { Link } from '../wire/link.ts';
+import { HelloTurns } from './admission.ts';
+import { expiredOf } from './expiry-watch.ts';
+import { admit, readSession, type SessionRecord, writeSession } from './handshake.ts';
+import { flawOfHello } from './hello-validation.ts';
+import type { ChildFeeds, ParentSessionsPorts, SessionStatus } from './parent-ports.ts';
+import { type Refusal, refusalOf, type SessionEnds } from './session-ends.ts';
+import { tupleFromWire } from './wire-frames.ts';
+
+/** A session that a child may have, when it is durable. */
+export interface Opened extends ChildFeeds {
+  readonly record: SessionRecord;
+  readonly version: number;
+  /** Of the child's feed when the session was opened. */
+  readonly head: number;
+  /** Of this node for the child at that moment. */
+  readonly ready: boolean;
+}
+
+/** What a refused child is asked to wait: long, since a person has to act. */
+const refusedAfterMs = 30_000;
+/**
+ * A place whose session has been over for so long is nobody's: who had it would be back, as waits between attempts grow to 60 s and a machine starts in
+ * less. Then one whose boot counter or attach sequence is too low hears of the number; before, a copy could take the place of an original that is away for a moment.
+ */
+const vacantAfterMs = 120_000;
+/** What such a one is asked to wait, and one that comes with another certificate then, or is refused by the handshake. */
+const comesAgainAfterMs = 1_000;
+export const takenOver = 'a newer session of this child took over';
+
+export interface ReceptionPorts extends ParentSessionsPorts {
+  readonly ends: SessionEnds;
+  isAttached(child: string): boolean;
+  /** What the child's present session has yet to write is written. */
+  settle(child: string): void;
+  status(child: string): SessionStatus;
+  /** Somebody came with the identity of a child that is another one. */
+  cloned(child: string, message: string): void;
+}
+
+export class Reception {
+  readonly #ports: ReceptionPorts;
+  readonly #turns = new HelloTurns();
+
+  constructor(ports: ReceptionPorts) {
+    this.#ports = ports;
+  }
+
+  /** By its certificate; throws Forbidden if it is no child of this node. */
+  childOf(link: Link): string {
+    const { path, role, replica = 0 } = link.peer;
+    if (role === 'center' || parentOf(path) !== this.#ports.path || path === '') {
+      this.#ports.ends.refuse('path');
+      throw new BanyanError(
+        'Forbidden',
+        `the certificate is for ${role} "${path}", which is no child of "${this.#ports.path}"`,
+      );
+    }
+    return withReplica(nameOf(path), replica);
+  }
+
+  /** `begin` is called when the session is durable, and not at all if there is to be none. */
+  hello(link: Link, child: string, { frame }: Frame, begin: (hello: Hello, opened: Opened) => void): void {
+    if (frame?.$case !== 'hello') {
+      this.hangUp(link, 'no_hello', 'the first frame was no hello');
+      return;
+    }
+    const hello = frame.value;
+    const flaw = flawOfHello(hello, link.peer.role);
+    if (flaw)
+      return this.#refuse(link, { afterMs: refusedAfterMs, reason: 'bad_hello', message: `the hello's ${flaw}` });
+    const waitMs = this.#turns.admit(child, this.#ports.clock.monotonicMs());
+    if (waitMs > 0) {
+      return this.#refuse(link, {
+        afterMs: waitMs,
+        reason: 'busy',
+        message: 'many children come at once: this one has its turn later',
+      });
+    }
+    try {
+      const opened = this.#open(link, child, hello);
+      if (!opened) return;
+      // The session's number and the feed's incarnation are durable before the child hears of them.
+      this.#ports.store.flushed().then(
+        () => {
+          const expired = expiredOf(link, this.#ports.clock);
+          // Its inventory may have been deleted while the disk worked: it is told as if it had asked now.
+          if (this.#ports.store.read((reader) => opened.producer.isDropped(reader))) {
+            const message = `"${child}" was removed from the inventory while it attached`;
+            this.#refuse(link, { afterMs: refusedAfterMs, reason: 'unknown_child', message });
+          } else if (!this.#isNewest(link, opened.record)) {
+            this.hangUp(link, 'other', takenOver);
+          } else if (expired) {
+            this.#refuse(link, { afterMs: comesAgainAfterMs, reason: 'expired', message: expired.words });
+          } else {
+            begin(hello, opened);
+          }
+        },
+        (error: unknown) => this.hangUp(link, 'busy', describeError(error)),
+      );
+    } catch (error) {
+      if (!(error instanceof BanyanError)) throw error;
+      const reason = error.retry === 'backoff' ? 'busy' : 'unknown_child';
+      this.#refuse(link, { afterMs: refusedAfterMs, reason, message: describeError(error) });
+    }
+  }
+
+  /** Flushes may be done in another order than they were asked for: who came later may have been welcomed by now, or is about to be. */
+  #isNewest(link: Link, { sessionSequence }: SessionRecord): boolean {
+    return this.#ports.store.read((reader) => readSession(reader, recordOf(link))?.sessionSequence) === sessionSequence;
+  }
+
+  #open(link: Link, child: string, hello: Hello): Opened | undefined {
+    const role = link.peer.role === 'agent' ? 'agent' : 'relay';
+    const newer = this.#ports.siblings?.superseded(child, hello.attachSequence);
+    if (newer) {
+      const attachSequence = this.#isVacant(child) ? (newer.sequence ?? 0) : 0;
+      const afterMs = attachSequence > 0 ? comesAgainAfterMs : refusedAfterMs;
+      this.#refuse(link, { afterMs, reason: 'superseded', message: newer.message, attachSequence });
+      return undefined;
+    }
+    this.#ports.settle(child);
+    const { admission, feeds } = this.#ports.store.write((t) => {
+      const live = this.#ports.isAttached(child);
+      const decision = admit(hello, link.peer.path, readSession(t, recordOf(link)), live);
+      if (!decision.admitted) return { admission: decision };
+      const opened = this.#ports.feedsOf(t, child, role);
+      writeSession(t, recordOf(link), decision.record);
+      this.#ports.siblings?.attached(t, child, role, hello.attachSequence);
+      return { admission: decision, feeds: opened };
+    });
+    if (!admission.admitted) {
+      const bootCounter = this.#isVacant(child) ? (admission.bootCounter ?? 0) : 0;
+      const afterMs = bootCounter > 0 ? comesAgainAfterMs : refusedAfterMs;
+      this.#refuse(link, { afterMs, reason: admission.reason, message: admission.message, bootCounter });
+      if (admission.reason === 'clone') this.#ports.cloned(child, admission.message);
+      return undefined;
+    }
+    const { producer } = feeds!;
+    this.#compare(child, producer, tupleFromWire(hello.down));
+    return {
+      ...feeds!,
+      record: admission.record,
+      version: admission.version,
+      head: this.#ports.store.read((r) => producer.head(r)),
+      ready: this.#ports.ready(child),
+    };
+  }
+
+  /** Before it is said whether what is missing is meant to be missing. */
+  #compare(child: string, producer: FeedProducer, tuple: ResumeTuple): void {
+    const { store, putBack, hasOtherHistory } = this.#ports;
+    const { isBehind, isOther } = store.read((reader) => ({
+      isBehind: producer.wasPutBack(reader, tuple),
+      isOther: producer.isOtherHistory(reader, tuple),
+    }));
+    if (isBehind) {
+      // Said with the name of the witness: if the store was never put back, it is that child which is wrong.
+      const what = 'a child knows more of its feed than this store, which was put back to an older copy';
+      this.#ports.log.warn({ child, cursor: tuple.cursor, incarnation: tuple.incarnation }, what);
+      putBack?.();
+    }
+    if (isOther) hasOtherHistory?.(child, isBehind);
+  }
+
+  /** On one that does not keep to the order of frames: there is nothing to tell it. */
+  hangUp(link: Link, refusal: Refusal, reason: string): void {
+    this.#ports.ends.refuse(refusal);
+    link.close(reason);
+  }
+
+  #isVacant(child: string): boolean {
+    const { connected, silentMs } = this.#ports.status(child);
+    return !connected && silentMs >= vacantAfterMs;
+  }
+
+  #refuse(link: Link, reasons: Omit<Retry, 'bootCounter' | 'attachSequence'> & Partial<Retry>): void {
+    const retry = { bootCounter: 0, attachSequence: 0, ...reasons };
+    this.#ports.log.warn(
+      { child: link.peer.path, reason: retry.reason, message: retry.message },
+      'a child was refused',
+    );
+    this.#ports.ends.refuse(refusalOf(retry.reason));
+    link.send({ frame: { $case: 'retry', value: retry } });
+    link.close(retry.message);
+  }
+}
+
+/** Under which a session is remembered: each of several siblings is a child of its own. */
+export function recordOf({ peer }: Link): string {
+  return withReplica(peer.path, peer.replica ?? 0);
+}

@@ -1,0 +1,178 @@
+/**
+ * The parent's side: one port for all transports, told apart in the TLS handshake. TLS is ours and the transports get the finished
+ * connections, so that it is 1.3 at least, and so that a child with a wrong certificate learns in words what is wrong instead of seeing
+ * its connection break: it gets as far as its first call or request, which is answered with the refusal.
+ */
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { createServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
+import { type Clock, systemClock } from '../../runtime/clock.ts';
+import { BanyanError } from '../../runtime/errors.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { type Random, systemRandom } from '../../runtime/random.ts';
+import { type Accepting, type Acceptor, type Refused, remoteOf, sessionWithinMs } from '../acceptor.ts';
+import { tlsVersionMin } from '../dialer/secure-connection.ts';
+import { GrpcAcceptor } from '../grpc/grpc-acceptor.ts';
+import { grpcProtocol } from '../grpc/tls-channel.ts';
+import type { Joins } from '../join/joins.ts';
+import type { Accept, Listener } from '../link.ts';
+import { type NodeCredentials, perCredentials } from '../node-credentials.ts';
+import { acceptProven } from '../proof/parent-proof.ts';
+import { WebSocketAcceptor } from '../websocket/websocket-acceptor.ts';
+import { webSocketProtocol } from '../websocket/websocket-words.ts';
+import { Door } from './handshake-rate-limiter.ts';
+
+export interface ListenOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly credentials: NodeCredentials;
+  readonly accept: Accept;
+  /** Absent: this node gives no certificates. */
+  readonly joins?: Joins | undefined;
+  readonly refused?: Refused | undefined;
+  /** Takes children without a certificate as well, who prove who they are by signature. */
+  readonly terminatedTls?: boolean;
+  readonly log: Logger;
+  readonly clock?: Clock;
+  readonly random?: Random;
+}
+
+/** How long links may take to end in order before their connections are destroyed. */
+const drainMs = 2_000;
+
+export async function listenMesh(options: ListenOptions): Promise<Listener> {
+  const listener = new MeshListener(options);
+  await listener.listen(options.host, options.port);
+  return listener;
+}
+
+class MeshListener implements Listener {
+  readonly #log: Logger;
+  readonly #clock: Clock;
+  readonly #countRefused: Refused;
+  readonly #tls: TlsServer;
+  /** The port; TLS begins where a connection has its turn. */
+  readonly #front = createTcpServer({ noDelay: true });
+  readonly #door = new Door();
+  /** Makes what new connections are shown and trusted by follow renewed files. */
+  readonly #renew: () => void;
+  readonly #grpc: Acceptor;
+  readonly #webSocket: Acceptor;
+  /** All of the port, also those in their handshake. */
+  readonly #sockets = new Set<Socket>();
+  address = '';
+
+  constructor({
+    credentials,
+    accept,
+    joins,
+    refused = () => {},
+    terminatedTls = false,
+    log,
+    clock = systemClock,
+    random = systemRandom,
+  }: ListenOptions) {
+    this.#log = log;
+    this.#clock = clock;
+    this.#countRefused = refused;
+    const accepting: Accepting = {
+      accept,
+      acceptUnproven: acceptProven(accept, { credentials, clock, random, refused }),
+      joins,
+      refused,
+      isTerminated: (socket) => terminatedTls && socket.getPeerX509Certificate() === undefined,
+      admit: () => this.#door.admit(clock.monotonicMs()),
+      log,
+      clock,
+      random,
+    };
+    this.#grpc = new GrpcAcceptor(accepting);
+    this.#webSocket = new WebSocketAcceptor(accepting);
+    this.#tls = createServer({
+      ca: credentials.caPem,
+      cert: credentials.certPem,
+      key: credentials.keyPem,
+      minVersion: tlsVersionMin,
+      ALPNProtocols: [grpcProtocol, webSocketProtocol],
+      requestCert: true,
+      rejectUnauthorized: false,
+      handshakeTimeout: sessionWithinMs,
+      noDelay: true,
+    });
+    this.#renew = perCredentials(credentials, ({ caPem, certPem, keyPem }) => {
+      this.#tls.setSecureContext({ ca: caPem, cert: certPem, key: keyPem, minVersion: tlsVersionMin });
+    });
+    this.#front.on('connection', (socket) => this.#arrived(socket));
+    // Who names no protocol is a gateway that speaks HTTP/1.1 to what is behind it.
+    this.#tls.on('secureConnection', (socket) =>
+      (socket.alpnProtocol === grpcProtocol ? this.#grpc : this.#webSocket).take(socket),
+    );
+    this.#tls.on('tlsClientError', (error, socket) => this.#refused(socket, error));
+  }
+
+  async listen(host: string, port: number): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#front.once('error', (error) => reject(cannotListen(host, port, error)));
+      this.#front.listen(port, host, resolve);
+    });
+    this.#front.on('error', (error) => this.#log.error({ reason: error.message }, 'the listener for children failed'));
+    const bound = this.#front.address() as AddressInfo;
+    this.address = `${host.includes(':') ? `[${host}]` : host}:${bound.port}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#front.close(() => resolve()));
+    const links = [...this.#grpc.links(), ...this.#webSocket.links()];
+    for (const link of links) link.close('the parent ends');
+    if (links.length === 0) this.#destroySockets();
+    const timer = this.#clock.after(drainMs, () => this.#destroySockets());
+    await closed;
+    timer.stop();
+    this.#grpc.end();
+    this.#webSocket.end();
+  }
+
+  /** Before anything of it is read: a handshake is dear, and after a restart everybody comes at once. */
+  #arrived(socket: Socket): void {
+    const waitMs = this.#door.admit(this.#clock.monotonicMs());
+    if (waitMs === undefined) return this.#turnAway(socket);
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+    if (waitMs === 0) return this.#begin(socket);
+    // Without one, a child that hangs up while it waits would end the process.
+    socket.on('error', () => socket.destroy());
+    this.#clock.after(waitMs, () => {
+      if (socket.destroyed) this.#countRefused('no_session');
+      else this.#begin(socket);
+    });
+  }
+
+  /** No word fits here: the child comes again after its own wait. Nor is there a line in the log for each of a storm. */
+  #turnAway(socket: Socket): void {
+    socket.destroy();
+    this.#countRefused('door');
+  }
+
+  #begin(socket: Socket): void {
+    this.#renew();
+    this.#tls.emit('connection', socket);
+  }
+
+  #destroySockets(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #refused(socket: TLSSocket, error: Error): void {
+    this.#countRefused('tls');
+    this.#log.warn({ remote: remoteOf(socket), reason: error.message }, 'a child was refused');
+  }
+}
+
+function cannotListen(host: string, port: number, cause: Error): BanyanError {
+  return new BanyanError(
+    'Unavailable',
+    `can't listen on ${host}:${port} (${cause.message}); free the port or choose another`,
+    {},
+    { cause },
+  );
+}

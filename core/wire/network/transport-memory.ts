@@ -1,0 +1,18 @@
+/** The transport that reached the parent last, kept in the node's store. */
+import { asText, text } from '../../store/bytes.ts';
+import { prefixOf } from '../../store/keyspace.ts';
+import type { Store } from '../../store/store.ts';
+import type { TransportMemory } from './auto-dialer.ts';
+
+export function storedTransport(store: Store): TransportMemory {
+  const key = prefixOf('transport');
+  return {
+    read() {
+      const kept = store.read((reader) => reader.get(key));
+      return kept && asText(kept);
+    },
+    keep(transport) {
+      store.write((t) => t.put(key, text(transport)));
+    },
+  };
+}

@@ -1,0 +1,395 @@
+/**
+ * The agent without its wires: from the desired table to the cluster, and from the cluster to the outbox. Everything it needs to go
+ * on is in its own store, so it works the same with and without a parent.
+ */
+import { CrashGuard } from '../../core/crash/crash-guard.ts';
+import type { NodeAttributes, QuarantinedAttributes } from '../../core/entries/entry-attributes.ts';
+import { goneKey, nodeKey, type PlacementId, partialKey, seenKey, stateKey } from '../../core/entries/entry-keys.ts';
+import { quarantinedAttributes } from '../../core/entries/quarantine-report.ts';
+import { seenSources } from '../../core/entries/source-incarnations.ts';
+import type { DeletionLimits } from '../../core/feed/deletions.ts';
+import type { AppliedChange } from '../../core/feed/feed.ts';
+import { parseKey } from '../../core/object/key.ts';
+import { Applier } from '../apply/applier.ts';
+import { FoundStock } from '../apply/orphan-adoption.ts';
+import { OwnerRecords } from '../apply/owner-records.ts';
+import { type Hindrance, Leaving } from '../apply/removal-progress.ts';
+import type { Applied, Stock } from '../apply/stock.ts';
+import { Desired, type DesiredChange } from '../desired/desired.ts';
+import { deadlyObjects, Poisoned, type PoisonedChange } from '../desired/poisoned.ts';
+import type { LimitUse } from '../limits/limit-use.ts';
+import { OwnLimits } from '../limits/own-limits.ts';
+import { Observer } from '../observe/observer.ts';
+import { Outbox, type Saying } from '../outbox/outbox.ts';
+import type { AgentOptions } from './agent-options.ts';
+import { EdgeReports } from './edge-reports.ts';
+import { nodeSaying } from './node-report.ts';
+import { SelfDescription } from './self-description.ts';
+import { Sayings } from './up-feed-entries.ts';
+
+/** A cluster that does not answer at start keeps its agent silent no longer than this; then it is said that it does not. */
+const silentStartMaxMs = 10_000;
+/** Below this a disk is nearly full: four times of what the store needs to write at all (store/lmdb/lmdb-store.ts). */
+const diskLowBytes = 64 * 2 ** 20;
+
+export class Agent {
+  readonly #options: AgentOptions;
+  readonly #desired: Desired;
+  readonly #records: OwnerRecords;
+  readonly #applier: Applier;
+  readonly #observer: Observer;
+  readonly #outbox: Outbox;
+  readonly #sayings: Sayings;
+  readonly #reports: EdgeReports;
+  readonly #leaving: Leaving;
+  readonly #poisoned = new Poisoned();
+  readonly #crashes: CrashGuard;
+  readonly #description: SelfDescription;
+  readonly #limits: OwnLimits;
+  readonly #stock: FoundStock;
+  #stopped = false;
+  /** Of the cluster nothing is known that could be said. */
+  #isQuiet: boolean;
+  #isPatient = true;
+
+  constructor(options: AgentOptions) {
+    this.#options = options;
+    this.#isQuiet = options.isHeldBack ?? false;
+    const { store, cluster, clock, random, logger } = options;
+    this.#crashes = new CrashGuard({ ...options, log: logger, build: options.version });
+    this.#desired = new Desired(store, options.downstream);
+    this.#quarantineChanged();
+    this.#records = new OwnerRecords(store);
+    this.#leaving = new Leaving(clock, () => this.#outbox.touch(nodeKey(options.path)));
+    this.#applier = new Applier(
+      {
+        path: options.path,
+        isHeldBack: options.isHeldBack ?? false,
+        cluster,
+        clock,
+        random,
+        logger,
+        desired: this.#desired,
+        records: this.#records,
+        crashes: this.#crashes,
+        takerOf: (key, object) => this.#reports.takerOf(key, object),
+        flushed: () => store.flushed(),
+      },
+      {
+        progress: (key) => this.#objectChanged(key),
+        seen: (key, live) => this.#observer.seen(key, live),
+        recorded: (key) => this.#track(key),
+        rested: (key) => this.#rested(key),
+        hindered: (key, hindrance) => this.#hindered(key, hindrance),
+      },
+    );
+    this.#observer = new Observer(
+      {
+        cluster,
+        clock,
+        isBusy: (key) => this.#applier.isBusy(key),
+        hasDrifted: (key, live) => this.#applier.hasDrifted(key, live),
+      },
+      {
+        changed: (key) => this.#objectChanged(key),
+        drifted: (key) => this.#applier.drifted(key),
+        kindsChanged: () => {
+          this.#kindsChanged();
+          this.#description.changed();
+        },
+        wentBack: () => options.wentBack?.(),
+      },
+    );
+    this.#reports = new EdgeReports(
+      {
+        path: options.path,
+        cluster,
+        clock,
+        logger,
+        desired: this.#desired,
+        placed: () => this.#records.keys(),
+        uidOf: (key) => this.#observer.observation(key)?.uid,
+      },
+      {
+        touch: (key) => this.#outbox.touch(key),
+        taken: (key) => this.#applier.wantedChanged([key]),
+      },
+    );
+    this.#description = new SelfDescription({
+      cluster,
+      clock,
+      logger,
+      changed: () => this.#outbox.touch(nodeKey(options.path)),
+      kindsCame: () => this.#kindsChanged(),
+    });
+    this.#limits = new OwnLimits({
+      clock,
+      logger,
+      uses: () => this.limitUses(),
+      changed: () => this.#outbox.touch(nodeKey(options.path)),
+    });
+    this.#stock = new FoundStock({
+      clock,
+      records: this.#records,
+      isWanted: (key) => this.#desired.deliveries(key).length > 0,
+      recorded: (keys) => {
+        for (const key of keys) this.#track(key);
+        this.#applier.wantedChanged(keys);
+      },
+      heldChanged: () => this.#outbox.touch(nodeKey(options.path)),
+    });
+    this.#outbox = new Outbox({
+      clock,
+      logger,
+      store,
+      producer: options.outbox,
+      say: (key) => this.#sayings.say(key),
+      isFollowed: (key) => this.#sayings.isFollowed(key),
+      outgrew: (key, bytes) => this.#reports.outgrew(key, bytes),
+    });
+    this.#sayings = new Sayings({
+      ...options,
+      desired: this.#desired,
+      poisoned: this.#poisoned,
+      records: this.#records,
+      applier: this.#applier,
+      leaving: this.#leaving,
+      observer: this.#observer,
+      reports: this.#reports,
+      isQuiet: () => this.#isQuiet,
+      node: () => this.#sayNode(),
+      touch: (key) => this.#outbox.touch(key),
+    });
+    options.quarantine?.onQuarantined(() => this.#touchQuarantined());
+    this.#crashes.listen({ due: (key) => this.#applier.due(key), changed: () => this.#touchQuarantined() });
+    this.#desired.onChange((change) => this.#desiredChanged(change));
+  }
+
+  start(): void {
+    this.#reports.rulesChanged();
+    this.#observer.start();
+    for (const key of this.#records.keys()) if (!this.#crashes.isHeldOff(key)) this.#observer.track(key);
+    this.#leaving.load(this.#records, (key) => this.#desired.deliveries(key).length > 0);
+    this.#applier.start();
+    this.#touchEverything();
+    if (this.#isQuiet) this.#beginQuietly();
+    else this.#afterFirstWork(() => this.#outbox.open());
+    this.#description.start();
+    this.#limits.start();
+  }
+
+  /** What it says of itself has to be heard when it takes long, although the parent then drops what it has of the cluster. */
+  #beginQuietly(): void {
+    this.#outbox.open();
+    this.#options.clock.after(silentStartMaxMs, () => {
+      if (this.#stopped) return;
+      this.#isPatient = false;
+      this.#options.spoke?.();
+    });
+  }
+
+  #afterFirstWork(act: () => void): void {
+    const once = () => {
+      timer.stop();
+      if (!this.#stopped) act();
+    };
+    const timer = this.#options.clock.after(silentStartMaxMs, once);
+    // What is the cluster's own by a rule of upsync is worked on once that is known.
+    void this.#applier
+      .idle()
+      .then(() => this.#reports.decided())
+      .then(() => this.#applier.idle())
+      .then(once);
+  }
+
+  /** What is wanted is known: it may be brought about. */
+  resume(): void {
+    this.#applier.resume();
+    this.#afterFirstWork(() => {
+      this.#isQuiet = false;
+      this.#touchEverything();
+      this.#options.spoke?.();
+    });
+  }
+
+  /** What it does not say is meant not to be said, or takes too long to come. */
+  get isHeardOut(): boolean {
+    return !this.#isQuiet || !this.#isPatient;
+  }
+
+  /** Objects that this agent applied by another store come on record, so that those which are wanted no more can go. */
+  takeStock(found: readonly Applied[], limits: DeletionLimits): Stock {
+    return this.#stock.take(found, limits);
+  }
+
+  /** What taking stock has left alone may go, if that is still what the token was given for. */
+  releaseStock(token: string): void {
+    this.#stock.release(token);
+  }
+
+  /** There is a session with the parent, or what is held is something else now. */
+  said(): void {
+    const { store, path } = this.#options;
+    this.#outbox.touch(nodeKey(path));
+    for (const source of store.read((reader) => seenSources(reader))) this.#outbox.touch(seenKey(source));
+  }
+
+  /** A batch of the down feed has changed these. */
+  received(changes: readonly AppliedChange[]): void {
+    this.#desired.note(changes);
+  }
+
+  counts(): { desired: number; placements: number; applied: number } {
+    return {
+      desired: this.#desired.objects().length,
+      placements: this.#desired.placements().length,
+      applied: [...this.#records.keys()].length,
+    };
+  }
+
+  /** Of its own limits. */
+  limitUses(): readonly LimitUse[] {
+    const memory = this.#options.memory?.();
+    return [...(this.#options.cluster.limitUses?.() ?? []), ...(memory ? [memory] : [])];
+  }
+
+  /** Of the entries from the parent. */
+  quarantined(): QuarantinedAttributes | undefined {
+    const { store, quarantine } = this.#options;
+    const deadly = deadlyObjects(this.#crashes, (key) => this.#desired.deliveries(key)[0]);
+    return quarantine && store.read((reader) => quarantinedAttributes(reader, quarantine, deadly)).quarantined;
+  }
+
+  /** Resolves when everything that can be done now is done. */
+  settled(): Promise<void> {
+    return this.#applier.idle();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#description.stop();
+    this.#limits.stop();
+    this.#leaving.stop();
+    this.#stock.stop();
+    this.#outbox.close();
+    this.#reports.stop();
+    this.#observer.stop();
+    this.#crashes.stop();
+    await this.#applier.stop();
+    this.#crashes.end();
+  }
+
+  // --------------------------------------------------------------------------------------------- what has changed
+
+  #desiredChanged({ deliveries, placements, withdrawn, deletions, rules }: DesiredChange): void {
+    // Before the objects that came with them: what a rule takes is not applied.
+    if (rules) this.#reports.rulesChanged();
+    this.#applier.wantedChanged(new Set(deliveries.map(({ key }) => key)));
+    this.#applier.deletionChanged(deletions);
+    for (const { source, key, placements } of deliveries) {
+      if (this.#desired.deliveries(key).length > 0) this.#endLeaving(key);
+      else if (this.#records.get(key) || this.#applier.isBusy(key)) this.#leaving.begin(key, placements);
+      this.#outbox.touch(stateKey(source, parseKey(key)));
+      this.#objectChanged(key);
+      this.#track(key);
+    }
+    for (const id of placements) this.#outbox.touch(partialKey(id));
+    for (const id of new Set([...placements, ...withdrawn])) this.#outbox.touch(goneKey(id));
+  }
+
+  #kindsChanged(): void {
+    this.#applier.kindsChanged();
+    this.#reports.kindsChanged();
+  }
+
+  /** What is to be removed is not gone: its placements tell why, or the node where there is none any more. */
+  #hindered(key: string, hindrance: Hindrance | undefined): void {
+    if (!this.#leaving.hinder(key, hindrance)) return;
+    for (const id of this.#leaving.placementsOf(key)) this.#outbox.touch(partialKey(id));
+    this.#outbox.touch(nodeKey(this.#options.path));
+  }
+
+  /** The object has gone, or is wanted again. */
+  #endLeaving(key: string): void {
+    if (this.#leaving.isHindered(key)) this.#outbox.touch(nodeKey(this.#options.path));
+    for (const id of this.#leaving.end(key)) {
+      this.#outbox.touch(partialKey(id));
+      this.#outbox.touch(goneKey(id));
+    }
+  }
+
+  #objectChanged(key: string): void {
+    this.#reports.placed(key);
+    for (const delivery of this.#desired.deliveries(key)) {
+      this.#outbox.touch(stateKey(delivery.source, parseKey(key)));
+      for (const id of delivery.placements) this.#outbox.touch(partialKey(id));
+    }
+  }
+
+  /** The work on it has ended, perhaps before anything of it came to be. */
+  #rested(key: string): void {
+    this.#observer.rested(key);
+    if (!this.#records.get(key)) this.#endLeaving(key);
+    // One that was suspect is watched once work on it has gone well, and looked at once more: what the cluster made of it meanwhile, nobody has heard.
+    else if (!this.#crashes.isHeldOff(key) && this.#observer.track(key)) this.#applier.due(key);
+  }
+
+  /** Watched is what is on record: what this agent may have brought to the cluster. */
+  #track(key: string): void {
+    if (this.#records.get(key)) {
+      if (!this.#crashes.isHeldOff(key)) this.#observer.track(key);
+      return;
+    }
+    this.#observer.untrack(key);
+    this.#reports.placed(key);
+    this.#endLeaving(key);
+  }
+
+  #touchEverything(): void {
+    this.#outbox.touchAll();
+    for (const key of this.#desired.objects()) this.#objectChanged(key);
+    for (const id of this.#desired.placements()) this.#outbox.touch(partialKey(id));
+    for (const id of this.#desired.withdrawn().keys()) this.#outbox.touch(goneKey(id));
+    this.#touchQuarantined();
+  }
+
+  /** Entries have turned out not to be what their keys say, or are again. */
+  #touchQuarantined(): void {
+    const { states, placements } = this.#quarantineChanged();
+    for (const { source, object } of states) this.#outbox.touch(stateKey(source, object));
+    for (const id of placements) this.#outbox.touch(partialKey(id));
+    this.#outbox.touch(nodeKey(this.#options.path));
+  }
+
+  #quarantineChanged(): PoisonedChange {
+    const { store, quarantine } = this.#options;
+    const flawed = quarantine ? store.read((reader) => quarantine.quarantined(reader)) : [];
+    const deadly = deadlyObjects(this.#crashes, (key) => this.#desired.deliveries(key)[0]);
+    return this.#poisoned.set(
+      [...flawed, ...deadly],
+      (source, key) => this.#desired.deliveryOf(source, key)?.placements ?? [],
+    );
+  }
+
+  /** What keeps the agent from its cluster comes before it. */
+  #removalTrouble(): Pick<NodeAttributes, 'trouble'> {
+    const isTold = (id: PlacementId) => this.#desired.placement(id) !== undefined;
+    const trouble = this.#leaving.trouble(isTold);
+    return trouble ? { trouble } : {};
+  }
+
+  #sayNode(): Saying {
+    const { version, store, held, diverged, waiting, certificateTrouble } = this.#options;
+    return nodeSaying({
+      version,
+      description: { ...this.#removalTrouble(), ...this.#description.said },
+      limit: this.#limits.said,
+      held: store.read((reader) => held?.(reader)) ?? this.#stock.held,
+      quarantined: this.quarantined(),
+      diverged: diverged?.(),
+      waiting: waiting?.(),
+      certificateTrouble: certificateTrouble?.(),
+      isDiskLow: store.size().diskFreeBytes < diskLowBytes,
+    });
+  }
+}

@@ -1,0 +1,227 @@
+/**
+ * What is reported beside the state of placed objects: objects born at the edge (`upsync/`), and those that placed ones own (`associated/`), by the rules of
+ * the placements here. This joins the two to the agent: rules in, entries of the outbox out.
+ */
+
+import type { AssociatedAttributes, UpsyncedAttributes } from '../../core/entries/entry-attributes.ts';
+import {
+  associatedKey,
+  type EntryKey,
+  type PlacementId,
+  parseEntryKey,
+  partialKey,
+  splitPlacementId,
+  upsyncedKey,
+} from '../../core/entries/entry-keys.ts';
+import { stableStringify } from '../../core/object/canonical.ts';
+import { displayKey, formatKey, parseKey } from '../../core/object/key.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import { describeError } from '../../core/runtime/errors.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import { text } from '../../core/store/bytes.ts';
+import type { Failure } from '../../core/summary/partial.ts';
+import { Associated } from '../associated/associated.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import type { Desired } from '../desired/desired.ts';
+import { type Saying, sayingBytesMax } from '../outbox/outbox.ts';
+import { type Taker, Upsync, upsyncObjectsMax } from '../upsync/upsync.ts';
+
+export interface EdgeReportsPorts {
+  readonly path: string;
+  readonly cluster: Cluster;
+  readonly desired: Desired;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Keys of the objects that were brought to the cluster. */
+  placed(): Iterable<string>;
+  /** Of the object on the cluster; undefined: it is not there. */
+  uidOf(key: string): string | undefined;
+}
+
+export interface EdgeReportsEvents {
+  /** What is said of an entry may have changed. */
+  touch(key: string): void;
+  /** An object that is sent down may be the cluster's own now, or not any more, or it is known now which. */
+  taken(key: string): void;
+}
+
+/** A cluster that does not say what it serves is asked again after this. */
+const retryMs = 5_000;
+
+export class EdgeReports {
+  readonly #ports: EdgeReportsPorts;
+  readonly #events: EdgeReportsEvents;
+  readonly #upsync: Upsync;
+  readonly #associated: Associated;
+  /** Entries that were asked for and of which nothing was known yet. */
+  readonly #unsure = new Set<string>();
+  /** Entries of objects that have become larger than one may be, with their bytes. */
+  readonly #outgrown = new Map<string, number>();
+  #retry: Timer | undefined;
+  #stopped = false;
+
+  constructor(ports: EdgeReportsPorts, events: EdgeReportsEvents) {
+    this.#ports = ports;
+    this.#events = events;
+    const { cluster, clock, desired, path } = ports;
+    this.#upsync = new Upsync(cluster, clock, {
+      changed: (key, sources) => {
+        for (const source of sources) events.touch(upsyncedKey(source, path, parseKey(key)));
+      },
+      taken: (key) => {
+        if (desired.deliveries(key).length > 0) events.taken(key);
+      },
+      counted: (id) => events.touch(partialKey(id)),
+      synced: () => this.#known(),
+      unread: (key, error) => this.#unread(key, error),
+    });
+    this.#associated = new Associated(
+      { cluster, clock, deliveryOf: (key) => desired.deliveries(key)[0] },
+      {
+        changed: (source, key) => events.touch(associatedKey(source, parseKey(key))),
+        synced: () => this.#known(),
+        failed: (error) => this.#again(error),
+        unread: (key, error) => this.#unread(key, error),
+      },
+    );
+  }
+
+  /** The rules of the placements, or the placements, have changed. */
+  rulesChanged(): void {
+    const { desired, placed } = this.#ports;
+    const rules = [...desired.rules()];
+    const before = this.#takenNow();
+    const ended = [
+      this.#upsync.setRules(rulesOf(rules.map(([id, { upsync }]) => [id, upsync]))),
+      this.#associated.setRules(rulesOf(rules.map(([id, { associated }]) => [id, associated]))),
+    ];
+    for (const promise of ended) promise.catch((error: unknown) => this.#again(error));
+    for (const key of placed()) this.placed(key);
+    const after = this.#takenNow();
+    for (const key of new Set([...before.keys(), ...after.keys()])) {
+      if (before.get(key) !== after.get(key)) this.#events.taken(key);
+    }
+    for (const [id] of rules) this.#events.touch(partialKey(id));
+  }
+
+  kindsChanged(): void {
+    for (const promise of [this.#upsync.kindsChanged(), this.#associated.kindsChanged()]) {
+      promise.catch((error: unknown) => this.#again(error));
+    }
+  }
+
+  /** The object was brought to the cluster, or has changed there, or has gone. */
+  placed(key: string): void {
+    this.#associated.place(key, this.#ports.uidOf(key));
+  }
+
+  /** 'unknown': `taken` tells when it is known. */
+  takerOf(key: string, object: KubeObject): Promise<Taker> {
+    return this.#upsync.takerOf(key, object.metadata.labels ?? {});
+  }
+
+  /** Resolves when `taken` was told of each object whose taker was unknown. */
+  decided(): Promise<void> {
+    return this.#upsync.decided();
+  }
+
+  say(entry: EntryKey): Saying | undefined | 'unsure' {
+    if (entry.type === 'upsynced') return this.#sayUpsynced(entry.source, entry.path, formatKey(entry.object));
+    if (entry.type === 'associated') return this.#sayAssociated(entry.source, formatKey(entry.object));
+    return undefined;
+  }
+
+  /** What is to be said of an object is more than an entry may hold; undefined: it is not any more. */
+  outgrew(key: string, bytes: number | undefined): void {
+    if (bytes === undefined) this.#outgrown.delete(key);
+    else this.#outgrown.set(key, bytes);
+    for (const [id] of this.#ports.desired.rules()) this.#events.touch(partialKey(id));
+  }
+
+  /** What the author of a placement should know of its rules here. */
+  notes(id: PlacementId): Failure[] {
+    return [...this.#countNotes(id), ...this.#sizeNotes(id)];
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#retry?.stop();
+    this.#upsync.stop();
+    this.#associated.stop();
+  }
+
+  #countNotes(id: PlacementId): Failure[] {
+    const count = this.#upsync.count(id);
+    if (count <= upsyncObjectsMax) return [];
+    const message = `${count} objects match, and ${upsyncObjectsMax} of them come up, the first by key; select fewer in spec.upsync`;
+    return [{ path: this.#ports.path, object: 'spec.upsync', reason: 'UpsyncLimit', message }];
+  }
+
+  #sizeNotes(id: PlacementId): Failure[] {
+    const { source, name } = splitPlacementId(id);
+    return [...this.#outgrown].flatMap(([key, bytes]) => {
+      const entry = parseEntryKey(key);
+      if ((entry?.type !== 'upsynced' && entry?.type !== 'associated') || entry.source !== source) return [];
+      const of = entry.type === 'upsynced' ? this.#upsync : this.#associated;
+      if (!of.say(source, formatKey(entry.object))?.refs.includes(name)) return [];
+      const message = `it has ${bytes} bytes, and no more than ${sayingBytesMax} are told: what is told of it is older, or nothing; make it smaller on its cluster`;
+      return [{ path: this.#ports.path, object: displayKey(entry.object), reason: 'TooLarge', message }];
+    });
+  }
+
+  #sayUpsynced(source: string, path: string, key: string): Saying | undefined | 'unsure' {
+    const said = path === this.#ports.path ? this.#upsync.say(source, key) : undefined;
+    if (!said) return this.#upsync.knows(key) ? undefined : this.#notYet(upsyncedKey(source, path, parseKey(key)));
+    const { body, ...attributes } = said satisfies UpsyncedAttributes;
+    return { attributes: text(stableStringify(attributes)), body };
+  }
+
+  #sayAssociated(source: string, key: string): Saying | undefined | 'unsure' {
+    const said = this.#associated.say(source, key);
+    if (!said) return this.#associated.knows(key) ? undefined : this.#notYet(associatedKey(source, parseKey(key)));
+    const { body, ...attributes } = said satisfies AssociatedAttributes;
+    return { attributes: text(stableStringify(attributes)), body };
+  }
+
+  #notYet(entry: string): 'unsure' {
+    this.#unsure.add(entry);
+    return 'unsure';
+  }
+
+  #known(): void {
+    const entries = [...this.#unsure];
+    this.#unsure.clear();
+    for (const entry of entries) this.#events.touch(entry);
+  }
+
+  #unread(object: string, error: unknown): void {
+    const words = 'an object that is to be told can not be read; it is tried again, less and less often';
+    this.#ports.logger.warn({ object, error: describeError(error) }, words);
+  }
+
+  #again(error: unknown): void {
+    this.#ports.logger.warn({ error: describeError(error) }, 'the cluster does not say what it serves; asking again');
+    if (this.#stopped) return;
+    this.#retry?.stop();
+    this.#retry = this.#ports.clock.after(retryMs, () => this.kindsChanged());
+  }
+
+  /** Of what is sent down: which placement's rules take it. */
+  #takenNow(): Map<string, PlacementId> {
+    const { desired } = this.#ports;
+    const taken = new Map<string, PlacementId>();
+    if (!this.#upsync.isActive) return taken;
+    for (const key of desired.objects()) {
+      const [winner] = desired.deliveries(key);
+      const taker = winner && this.#upsync.takerNow(key, desired.object(winner).metadata.labels ?? {});
+      if (taker !== undefined) taken.set(key, taker);
+    }
+    return taken;
+  }
+}
+
+/** Without the placements that ask for nothing, in the order of their ids. */
+function rulesOf<T>(rules: [PlacementId, readonly T[]][]): Map<PlacementId, readonly T[]> {
+  return new Map(rules.filter(([, items]) => items.length > 0).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,43 @@
+/** What an agent says of itself to its parent: the attributes of its `node/` row. */
+
+import { heldAttributes } from '../../core/entries/deletion-guard.ts';
+import type { QuarantinedAttributes, TroubleAttributes } from '../../core/entries/entry-attributes.ts';
+import type { Held } from '../../core/feed/deletions.ts';
+import { stableStringify } from '../../core/object/canonical.ts';
+import { timestamp } from '../../core/object/conditions.ts';
+import type { Divergence } from '../../core/session/feed-alarm.ts';
+import { type Waiting, waitsAttributes } from '../../core/session/watermark-gate.ts';
+import { text } from '../../core/store/bytes.ts';
+import type { Saying } from '../outbox/outbox.ts';
+
+export interface NodeFacts {
+  readonly version: string;
+  /** Of its cluster (self-description.ts). */
+  readonly description: object;
+  /** Which of its own limits work waits for. */
+  readonly limit: TroubleAttributes | undefined;
+  /** What it keeps although its parent lacks it, or although nobody wants it. */
+  readonly held: Held | undefined;
+  readonly quarantined: QuarantinedAttributes | undefined;
+  readonly diverged: Divergence | undefined;
+  readonly waiting: Waiting | undefined;
+  readonly certificateTrouble: TroubleAttributes | undefined;
+  readonly isDiskLow: boolean;
+}
+
+export function nodeSaying(facts: NodeFacts): Saying {
+  const { version, description, limit, held, quarantined, diverged, waiting, certificateTrouble, isDiskLow } = facts;
+  const said = {
+    role: 'agent',
+    version,
+    ...description,
+    ...(limit ? { limit } : {}),
+    ...heldAttributes(held),
+    ...(quarantined ? { quarantined } : {}),
+    ...(diverged ? { diverged: { at: timestamp(diverged.atMs), what: diverged.what } } : {}),
+    ...waitsAttributes(waiting),
+    ...(certificateTrouble ? { certificateTrouble } : {}),
+    ...(isDiskLow ? { diskLow: true } : {}),
+  };
+  return { attributes: text(stableStringify(said)), body: new Uint8Array(0) };
+}

@@ -1,0 +1,31 @@
+/**
+ * The destinations that a node's configuration names, as Location and SyncTarget objects. A topology is applied once per change: what people
+ * changed on the objects since then stays, until the topology itself says something new.
+ */
+import type { Space } from '../../core/apiserver/space.ts';
+import { stableStringify } from '../../core/object/canonical.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import type { InventoryEntry } from '../config/config.ts';
+
+const apiVersion = 'inventory.banyan.io/v1alpha1';
+/** Hash of what the topology said when it was last applied. */
+const appliedAnnotation = 'topology.banyan.io/applied';
+const fieldManager = 'banyan-topology';
+
+export function seedInventory(space: Space, entries: readonly InventoryEntry[]): void {
+  for (const entry of entries) {
+    const hash = Buffer.from(hash128(stableStringify(entry))).toString('hex');
+    const { name, labels, annotations, properties } = entry;
+    seed(space, hash, { apiVersion, kind: 'SyncTarget', metadata: { name, labels }, spec: { properties } });
+    seed(space, hash, { apiVersion, kind: 'Location', metadata: { name, labels, annotations }, spec: {} });
+  }
+}
+
+function seed(space: Space, hash: string, object: KubeObject): void {
+  const before = space.get(space.keyOf(object));
+  if (before?.metadata.annotations?.[appliedAnnotation] === hash) return;
+  const { metadata } = object;
+  const annotations = { ...metadata.annotations, [appliedAnnotation]: hash };
+  space.apply({ ...object, metadata: { ...metadata, annotations } }, { fieldManager, force: true });
+}

@@ -1,0 +1,178 @@
+/**
+ * From the partials of the children to the node's own: one segment tree per placement, so that a child's change costs
+ * log2(children) merges. The trees are in memory and made when first needed, from the rows that the children reported.
+ */
+
+import type { PlacementId } from '../../../core/entries/entry-keys.ts';
+import { partialKey } from '../../../core/entries/entry-keys.ts';
+import type { Producer, Table } from '../../../core/feed/feed.ts';
+import { hash128 } from '../../../core/object/hash.ts';
+import { mergeParts, type RolloutPart } from '../../../core/rollout/part.ts';
+import type { Reader } from '../../../core/store/store.ts';
+import { decodePartial, emptyPartial, type Failure, merge, type Partial } from '../../../core/summary/partial.ts';
+import { SegmentTree } from '../../../core/summary/segment-tree.ts';
+import { type Child, matchChild } from '../../children/children.ts';
+import { handed } from '../../moves/handed.ts';
+import { withMove, withOwnCounter } from '../../moves/move-contribution.ts';
+import type { MoveBook } from '../../moves/move-store.ts';
+import { type Counting, withoutSiblings } from '../../replicas/counting.ts';
+import type { Placement, Placements } from '../../schedule/placements.ts';
+import { contribution, type Wanted } from './contribution.ts';
+
+export interface GatherPorts {
+  readonly placements: Placements;
+  readonly children: ReadonlyMap<string, Child>;
+  /** What a child reported: the consumer's table of its up feed. */
+  reportedOf(child: string): Table | undefined;
+  /** What the child says under this key is not what it is to be. Absent: nothing ever is. */
+  isRefused?(reader: Reader, child: string, keyHash: Uint8Array): boolean;
+  connection(child: string): { connected: boolean; silentMs: number };
+  /** What of the placement's objects this node could not make for an agent. */
+  heldBack(id: PlacementId, child: string): readonly Failure[];
+  readonly rollouts: RolloutParts;
+  readonly moves: MoveBook;
+  /** Put to the total of a move while this node does not know what its children have. Absent: it always does. */
+  readonly unheard?: { put(placement: Placement, total: Partial): Partial };
+  pathOf(child: string): string;
+  mailboxOf(child: string): Producer | undefined;
+  /** Absent: nobody has siblings. */
+  readonly counting?: Counting;
+}
+
+/** What partials say of unfinished releases: relay/rollout/exposure.ts. */
+export interface RolloutParts {
+  place(
+    placement: Placement,
+    child: Child,
+    view: { readonly connected: boolean; readonly reported?: Partial },
+  ): RolloutPart | undefined;
+  forget(id: PlacementId, child: string): void;
+  /** What counts are of: what the source has, or, once a release was taken back, what was promoted before it. */
+  wanted(placement: Placement): Wanted | undefined;
+  /** Of this node without its children. */
+  base(id: PlacementId): RolloutPart | undefined;
+}
+
+export class Gather {
+  readonly #ports: GatherPorts;
+  readonly #counting: Counting;
+  readonly #trees = new Map<PlacementId, SegmentTree<Partial>>();
+
+  constructor(ports: GatherPorts) {
+    this.#ports = ports;
+    this.#counting = ports.counting ?? withoutSiblings;
+  }
+
+  /** The node's own partial of a placement; undefined when the placement is unknown. */
+  total(reader: Reader, id: PlacementId): Partial | undefined {
+    const placement = this.#ports.placements.get(id);
+    if (!placement) return undefined;
+    const tree = this.#trees.get(id) ?? this.refresh(reader, id);
+    const { generation, target } = this.#ports.rollouts.wanted(placement) ?? { generation: 0, target: 0 };
+    const total = tree?.total() ?? emptyPartial(generation, target);
+    const told = withRollout(total, mergeParts(total.rollout, this.#ports.rollouts.base(id)));
+    const counted = withOwnCounter(placement, this.#ports.moves.counter(id), told);
+    return this.#ports.unheard?.put(placement, counted) ?? counted;
+  }
+
+  /** Merges done for one placement since its tree was made. */
+  merges(id: PlacementId): number {
+    return this.#trees.get(id)?.merges ?? 0;
+  }
+
+  /** The contributions of one placement anew, for all children: its target or its children have changed. */
+  refresh(reader: Reader, id: PlacementId): SegmentTree<Partial> | undefined {
+    const placement = this.#ports.placements.get(id);
+    if (!placement) {
+      this.#trees.delete(id);
+      return undefined;
+    }
+    const tree = this.#trees.get(id) ?? new SegmentTree<Partial>(merge);
+    this.#trees.set(id, tree);
+    const moving = this.#ports.moves.rowsOf(id);
+    for (const child of [...tree.keys()]) {
+      if (!placement.children.has(child) && !moving.has(child)) this.#drop(tree, id, child);
+    }
+    for (const child of new Set([...placement.children, ...moving.keys()])) {
+      this.#place(reader, tree, placement, child);
+    }
+    return tree;
+  }
+
+  /** What a child adds to the node's own partial, as `total` has it. */
+  contribution(id: PlacementId, child: string): Partial | undefined {
+    return this.#trees.get(id)?.get(child);
+  }
+
+  /** One child's contribution to one placement anew; true when it has another number of destinations now. */
+  childChanged(reader: Reader, id: PlacementId, child: string): boolean {
+    const placement = this.#ports.placements.get(id);
+    const tree = this.#trees.get(id);
+    if (!placement || !tree) return false;
+    const before = this.expected(id, child);
+    if (placement.children.has(child) || this.#ports.moves.row(id, child)) this.#place(reader, tree, placement, child);
+    else this.#drop(tree, id, child);
+    return this.expected(id, child) !== before;
+  }
+
+  /** Destinations of a placement at or below a child. */
+  expected(id: PlacementId, child: string): number {
+    return this.#trees.get(id)?.get(child)?.counts.expected ?? 0;
+  }
+
+  #place(reader: Reader, tree: SegmentTree<Partial>, placement: Placement, name: string): void {
+    const child = this.#ports.children.get(name);
+    const row = this.#ports.moves.row(placement.id, name);
+    const wanted = this.#ports.rollouts.wanted(placement);
+    if ((!child && !row) || !wanted) return;
+    if (this.#counting.isFrozen(name) && isOf(wanted, tree.get(name))) return;
+    if (!this.#counting.counts(name) || this.#counting.isMixed(name)) {
+      // And not absent: while sums stay as they were, so does that it adds nothing.
+      tree.set(name, emptyPartial(wanted.generation, wanted.target));
+      this.#ports.rollouts.forget(placement.id, name);
+      return;
+    }
+    const last = this.#reported(reader, name, placement.id);
+    const isRefused = this.#ports.isRefused?.(reader, name, hash128(partialKey(placement.id))) ?? false;
+    const expected = child ? matchChild(placement, child).expected : 0;
+    const reported = isRefused ? undefined : last;
+    const view = {
+      ...this.#ports.connection(name),
+      expected,
+      ...(reported ? { reported } : { wasAttached: this.#counting.wasAttached(name) }),
+      ...(isRefused ? { refused: expected ?? last?.counts.expected ?? 0 } : {}),
+      heldBack: child?.role === 'agent' ? this.#ports.heldBack(placement.id, name) : [],
+    };
+    // What is not attached, or known no more, has no part in a release.
+    const part = child && placement.children.has(name) ? this.#ports.rollouts.place(placement, child, view) : undefined;
+    const counted = withRollout(contribution(wanted, view), part);
+    // One that is known no more and still has a row was an agent.
+    const { role } = child ?? { role: 'agent' as const };
+    const { connected } = view;
+    const moving = { role, path: this.#ports.pathOf(name), row, reported: last, refused: isRefused, connected };
+    const mailbox = placement.move && role === 'agent' ? this.#ports.mailboxOf(name) : undefined;
+    const given = mailbox && view.heldBack.length === 0 ? handed(reader, mailbox, placement) : undefined;
+    tree.set(name, withMove(placement, { ...moving, handed: given }, counted));
+  }
+
+  #drop(tree: SegmentTree<Partial>, id: PlacementId, child: string): void {
+    tree.delete(child);
+    this.#ports.rollouts.forget(id, child);
+  }
+
+  #reported(reader: Reader, child: string, id: PlacementId): Partial | undefined {
+    const table = this.#ports.reportedOf(child);
+    const row = table?.get(reader, hash128(partialKey(id)));
+    return row?.content && table ? decodePartial(table.content(reader, row.content).body) : undefined;
+  }
+}
+
+function isOf(target: Wanted, partial: Partial | undefined): boolean {
+  return partial?.generation === target.generation && partial.target === target.target;
+}
+
+function withRollout(partial: Partial, rollout: RolloutPart | undefined): Partial {
+  if (partial.rollout === rollout) return partial;
+  const { rollout: _before, ...rest } = partial;
+  return rollout ? { ...rest, rollout } : rest;
+}

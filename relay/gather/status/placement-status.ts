@@ -1,0 +1,127 @@
+/** The status of an EdgePlacement from the node's own partial: counts, one line to read, a sample of failures, conditions. */
+import { type MovingStatus, movingCondition, movingStatus } from '../../../core/move/move-words.ts';
+import { type NewCondition, withCondition } from '../../../core/object/conditions.ts';
+import type { Condition } from '../../../core/object/meta.ts';
+import type { Outcome } from '../../../core/rollout/controller.ts';
+import type { Counts, Failure, Partial } from '../../../core/summary/partial.ts';
+import { progressing, progressingType, type RolloutStatus, rolloutStatus } from '../../rollout/status.ts';
+
+export interface PlacementStatus {
+  readonly observedGeneration: number;
+  readonly matchingLocationCount: number;
+  readonly summary: Counts & { readonly oldestAgeSeconds?: number };
+  readonly display: string;
+  readonly failures?: readonly Failure[];
+  readonly rollout?: RolloutStatus;
+  readonly moving?: MovingStatus;
+  readonly conditions: readonly Condition[];
+}
+
+export function placementStatus(
+  partial: Partial,
+  before: readonly Condition[],
+  now: string,
+  rollout?: Outcome,
+  isRolledBack = rollout?.state.phase === 'RolledBack',
+): PlacementStatus {
+  const { counts, generation } = partial;
+  const oldestAgeSeconds = partial.oldestAgeMs === undefined ? undefined : Math.round(partial.oldestAgeMs / 1000);
+  return {
+    observedGeneration: generation,
+    matchingLocationCount: counts.expected,
+    summary: { ...counts, ...(oldestAgeSeconds === undefined ? {} : { oldestAgeSeconds }) },
+    display: display(counts, partial.oldestAgeMs, isRolledBack),
+    ...(partial.failures.length > 0 ? { failures: partial.failures } : {}),
+    ...(rollout ? { rollout: rolloutStatus(rollout) } : {}),
+    ...(partial.move ? { moving: movingStatus(partial.move) } : {}),
+    conditions: [
+      isRolledBack ? rolledBack(counts) : ready(counts),
+      conflicted(partial),
+      ...(rollout ? [progressing(rollout)] : []),
+      ...moving(partial, before),
+    ].reduce<readonly Condition[]>(
+      (conditions, next) => withCondition(conditions, { ...next, observedGeneration: generation }, now),
+      rollout ? before : before.filter(({ type }) => type !== progressingType),
+    ),
+  };
+}
+
+/** Made once: `toLocaleString` makes one for each number. */
+const english = new Intl.NumberFormat('en-US');
+
+/** `9,998` */
+export function shortNumber(n: number): string {
+  return english.format(n);
+}
+
+/** `available 9,998/10,000 (2 stale, oldest 4m)` */
+export function display(counts: Counts, oldestAgeMs?: number, isRolledBack = false): string {
+  const notes: string[] = isRolledBack ? ['rolled back'] : [];
+  for (const name of ['failed', 'conflicted', 'outdated', 'never', 'quarantined', 'stale'] as const) {
+    if (counts[name] > 0) notes.push(`${shortNumber(counts[name])} ${name}`);
+  }
+  if (counts.stale > 0 && oldestAgeMs !== undefined) notes.push(`oldest ${shortDuration(oldestAgeMs)}`);
+  const tail = notes.length > 0 ? ` (${notes.join(', ')})` : '';
+  return `available ${shortNumber(counts.available)}/${shortNumber(counts.expected)}${tail}`;
+}
+
+export function shortDuration(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds}s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}m`;
+  return seconds < 86_400 ? `${Math.floor(seconds / 3600)}h` : `${Math.floor(seconds / 86_400)}d`;
+}
+
+function ready(counts: Counts): NewCondition {
+  const of = `of ${counts.expected}`;
+  if (counts.expected === 0) return no('NoMatchingLocations', 'no Location matches; see spec.locationSelectors');
+  if (counts.available === counts.expected) {
+    return {
+      type: 'Ready',
+      status: 'True',
+      reason: 'AllAvailable',
+      message: `all ${counts.expected} destinations are available`,
+    };
+  }
+  if (counts.failed > 0) return no('Failing', `${counts.failed} ${of} destinations fail; see status.failures`);
+  if (counts.conflicted > 0)
+    return no('Conflicted', `${counts.conflicted} ${of} destinations have objects of another source`);
+  if (counts.quarantined > 0)
+    return no('Quarantined', `${counts.quarantined} ${of} destinations have quarantined entries`);
+  if (counts.stale > 0) return no('Stale', `${counts.stale} ${of} destinations are not connected`);
+  if (counts.never > 0) return no('NeverReported', `${counts.never} ${of} destinations have not reported yet`);
+  return no('Progressing', `${counts.available} ${of} destinations are available`);
+}
+
+/** The counts are of what was promoted before: that all have it again is not what the author of the release waits for. */
+function rolledBack(counts: Counts): NewCondition {
+  const said = ready(counts);
+  if (said.reason !== 'AllAvailable' && said.reason !== 'Progressing') return said;
+  const { available, expected } = counts;
+  const who = available === expected ? `all ${expected}` : `${available} of ${expected}`;
+  return no(
+    'RolledBack',
+    `${who} destinations are available with what was promoted before the release that was taken back; see status.rollout`,
+  );
+}
+
+/** Said of a placement that keeps an order, or did: what was said once does not stay. */
+function moving({ move }: Partial, before: readonly Condition[]): NewCondition[] {
+  return move || before.some(({ type }) => type === 'Moving') ? [movingCondition(move)] : [];
+}
+
+/** Who won is told of one destination; the others are in the sample. */
+function conflicted({ counts, failures }: Partial): NewCondition {
+  const type = 'Conflicted';
+  if (counts.conflicted === 0) {
+    return { type, status: 'False', reason: 'NoConflict', message: 'no destination holds an object of another source' };
+  }
+  const first = failures.find(({ reason }) => reason === 'Conflicted');
+  const such = first ? `; ${first.object} at ${first.path}: ${first.message}` : '';
+  const message = `${counts.conflicted} of ${counts.expected} destinations have objects of another source${such}`;
+  return { type, status: 'True', reason: 'LostToAnother', message };
+}
+
+function no(reason: string, message: string): NewCondition {
+  return { type: 'Ready', status: 'False', reason, message };
+}

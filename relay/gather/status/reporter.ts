@@ -1,0 +1,130 @@
+/**
+ * Tells the node's own partial of each placement: up to the parent, into the status of an own EdgePlacement, and to
+ * the read-only views. A placement that changes all the time is told at most once a second after a short burst; one that changes now and then at once. The
+ * same for other keys, and for exact statuses at a rate of their own.
+ */
+
+import type { PlacementId } from '../../../core/entries/entry-keys.ts';
+import type { Clock, Timer } from '../../../core/runtime/clock.ts';
+import { TokenBucket } from '../../../core/runtime/token-bucket.ts';
+import { Turn } from '../../../core/runtime/turn.ts';
+import { lacksRoom, roomAgainMs } from '../../../core/store/room.ts';
+
+/** How often one key is told of. */
+export interface ReportRate {
+  /** Enough that the stages of one change (stored, applied, available) pass without waiting. */
+  readonly burst: number;
+  /** Once in this time, while it goes on changing. */
+  readonly intervalMs: number;
+}
+
+/** Of a sum: it changes with each destination, and nobody follows each of its values. */
+const sumRate: ReportRate = { burst: 6, intervalMs: 1_000 };
+/** Of one object at one destination, which somebody has asked to follow: a tree of five levels adds a quarter of a second while it changes all the time. */
+export const exactRate: ReportRate = { burst: 6, intervalMs: 50 };
+
+export interface ReporterPorts {
+  readonly clock: Clock;
+  readonly rate?: ReportRate;
+  /** Calls back soon, after what waits already. */
+  soon(run: () => void): void;
+  /** Tells all of these together; all again when it throws for want of room. */
+  report(ids: readonly PlacementId[]): void;
+  /** It threw otherwise: the store is broken. */
+  failed(error: unknown): void;
+}
+
+/** Told before others have their turn: a status in an own space takes half a millisecond. A child that comes or goes may change a thousand of them at once. */
+const perTurnMax = 64;
+/** A bucket is full again after some of these. */
+const sweepMs = 1_000;
+
+export class Reporter {
+  readonly #ports: ReporterPorts;
+  readonly #rate: ReportRate;
+  readonly #dirty = new Set<PlacementId>();
+  /** Those that have changed again too early: nobody looks at them before the timer. */
+  readonly #waiting = new Set<PlacementId>();
+  readonly #buckets = new Map<PlacementId, TokenBucket>();
+  #timer: Timer | undefined;
+  #wakesAtMs = 0;
+  #sweptAtMs = Number.NEGATIVE_INFINITY;
+  readonly #turn: Turn;
+
+  constructor(ports: ReporterPorts) {
+    this.#ports = ports;
+    this.#rate = ports.rate ?? sumRate;
+    this.#turn = new Turn(
+      (run) => ports.soon(run),
+      () => this.#run(),
+    );
+  }
+
+  mark(id: PlacementId): void {
+    if (this.#waiting.has(id)) return;
+    this.#dirty.add(id);
+    this.#turn.ask();
+  }
+
+  stop(): void {
+    this.#turn.stop();
+    this.#timer?.stop();
+  }
+
+  #run(): void {
+    const nowMs = this.#ports.clock.monotonicMs();
+    const { burst, intervalMs } = this.#rate;
+    const due: PlacementId[] = [];
+    let waitMs = Number.POSITIVE_INFINITY;
+    for (const id of this.#dirty) {
+      if (due.length === perTurnMax) {
+        this.#turn.ask();
+        break;
+      }
+      this.#dirty.delete(id);
+      const bucket = this.#buckets.get(id) ?? new TokenBucket(burst, intervalMs, nowMs);
+      this.#buckets.set(id, bucket);
+      const delayMs = bucket.take(nowMs);
+      if (delayMs === 0) {
+        due.push(id);
+      } else {
+        this.#waiting.add(id);
+        waitMs = Math.min(waitMs, delayMs);
+      }
+    }
+    this.#sweep(nowMs);
+    if (due.length > 0) this.#report(due, nowMs);
+    if (Number.isFinite(waitMs)) this.#await(nowMs + waitMs);
+  }
+
+  #report(due: readonly PlacementId[], nowMs: number): void {
+    try {
+      this.#ports.report(due);
+    } catch (error) {
+      if (!lacksRoom(error)) return this.#ports.failed(error);
+      for (const id of due) this.#waiting.add(id);
+      this.#await(nowMs + roomAgainMs);
+    }
+  }
+
+  /** Of the buckets that nobody needs any more: now and then, for there is one for each placement that was told of lately. */
+  #sweep(nowMs: number): void {
+    if (nowMs - this.#sweptAtMs < sweepMs) return;
+    this.#sweptAtMs = nowMs;
+    for (const [id, bucket] of this.#buckets) {
+      if (!this.#waiting.has(id) && bucket.isIdle(nowMs)) this.#buckets.delete(id);
+    }
+  }
+
+  #await(atMs: number): void {
+    if (this.#timer && this.#wakesAtMs <= atMs) return;
+    this.#timer?.stop();
+    this.#wakesAtMs = atMs;
+    this.#timer = this.#ports.clock.after(Math.max(0, atMs - this.#ports.clock.monotonicMs()), () => {
+      this.#timer = undefined;
+      for (const id of this.#waiting) this.#dirty.add(id);
+      this.#waiting.clear();
+      this.#turn.ask();
+    });
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * The status that the only destination of a placement reports of its objects, as the child on the way to it says it, and in terms of the
+ * origin: which generation of the origin's object it is of.
+ */
+
+import type { StateAttributes } from '../../../core/entries/entry-attributes.ts';
+import { type PlacementId, parseEntryKey, stateKey, statusKey } from '../../../core/entries/entry-keys.ts';
+import type { Content, Table } from '../../../core/feed/feed.ts';
+import { stableStringify } from '../../../core/object/canonical.ts';
+import { hash128 } from '../../../core/object/hash.ts';
+import type { ObjectKey } from '../../../core/object/key.ts';
+import { asText, text } from '../../../core/store/bytes.ts';
+import type { Reader } from '../../../core/store/store.ts';
+import type { Child } from '../../children/children.ts';
+import { type Placement, selectedObjects } from '../../schedule/placements.ts';
+
+export interface SingletonPorts {
+  readonly children: ReadonlyMap<string, Child>;
+  tableOf(source: string): Table | undefined;
+  reportedOf(child: string): Table | undefined;
+  /** Destinations of a placement at or below a child. */
+  expected(id: PlacementId, child: string): number;
+}
+
+/** Objects of which the origin's own controllers keep the status: what a destination says of its own of that name is no news of them. */
+const resourcesWithOwnStatus = new Set(['/namespaces', 'apiextensions.k8s.io/customresourcedefinitions']);
+
+/** Keys of the placement's objects that may have a status from below. */
+export function objectsWithStatus(reader: Reader, ports: SingletonPorts, placement: Placement): ObjectKey[] {
+  const table = ports.tableOf(placement.source);
+  const objects: ObjectKey[] = [];
+  for (const keyHash of selectedObjects(reader, placement.id)) {
+    const row = table?.get(reader, keyHash);
+    const entry = row?.content && table && parseEntryKey(table.content(reader, row.content).key);
+    if (entry?.type !== 'object') continue;
+    if (mayHaveStatus(entry.object)) objects.push(entry.object);
+  }
+  return objects;
+}
+
+export function mayHaveStatus({ group, resource }: ObjectKey): boolean {
+  return !resourcesWithOwnStatus.has(`${group}/${resource}`);
+}
+
+/** Undefined: it is not known (any more). */
+export function singletonStatus(
+  reader: Reader,
+  ports: SingletonPorts,
+  { id, source, children }: Placement,
+  object: ObjectKey,
+): Uint8Array | undefined {
+  const child = [...children].find((name) => ports.expected(id, name) === 1);
+  const role = child === undefined ? undefined : ports.children.get(child)?.role;
+  const table = child === undefined ? undefined : ports.reportedOf(child);
+  if (role === undefined || !table) return undefined;
+  const key = role === 'relay' ? statusKey(id, object) : stateKey(source, object);
+  const row = table.get(reader, hash128(key));
+  const said = row?.content && table.content(reader, row.content);
+  if (!said || said.body.length === 0) return undefined;
+  return role === 'relay' ? said.body : inTermsOfOrigin(said);
+}
+
+/**
+ * An `observedGeneration` counts generations of the destination's object, which are its own: what it has observed in full is the origin's
+ * generation that was applied, and what it has not is the one before, so that `kubectl rollout status` tells the truth at the origin.
+ */
+function inTermsOfOrigin({ attributes, body }: Content): Uint8Array {
+  const { generation, local } = JSON.parse(asText(attributes)) as StateAttributes;
+  if (generation === undefined || local === undefined) return body;
+  const translated = (observed: number) => (observed >= local ? generation : Math.max(0, generation - 1));
+  const status = JSON.parse(asText(body)) as { observedGeneration?: unknown; conditions?: unknown };
+  const conditions = Array.isArray(status.conditions)
+    ? status.conditions.map((one) => observed(one, translated))
+    : undefined;
+  return text(stableStringify({ ...(observed(status, translated) as object), ...(conditions ? { conditions } : {}) }));
+}
+
+function observed(value: unknown, translated: (observed: number) => number): unknown {
+  if (typeof value !== 'object' || value === null || !('observedGeneration' in value)) return value;
+  const { observedGeneration } = value;
+  return typeof observedGeneration === 'number'
+    ? { ...value, observedGeneration: translated(observedGeneration) }
+    : value;
+}

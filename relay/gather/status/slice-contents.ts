@@ -1,0 +1,114 @@
+/** What the SinglePlacementSlices of one placement hold at this node: pure, of what the scheduler and the summary know. */
+import { edgeGroup, sliceEntriesMax } from '../../../core/apiserver/kinds/edge-kinds.ts';
+import { type PlacementId, splitPlacementId } from '../../../core/entries/entry-keys.ts';
+import { hash128 } from '../../../core/object/hash.ts';
+import type { KubeObject } from '../../../core/object/meta.ts';
+import { type Child, matchingDestinations } from '../../children/children.ts';
+import { childPath } from '../../inventory-status/node-objects.ts';
+import type { Placement } from '../../schedule/placements.ts';
+
+export interface SliceSources {
+  readonly path: string;
+  readonly children: ReadonlyMap<string, Child>;
+  /** Destinations at or below a child, as the summary counts them. */
+  expected(id: PlacementId, child: string): number;
+}
+
+interface Destination {
+  readonly cluster: string;
+  readonly locationName: string;
+  readonly syncTargetName: string;
+  readonly syncTargetUID: string;
+  readonly path: string;
+}
+
+export interface Subtree {
+  readonly path: string;
+  readonly matched: number;
+  readonly observedTime: string;
+}
+
+/** Of a name's 253 characters, what the number behind it leaves. */
+const stemMax = 245;
+const apiVersion = `${edgeGroup}/v1alpha1`;
+const kind = 'SinglePlacementSlice';
+export const sliceResource = { group: edgeGroup, resource: 'singleplacementslices' } as const;
+
+export type SliceContent = {
+  readonly destinations?: readonly Destination[];
+  readonly subtrees?: readonly Omit<Subtree, 'observedTime'>[];
+};
+
+/** The slices of a placement, in order. */
+export function sliceContents(sources: SliceSources, placement: Placement): SliceContent[] {
+  return cut(destinationsOf(sources, placement), subtreesOf(sources, placement));
+}
+
+/** Destinations first, then subtrees, at most `sliceEntriesMax` in each. */
+function cut(destinations: readonly Destination[], subtrees: readonly Omit<Subtree, 'observedTime'>[]): SliceContent[] {
+  const slices: SliceContent[] = [];
+  const all = destinations.length + subtrees.length;
+  for (let from = 0; from < all; from += sliceEntriesMax) {
+    const to = from + sliceEntriesMax;
+    const single = destinations.slice(from, to);
+    const counted = subtrees.slice(Math.max(0, from - destinations.length), Math.max(0, to - destinations.length));
+    slices.push({
+      ...(single.length > 0 ? { destinations: single } : {}),
+      ...(counted.length > 0 ? { subtrees: counted } : {}),
+    });
+  }
+  return slices;
+}
+
+function destinationsOf({ path: nodePath, children }: SliceSources, placement: Placement): Destination[] {
+  const found: Destination[] = [];
+  for (const name of [...placement.children].sort()) {
+    const child = children.get(name);
+    if (child?.role !== 'agent') continue;
+    const path = childPath(nodePath, name);
+    for (const { location, syncTargetUid, origin } of matchingDestinations(placement, child)) {
+      const syncTargetName = origin === undefined ? name : splitPlacementId(origin).name;
+      const syncTarget = { syncTargetName, syncTargetUID: syncTargetUid };
+      found.push({ cluster: name, locationName: location, ...syncTarget, path });
+    }
+  }
+  return found;
+}
+
+function subtreesOf({ path, children, expected }: SliceSources, placement: Placement): Omit<Subtree, 'observedTime'>[] {
+  return [...placement.children]
+    .sort()
+    .filter((name) => children.get(name)?.role === 'relay')
+    .map((name) => ({
+      path: childPath(path, name),
+      matched: expected(placement.id, name),
+    }))
+    .filter(({ matched }) => matched > 0);
+}
+
+/** Of a slice by its number; the number apart, what all slices of a placement begin with. */
+export function sliceName(placement: string, index: number | ''): string {
+  if (placement.length <= stemMax) return `${placement}-${index}`;
+  const hash = Buffer.from(hash128(placement)).toString('hex').slice(0, 8);
+  return `${placement.slice(0, stemMax - 9)}-${hash}-${index}`;
+}
+
+/** The object; without the placement's uid it has no owner, where the placement itself is only shown. */
+export function sliceOf(
+  { name, uid }: { name: string; uid?: string },
+  index: number,
+  content: SliceContent,
+): KubeObject {
+  const owner = { apiVersion, kind: 'EdgePlacement', name, controller: true };
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      name: sliceName(name, index),
+      // A name that is longer than a label's value may be is told by the owner reference alone.
+      labels: name.length <= 63 ? { [`${edgeGroup}/placement`]: name } : {},
+      ...(uid === undefined ? {} : { ownerReferences: [{ ...owner, uid }] }),
+    },
+    ...content,
+  };
+}

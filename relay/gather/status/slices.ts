@@ -1,0 +1,105 @@
+/**
+ * SinglePlacementSlices: the places that a placement of this node matches, one by one where its own inventory knows them, counted by
+ * child where another node does. Written some time after the match has changed, never for a change of state alone.
+ */
+import type { Space } from '../../../core/apiserver/space.ts';
+import type { PlacementId } from '../../../core/entries/entry-keys.ts';
+import { stableStringify } from '../../../core/object/canonical.ts';
+import { timestamp } from '../../../core/object/conditions.ts';
+import type { KubeObject } from '../../../core/object/meta.ts';
+import type { Clock, Timer } from '../../../core/runtime/clock.ts';
+import { ifRoom, roomAgainMs } from '../../../core/store/room.ts';
+import type { Placement, Placements } from '../../schedule/placements.ts';
+import { placementResource } from '../../spaces/selection.ts';
+import { type SliceContent, type SliceSources, type Subtree, sliceContents, sliceOf } from './slice-contents.ts';
+
+export interface SlicesPorts extends SliceSources {
+  readonly clock: Clock;
+  readonly placements: Placements;
+  ownSpace(source: string): Space | undefined;
+  /** A placement from above, or one that is gone: nothing is written for it. */
+  elsewhere(id: PlacementId): void;
+}
+
+/** Labels that change one after the other are one writing. */
+const intervalMs = 1_000;
+/** Children of the placements that are looked at before others have their turn: some 10 ms. */
+const childrenPerRun = 1_000;
+const betweenRunsMs = 10;
+
+export class Slices {
+  readonly #ports: SlicesPorts;
+  readonly #dirty = new Set<PlacementId>();
+  #timer: Timer | undefined;
+  #stopped = false;
+
+  constructor(ports: SlicesPorts) {
+    this.#ports = ports;
+  }
+
+  /** What the placement matches may have changed. */
+  mark(id: PlacementId): void {
+    if (this.#stopped) return;
+    this.#dirty.add(id);
+    this.#runIn(intervalMs);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.stop();
+  }
+
+  #runIn(ms: number): void {
+    this.#timer ??= this.#ports.clock.after(ms, () => {
+      this.#timer = undefined;
+      if (!ifRoom(() => this.#run())) this.#runIn(roomAgainMs);
+    });
+  }
+
+  #run(): void {
+    let left = childrenPerRun;
+    for (const id of this.#dirty) {
+      if (left <= 0) return this.#runIn(betweenRunsMs);
+      const placement = this.#ports.placements.get(id);
+      const space = placement && this.#ports.ownSpace(placement.source);
+      if (space) this.#write(space, placement);
+      else this.#ports.elsewhere(id);
+      this.#dirty.delete(id);
+      left -= 1 + (placement?.children.size ?? 0);
+    }
+  }
+
+  #write(space: Space, placement: Placement): void {
+    const owner = space.get({ ...placementResource, namespace: '', name: placement.name });
+    if (!owner || owner.metadata.deletionTimestamp !== undefined) return;
+    const contents = sliceContents(this.#ports, placement);
+    for (let i = 0; ; i++) {
+      const content = contents[i];
+      const slice = sliceOf({ name: placement.name, uid: owner.metadata.uid! }, i, content ?? {});
+      const key = space.keyOf(slice);
+      const before = space.get(key) as (KubeObject & SliceContent) | undefined;
+      if (!content) {
+        if (!before) return;
+        space.delete(key);
+      } else if (!before) {
+        space.create({ ...slice, ...stamped(content, {}, this.#ports.clock.wallMs()) });
+      } else {
+        const next = stamped(content, before, this.#ports.clock.wallMs());
+        const { destinations, subtrees } = before;
+        if (stableStringify({ destinations, subtrees }) === stableStringify(next)) continue;
+        space.update({ ...slice, ...next, metadata: { ...before.metadata, labels: slice.metadata.labels! } });
+      }
+    }
+  }
+}
+
+/** A subtree that counts as before keeps the time when it first did. */
+function stamped(content: SliceContent, before: SliceContent, wallMs: number): SliceContent {
+  const known = new Map(((before.subtrees ?? []) as readonly Subtree[]).map((subtree) => [subtree.path, subtree]));
+  const subtrees = content.subtrees?.map((subtree) => {
+    const old = known.get(subtree.path);
+    const observedTime = old?.matched === subtree.matched ? old.observedTime : timestamp(wallMs);
+    return { ...subtree, observedTime };
+  });
+  return { ...content, ...(subtrees ? { subtrees } : {}) };
+}

@@ -1,0 +1,111 @@
+/** Writes what was gathered: partials to the parent, the status of own EdgePlacements, and by exact-statuses.ts exact statuses of objects. */
+import type { Space } from '../../../core/apiserver/space.ts';
+import { type PlacementId, partialKey } from '../../../core/entries/entry-keys.ts';
+import type { Producer } from '../../../core/feed/feed.ts';
+import { timestamp } from '../../../core/object/conditions.ts';
+import { hash128 } from '../../../core/object/hash.ts';
+import type { Condition } from '../../../core/object/meta.ts';
+import type { Outcome } from '../../../core/rollout/controller.ts';
+import type { Clock } from '../../../core/runtime/clock.ts';
+import type { Logger } from '../../../core/runtime/logger.ts';
+import { text } from '../../../core/store/bytes.ts';
+import type { Reader, Store } from '../../../core/store/store.ts';
+import { encodePartial, type Partial } from '../../../core/summary/partial.ts';
+import type { RolloutStatus } from '../../rollout/status.ts';
+import { isBeingScheduled } from '../../schedule/dirty.ts';
+import type { Placement, Placements } from '../../schedule/placements.ts';
+import { placementResource } from '../../spaces/selection.ts';
+import { withSummarizers } from '../summaries/summarizers-resolved.ts';
+import { tellConflict } from './conflict-event.ts';
+import type { ExactStatuses } from './exact-statuses.ts';
+import { type ExpressionFailures, type FailingExpressions, withExpression } from './failing-expressions.ts';
+import type { Gather } from './gather.ts';
+import { type PlacementStatus, placementStatus } from './placement-status.ts';
+import { updateStatus } from './update-status.ts';
+
+export interface StatusWriterPorts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly gather: Pick<Gather, 'total'>;
+  readonly placements: Placements;
+  readonly outbox: Producer;
+  readonly exact: Pick<ExactStatuses, 'write'>;
+  readonly expressions: Pick<FailingExpressions, 'of'>;
+  ownSpace(source: string): Space | undefined;
+  /** Why StatusSummarizers that the placement names can't be used, by name; undefined: it names none. */
+  unresolved(id: PlacementId): ReadonlyMap<string, string> | undefined;
+  /** Of an own placement whose releases go out in waves. */
+  rolloutOf(id: PlacementId): Outcome | undefined;
+  /** Its last release was taken back; also of a placement from above. */
+  isRolledBack(id: PlacementId): boolean;
+  /** Of a placement from above: what is known here of its release. */
+  rolloutBelow(reader: Reader, id: PlacementId): RolloutStatus | undefined;
+}
+
+export class StatusWriter {
+  readonly #ports: StatusWriterPorts;
+  /** Conditions of placements from above: what an own placement keeps in its status. */
+  readonly #conditions = new Map<PlacementId, readonly Condition[]>();
+
+  constructor(ports: StatusWriterPorts) {
+    this.#ports = ports;
+  }
+
+  /** Returns the placements of which something changed. */
+  write(ids: readonly PlacementId[]): PlacementId[] {
+    return ids.filter((id) => this.#writeOne(id));
+  }
+
+  /** JSON of the status of a placement from above, as this subtree has it. */
+  statusOf(reader: Reader, id: PlacementId): Uint8Array | undefined {
+    const partial = this.#ports.gather.total(reader, id);
+    if (!partial) return undefined;
+    const rollout = this.#ports.rolloutBelow(reader, id);
+    const status = this.#status(id, partial, this.#conditions.get(id) ?? []);
+    return text(JSON.stringify({ ...status, ...(rollout ? { rollout } : {}) }));
+  }
+
+  #writeOne(id: PlacementId): boolean {
+    const { store, gather, placements, outbox, ownSpace } = this.#ports;
+    const placement = placements.get(id);
+    const own = ownSpace(placement?.source ?? '');
+    if (!placement) {
+      this.#conditions.delete(id);
+      this.#ports.exact.write(id, undefined, 0);
+      return store.write((t) => outbox.remove(t, hash128(partialKey(id)), 0));
+    }
+    const partial = store.read((reader) => (isBeingScheduled(reader, id) ? undefined : gather.total(reader, id)));
+    if (!partial) return false;
+    if (own) this.#writeSpace(own, placement, partial);
+    else this.#conditions.set(id, this.#status(id, partial, this.#conditions.get(id) ?? []).conditions);
+    this.#ports.exact.write(id, placement, partial.counts.expected);
+    if (own) return true;
+    return store.write((t) =>
+      outbox.put(t, { key: partialKey(id), attributes: text('{}'), body: encodePartial(partial) }, 0),
+    );
+  }
+
+  #status(id: PlacementId, partial: Partial, before: readonly Condition[]): PlacementStatus {
+    const now = timestamp(this.#ports.clock.wallMs());
+    const status = placementStatus(partial, before, now, this.#ports.rolloutOf(id), this.#ports.isRolledBack(id));
+    const unresolved = this.#ports.unresolved(id);
+    const conditions = withSummarizers(status.conditions, unresolved, partial.generation, now);
+    return { ...status, conditions: withExpression(conditions, this.#failing(id), partial.generation, now) };
+  }
+
+  #failing(id: PlacementId): ExpressionFailures | undefined {
+    const placement = this.#ports.placements.get(id);
+    return placement && this.#ports.expressions.of(placement);
+  }
+
+  #writeSpace(space: Space, placement: Placement, partial: Partial): void {
+    const object = space.get({ ...placementResource, namespace: '', name: placement.name });
+    // A placement that was changed just now is told of when its own generation has been scheduled.
+    if (!object || object.metadata.generation !== partial.generation) return;
+    const before = (object.status as { conditions?: Condition[] } | undefined)?.conditions ?? [];
+    const status = this.#status(placement.id, partial, before);
+    updateStatus(space, object, status, this.#ports.log);
+    tellConflict(space, object, before, status.conditions, this.#ports.clock.wallMs(), this.#ports.log);
+  }
+}

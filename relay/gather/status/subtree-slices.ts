@@ -1,0 +1,68 @@
+/**
+ * The SinglePlacementSlices of placements from above, for this node's subtree: made when somebody looks, for to keep them would be a copy of
+ * the inventory for each placement. They have no times: nobody remembers here since when a child counts what it counts.
+ */
+
+import { type PlacementId, splitPlacementId } from '../../../core/entries/entry-keys.ts';
+import { canonicalBytes } from '../../../core/object/canonical.ts';
+import type { ObjectKey } from '../../../core/object/key.ts';
+import type { Placement, Placements } from '../../schedule/placements.ts';
+import { type SliceSources, sliceContents, sliceName, sliceOf, sliceResource } from './slice-contents.ts';
+
+export interface SubtreeSlicesPorts extends SliceSources {
+  readonly placements: Placements;
+  /** Who looks at the source's space may see another slice now, or none. */
+  changed(source: string, key: ObjectKey): void;
+}
+
+export interface ShownSlice {
+  readonly key: ObjectKey;
+  readonly body: Uint8Array;
+}
+
+export class SubtreeSlices {
+  readonly #ports: SubtreeSlicesPorts;
+  /** How many slices a placement had when it was last told of. */
+  readonly #counts = new Map<PlacementId, number>();
+
+  constructor(ports: SubtreeSlicesPorts) {
+    this.#ports = ports;
+  }
+
+  *shown(source: string): Generator<ShownSlice> {
+    for (const placement of this.#ports.placements.all()) {
+      if (placement.source === source) yield* this.#slices(placement);
+    }
+  }
+
+  shownOne(source: string, name: string): Uint8Array | undefined {
+    for (const placement of this.#ports.placements.all()) {
+      if (placement.source !== source || !name.startsWith(sliceName(placement.name, ''))) continue;
+      const found = this.#slices(placement).find(({ key }) => key.name === name);
+      if (found) return found.body;
+    }
+    return undefined;
+  }
+
+  /** What the placement matches below may have changed, or it is gone. */
+  tell(id: PlacementId): void {
+    const { source, name } = splitPlacementId(id);
+    const placement = this.#ports.placements.get(id);
+    const now = placement ? sliceContents(this.#ports, placement).length : 0;
+    const count = Math.max(now, this.#counts.get(id) ?? 0);
+    if (now > 0) this.#counts.set(id, now);
+    else this.#counts.delete(id);
+    for (let i = 0; i < count; i++) this.#ports.changed(source, keyOf(sliceName(name, i)));
+  }
+
+  #slices(placement: Placement): ShownSlice[] {
+    return sliceContents(this.#ports, placement).map((content, i) => {
+      const slice = sliceOf({ name: placement.name }, i, content);
+      return { key: keyOf(sliceName(placement.name, i)), body: canonicalBytes(slice) };
+    });
+  }
+}
+
+function keyOf(name: string): ObjectKey {
+  return { ...sliceResource, namespace: '', name };
+}

@@ -1,0 +1,162 @@
+/**
+ * Where the rows of summaries come from: for an object that was sent down its row in the source, in the agent's mailbox and in what the agent reported; for
+ * one that was born at the edge what the agent reported.
+ */
+import type { AssociatedItem, UpsyncItem } from '../../../core/apiserver/kinds/edge-placement.ts';
+import type {
+  AssociatedAttributes,
+  ObjectAttributes,
+  UpsyncedAttributes,
+} from '../../../core/entries/entry-attributes.ts';
+import { attributesOf, type PlacementId, parseEntryKey, stateKey } from '../../../core/entries/entry-keys.ts';
+import type { Content, Table } from '../../../core/feed/feed.ts';
+import { namesResource } from '../../../core/match/resource-rules.ts';
+import { matchesUpsync } from '../../../core/match/upsync-item.ts';
+import { parseBody } from '../../../core/object/canonical.ts';
+import { hash128 } from '../../../core/object/hash.ts';
+import type { ObjectKey } from '../../../core/object/key.ts';
+import { asText } from '../../../core/store/bytes.ts';
+import type { Reader } from '../../../core/store/store.ts';
+import type { Failure } from '../../../core/summary/partial.ts';
+import type { Row } from '../../../core/summary/summarizer.ts';
+import type { Placement } from '../../schedule/placements.ts';
+import { type Place, RowReader } from './summary-rows.ts';
+
+export interface RowSourcePorts {
+  tableOf(source: string): Table;
+  mailboxOf(child: string): Table | undefined;
+  reportedOf(child: string): Table | undefined;
+  /** Path of a child's node. */
+  pathOf(child: string): string;
+}
+
+/** What a placement wants of objects that were not sent down. */
+interface RulesOfPlacements {
+  upsyncOf(id: PlacementId): readonly UpsyncItem[];
+  associatedOf(id: PlacementId): readonly AssociatedItem[];
+}
+
+export interface RowPlace {
+  /** An agent. */
+  readonly child: string;
+  readonly source: string;
+  /** Of the object's row in the source; of the reported row, for an object that was born at the edge. */
+  readonly keyHash: Uint8Array;
+}
+
+interface Wanted {
+  readonly object: ObjectKey;
+  readonly summarizers: Readonly<Record<string, readonly string[]>>;
+}
+
+/** What there is of an object at an agent. */
+export interface ReadRow {
+  /** Names of those of which summaries may want it. */
+  readonly placements: readonly string[];
+  isWanted(placement: Placement, summarizer: string): boolean;
+  row(place: Place, heldBack: readonly Failure[]): Row;
+}
+
+/** Objects of which it is kept who wants them: those that are reported at the same time. */
+const wantedMax = 1_000;
+
+export class RowSource {
+  readonly #ports: RowSourcePorts & RulesOfPlacements;
+  readonly #rows = new RowReader();
+  /** By hash of the content. */
+  readonly #wantedByContent = new Map<string, Wanted>();
+
+  constructor(ports: RowSourcePorts & RulesOfPlacements) {
+    this.#ports = ports;
+  }
+
+  /** The object, its state and what says which summaries want it; undefined when the agent has not both. */
+  object(reader: Reader, { child, source, keyHash }: RowPlace): ReadRow | undefined {
+    const { mailboxOf, reportedOf, pathOf } = this.#ports;
+    const wanted = this.#wanted(reader, source, keyHash);
+    const mailbox = mailboxOf(child);
+    const delivered = mailbox?.get(reader, keyHash);
+    const reported = reportedOf(child);
+    if (!wanted || !mailbox || !delivered?.content || !reported) return undefined;
+    const { object, summarizers } = wanted;
+    const state = contentOf(reader, reported, hash128(stateKey(source, object)));
+    if (!state) return undefined;
+    const content = this.#rows.content(delivered.content, (reference) => mailbox.content(reader, reference));
+    const input = { path: pathOf(child), object, delivered, content, state };
+    return {
+      placements: Object.keys(summarizers),
+      isWanted: (placement, name) => summarizers[placement.name]?.includes(name) ?? false,
+      row: (place, heldBack) => this.#rows.row({ ...input, place, heldBack }),
+    };
+  }
+
+  /** What the object's row says of the summaries that want it; the same for all agents. */
+  #wanted(reader: Reader, source: string, keyHash: Uint8Array): Wanted | undefined {
+    const table = this.#ports.tableOf(source);
+    const row = table.get(reader, keyHash);
+    if (!row?.content) return undefined;
+    const hash = nameOf(row.content.hash);
+    const known = this.#wantedByContent.get(hash);
+    if (known) return known;
+    const content = table.content(reader, row.content);
+    const entry = parseEntryKey(content.key);
+    if (entry?.type !== 'object') return undefined;
+    const wanted = { object: entry.object, summarizers: attributesOf<ObjectAttributes>(content).summarizers ?? {} };
+    if (this.#wantedByContent.size >= wantedMax) this.#wantedByContent.clear();
+    this.#wantedByContent.set(hash, wanted);
+    return wanted;
+  }
+
+  /** An object that was born at the edge, or made there for one that was sent down. */
+  born(reader: Reader, { child, source, keyHash }: RowPlace): ReadRow | undefined {
+    const reported = this.#ports.reportedOf(child);
+    const content = reported && contentOf(reader, reported, keyHash);
+    const entry = content && parseEntryKey(content.key);
+    if (entry?.type === 'associated' && entry.source === source) return this.#associated(child, entry.object, content!);
+    if (!content || entry?.type !== 'upsynced' || entry.source !== source) return undefined;
+    const { refs } = attributesOf<UpsyncedAttributes>(content);
+    const { object, path } = entry;
+    const labels = parseBody(content.body).metadata.labels ?? {};
+    return {
+      placements: refs,
+      isWanted: ({ id, name: placement }, name) =>
+        refs.includes(placement) &&
+        this.#ports
+          .upsyncOf(id)
+          .some((item) => item.statusSummarizers?.includes(name) && matchesUpsync(item, object, labels)),
+      row: (place) => this.#rows.bornRow({ path, object, place, body: content.body }),
+    };
+  }
+
+  #associated(child: string, object: ObjectKey, { attributes, body }: Content): ReadRow {
+    const { refs = [] } = JSON.parse(asText(attributes)) as AssociatedAttributes;
+    const path = this.#ports.pathOf(child);
+    return {
+      placements: refs,
+      isWanted: ({ id, name: placement }, name) =>
+        refs.includes(placement) &&
+        this.#ports
+          .associatedOf(id)
+          .some((item) => item.statusSummarizers?.includes(name) && namesResource(item, object)),
+      row: (place) => this.#rows.bornRow({ path, object, place, body }),
+    };
+  }
+}
+
+/** Key hashes of the objects that an agent has reported beside those that were sent down to it. */
+export function* associatedRows(reader: Reader, reported: Table): Generator<Uint8Array> {
+  for (const row of reported.rows(reader)) {
+    if (row.content && parseEntryKey(reported.content(reader, row.content).key)?.type === 'associated')
+      yield row.keyHash;
+  }
+}
+
+export function contentOf(reader: Reader, table: Table, keyHash: Uint8Array): Content | undefined {
+  const row = table.get(reader, keyHash);
+  return row?.content && table.content(reader, row.content);
+}
+
+/** A hash as a key of maps. */
+export function nameOf(keyHash: Uint8Array): string {
+  return Buffer.from(keyHash).toString('latin1');
+}

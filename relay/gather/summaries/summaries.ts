@@ -1,0 +1,401 @@
+/**
+ * The summaries that users define, of all placements that this node knows: which there are, and the rows and partials that they are made of.
+ * Everything is in memory, made from the rows that the store holds: a start reads each once, afterwards what has changed.
+ *
+ * Work is queued as keys and done in bounded pieces, so that a thousand agents that report at once do not stop the node. Bounds: one waiting key for each
+ * child and object, `rowsPerRun` of them in one turn. Which placements a row concerns is known by summary-index.ts.
+ */
+import { edgeGroup } from '../../../core/apiserver/kinds/edge-kinds.ts';
+import type { AssociatedItem, UpsyncItem } from '../../../core/apiserver/kinds/edge-placement.ts';
+import {
+  objectKey,
+  type PlacementId,
+  placementId,
+  placementKey,
+  summaryKey,
+} from '../../../core/entries/entry-keys.ts';
+import type { Content } from '../../../core/feed/feed.ts';
+import { hash128 } from '../../../core/object/hash.ts';
+import type { ObjectKey } from '../../../core/object/key.ts';
+import { Turn } from '../../../core/runtime/turn.ts';
+import type { Reader, Transaction } from '../../../core/store/store.ts';
+import { sampleHash } from '../../../core/summary/order.ts';
+import type { Summarizer } from '../../../core/summary/summarizer.ts';
+import type { UserPartial } from '../../../core/summary/user-partial.ts';
+import { readUserPartial } from '../../../core/summary/user-partial-wire.ts';
+import { type Placement, selectedObjects } from '../../schedule/placements.ts';
+import { CompiledSummarizers } from './compiled-summarizers.ts';
+import { itemsOf, namesOf } from './placement-items.ts';
+import { associatedRows, contentOf, nameOf, type ReadRow, type RowPlace, RowSource } from './row-source.ts';
+import type { Resolution, SummariesPorts } from './summaries-ports.ts';
+import { SummaryIndex } from './summary-index.ts';
+import type { Place } from './summary-rows.ts';
+import { UserSummary } from './user-summary.ts';
+
+interface DirtyRow extends RowPlace {
+  /** What the child is to have has changed, and with it perhaps which summaries want the row. */
+  readonly shipped: boolean;
+  /** One that was not sent down: `keyHash` is that of the row in which it was reported. */
+  readonly born?: true;
+}
+
+/** All rows of one child, to be read. */
+interface Load {
+  readonly id: PlacementId;
+  readonly name: string;
+  readonly summary: UserSummary;
+  readonly child: string;
+}
+
+/** What is known of one placement. */
+interface Known {
+  /** Hash of the placement's content. */
+  content: string;
+  /** Of the summarizers in it. */
+  names: readonly string[];
+  upsync: readonly UpsyncItem[];
+  associated: readonly AssociatedItem[];
+  readonly summaries: Map<string, UserSummary>;
+  readonly unresolved: Map<string, string>;
+  readonly places: Map<string, Place>;
+}
+
+/** Some 20 ms: others have their turn in between. */
+const rowsPerRun = 500;
+export const summarizerResource = { group: edgeGroup, resource: 'statussummarizers', namespace: '' } as const;
+
+export class Summaries {
+  readonly #ports: SummariesPorts;
+  readonly #rows: RowSource;
+  readonly #byPlacement = new Map<PlacementId, Known>();
+  readonly #index = new SummaryIndex();
+  readonly #summarizers: CompiledSummarizers;
+  readonly #dirty = new Map<string, DirtyRow>();
+  readonly #loads: Load[] = [];
+  readonly #turn: Turn;
+
+  constructor(ports: SummariesPorts) {
+    this.#ports = ports;
+    this.#turn = new Turn(
+      (run) => ports.soon(run),
+      () => this.#run(),
+    );
+    this.#summarizers = new CompiledSummarizers((reader, source, name) => ports.specOf(reader, source, name));
+    this.#rows = new RowSource({
+      ...ports,
+      upsyncOf: (id) => this.#byPlacement.get(id)?.upsync ?? [],
+      associatedOf: (id) => this.#byPlacement.get(id)?.associated ?? [],
+    });
+  }
+
+  of(id: PlacementId): Resolution | undefined {
+    return this.#byPlacement.get(id);
+  }
+
+  /** Undefined: there is no such summary, or not yet all of it. */
+  summary(id: PlacementId, name: string): UserSummary | undefined {
+    const summary = this.#byPlacement.get(id)?.summaries.get(name);
+    return summary && summary.loading.size === 0 ? summary : undefined;
+  }
+
+  /** True while the rows of a summary are still being read. */
+  isLoading(id: PlacementId, name: string): boolean {
+    return (this.#byPlacement.get(id)?.summaries.get(name)?.loading.size ?? 0) > 0;
+  }
+
+  *all(): Generator<{ id: PlacementId; name: string }> {
+    for (const [id, { summaries }] of this.#byPlacement) for (const name of summaries.keys()) yield { id, name };
+  }
+
+  stop(): void {
+    this.#turn.stop();
+  }
+
+  // -------------------------------------------------------------------------------------------- what has changed
+
+  /** The placement has come, changed or gone, or it has other children. */
+  placementChanged(id: PlacementId): void {
+    this.#ports.store.read((reader) => this.#refresh(reader, id));
+  }
+
+  /** It is the same as before, and these children have come to it or gone. */
+  placementChangedWith(id: PlacementId, children: Iterable<string>): void {
+    const placement = this.#ports.placements.get(id);
+    const { summaries } = this.#byPlacement.get(id) ?? {};
+    if (!placement || !summaries) return;
+    for (const [name, summary] of summaries) {
+      for (const child of children) {
+        const [has, had] = [placement.children.has(child), summary.hasChild(child)];
+        if (has && !had) this.#load(id, name, summary, child);
+        if (has || !had) continue;
+        summary.deleteChild(child);
+        this.#ports.changed(id, name);
+      }
+    }
+  }
+
+  /** A StatusSummarizer of a source has come, changed or gone: told after the transaction. */
+  summarizerChanged(t: Transaction, source: string, key: ObjectKey): void {
+    if (key.group !== summarizerResource.group || key.resource !== summarizerResource.resource) return;
+    t.afterCommit(() => {
+      for (const id of [...this.#index.naming(source, key.name)]) this.placementChanged(id);
+    });
+  }
+
+  /** What an agent is given for an object may have changed: told by the last stage of what goes to agents. */
+  shipped(t: Transaction, { child, source, keyHash }: Omit<DirtyRow, 'shipped'>): void {
+    if (this.#byPlacement.size > 0) t.afterCommit(() => this.#mark({ child, source, keyHash, shipped: true }));
+  }
+
+  /** An object that was born at an agent's cluster, or made there for one that was sent down, has come, changed or gone. */
+  bornChanged(child: string, source: string, keyHash: Uint8Array): void {
+    if (this.#byPlacement.size === 0 || this.#ports.children.get(child)?.role !== 'agent') return;
+    this.#mark({ child, source, keyHash, shipped: true, born: true });
+  }
+
+  stateChanged(child: string, source: string, object: ObjectKey): void {
+    if (this.#byPlacement.size === 0) return;
+    this.#mark({ child, source, keyHash: hash128(objectKey(source, object)), shipped: false });
+  }
+
+  /** A relay has sent another partial. */
+  partialChanged(child: string, id: PlacementId, name: string): void {
+    const summary = this.#byPlacement.get(id)?.summaries.get(name);
+    const placement = this.#ports.placements.get(id);
+    if (!summary || !placement?.children.has(child) || this.#ports.children.get(child)?.role !== 'relay') return;
+    this.#ports.store.read((reader) => this.#placeRelay(reader, id, name, summary, child));
+    this.#ports.changed(id, name);
+  }
+
+  /** What the child tells counts from now on, or does no more. */
+  recount(child: string): void {
+    for (const [id, { summaries }] of this.#byPlacement) {
+      if (!this.#ports.placements.get(id)?.children.has(child)) continue;
+      for (const [name, summary] of summaries) this.#load(id, name, summary, child);
+    }
+  }
+
+  /** The agent's place in the inventory may have changed. */
+  placeChanged(child: string): void {
+    for (const [id, { summaries, places }] of this.#byPlacement) {
+      const placement = this.#ports.placements.get(id);
+      const before = places.get(child);
+      if (!before || !placement?.children.has(child)) continue;
+      const place = this.#ports.placeOf(child, placement);
+      if (place.text === before.text) continue;
+      places.set(child, place);
+      for (const [name, summary] of summaries) this.#load(id, name, summary, child);
+    }
+  }
+
+  // ------------------------------------------------------------------------------------------------ which there are
+
+  #refresh(reader: Reader, id: PlacementId): void {
+    const placement = this.#ports.placements.get(id);
+    const content = placement && this.#contentOf(reader, placement);
+    const items = content ? itemsOf(content.body) : { downsync: [], upsync: [], associated: [] };
+    const names = namesOf(items);
+    const known: Known = this.#byPlacement.get(id) ?? {
+      content: '',
+      names: [],
+      upsync: [],
+      associated: [],
+      summaries: new Map(),
+      unresolved: new Map(),
+      places: new Map(),
+    };
+    const before = [...known.unresolved].join();
+    this.#index.name(id, known.names, names);
+    known.names = names;
+    for (const name of known.summaries.keys()) if (!names.includes(name)) this.#drop(known.summaries, id, name);
+    known.unresolved.clear();
+    if (!placement || !content || names.length === 0) {
+      if (this.#byPlacement.delete(id)) this.#ports.resolved(id);
+      return;
+    }
+    this.#byPlacement.set(id, known);
+    const hash = sampleHash(content.body);
+    const edited = known.content !== hash;
+    known.content = hash;
+    known.upsync = items.upsync;
+    known.associated = items.associated;
+    // Which Location it is through which the placement reaches an agent may be another.
+    if (edited) known.places.clear();
+    for (const name of names) {
+      const summarizer = this.#summarizers.of(reader, placement.source, name);
+      if (typeof summarizer !== 'string') {
+        this.#ensure(known.summaries, placement, name, summarizer, edited);
+        continue;
+      }
+      known.unresolved.set(name, summarizer);
+      this.#drop(known.summaries, id, name);
+    }
+    if (edited || [...known.unresolved].join() !== before) this.#ports.resolved(id);
+  }
+
+  #drop(summaries: Map<string, UserSummary>, id: PlacementId, name: string): void {
+    const summary = summaries.get(name);
+    if (!summary) return;
+    summary.clear();
+    summaries.delete(name);
+    this.#ports.changed(id, name);
+  }
+
+  /** Of one that counts as before, the children that have come and gone; all of another one, or when the placement was edited. */
+  #ensure(
+    summaries: Map<string, UserSummary>,
+    placement: Placement,
+    name: string,
+    summarizer: Summarizer,
+    edited: boolean,
+  ): void {
+    const known = summaries.get(name);
+    const isKnown = known?.summarizer.fingerprint === summarizer.fingerprint;
+    const summary = isKnown ? known : new UserSummary(summarizer, this.#index.rowsOf(placement.id));
+    if (!isKnown) known?.clear();
+    let changed = summary !== known || summary.summarizer !== summarizer;
+    summary.summarizer = summarizer;
+    summaries.set(name, summary);
+    const children = new Set(summary.children());
+    for (const child of children) {
+      if (placement.children.has(child)) continue;
+      summary.deleteChild(child);
+      changed = true;
+    }
+    for (const child of placement.children) {
+      if (edited || !children.has(child)) this.#load(placement.id, name, summary, child);
+    }
+    if (changed) this.#ports.changed(placement.id, name);
+  }
+
+  #contentOf(reader: Reader, { id, source }: Placement): Content | undefined {
+    return contentOf(reader, this.#ports.tableOf(source), hash128(placementKey(id)));
+  }
+
+  // ----------------------------------------------------------------------------------------------------------- rows
+
+  #load(id: PlacementId, name: string, summary: UserSummary, child: string): void {
+    if (summary.loading.has(child)) return;
+    summary.loading.add(child);
+    this.#loads.push({ id, name, summary, child });
+    this.#turn.ask();
+  }
+
+  #mark(row: DirtyRow): void {
+    const key = `${row.child} ${row.source} ${nameOf(row.keyHash)}`;
+    this.#dirty.set(key, { ...row, shipped: row.shipped || (this.#dirty.get(key)?.shipped ?? false) });
+    this.#turn.ask();
+  }
+
+  #run(): void {
+    try {
+      this.#ports.store.read((reader) => this.#work(reader));
+    } catch (error) {
+      this.#ports.failed(error);
+      return;
+    }
+    if (this.#loads.length > 0 || this.#dirty.size > 0) this.#turn.ask();
+  }
+
+  #work(reader: Reader): void {
+    let left = rowsPerRun;
+    while (left > 0 && this.#loads.length > 0) left -= this.#loadOne(reader, this.#loads.pop()!);
+    for (const [key, row] of this.#dirty) {
+      if (left-- <= 0) return;
+      this.#dirty.delete(key);
+      this.#evaluate(reader, row);
+    }
+  }
+
+  /** All rows of one child; how many. */
+  #loadOne(reader: Reader, { id, name, summary, child }: Load): number {
+    const placement = this.#ports.placements.get(id);
+    // It may have gone, or been replaced, while it waited.
+    if (!summary.loading.delete(child) || !placement?.children.has(child)) return 0;
+    if (this.#byPlacement.get(id)?.summaries.get(name) !== summary) return 0;
+    let rows = 1;
+    if (this.#ports.children.get(child)?.role === 'relay') {
+      this.#placeRelay(reader, id, name, summary, child);
+    } else {
+      for (const keyHash of [...selectedObjects(reader, id)]) {
+        const row = { child, source: placement.source, keyHash, shipped: false };
+        this.#setRow(row, this.#rows.object(reader, row), placement, name, summary);
+        rows++;
+      }
+      for (const keyHash of this.#bornOf(reader, id, name, child)) {
+        const row = { child, source: placement.source, keyHash, shipped: false, born: true } as const;
+        this.#setRow(row, this.#rows.born(reader, row), placement, name, summary);
+        rows++;
+      }
+    }
+    if (summary.loading.size === 0) this.#ports.changed(id, name);
+    return rows;
+  }
+
+  *#bornOf(reader: Reader, id: PlacementId, name: string, child: string): Generator<Uint8Array> {
+    yield* this.#ports.bornOf(reader, child);
+    const items = this.#byPlacement.get(id)?.associated ?? [];
+    const reported = items.some((item) => item.statusSummarizers?.includes(name)) && this.#ports.reportedOf(child);
+    if (reported) yield* associatedRows(reader, reported);
+  }
+
+  /** One object of one agent, in each summary that has it or is to have it. */
+  #evaluate(reader: Reader, row: DirtyRow): void {
+    const { child, source } = row;
+    if (this.#ports.children.get(child)?.role !== 'agent') return;
+    const read = row.born ? this.#rows.born(reader, row) : this.#rows.object(reader, row);
+    const object = nameOf(row.keyHash);
+    for (const id of this.#concerned(row, read)) {
+      const placement = this.#ports.placements.get(id);
+      const known = this.#byPlacement.get(id);
+      if (!known || placement?.source !== source || !placement.children.has(child)) continue;
+      for (const [name, summary] of known.summaries) {
+        if (!read?.isWanted(placement, name) && !summary.hasRow(child, object)) continue;
+        this.#setRow(row, read, placement, name, summary);
+        this.#ports.changed(id, name);
+      }
+    }
+  }
+
+  /** A new state concerns the summaries that the object's row names; anything else may concern those too that had it. */
+  #concerned({ source, keyHash, shipped }: DirtyRow, read: ReadRow | undefined): Iterable<PlacementId> {
+    const wanting = read?.placements.map((name) => placementId(source, name)) ?? [];
+    return read && !shipped ? wanting : new Set([...wanting, ...this.#index.withRowOf(nameOf(keyHash))]);
+  }
+
+  #setRow(row: DirtyRow, read: ReadRow | undefined, placement: Placement, name: string, summary: UserSummary): void {
+    const heldBack = this.#ports.heldBack(placement.id, row.child);
+    const partial =
+      read?.isWanted(placement, name) && this.#ports.counting.counts(row.child)
+        ? summary.summarizer.evaluate(read.row(this.#place(row.child, placement), heldBack))
+        : undefined;
+    summary.setRow(row.child, nameOf(row.keyHash), partial);
+  }
+
+  #place(child: string, placement: Placement): Place {
+    const places = this.#byPlacement.get(placement.id)?.places;
+    const known = places?.get(child);
+    if (known) return known;
+    const place = this.#ports.placeOf(child, placement);
+    places?.set(child, place);
+    return place;
+  }
+
+  #placeRelay(reader: Reader, id: PlacementId, name: string, summary: UserSummary, child: string): void {
+    const { counting, reportedOf } = this.#ports;
+    if (counting.isFrozen(child) && summary.hasRelay(child)) return;
+    const table = reportedOf(child);
+    const content = table && contentOf(reader, table, hash128(summaryKey(id, name)));
+    const partial = content && readUserPartial(content);
+    const { fingerprint, empty } = summary.summarizer;
+    const isOurs = partial !== undefined && partial.spec === fingerprint && sameShape(partial, empty);
+    const isCounted = counting.counts(child) && !counting.isMixed(child);
+    summary.setRelay(child, isOurs && isCounted ? partial : undefined);
+  }
+}
+
+/** What a child says of itself is not what it is. */
+function sameShape({ content: a }: UserPartial, { content: b }: UserPartial): boolean {
+  if (a.form === 'selected' || b.form === 'selected') return a.form === b.form;
+  return a.kinds.join() === b.kinds.join();
+}

@@ -1,0 +1,96 @@
+/** A StatusSummary: its name, and what it says. */
+import { edgeGroup } from '../../../core/apiserver/kinds/edge-kinds.ts';
+import { hash128 } from '../../../core/object/hash.ts';
+import type { KubeObject } from '../../../core/object/meta.ts';
+import type { Partial } from '../../../core/summary/partial.ts';
+import type { Summarizer } from '../../../core/summary/summarizer.ts';
+import { type SummaryTable, summaryTable } from '../../../core/summary/summary-table.ts';
+import type { UserPartial } from '../../../core/summary/user-partial.ts';
+import { shortDuration, shortNumber } from '../status/placement-status.ts';
+
+export const summaryResource = { group: edgeGroup, resource: 'statussummaries', namespace: '' } as const;
+const apiVersion = `${edgeGroup}/v1alpha1`;
+const nameMax = 253;
+
+export interface SummaryContent extends SummaryTable {
+  readonly placement: string;
+  readonly summarizer: string;
+  readonly completeness: Completeness;
+}
+
+export interface Completeness {
+  readonly display: string;
+  readonly expected: number;
+  readonly fresh: number;
+  readonly stale: number;
+  readonly never: number;
+  readonly quarantined: number;
+  readonly outdated: number;
+  readonly oldestAgeSeconds?: number;
+}
+
+/**
+ * `PLACEMENT.SUMMARIZER`. A hash is put behind it where that is too long for a name, and where the summarizer has a dot in its own, so that no two summaries
+ * have one name.
+ */
+export function summaryName(placement: string, summarizer: string): string {
+  const name = `${placement}.${summarizer}`;
+  if (name.length <= nameMax && !summarizer.includes('.')) return name;
+  const hash = Buffer.from(hash128(`${placement}/${summarizer}`))
+    .toString('hex')
+    .slice(0, 8);
+  return `${name.slice(0, nameMax - 9)}-${hash}`;
+}
+
+export function summaryContent(
+  placement: string,
+  name: string,
+  summarizer: Summarizer,
+  partial: UserPartial,
+  builtIn: Partial | undefined,
+): SummaryContent {
+  return {
+    placement,
+    summarizer: name,
+    ...summaryTable(summarizer, partial),
+    completeness: completeness(partial, builtIn),
+  };
+}
+
+export function summaryObject({ placement, summarizer, ...content }: SummaryContent, observedTime: string): KubeObject {
+  const labels = Object.entries({ placement, summarizer }).filter(([, value]) => value.length <= 63);
+  return {
+    apiVersion,
+    kind: 'StatusSummary',
+    metadata: {
+      name: summaryName(placement, summarizer),
+      // A name that is longer than a label's value may be is in the fields alone.
+      labels: Object.fromEntries(labels.map(([name, value]) => [`edge.banyan.io/${name}`, value])),
+    },
+    placement,
+    summarizer,
+    ...content,
+    observedTime,
+  };
+}
+
+function completeness(partial: UserPartial, builtIn: Partial | undefined): Completeness {
+  const { expected = 0, fresh = 0, stale = 0, never = 0, quarantined = 0 } = builtIn?.counts ?? {};
+  const oldestAgeMs = builtIn?.oldestAgeMs;
+  const { outdated } = partial;
+  const notes = Object.entries({ stale, never, quarantined, outdated })
+    .filter(([, n]) => n > 0)
+    .map(([name, n]) => `${shortNumber(n)} ${name}`);
+  if (stale > 0 && oldestAgeMs !== undefined) notes.push(`oldest ${shortDuration(oldestAgeMs)}`);
+  const tail = notes.length > 0 ? ` (${notes.join(', ')})` : '';
+  return {
+    display: `${shortNumber(fresh)}/${shortNumber(expected)} fresh${tail}`,
+    expected,
+    fresh,
+    stale,
+    never,
+    quarantined,
+    outdated,
+    ...(oldestAgeMs === undefined ? {} : { oldestAgeSeconds: Math.round(oldestAgeMs / 1000) }),
+  };
+}

@@ -1,0 +1,175 @@
+/**
+ * Summaries that users define, as one part of a node: it is told of what changes, and tells the summaries upward and into spaces. Beside it nobody
+ * has to know of how they are made.
+ */
+import type { Space } from '../../../core/apiserver/space.ts';
+import { auxiliaryKey, type PlacementId, parseEntryKey } from '../../../core/entries/entry-keys.ts';
+import type { AppliedChange, Producer, Table } from '../../../core/feed/feed.ts';
+import { parseBody } from '../../../core/object/canonical.ts';
+import { hash128 } from '../../../core/object/hash.ts';
+import type { ObjectKey } from '../../../core/object/key.ts';
+import type { Clock } from '../../../core/runtime/clock.ts';
+import type { Reader, Store, Transaction } from '../../../core/store/store.ts';
+import type { Failure } from '../../../core/summary/partial.ts';
+import type { SummarizerSpec } from '../../../core/summary/summarizer-spec.ts';
+import { type Child, matchingDestinations } from '../../children/children.ts';
+import { childPath } from '../../inventory-status/node-objects.ts';
+import { upsyncedOf } from '../../mailbox/upsynced.ts';
+import { type Counting, withoutSiblings } from '../../replicas/counting.ts';
+import type { OutgoingStage } from '../../schedule/outgoing.ts';
+import type { Placement, Placements } from '../../schedule/placements.ts';
+import type { Gather } from '../status/gather.ts';
+import { Reporter } from '../status/reporter.ts';
+import { Summaries, summarizerResource } from './summaries.ts';
+import { type Place, placeOf } from './summary-rows.ts';
+import { type SummaryId, SummaryWriter } from './summary-writer.ts';
+
+export interface SummaryRoomPorts {
+  readonly path: string;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly placements: Placements;
+  readonly children: ReadonlyMap<string, Child>;
+  readonly gather: Gather;
+  readonly outbox: Producer;
+  /** The source table of an own space, or what comes from above. */
+  tableOf(source: string): Table;
+  mailboxOf(child: string): Table | undefined;
+  reportedOf(child: string): Table | undefined;
+  heldBack(id: PlacementId, child: string): readonly Failure[];
+  ownSpace(source: string): Space | undefined;
+  ownSpaces(): Iterable<Space>;
+  soon(run: () => void): void;
+  /** A StatusSummary of a source above is another one, or gone. */
+  shownChanged(source: string, key: ObjectKey): void;
+  /** The placement names summarizers that are there, or not: its status says so. */
+  resolved(id: PlacementId): void;
+  failed(error: unknown): void;
+  /** Absent: nobody has siblings. */
+  readonly counting?: Counting;
+}
+
+export class SummaryRoom {
+  readonly #ports: SummaryRoomPorts;
+  readonly #summaries: Summaries;
+  readonly #reporter: Reporter;
+  readonly writer: SummaryWriter;
+  /** The last stage of what goes to agents: it changes nothing, and sees what was asked. */
+  readonly stage: OutgoingStage = {
+    outgoing: (t, { child, source, keyHash }, what) => {
+      this.#summaries.shipped(t, { child: child.name, source, keyHash });
+      return what;
+    },
+  };
+
+  constructor(ports: SummaryRoomPorts) {
+    this.#ports = ports;
+    const { clock, soon, gather, ownSpace, counting = withoutSiblings } = ports;
+    this.#summaries = new Summaries({
+      ...ports,
+      pathOf: (child) => childPath(ports.path, child),
+      bornOf: (reader, child) => upsyncedOf(reader, childPath(ports.path, child)),
+      placeOf: (child, placement) => this.#placeOf(child, placement),
+      specOf: (reader, source, name) => this.#specOf(reader, source, name),
+      changed: (id, name) => this.#mark(id, name),
+      counting,
+    });
+    this.writer = new SummaryWriter({
+      ...ports,
+      ownSpace,
+      summaries: this.#summaries,
+      builtIn: (reader, id) => gather.total(reader, id),
+      expected: (id, child) => gather.expected(id, child),
+    });
+    this.#reporter = new Reporter({ clock, soon, report: (keys) => this.#report(keys), failed: ports.failed });
+  }
+
+  /** Once all placements are known. `told`: to the parent, by earlier lives of the process. */
+  start(told: readonly SummaryId[]): void {
+    for (const { id } of this.#ports.placements.all()) this.#summaries.placementChanged(id);
+    this.writer.sweep();
+    for (const { id, name } of told) this.#mark(id, name);
+  }
+
+  stop(): void {
+    this.#reporter.stop();
+    this.#summaries.stop();
+  }
+
+  placementChanged(id: PlacementId): void {
+    this.#summaries.placementChanged(id);
+  }
+
+  /** Only these children have come or gone, or stand elsewhere. */
+  placementChangedWith(id: PlacementId, children: Iterable<string>): void {
+    this.#summaries.placementChangedWith(id, children);
+  }
+
+  /** In the transaction that finds it out. */
+  summarizerChanged(t: Transaction, source: string, key: ObjectKey): void {
+    this.#summaries.summarizerChanged(t, source, key);
+  }
+
+  /** What the child tells counts from now on, or does no more. */
+  recount(child: string): void {
+    this.#summaries.recount(child);
+  }
+
+  placeChanged(child: string): void {
+    this.#summaries.placeChanged(child);
+  }
+
+  /** After the commit of what a child said. */
+  reportedChanged(child: string, changes: readonly AppliedChange[]): void {
+    for (const { key, keyHash } of changes) {
+      const entry = parseEntryKey(key);
+      if (entry?.type === 'upsynced' || entry?.type === 'associated')
+        this.#summaries.bornChanged(child, entry.source, keyHash);
+      else if (entry?.type === 'state') this.#summaries.stateChanged(child, entry.source, entry.object);
+      else if (entry?.type === 'summary') this.#summaries.partialChanged(child, entry.id, entry.summarizer);
+    }
+  }
+
+  /** The built-in summaries of these have changed, which is how complete the others are. */
+  completenessChanged(ids: readonly PlacementId[]): void {
+    for (const id of ids) for (const name of this.#summaries.of(id)?.summaries.keys() ?? []) this.#mark(id, name);
+  }
+
+  /** By name of a summarizer that a placement wants and that can't be used: why. Undefined: the placement wants none. */
+  unresolved(id: PlacementId): ReadonlyMap<string, string> | undefined {
+    return this.#summaries.of(id)?.unresolved;
+  }
+
+  /** Merges done for one summary since the start. */
+  merges(id: PlacementId, name: string): number {
+    return this.#summaries.summary(id, name)?.merges ?? 0;
+  }
+
+  #mark(id: PlacementId, name: string): void {
+    this.#reporter.mark(`${id}/${name}`);
+  }
+
+  #report(keys: readonly string[]): void {
+    const ids = keys.map((key) => {
+      const slash = key.lastIndexOf('/');
+      return { id: key.slice(0, slash), name: key.slice(slash + 1) };
+    });
+    for (const { source, key } of this.writer.write(ids)) this.#ports.shownChanged(source, key);
+  }
+
+  /** Of several Locations the one through which the placement reaches the agent; any of them when it does no more. */
+  #placeOf(agent: string, placement: Placement): Place {
+    const child = this.#ports.children.get(agent);
+    const [destination] = child ? [...matchingDestinations(placement, child), ...child.destinations] : [];
+    return placeOf(childPath(this.#ports.path, agent), destination?.facts);
+  }
+
+  #specOf(reader: Reader, source: string, name: string): SummarizerSpec | undefined {
+    const key = { ...summarizerResource, name };
+    const own = this.#ports.ownSpace(source);
+    if (own) return own.get(key)?.spec as SummarizerSpec | undefined;
+    const table = this.#ports.tableOf(source);
+    const row = table.get(reader, hash128(auxiliaryKey(source, key)));
+    return row?.content && (parseBody(table.content(reader, row.content).body).spec as SummarizerSpec);
+  }
+}

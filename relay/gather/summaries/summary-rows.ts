@@ -1,0 +1,195 @@
+/**
+ * The rows of summaries: one for each object and agent, from the object as it lies in the agent's mailbox, the state that the agent reported of it, and the
+ * agent's place in the inventory. What is read of an object or a place is kept, since a thousand agents have the same object and one agent a thousand.
+ */
+
+import type { Facts } from '../../../core/customize/customizer.ts';
+import type { ObjectAttributes, StateAttributes } from '../../../core/entries/entry-attributes.ts';
+import type { Content, ContentReference, Row as TableRow } from '../../../core/feed/feed.ts';
+import { type CelValue, celValue } from '../../../core/match/cel/values.ts';
+import { parseBody, stableStringify } from '../../../core/object/canonical.ts';
+import { displayKey, type ObjectKey } from '../../../core/object/key.ts';
+import type { KubeObject } from '../../../core/object/meta.ts';
+import { asText } from '../../../core/store/bytes.ts';
+import type { Failure } from '../../../core/summary/partial.ts';
+import type { Row } from '../../../core/summary/summarizer.ts';
+
+/** Where an agent stands, as expressions see it; the same text is the same place. */
+export interface Place {
+  readonly value: CelValue;
+  readonly text: string;
+}
+
+export interface RowInput {
+  readonly path: string;
+  readonly object: ObjectKey;
+  /** The object's row in the agent's mailbox. */
+  readonly delivered: TableRow;
+  readonly content: ReadObject;
+  readonly place: Place;
+  /** The state that the agent reported. */
+  readonly state: Content;
+  /** What this node could not make for the agent. */
+  readonly heldBack: readonly Failure[];
+}
+
+export interface BornInput {
+  readonly path: string;
+  readonly object: ObjectKey;
+  readonly place: Place;
+  /** The whole object, as its cluster has it. */
+  readonly body: Uint8Array;
+}
+
+type Fields = ReadonlySet<string> | undefined;
+
+/** Objects of which something is kept: those that are reported at the same time. */
+const objectsMax = 1_000;
+
+export class RowReader {
+  readonly #objects = new Map<string, ReadObject>();
+
+  row(input: RowInput): Row {
+    const { path, object, delivered, content: read, place, state, heldBack } = input;
+    const name = displayKey(object);
+    const returned = memo((fields) => celValue(returnedOf(state, fields)));
+    return {
+      path,
+      object: name,
+      variable(variable, fields) {
+        switch (variable) {
+          case 'obj':
+            return read.variable(fields);
+          case 'returned':
+            return returned(fields);
+          case 'inventory':
+            return place.value;
+          case 'propagation':
+            return propagationOf(
+              state,
+              delivered,
+              read.generation,
+              heldBack.find((failure) => failure.object === name),
+            );
+        }
+      },
+    };
+  }
+
+  /** Of an object that was born at the edge: there is none that was delivered, and nothing to propagate. */
+  bornRow({ path, object, place, body }: BornInput): Row {
+    const whole = parseBody(body);
+    return {
+      path,
+      object: displayKey(object),
+      variable(variable, fields) {
+        switch (variable) {
+          case 'obj':
+            return new Map();
+          case 'returned':
+            return celValue(pick(whole, fields));
+          case 'inventory':
+            return place.value;
+          case 'propagation':
+            return bornPropagation;
+        }
+      },
+    };
+  }
+
+  /** The object of a content, which is read when it is not known. */
+  content(reference: ContentReference, readContent: (reference: ContentReference) => Content): ReadObject {
+    const hash = Buffer.from(reference.hash).toString('latin1');
+    const known = this.#objects.get(hash);
+    if (known) return known;
+    const read = readObject(readContent(reference));
+    if (this.#objects.size >= objectsMax) this.#objects.clear();
+    this.#objects.set(hash, read);
+    return read;
+  }
+}
+
+/** An object as it was delivered, made into values of expressions as they are asked for. */
+export interface ReadObject {
+  readonly generation: number;
+  variable(fields: Fields): CelValue;
+}
+
+/** The object with what its origin knows of it. */
+function readObject({ attributes, body }: Content): ReadObject {
+  const { uid, created, generation } = JSON.parse(asText(attributes)) as ObjectAttributes;
+  const object = parseBody(body);
+  const whole = { ...object, metadata: { ...object.metadata, uid, creationTimestamp: created, generation } };
+  return { generation, variable: memo((fields) => celValue(pick(whole, fields))) };
+}
+
+/** Only what is named is made into values of expressions. */
+function pick(object: object, fields: Fields): object {
+  return fields ? Object.fromEntries(Object.entries(object).filter(([name]) => fields.has(name))) : object;
+}
+
+function returnedOf({ body }: Content, fields: Fields): object {
+  if (body.length === 0 || (fields && !fields.has('status'))) return {};
+  return { status: JSON.parse(asText(body)) as unknown };
+}
+
+const bornPropagation = celValue({
+  generation: 0,
+  current: true,
+  applied: true,
+  available: true,
+  failed: false,
+  reason: '',
+  message: '',
+});
+
+/** Of an object whose newest form could not be made, the agent tells the state of the one before. */
+function propagationOf(
+  { attributes }: Content,
+  delivered: TableRow,
+  generation: number,
+  heldBack: Failure | undefined,
+): CelValue {
+  const state = JSON.parse(asText(attributes)) as StateAttributes;
+  const { applied, available, failed = false } = state;
+  const { reason = '', message = '' } = heldBack ?? state;
+  const current = heldBack === undefined && state.desired === delivered.originRevision;
+  return celValue({
+    generation,
+    current,
+    applied,
+    available,
+    failed: failed || heldBack !== undefined,
+    reason,
+    message,
+  });
+}
+
+/** `facts`: of the Location through which a placement reaches the agent. */
+export function placeOf(path: string, facts: Facts | undefined): Place {
+  const location = (facts?.location ?? {}) as Partial<KubeObject>;
+  const { metadata, spec = {} } = (facts?.syncTarget ?? {}) as Partial<KubeObject>;
+  const { name = '', uid = '', labels = {}, annotations = {} } = metadata ?? {};
+  const place = {
+    name: location.metadata?.name ?? '',
+    path,
+    labels: location.metadata?.labels ?? {},
+    annotations: location.metadata?.annotations ?? {},
+    properties: facts?.properties ?? {},
+    // Without what every write of its status changes.
+    syncTarget: { metadata: { name, uid, labels, annotations }, spec },
+  };
+  return { value: celValue(place), text: stableStringify(place) };
+}
+
+function memo(make: (fields: Fields) => CelValue): (fields: Fields) => CelValue {
+  const made = new Map<string, CelValue>();
+  return (fields) => {
+    const key = fields ? [...fields].join(' ') : '*';
+    const known = made.get(key);
+    if (known !== undefined) return known;
+    const value = make(fields);
+    made.set(key, value);
+    return value;
+  };
+}

@@ -1,0 +1,172 @@
+/**
+ * Tells the summaries: to the parent as partials, into the own workload space as StatusSummaries, and in the read-only space of a source above. Level-based: a
+ * summary is told as it is when its turn comes, at most once a second (reporter.ts), and only if it is another one.
+ */
+import type { Space } from '../../../core/apiserver/space.ts';
+import { type PlacementId, splitPlacementId, summaryKey } from '../../../core/entries/entry-keys.ts';
+import type { Producer } from '../../../core/feed/feed.ts';
+import { canonicalBytes, stableStringify } from '../../../core/object/canonical.ts';
+import { timestamp } from '../../../core/object/conditions.ts';
+import { hash128 } from '../../../core/object/hash.ts';
+import type { ObjectKey } from '../../../core/object/key.ts';
+import type { KubeObject } from '../../../core/object/meta.ts';
+import type { Clock } from '../../../core/runtime/clock.ts';
+import { text } from '../../../core/store/bytes.ts';
+import type { Reader, Store } from '../../../core/store/store.ts';
+import type { Partial } from '../../../core/summary/partial.ts';
+import { encodeUserPartial } from '../../../core/summary/user-partial-wire.ts';
+import { placementResource } from '../../spaces/selection.ts';
+import type { Summaries } from './summaries.ts';
+import { type SummaryContent, summaryContent, summaryName, summaryObject, summaryResource } from './summary-object.ts';
+
+export interface SummaryWriterPorts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly summaries: Summaries;
+  readonly outbox: Producer;
+  ownSpace(source: string): Space | undefined;
+  /** Every own workload space. */
+  ownSpaces(): Iterable<Space>;
+  /** The built-in summary of a placement. */
+  builtIn(reader: Reader, id: PlacementId): Partial | undefined;
+  /** Destinations of a placement at or below a child. */
+  expected(id: PlacementId, child: string): number;
+}
+
+export interface SummaryId {
+  readonly id: PlacementId;
+  readonly name: string;
+}
+
+interface Told {
+  /** Without its time. */
+  readonly content: string;
+  readonly key: ObjectKey;
+  /** Of a source above: the object as its read-only space shows it. */
+  readonly body: Uint8Array;
+}
+
+export class SummaryWriter {
+  readonly #ports: SummaryWriterPorts;
+  /** Of sources above, by source and then by name of the StatusSummary. */
+  readonly #shown = new Map<string, Map<string, Told>>();
+
+  constructor(ports: SummaryWriterPorts) {
+    this.#ports = ports;
+  }
+
+  /** Returns the objects of read-only spaces that have changed. */
+  write(ids: readonly SummaryId[]): { source: string; key: ObjectKey }[] {
+    const changed: { source: string; key: ObjectKey }[] = [];
+    for (const { id, name } of ids) {
+      // What is being read is not told as if there were nothing.
+      if (this.#ports.summaries.isLoading(id, name)) continue;
+      const { source } = splitPlacementId(id);
+      const space = this.#ports.ownSpace(source);
+      if (space) this.#writeOwn(space, id, name);
+      else if (this.#writeUp(id, name)) changed.push({ source, key: keyOf(id, name) });
+    }
+    return changed;
+  }
+
+  /** The StatusSummaries of a source above. */
+  shown(source: string): Iterable<{ readonly key: ObjectKey; readonly body: Uint8Array }> {
+    return this.#shown.get(source)?.values() ?? [];
+  }
+
+  shownOne(source: string, name: string): Uint8Array | undefined {
+    return this.#shown.get(source)?.get(name)?.body;
+  }
+
+  /** Deletes what an earlier life of the process has written into own spaces and nobody asks for any more: once all placements are known. */
+  sweep(): void {
+    for (const space of this.#ports.ownSpaces()) {
+      for (const stored of space.storage.scan(summaryResource)) this.#deleteUnasked(space, space.parse(stored));
+    }
+  }
+
+  #deleteUnasked(space: Space, object: KubeObject): void {
+    const live = [...this.#ports.summaries.all()].some(
+      ({ id, name }) =>
+        this.#ports.ownSpace(splitPlacementId(id).source) === space &&
+        summaryName(splitPlacementId(id).name, name) === object.metadata.name,
+    );
+    if (!live) space.delete({ ...summaryResource, name: object.metadata.name! });
+  }
+
+  // ------------------------------------------------------------------------------------------------- own spaces
+
+  #writeOwn(space: Space, id: PlacementId, name: string): void {
+    const content = this.#content(id, name);
+    const key = keyOf(id, name);
+    const before = space.get(key);
+    if (!content) {
+      if (before) space.delete(key);
+      return;
+    }
+    const owner = space.get({ ...placementResource, namespace: '', name: content.placement });
+    if (!owner || owner.metadata.deletionTimestamp !== undefined) return;
+    if (before && contentText(before) === stableStringify(content)) return;
+    const object = summaryObject(content, timestamp(this.#ports.clock.wallMs()));
+    const { name: ownerName, uid } = owner.metadata;
+    const ownerReferences = [
+      { apiVersion: owner.apiVersion, kind: owner.kind, name: ownerName!, uid: uid!, controller: true },
+    ];
+    const metadata = { ...(before?.metadata ?? {}), ...object.metadata, ownerReferences };
+    if (before) space.update({ ...object, metadata });
+    else space.create({ ...object, metadata });
+  }
+
+  // --------------------------------------------------------------------------------------------- sources above
+
+  #writeUp(id: PlacementId, name: string): boolean {
+    const { store, outbox, summaries, expected } = this.#ports;
+    const { source } = splitPlacementId(id);
+    const summary = summaries.summary(id, name);
+    const entry = summaryKey(id, name);
+    if (!summary) {
+      store.write((t) => outbox.remove(t, hash128(entry), 0));
+      return this.#shown.get(source)?.delete(keyOf(id, name).name) ?? false;
+    }
+    const body = encodeUserPartial(summary.total((child) => expected(id, child)));
+    store.write((t) => outbox.put(t, { key: entry, attributes: text('{}'), body }, 0));
+    return this.#show(source, id, name);
+  }
+
+  #show(source: string, id: PlacementId, name: string): boolean {
+    const content = this.#content(id, name);
+    if (!content) return false;
+    const key = keyOf(id, name);
+    const shown = this.#shown.get(source) ?? new Map<string, Told>();
+    this.#shown.set(source, shown);
+    const told = stableStringify(content);
+    if (shown.get(key.name)?.content === told) return false;
+    const object = summaryObject(content, timestamp(this.#ports.clock.wallMs()));
+    shown.set(key.name, { content: told, key, body: canonicalBytes(object) });
+    return true;
+  }
+
+  #content(id: PlacementId, name: string): SummaryContent | undefined {
+    const { summaries, store, builtIn, expected } = this.#ports;
+    const summary = summaries.summary(id, name);
+    if (!summary) return undefined;
+    const partial = summary.total((child) => expected(id, child));
+    const placement = splitPlacementId(id).name;
+    return store.read((reader) => summaryContent(placement, name, summary.summarizer, partial, builtIn(reader, id)));
+  }
+}
+
+function keyOf(id: PlacementId, summarizer: string): ObjectKey {
+  return { ...summaryResource, name: summaryName(splitPlacementId(id).name, summarizer) };
+}
+
+/** What `summaryContent` gave. */
+function contentText({
+  apiVersion: _version,
+  kind: _kind,
+  metadata: _metadata,
+  observedTime: _time,
+  ...content
+}: KubeObject): string {
+  return stableStringify(content);
+}

@@ -1,0 +1,111 @@
+/**
+ * One summary of one placement at this node: a segment tree over the children. A relay has a slot with what it sends; an agent has a tree of its own over
+ * the rows of its objects, so that a change of one object costs log2(objects) and log2(children) merges.
+ */
+import { SegmentTree } from '../../../core/summary/segment-tree.ts';
+import type { Summarizer } from '../../../core/summary/summarizer.ts';
+import { mergeUserPartials, type UserPartial } from '../../../core/summary/user-partial.ts';
+
+/** Told of objects as rows of them come and go. */
+export interface RowWatch {
+  came(object: string): void;
+  went(object: string): void;
+}
+
+export class UserSummary {
+  /** Another one of the same fingerprint shows the same rows differently. */
+  summarizer: Summarizer;
+  readonly #children = new SegmentTree<UserPartial>(mergeUserPartials);
+  /** By agent, and in it by object. */
+  readonly #rows = new Map<string, SegmentTree<UserPartial>>();
+  /** Agents of which rows have changed since the last total. */
+  readonly #changed = new Set<string>();
+  /** Relays whose part of the tree has another version of the summarizer, or none yet: their partials can't be merged. */
+  readonly #outdated = new Set<string>();
+  /** Children whose rows have not been read yet: until there is none, the total is not told. */
+  readonly loading = new Set<string>();
+  readonly #watch: RowWatch | undefined;
+
+  constructor(summarizer: Summarizer, watch?: RowWatch) {
+    this.summarizer = summarizer;
+    this.#watch = watch;
+  }
+
+  children(): Iterable<string> {
+    return new Set([...this.#children.keys(), ...this.#rows.keys(), ...this.#outdated, ...this.loading]);
+  }
+
+  hasChild(child: string): boolean {
+    const isCounted = this.#rows.has(child) || this.#children.get(child) !== undefined;
+    return isCounted || this.#outdated.has(child) || this.loading.has(child);
+  }
+
+  /** It was set, to what it sends or to nothing. */
+  hasRelay(child: string): boolean {
+    return this.#outdated.has(child) || this.#children.get(child) !== undefined;
+  }
+
+  /** What a relay sends; absent: nothing that can be merged. */
+  setRelay(child: string, partial: UserPartial | undefined): void {
+    if (partial) {
+      this.#outdated.delete(child);
+      this.#children.set(child, partial);
+    } else {
+      this.#outdated.add(child);
+      this.#children.delete(child);
+    }
+  }
+
+  /** Absent: there is no row of the object at this agent. */
+  setRow(agent: string, object: string, partial: UserPartial | undefined): void {
+    const rows = this.#rows.get(agent) ?? new SegmentTree<UserPartial>(mergeUserPartials);
+    this.#rows.set(agent, rows);
+    const isNew = rows.get(object) === undefined;
+    if (partial) {
+      rows.set(object, partial);
+      if (isNew) this.#watch?.came(object);
+    } else if (rows.delete(object)) {
+      this.#watch?.went(object);
+    }
+    this.#changed.add(agent);
+  }
+
+  hasRow(agent: string, object: string): boolean {
+    return this.#rows.get(agent)?.get(object) !== undefined;
+  }
+
+  deleteChild(child: string): void {
+    this.loading.delete(child);
+    this.#changed.delete(child);
+    this.#outdated.delete(child);
+    for (const object of this.#rows.get(child)?.keys() ?? []) this.#watch?.went(object);
+    this.#rows.delete(child);
+    this.#children.delete(child);
+  }
+
+  /** It is over: nothing of it is left. */
+  clear(): void {
+    for (const child of this.children()) this.deleteChild(child);
+  }
+
+  /** `expected`: destinations at or below a child. */
+  total(expected: (child: string) => number): UserPartial {
+    for (const agent of this.#changed) {
+      const total = this.#rows.get(agent)?.total();
+      if (total) this.#children.set(agent, total);
+      else this.#children.delete(agent);
+    }
+    this.#changed.clear();
+    const total = this.#children.total() ?? this.summarizer.empty;
+    let { outdated } = total;
+    for (const child of this.#outdated) outdated += expected(child);
+    return outdated === total.outdated ? total : { ...total, outdated };
+  }
+
+  /** Since the start. */
+  get merges(): number {
+    let merges = this.#children.merges;
+    for (const rows of this.#rows.values()) merges += rows.merges;
+    return merges;
+  }
+}

@@ -1,0 +1,171 @@
+/**
+ * SyncTargets and Locations of this node's inventory spaces, at what the node knows of them. A SyncTarget whose agent is a child of this node has the
+ * status that one of the system space would have. Of one deeper, only the relay beside the agent knows: its status says where to look, and a Location that
+ * selects such a one has no number of available instances, since a part of it would be taken for the whole.
+ */
+import type { Space } from '../../core/apiserver/space.ts';
+import type { StorageEvent } from '../../core/apiserver/storage.ts';
+import type { NodeAttributes } from '../../core/entries/entry-attributes.ts';
+import { parentOf } from '../../core/identity/node-path.ts';
+import type { SessionStatus } from '../../core/session/parent-ports.ts';
+import {
+  type Inventory,
+  isLocation,
+  isSyncTarget,
+  locationResource,
+  syncTargetResource,
+} from '../children/inventory.ts';
+import { changesOnlyStatus } from '../spaces/payload.ts';
+import { childOf } from './descendants.ts';
+import { childPath, show } from './node-objects.ts';
+import { showSyncTarget } from './sync-target-status.ts';
+
+export interface ShownInventory {
+  readonly space: Space;
+  readonly inventory: Inventory;
+}
+
+export interface InventoryStatusesPorts {
+  /** Of the node. */
+  readonly path: string;
+  /** By source: `center.fleet`. */
+  readonly inventories: ReadonlyMap<string, ShownInventory>;
+  connection(child: string): Pick<SessionStatus, 'connected'>;
+  /** What an agent that is a child tells of its cluster. */
+  saidOf(child: string): NodeAttributes | undefined;
+  /** There is something to show. */
+  changed(): void;
+}
+
+/** Objects looked at in one run: a Location costs a look at each SyncTarget of its space, some milliseconds in all. */
+const objectsPerRun = 50;
+
+interface Target {
+  readonly attachTo: string;
+  /** Names of those that select it. */
+  readonly locations: readonly string[];
+}
+
+export class InventoryStatuses {
+  readonly #ports: InventoryStatusesPorts;
+  /** All of these are by source and name, as an `i/` row is: `center.fleet/cafe`. */
+  readonly #targets = new Map<string, Target>();
+  readonly #byAgent = new Map<string, Set<string>>();
+  readonly #dirtyTargets = new Set<string>();
+  readonly #dirtyLocations = new Set<string>();
+  readonly #unsubscribe: (() => void)[] = [];
+
+  constructor(ports: InventoryStatusesPorts) {
+    this.#ports = ports;
+  }
+
+  start(): void {
+    for (const [source, { space, inventory }] of this.#ports.inventories) {
+      for (const name of inventory.syncTargets()) this.#dirtyTargets.add(`${source}/${name}`);
+      for (const { key } of space.storage.scan(locationResource)) this.#dirtyLocations.add(`${source}/${key.name}`);
+      this.#unsubscribe.push(space.storage.subscribe((events) => this.#note(source, events)));
+    }
+  }
+
+  stop(): void {
+    for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
+  }
+
+  /** A child has come, gone, or told of itself. */
+  childChanged(child: string): void {
+    for (const target of this.#byAgent.get(childPath(this.#ports.path, child)) ?? []) this.#dirtyTargets.add(target);
+  }
+
+  /** Some of what has changed; true if more is left. What there is no room to show stays changed. SyncTargets come first: Locations count them. */
+  show(wallMs: number): boolean {
+    let left = objectsPerRun;
+    for (const target of this.#dirtyTargets) {
+      if (left-- === 0) return true;
+      this.#showTarget(target, wallMs);
+      this.#dirtyTargets.delete(target);
+    }
+    for (const location of this.#dirtyLocations) {
+      if (left-- <= 0) return true;
+      this.#showLocation(location);
+      this.#dirtyLocations.delete(location);
+    }
+    return false;
+  }
+
+  #note(source: string, events: readonly StorageEvent[]): void {
+    let isNews = false;
+    for (const event of events) {
+      const { key } = event.object;
+      const dirty = isSyncTarget(key) ? this.#dirtyTargets : isLocation(key) ? this.#dirtyLocations : undefined;
+      // Above all not what is written here.
+      if (!dirty || changesOnlyStatus(event)) continue;
+      dirty.add(`${source}/${key.name}`);
+      isNews = true;
+    }
+    if (isNews) this.#ports.changed();
+  }
+
+  #showTarget(target: string, wallMs: number): void {
+    const { path, connection, saidOf } = this.#ports;
+    const { shown, source, name } = this.#find(target);
+    const object = shown.space.get({ ...syncTargetResource, namespace: '', name });
+    const attachTo = (object?.spec as { attachTo?: string } | undefined)?.attachTo;
+    const locations = shown.inventory.locationsOf(name, {}).map((location) => location.name);
+    for (const location of [...(this.#targets.get(target)?.locations ?? []), ...locations])
+      this.#dirtyLocations.add(`${source}/${location}`);
+    this.#learn(target, object && attachTo !== undefined ? { attachTo, locations } : undefined);
+    if (!object || attachTo === undefined || object.metadata.deletionTimestamp !== undefined) return;
+    const child = this.#childAt(attachTo);
+    if (child !== undefined) {
+      showSyncTarget(shown.space, name, path, saidOf(child), connection(child).connected, wallMs);
+      return;
+    }
+    const message = `the agent is no child of this node; the system space of ${parentOf(attachTo)} has its state`;
+    const condition = { type: 'Ready', status: 'Unknown', reason: 'BelowAnotherNode', message } as const;
+    // What was told while it was a child's is not so any more.
+    show(shown.space, { ...object, status: {} }, [condition], wallMs);
+  }
+
+  #showLocation(key: string): void {
+    const { shown, source, name } = this.#find(key);
+    const object = shown.space.get({ ...locationResource, namespace: '', name });
+    if (!object || object.metadata.deletionTimestamp !== undefined) return;
+    const targets = shown.inventory.selectedBy([object]).filter((target) => shown.inventory.hasSyncTarget(target));
+    const children = targets.map((target) => this.#childAt(this.#targets.get(`${source}/${target}`)?.attachTo ?? ''));
+    const available = targets.filter((target, i) => {
+      const child = children[i];
+      const { unschedulable } = shown.inventory.takesPlacements(target);
+      return child !== undefined && !unschedulable && this.#ports.connection(child).connected;
+    });
+    const isWhole = children.every((child) => child !== undefined);
+    const status = { instances: targets.length, ...(isWhole ? { availableInstances: available.length } : {}) };
+    show(shown.space, { ...object, status });
+  }
+
+  #learn(target: string, now: Target | undefined): void {
+    const before = this.#targets.get(target);
+    if (before && before.attachTo !== now?.attachTo) {
+      const others = this.#byAgent.get(before.attachTo);
+      others?.delete(target);
+      if (others?.size === 0) this.#byAgent.delete(before.attachTo);
+    }
+    if (!now) {
+      this.#targets.delete(target);
+      return;
+    }
+    this.#targets.set(target, now);
+    const all = this.#byAgent.get(now.attachTo) ?? new Set<string>();
+    this.#byAgent.set(now.attachTo, all.add(target));
+  }
+
+  #childAt(attachTo: string): string | undefined {
+    const child = childOf(this.#ports.path, attachTo);
+    return child !== undefined && childPath(this.#ports.path, child) === attachTo ? child : undefined;
+  }
+
+  #find(key: string): { shown: ShownInventory; source: string; name: string } {
+    const slash = key.indexOf('/');
+    const [source, name] = [key.slice(0, slash), key.slice(slash + 1)];
+    return { shown: this.#ports.inventories.get(source)!, source, name };
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * Node and Mailbox objects of the system space: what a node shows of itself and of the tree below it. People and scripts look at them,
+ * nothing in the mesh depends on them.
+ */
+import type { Space } from '../../core/apiserver/space.ts';
+import type {
+  HeldAttributes,
+  QuarantinedAttributes,
+  RolledBackAttributes,
+} from '../../core/entries/entry-attributes.ts';
+import { splitReplica } from '../../core/identity/replica.ts';
+import { stableStringify } from '../../core/object/canonical.ts';
+import { type NewCondition, timestamp, withCondition } from '../../core/object/conditions.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import { conditionsOf, guardConditions, heldCondition, tellGuardEvents } from '../guard/conditions.ts';
+import { type Alarms, alarmConditions } from './alarm-conditions.ts';
+
+export type NodeRole = 'Center' | 'Relay' | 'Agent';
+export type SessionState = 'Connected' | 'Disconnected' | 'Unknown';
+
+export interface NodeStatus {
+  readonly version: string;
+  /** Of the session with the parent; the root has none. */
+  readonly session?: { readonly state: SessionState; readonly since?: string; readonly transport?: string };
+  /** When it heard of the root last, over all hops; absent while that is not long ago. */
+  readonly rootHeardAt?: string;
+  readonly lag?: { readonly entries: number; readonly bytes?: number };
+  readonly children?: number;
+  readonly relays?: number;
+  /** Destinations at and below the node. */
+  readonly agents?: number;
+  readonly held?: HeldAttributes;
+  readonly rolledBack?: readonly RolledBackAttributes[];
+  readonly quarantined?: QuarantinedAttributes;
+  readonly refused?: QuarantinedAttributes;
+  readonly keptFor?: HeldAttributes;
+  /** Of an agent's cluster. */
+  readonly capacity?: Readonly<Record<string, string>>;
+}
+
+export interface MailboxStatus {
+  readonly entries: number;
+  readonly head: number;
+  readonly acknowledged: number;
+  readonly backlogEntries: number;
+  readonly backlogBytes: number;
+  /** What the child says of entries that it could not take. */
+  readonly quarantinedEntries: number;
+  /** Kept although the child tells of fewer places. */
+  readonly held?: HeldAttributes;
+  readonly quarantined?: readonly { readonly key: string; readonly reason: string; readonly message: string }[];
+}
+
+const apiVersion = 'mesh.banyan.io/v1alpha1';
+export const nodeResource = { group: 'mesh.banyan.io', resource: 'nodes' } as const;
+
+/** A name of Kubernetes for a path: `eu.paris`, `center`. */
+export function objectName(path: string): string {
+  return path === '' ? 'center' : path.replaceAll(':', '.').replaceAll('~', '--');
+}
+
+/** Siblings share one path. */
+export function childPath(path: string, child: string): string {
+  return siblingPath(path, splitReplica(child).name);
+}
+
+/** With the number that tells a sibling from the others, for what is shown of each. */
+export function siblingPath(path: string, child: string): string {
+  return path === '' ? child : `${path}:${child}`;
+}
+
+export function showNode(
+  space: Space,
+  path: string,
+  role: NodeRole,
+  status: NodeStatus,
+  wallMs: number,
+  alarms: Alarms = {},
+  unreached?: string,
+): void {
+  const node = { apiVersion, kind: 'Node', metadata: { name: objectName(path) }, spec: { path, role } };
+  const conditions = [
+    readiness(status.session?.state, unreached),
+    ...guardConditions(path, status),
+    ...alarmConditions(alarms),
+  ];
+  const { before, after } = show(space, { ...node, status }, conditions, wallMs);
+  tellGuardEvents(space, after, before, wallMs);
+}
+
+type Kept = Pick<NodeStatus, 'held' | 'rolledBack' | 'quarantined' | 'refused' | 'keptFor'>;
+
+/** What is told of a node that people should look at. */
+export function guarded({ held, rolledBack, quarantined, refused, keptFor }: Kept): Kept {
+  return {
+    ...(held ? { held } : {}),
+    ...(rolledBack?.length ? { rolledBack } : {}),
+    ...(quarantined ? { quarantined } : {}),
+    ...(refused ? { refused } : {}),
+    ...(keptFor ? { keptFor } : {}),
+  };
+}
+
+/** What a child tells of them, as a Mailbox has it: `key: what is wrong`, and a colon and a space are in no good key. */
+export function untakenEntries(
+  said: QuarantinedAttributes | undefined,
+): Pick<MailboxStatus, 'quarantinedEntries' | 'quarantined'> {
+  if (!said) return { quarantinedEntries: 0 };
+  const quarantined = said.sample.map((one) => {
+    const at = one.indexOf(': ');
+    return { key: one.slice(0, Math.max(0, at)), reason: 'Poisoned', message: one.slice(at < 0 ? 0 : at + 2) };
+  });
+  return { quarantinedEntries: said.count, quarantined };
+}
+
+export function showMailbox(space: Space, child: string, path: string, status: MailboxStatus, wallMs: number): void {
+  const mailbox = { apiVersion, kind: 'Mailbox', metadata: { name: objectName(child) }, spec: { path }, status };
+  const { held } = status;
+  show(space, mailbox, [heldCondition(path, held ? { keptFor: held } : {})], wallMs);
+}
+
+export function hide(space: Space, kind: 'Node' | 'Mailbox', name: string): void {
+  const key = space.keyOf({ apiVersion, kind, metadata: { name } });
+  if (space.get(key)) space.delete(key);
+}
+
+/** `unreached`: why, as far as the node itself knows. */
+function readiness(state: SessionState | undefined, unreached: string | undefined): NewCondition {
+  const type = 'Ready';
+  switch (state) {
+    case undefined:
+      return { type, status: 'True', reason: 'Serving', message: 'the node serves; it has no parent' };
+    case 'Connected':
+      return { type, status: 'True', reason: state, message: 'the session with the parent is established' };
+    case 'Disconnected': {
+      const why = unreached === undefined ? '' : `: ${unreached}`;
+      return { type, status: 'False', reason: state, message: `there is no session with the parent${why}` };
+    }
+    case 'Unknown':
+      return {
+        type,
+        status: 'Unknown',
+        reason: 'NotReachable',
+        message: 'a node between here and there is not connected',
+      };
+  }
+}
+
+/** Creates the object, or brings its status to what it is now; an unchanged status is no write. A condition that never was True need not be told as False. */
+export function show(
+  space: Space,
+  object: KubeObject,
+  conditions: readonly NewCondition[] = [],
+  wallMs = 0,
+): { readonly before: KubeObject; readonly after: KubeObject } {
+  const key = space.keyOf(object);
+  const before = space.get(key) ?? space.create(object);
+  const known = conditionsOf(before);
+  const now = conditions
+    .filter(({ type, status }) => status !== 'False' || type === 'Ready' || known.some((one) => one.type === type))
+    .reduce((all, condition) => withCondition(all, condition, timestamp(wallMs)), known);
+  const status = { ...(object.status as object), ...(conditions.length > 0 ? { conditions: now } : {}) };
+  if (stableStringify(before.status ?? {}) === stableStringify(status)) return { before, after: before };
+  return { before, after: space.update({ ...before, status }, { subresource: 'status' }) };
+}

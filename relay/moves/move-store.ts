@@ -1,0 +1,125 @@
+/**
+ * The rows of moves at this node, by placement and agent, in memory and in the store: a promise holds across a crash. Only agents that are part of a
+ * move have one. Beside them the node's own counter per placement, which grows with every change of a row: see core/move/move-part.ts.
+ */
+
+import type { PlacementId } from '../../core/entries/entry-keys.ts';
+import type { MoveRow } from '../../core/move/move.ts';
+import { sequences } from '../../core/move/move-part.ts';
+import { stableStringify } from '../../core/object/canonical.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
+import { prefixOf } from '../../core/store/keyspace.ts';
+import type { Reader, Transaction } from '../../core/store/store.ts';
+
+export interface MoveCounter {
+  /** This node's own share of its sequence. */
+  readonly base: number;
+  /** Destinations that went on at their deadline … */
+  readonly overdue: number;
+  /** … while the placement had this generation. */
+  readonly generation: number;
+}
+
+const nul = Buffer.of(0);
+const none: ReadonlyMap<string, MoveRow> = new Map();
+
+export class MoveBook {
+  readonly #clock: Clock;
+  readonly #rows = new Map<PlacementId, Map<string, MoveRow>>();
+  readonly #counters = new Map<PlacementId, MoveCounter>();
+  /** The other way round: placements by agent. */
+  readonly #ofChild = new Map<string, Set<PlacementId>>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  load(reader: Reader): void {
+    const rows = prefixOf('move');
+    for (const [key, value] of reader.scan(prefixRange(rows))) {
+      const [id = '', child = ''] = asText(key.subarray(rows.length)).split('\0');
+      this.#keep(id, child, JSON.parse(asText(value)) as MoveRow);
+    }
+    const counters = prefixOf('moveCounter');
+    for (const [key, value] of reader.scan(prefixRange(counters))) {
+      this.#counters.set(asText(key.subarray(counters.length)), JSON.parse(asText(value)) as MoveCounter);
+    }
+  }
+
+  row(id: PlacementId, child: string): MoveRow | undefined {
+    return this.#rows.get(id)?.get(child);
+  }
+
+  rowsOf(id: PlacementId): ReadonlyMap<string, MoveRow> {
+    return this.#rows.get(id) ?? none;
+  }
+
+  /** Placements of which the agent has a row. */
+  placementsOf(child: string): Iterable<PlacementId> {
+    return this.#ofChild.get(child) ?? [];
+  }
+
+  /** Placements with a row here. */
+  placements(): IterableIterator<PlacementId> {
+    return this.#rows.keys();
+  }
+
+  counter(id: PlacementId): MoveCounter {
+    return this.#counters.get(id) ?? { base: 0, overdue: 0, generation: 0 };
+  }
+
+  /** Keeps or, without a row, forgets it; the sequence grows when something has changed. */
+  set(t: Transaction, id: PlacementId, child: string, row: MoveRow | undefined): void {
+    const before = this.row(id, child);
+    if (stableStringify(before ?? null) === stableStringify(row ?? null)) return;
+    const at = concat(prefixOf('move'), text(id), nul, text(child));
+    if (row) t.put(at, text(JSON.stringify(row)));
+    else t.remove(at);
+    this.#keep(id, child, row);
+    this.advance(t, id, 1);
+  }
+
+  /**
+   * The node's sequence grows: by what goes with a child that goes, and one. It is never below the clock: a store that was lost, or put back to an older copy,
+   * knows nothing of the numbers that it has told since, and a grant of one of those must be for nobody. Nothing changes more often than once a second for long.
+   */
+  advance(t: Transaction, id: PlacementId, by: number): void {
+    const counter = this.counter(id);
+    const base = Math.max(counter.base, Math.floor(this.#clock.wallMs() / 1000));
+    this.#count(t, id, { ...counter, base: (base + by) % sequences });
+  }
+
+  /** So many more have gone on at their deadline. */
+  overdue(t: Transaction, id: PlacementId, generation: number, by: number): void {
+    const counter = this.counter(id);
+    const before = counter.generation === generation ? counter.overdue : 0;
+    this.#count(t, id, { ...counter, overdue: before + by, generation });
+  }
+
+  /** The placement is gone. */
+  forget(t: Transaction, id: PlacementId): void {
+    for (const child of [...this.rowsOf(id).keys()]) this.set(t, id, child, undefined);
+    t.remove(concat(prefixOf('moveCounter'), text(id)));
+    this.#counters.delete(id);
+  }
+
+  #count(t: Transaction, id: PlacementId, counter: MoveCounter): void {
+    t.put(concat(prefixOf('moveCounter'), text(id)), text(JSON.stringify(counter)));
+    this.#counters.set(id, counter);
+  }
+
+  #keep(id: PlacementId, child: string, row: MoveRow | undefined): void {
+    const rows = this.#rows.get(id) ?? new Map<string, MoveRow>();
+    const ids = this.#ofChild.get(child) ?? new Set<PlacementId>();
+    if (row) {
+      this.#rows.set(id, rows.set(child, row));
+      this.#ofChild.set(child, ids.add(id));
+      return;
+    }
+    rows.delete(child);
+    ids.delete(id);
+    if (rows.size === 0) this.#rows.delete(id);
+    if (ids.size === 0) this.#ofChild.delete(child);
+  }
+}

@@ -1,0 +1,225 @@
+/** The rooms of the way down: what each child gets, and when. */
+
+import { parseEntryKey } from '../../core/entries/entry-keys.ts';
+import type { AppliedChange } from '../../core/feed/feed.ts';
+import { wordAgeMs } from '../../core/rollout/authority.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+import type { Reader, Transaction } from '../../core/store/store.ts';
+import { Customization } from '../customize/customization.ts';
+import { dropUpsynced } from '../mailbox/upsynced.ts';
+import { MoveBook } from '../moves/move-store.ts';
+import { Mover } from '../moves/mover.ts';
+import { Unheard } from '../moves/restore-barrier.ts';
+import { customizations } from '../process/metrics.ts';
+import { seenBelow } from '../replicas/child-ahead.ts';
+import { Arrivals } from '../replicas/child-catch-up-gate.ts';
+import { type BehindPorts, behind } from '../replicas/missing-from-child.ts';
+import { Exposures } from '../rollout/exposure.ts';
+import { HandedReleases } from '../rollout/handed.ts';
+import { OtherHistories } from '../rollout/other-histories.ts';
+import { Scheduler } from '../schedule/schedule.ts';
+import { WorkGuard } from '../schedule/work-guard.ts';
+import type { NodePorts } from './node-ports.ts';
+import type { Ground, NodeEvents } from './node-state.ts';
+import type { WayUp } from './status-aggregation.ts';
+
+export class WayDown {
+  readonly customization: Customization;
+  readonly exposures: Exposures;
+  readonly #otherHistories = new OtherHistories();
+  readonly arrivals: Arrivals;
+  readonly moves: MoveBook;
+  readonly mover: Mover;
+  readonly unheard: Unheard;
+  /** What of the scheduler's work is left alone, since it ends the process. */
+  readonly guard: WorkGuard;
+  readonly scheduler: Scheduler;
+  readonly #ground: Ground;
+  readonly #events: NodeEvents;
+  readonly #clock: Clock;
+
+  /** `up` and `rootAgeMs` are asked only once both ways are there, and the node. */
+  constructor(ports: NodePorts, ground: Ground, events: NodeEvents, up: () => WayUp, rootAgeMs: () => number) {
+    const { store, clock, log, soon } = ports;
+    const { lookups } = ground;
+    this.#ground = ground;
+    this.#events = events;
+    this.#clock = clock;
+    this.customization = new Customization({
+      ...lookups,
+      counted: (evaluated) => (evaluated ? customizations.evaluated : customizations.known).inc(),
+    });
+    this.exposures = new Exposures({
+      ...lookups,
+      store,
+      clock,
+      soon,
+      wordAgeMs: (source) => wordAgeMs(source, ground.depth, rootAgeMs()),
+      admitted: (id, children) => events.admitted(id, children),
+      handed: new HandedReleases({
+        ...lookups,
+        hasSiblings: ground.place.hasSiblings,
+        hasOtherHistory: (child) => this.#otherHistories.has(child),
+      }),
+    });
+    this.arrivals = new Arrivals({
+      clock,
+      hasSiblings: ground.place.hasSiblings,
+      behind: (child) => store.read((reader) => this.#behind(reader, child)),
+      decided: (children) => store.write((t) => this.#decided(t, children)),
+      changed: (children) => events.mayFollow(children),
+    });
+    this.moves = new MoveBook(clock);
+    this.unheard = new Unheard({
+      path: ground.path === '' ? 'center' : ground.path,
+      ...lookups,
+      outbox: ground.outbox,
+      counts: (child) => ground.counting.counts(child),
+      changed: (placements) => up().retell(placements),
+    });
+    this.mover = new Mover({
+      ...lookups,
+      store,
+      clock,
+      log,
+      book: this.moves,
+      upstream: ground.upstream.sound,
+      isOrigin: (source) => ground.isOrigin(source),
+      hasSiblings: ground.place.hasSiblings,
+      siblingsOf: (child) => ground.mailboxes.siblingsOf(child),
+      isChanging: (child) => ground.groups.isChanging(child),
+      total: (reader, id) => up().gather.total(reader, id),
+      contribution: (id, child) => up().gather.contribution(id, child),
+      counts: (child) => ground.counting.counts(child),
+      hasHeardParent: () => events.hasHeardParent(),
+      isUnheard: () => this.unheard.isPending,
+      later: (act) => events.later(act),
+    });
+    this.guard = new WorkGuard({
+      ...ports,
+      build: ports.software,
+      due: () => events.poke(),
+      changed: () => events.setAsideChanged(),
+    });
+    this.scheduler = this.#makeScheduler(ground, events, up);
+  }
+
+  #behind(reader: Reader, child: string): string | undefined {
+    const { place, lookups, matched, book } = this.#ground;
+    const ports: BehindPorts = {
+      hasSiblings: place.hasSiblings,
+      hasHeardParent: () => this.#events.hasHeardParent(),
+      parentHasSiblings: () => this.#events.parentHasSiblings(),
+      releases: (name) => this.exposures.carried.behind(reader, name),
+      seenBelow: (name) => seenBelow(reader, lookups.reportedOf(name), this.#clock.wallMs()),
+      isMatched: (name) => matched.covers(reader, book.labelsOf(reader, name)),
+    };
+    return behind(ports, child);
+  }
+
+  #decided(t: Transaction, children: readonly string[]): number {
+    const done = this.customization.standAsOf(t, children, this.#ground.lookups.covered(t));
+    if (done < children.length) t.afterCommit(() => this.#events.poke());
+    return done;
+  }
+
+  load(reader: Reader): void {
+    this.unheard.load(reader);
+    this.scheduler.load(reader);
+    this.customization.load(reader);
+    this.exposures.load(reader);
+    this.#otherHistories.load(reader);
+    this.moves.load(reader);
+  }
+
+  start(): void {
+    this.mover.start();
+    this.guard.start();
+  }
+
+  stop(): void {
+    this.guard.stop();
+    this.mover.stop();
+    this.exposures.stop();
+  }
+
+  /** In the transaction that applies what a child said. */
+  fromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
+    for (const { key, after } of changes) {
+      const entry = parseEntryKey(key);
+      if (entry?.type === 'has' && after) this.exposures.carried.said(t, entry.id, child);
+    }
+  }
+
+  /** A child has of its feed what is not, or may not be, what this node knows that it told; `wasPutBack`: it told it, and its store was put back since. */
+  hasOtherHistory(child: string, wasPutBack: boolean): void {
+    this.arrivals.beginWithOther(child);
+    this.mover.hasOtherHistory(child, wasPutBack);
+    if (!this.#isAgent(child)) return;
+    this.#events.later((t) => this.#otherHistories.note(t, child));
+  }
+
+  /** Nothing is left to do, and all that is above is here. */
+  idle(): void {
+    this.mover.idle();
+    if (this.#otherHistories.isEmpty) return;
+    this.#events.later((t) => this.#otherHistories.idle(t, (agent) => this.exposures.carried.shipAgain(t, agent)));
+  }
+
+  /** The same, after all that this led to. */
+  allWorkedOff(): void {
+    if (this.#events.hasHeardParent()) this.unheard.idle((act) => this.#events.later(act));
+  }
+
+  /** All that a child had to say when it came is stored. */
+  arrived(child: string): void {
+    this.unheard.heard(child);
+    this.mover.arrived(child);
+    this.arrivals.heard(child);
+  }
+
+  /** Or it is not ready to say all: a relay, which may wait for this node. An agent is as soon as it is durable. */
+  heardOut(child: string): void {
+    if (this.#isAgent(child)) return;
+    this.mover.arrived(child);
+    this.arrivals.heard(child);
+  }
+
+  #isAgent(child: string): boolean {
+    return this.#ground.lookups.children.get(child)?.role === 'agent';
+  }
+
+  #makeScheduler({ lookups, book, outbox, place, groups }: Ground, events: NodeEvents, up: () => WayUp): Scheduler {
+    return new Scheduler({
+      ...lookups,
+      refreshChild: (t, name) => {
+        events.childRead(name);
+        t.afterCommit(() => up().summaries.placeChanged(name));
+        const stays = book.refresh(t, name);
+        this.customization.childChanged(t, name, stays);
+        if (!stays) {
+          dropUpsynced(t, outbox, lookups.pathOf(name));
+          place.left(t, name);
+          groups.gone(t, name);
+          t.afterCommit(() => {
+            this.unheard.left(name);
+            events.childLeft(name);
+          });
+        }
+        return stays;
+      },
+      auxiliaryChanged: (t, source, key) => {
+        this.customization.auxiliaryChanged(t, source, key);
+        up().summaries.summarizerChanged(t, source, key);
+      },
+      releases: this.exposures,
+      stages: [
+        this.exposures,
+        this.customization,
+        { outgoing: (...shipped) => up().summaries.stage.outgoing(...shipped) },
+      ],
+      passage: this.mover,
+      guard: this.guard,
+    });
+  }
+}

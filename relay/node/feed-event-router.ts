@@ -1,0 +1,95 @@
+/**
+ * What a change sets going as it passes a node: from above towards the mailboxes, from below towards the summaries and the parent. In the transaction that
+ * applies it, and once that is over.
+ */
+
+import { countedKey, labelsKey, parseEntryKey, treeKey } from '../../core/entries/entry-keys.ts';
+import type { AppliedChange } from '../../core/feed/feed.ts';
+import type { ChildSession } from '../../core/session/child-session.ts';
+import type { Transaction } from '../../core/store/store.ts';
+import type { GuardRoom } from '../guard/guard-room.ts';
+import type { NodeReports } from '../inventory-status/node-reports.ts';
+import { checkSpeaker } from '../mailbox/reported-check.ts';
+import { markDirty } from '../schedule/dirty.ts';
+import type { ScheduleLoop } from '../schedule/loop.ts';
+import { noteSourceChange } from '../schedule/source-changes.ts';
+import type { WayDown } from './downsync.ts';
+import type { Ground } from './node-state.ts';
+import type { WayUp } from './status-aggregation.ts';
+
+/** What is made behind this in a node is asked for when something comes. */
+export interface FlowParts {
+  readonly ground: Ground;
+  readonly down: WayDown;
+  readonly up: WayUp;
+  readonly loop: ScheduleLoop;
+  guard(): GuardRoom;
+  reports(): NodeReports;
+  uplink(): ChildSession | undefined;
+  isConnected(child: string): boolean;
+}
+
+export class Flows {
+  readonly #parts: FlowParts;
+
+  constructor(parts: FlowParts) {
+    this.#parts = parts;
+  }
+
+  /** What the parent sends, in the transaction that applies it. */
+  fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
+    const { ground, guard } = this.#parts;
+    ground.place.fromAbove(t, changes);
+    ground.matched.fromAbove(t, changes);
+    for (const change of changes) {
+      noteSourceChange(t, change);
+      if (change.key === treeKey) ground.book.inheritedChanged(t);
+    }
+    guard().fromAbove(t, changes);
+  }
+
+  fromAboveCommitted(changes: readonly AppliedChange[]): void {
+    const { up, loop } = this.#parts;
+    up.views.upstreamChanged(changes);
+    loop.poke();
+  }
+
+  /** What a child says, in the transaction that applies it. */
+  fromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
+    const { ground, guard, reports, down, up } = this.#parts;
+    for (const change of changes) checkSpeaker(ground.lookups.pathOf(child), change);
+    guard().labelsFromBelow(t, child, changes);
+    if (changes.some(({ key }) => key === labelsKey || key === countedKey)) {
+      // Siblings get what any of them needs.
+      for (const sibling of ground.mailboxes.siblingsOf(child)) markDirty(t, 'child', sibling);
+      ground.book.widen(t, child);
+    }
+    if (changes.some(({ key }) => key === labelsKey)) ground.matched.heard(child);
+    ground.groups.pass(t, child, changes);
+    if (changes.length === 0) return;
+    reports().pass(t, child, changes);
+    guard().fromBelow(t, child, changes);
+    down.fromBelow(t, child, changes);
+    up.pass(t, child, changes);
+  }
+
+  fromBelowCommitted(child: string, changes: readonly AppliedChange[]): void {
+    const { up, down, loop, reports } = this.#parts;
+    for (const { key } of changes) {
+      const entry = parseEntryKey(key);
+      if (entry?.type === 'labels' || entry?.type === 'counted') loop.poke();
+      if (entry?.type === 'gone') down.mover.letGo(entry.id, child);
+    }
+    for (const id of up.reported(child, changes)) down.mover.reported(id, child);
+    reports().poke(child);
+  }
+
+  connectionChanged(child: string): void {
+    const { ground, up, down, reports, isConnected } = this.#parts;
+    ground.groups.connectionChanged(child, isConnected(child));
+    const ids = [...ground.placements.ofChild(child)];
+    up.childrenChanged(ids.map((id) => ({ id, child })));
+    for (const id of ids) down.mover.decide(id);
+    reports().connectionChanged(child);
+  }
+}

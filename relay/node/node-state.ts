@@ -1,0 +1,215 @@
+/** What all rooms of a node stand on: its feeds, mailboxes and spaces, the placements and the children that it knows. */
+import type { Space } from '../../core/apiserver/space.ts';
+import { deletionGuard } from '../../core/entries/deletion-guard.ts';
+import type { TreeAttributes } from '../../core/entries/entry-attributes.ts';
+import { attributesOf, type PlacementId, treeKey } from '../../core/entries/entry-keys.ts';
+import { downFeedJudge } from '../../core/entries/entry-shape.ts';
+import { farAheadBy } from '../../core/entries/source-incarnations.ts';
+import { FeedConsumer } from '../../core/feed/consumer.ts';
+import type { Producer, Table } from '../../core/feed/feed.ts';
+import { FeedProducer } from '../../core/feed/producer.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import type { Labels } from '../../core/object/selector.ts';
+import { beginBoot, type NodeIdentity } from '../../core/session/node-identity.ts';
+import { readWatermarks, type Watermarks } from '../../core/session/watermark.ts';
+import type { Reader, Transaction } from '../../core/store/store.ts';
+import { ChildBook } from '../children/child-registry.ts';
+import type { Child } from '../children/children.ts';
+import { Evictions } from '../children/evictions.ts';
+import { inheritedBelow } from '../children/inherited-labels.ts';
+import type { NodeConfig } from '../config/config.ts';
+import { childPath } from '../inventory-status/node-objects.ts';
+import { Mailboxes } from '../mailbox/mailboxes.ts';
+import type { Counting } from '../replicas/counting.ts';
+import { MatchedLabels } from '../replicas/label-summary-acknowledgement.ts';
+import { SiblingGroups } from '../replicas/replica-groups.ts';
+import { SiblingPlace } from '../replicas/replica-place.ts';
+import { markDirty } from '../schedule/dirty.ts';
+import { InventoryBelow } from '../schedule/inventory-below.ts';
+import { Placements } from '../schedule/placements.ts';
+import { NodeSpaces } from '../spaces/node-spaces.ts';
+import type { NodePorts } from './node-ports.ts';
+
+/** What the rooms tell and ask the node that holds them. */
+export interface NodeEvents {
+  /** Something is dirty. */
+  poke(): void;
+  /** Something is dirty and may wait so many ms for company. */
+  pokeIn(ms: number): void;
+  /** Writes, and has the scheduler look at it. */
+  later(act: (t: Transaction) => void): void;
+  /** A child was read anew from the inventory or its report. */
+  childRead(name: string): void;
+  /** Agents have a release from now on. */
+  admitted(id: PlacementId, children: readonly string[]): void;
+  /** It is time to tell of these placements. */
+  report(ids: readonly PlacementId[]): void;
+  /** What of the work is left alone is something else now. */
+  setAsideChanged(): void;
+  /** A child's mailbox has other rows. */
+  mailboxChanged(child: string): void;
+  /** The outbox has other rows. */
+  outboxChanged(): void;
+  failed(error: unknown): void;
+  /** The child was taken from the inventory: its mailbox is gone. */
+  childLeft(name: string): void;
+  connection(child: string): { connected: boolean; silentMs: number };
+  /** All that the parent had was heard in this run of the process. */
+  hasHeardParent(): boolean;
+  /** The parent is one of several. */
+  parentHasSiblings(): boolean;
+  /** What these siblings told counts from now on, or does no more. */
+  siblingsChanged(children: readonly string[]): void;
+  /** The same of children of this node, one of several siblings; false: not all of it could be told anew yet. */
+  retell(children: readonly string[]): boolean;
+  endSession(child: string, reason: string): void;
+  /** These children may be told what they are to have. */
+  mayFollow(children: readonly string[]): void;
+}
+
+/** What most rooms ask, ready to be spread into their ports. */
+export interface Lookups {
+  readonly placements: Placements;
+  readonly children: ReadonlyMap<string, Child>;
+  /** The table that holds a source's rows: one of the node's own spaces, or what comes from above. */
+  tableOf(source: string): Table;
+  mailboxOf(child: string): Producer | undefined;
+  /** What a child reported: the consumer's table of its up feed. */
+  reportedOf(child: string): Table | undefined;
+  ownSpace(source: string): Space | undefined;
+  pathOf(child: string): string;
+  /** Of each source, up to which revision all is here: of what is above as the parent has said, of the own spaces what they are at. */
+  covered(reader: Reader): Watermarks;
+}
+
+export class Ground {
+  /** Hops to the root. */
+  readonly path: string;
+  readonly depth: number;
+  readonly identity: NodeIdentity;
+  readonly upstream: FeedConsumer;
+  readonly outbox: FeedProducer;
+  readonly mailboxes: Mailboxes;
+  readonly spaces: NodeSpaces;
+  readonly placements = new Placements();
+  readonly inventory: InventoryBelow;
+  readonly book: ChildBook;
+  /** By which labels all that is here was found. */
+  readonly matched: MatchedLabels;
+  /** Siblings among the children, and this node as one of several. */
+  readonly groups: SiblingGroups;
+  readonly place: SiblingPlace;
+  readonly counting: Counting;
+  readonly lookups: Lookups;
+
+  constructor(config: NodeConfig, ports: NodePorts, events: NodeEvents) {
+    const { store, clock, random, log, soon } = ports;
+    const { path } = config;
+    this.path = path;
+    this.depth = path === '' ? 0 : path.split(':').length;
+    this.identity = store.write((t) => beginBoot(t, clock, random));
+    const { bootNonce } = this.identity;
+    const guard = deletionGuard(clock, config.limits);
+    const isFarAhead = farAheadBy(clock);
+    this.upstream = store.write((t) =>
+      FeedConsumer.open(t, { name: 'upstream', guard, judge: downFeedJudge('relay'), isFarAhead }),
+    );
+    this.outbox = store.write((t) =>
+      FeedProducer.open(t, { name: 'outbox', bootNonce, random, changed: () => events.outboxChanged() }),
+    );
+    this.mailboxes = new Mailboxes(store, random, bootNonce, path, isFarAhead);
+    this.mailboxes.onChanged((child) => events.mailboxChanged(child));
+    this.spaces = new NodeSpaces({ store, clock, random, log, soon, path }, config, {
+      inventoryChanged: (t, child) => this.book.widen(t, child),
+      changed: (waitMs) => events.pokeIn(waitMs),
+    });
+    const tableOf = (source: string) => this.spaces.tableOf(source) ?? this.upstream.sound;
+    this.inventory = new InventoryBelow({
+      path,
+      tableOf,
+      mailboxOf: (child) => this.mailboxes.get(child),
+      siblingsOf: (child) => this.mailboxes.siblingsOf(child),
+    });
+    this.matched = new MatchedLabels({
+      store,
+      upstream: this.upstream,
+      outbox: this.outbox,
+      mailboxes: this.mailboxes,
+    });
+    this.book = new ChildBook({
+      toldLabels: (t, attributes) => this.matched.told(t, attributes),
+      rowsAt: (reader, child) => this.inventory.rowsAt(reader, child),
+      relayCame: (t, child) => {
+        this.inventory.relayCame(t, child);
+        this.groups.relayCame(t, child);
+      },
+      inventory: this.spaces.inventory,
+      counting: {
+        isSibling: (config.replicas ?? 1) > 1,
+        counts: (child) => this.counting.counts(child) && !this.counting.isMixed(child),
+      },
+      mailboxes: this.mailboxes,
+      outbox: this.outbox,
+      clock,
+      write: (act) => events.later(act),
+      evictions: new Evictions(clock, (names) =>
+        events.later((t) => {
+          for (const name of names) markDirty(t, 'child', name);
+        }),
+      ),
+      inherited: () => this.#inherited(config, ports),
+      path,
+    });
+    this.groups = new SiblingGroups({
+      clock,
+      mailboxes: this.mailboxes,
+      changed: (children) => events.siblingsChanged(children),
+      isConnected: (child) => events.connection(child).connected,
+      write: (act) => events.later(act),
+    });
+    this.place = this.#makePlace(config, ports, events);
+    this.counting = {
+      counts: (child) => this.place.owns(child) && this.groups.counts(child),
+      isFrozen: (child) => this.groups.isFrozen(child),
+      isMixed: (child) => this.groups.isMixed(child),
+      membersOf: (child) => this.groups.membersOf(child),
+      wasAttached: (child) => this.place.wasAttached(child),
+    };
+    this.lookups = {
+      placements: this.placements,
+      children: this.book.children,
+      tableOf,
+      mailboxOf: (child) => this.mailboxes.get(child)?.producer,
+      reportedOf: (child) => this.mailboxes.get(child)?.reported,
+      ownSpace: (source) => this.spaces.own(source),
+      pathOf: (child) => childPath(path, child),
+      covered: (reader) => ({ ...readWatermarks(reader).told, ...this.spaces.revisions() }),
+    };
+  }
+
+  #makePlace({ replica = 0, replicas = 1 }: NodeConfig, { store }: NodePorts, events: NodeEvents): SiblingPlace {
+    return new SiblingPlace({
+      store,
+      upstream: this.upstream,
+      outbox: this.outbox,
+      replica,
+      replicas,
+      children: () => [...this.mailboxes.all()].map(({ child }) => child),
+      retell: (children) => events.retell(children),
+      end: (child, reason) => events.endSession(child, reason),
+    });
+  }
+
+  isOrigin(source: string): boolean {
+    return this.spaces.own(source) !== undefined;
+  }
+
+  #inherited({ path, labels }: NodeConfig, { store }: NodePorts): Labels {
+    const row = store.read((reader) => {
+      const found = this.upstream.sound.get(reader, hash128(treeKey));
+      return found?.content && this.upstream.content(reader, found.content);
+    });
+    const above = row ? attributesOf<TreeAttributes>(row).labels : {};
+    return inheritedBelow(path, above, labels);
+  }
+}

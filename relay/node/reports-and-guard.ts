@@ -1,0 +1,73 @@
+/** What a node tells of itself and of those below, and what it keeps although it was not told to: the rooms of both, as the node has them. */
+import { deletionLimits } from '../../core/feed/deletions.ts';
+import type { NodeConfig } from '../config/config.ts';
+import { GuardRoom } from '../guard/guard-room.ts';
+import { NodeReports } from '../inventory-status/node-reports.ts';
+import { markDirty } from '../schedule/dirty.ts';
+import type { Placement } from '../schedule/placements.ts';
+import type { NodeParts } from './node-parts.ts';
+import type { NodePorts } from './node-ports.ts';
+import type { Ground } from './node-state.ts';
+
+export function reportsOf(config: NodeConfig, ports: NodePorts, parts: NodeParts): NodeReports {
+  const { store, clock, software } = ports;
+  const { spaces, book, mailboxes, outbox } = parts.ground();
+  return new NodeReports({
+    space: spaces.system,
+    path: config.path,
+    software,
+    clock,
+    children: book.children,
+    inventories: spaces.inventories(),
+    mailboxes,
+    store,
+    outbox,
+    connection: (child) => parts.sessions().status(child),
+    counting: parts.ground().counting,
+    attached: () => parts.uplink()?.connected,
+    unreached: () => parts.uplink()?.unreached,
+    diverged: () => parts.uplink()?.alarm.present,
+    waiting: () => parts.uplink()?.waiting,
+    waits: (child) => parts.down().arrivals.waits(child),
+    rootAgeMs: () => parts.uplink()?.rootAgeMs() ?? 0,
+    guarded: (reader) => parts.guard().guarded(reader),
+    keptFor: (reader, child) => parts.guard().keptFor(reader, child),
+  });
+}
+
+export function guardOf(config: NodeConfig, ports: NodePorts, parts: NodeParts): GuardRoom {
+  const { store, clock, log } = ports;
+  const { spaces, upstream, outbox, mailboxes } = parts.ground();
+  return new GuardRoom({
+    path: config.path,
+    store,
+    clock,
+    log,
+    spaces,
+    upstream,
+    outbox,
+    mailboxes,
+    told: (reader, child, path) => parts.reports().toldOf(reader, child, path),
+    later: (act) => parts.loop().later(act),
+    released: (t, changes) => {
+      parts.flows().fromAbove(t, changes);
+      t.afterCommit(() => parts.flows().fromAboveCommitted(changes));
+    },
+    limits: config.limits?.deletions ?? deletionLimits,
+    setAside: () => parts.down().guard.setAside(),
+    placementsOf: (child) => placementsOf(parts.ground(), child),
+    labelsReleased: (t, child) => {
+      markDirty(t, 'child', child);
+      parts.ground().book.widen(t, child);
+    },
+    childChanged: (child) => {
+      parts.reports().poke(child);
+      parts.up().refusedChanged(child);
+    },
+    changed: () => parts.reports().poke(),
+  });
+}
+
+function placementsOf({ placements }: Ground, child: string): Placement[] {
+  return [...placements.ofChild(child)].flatMap((id) => placements.get(id) ?? []);
+}

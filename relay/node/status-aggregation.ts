@@ -1,0 +1,282 @@
+/** The rooms of the way up: what the children report becomes what this node says of its subtree. */
+
+import { type EntryKey, type PlacementId, parseEntryKey, splitPlacementId } from '../../core/entries/entry-keys.ts';
+import type { AppliedChange } from '../../core/feed/feed.ts';
+import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
+import type { Reader, Transaction } from '../../core/store/store.ts';
+import type { NodeConfig } from '../config/config.ts';
+import { ExactStatuses } from '../gather/status/exact-statuses.ts';
+import { FailingExpressions } from '../gather/status/failing-expressions.ts';
+import { Gather } from '../gather/status/gather.ts';
+import { toldBefore } from '../gather/status/reported-before.ts';
+import { exactRate, Reporter } from '../gather/status/reporter.ts';
+import { Slices } from '../gather/status/slices.ts';
+import { StatusWriter } from '../gather/status/status-writer.ts';
+import { SubtreeSlices } from '../gather/status/subtree-slices.ts';
+import { SummaryRoom } from '../gather/summaries/summary-room.ts';
+import { passUpsynced, recountUpsynced, type UpsyncedPorts } from '../mailbox/upsynced.ts';
+import type { MoveBook } from '../moves/move-store.ts';
+import { Controllers } from '../rollout/controllers.ts';
+import { askWebhook } from '../rollout/webhook.ts';
+import type { Placement } from '../schedule/placements.ts';
+import { Views } from '../spaces/views.ts';
+import type { WayDown } from './downsync.ts';
+import type { NodePorts } from './node-ports.ts';
+import type { Ground, NodeEvents } from './node-state.ts';
+
+export class WayUp {
+  readonly gather: Gather;
+  readonly rollouts: Controllers;
+  readonly exact: ExactStatuses;
+  readonly statuses: StatusWriter;
+  readonly reporter: Reporter;
+  /** Keys are a placement, a space and an object of it. */
+  readonly #exactReporter: Reporter;
+  readonly slices: Slices;
+  readonly summaries: SummaryRoom;
+  readonly views: Views;
+  readonly #ports: NodePorts;
+  readonly #ground: Ground;
+  readonly #moves: MoveBook;
+  readonly #decide: (id: PlacementId) => void;
+
+  constructor(config: NodeConfig, ports: NodePorts, ground: Ground, events: NodeEvents, down: WayDown) {
+    this.#ports = ports;
+    this.#ground = ground;
+    this.#moves = down.moves;
+    this.#decide = (id) => down.mover.decide(id);
+    const { store, clock, log, soon } = ports;
+    const { lookups } = ground;
+    this.gather = new Gather({
+      ...lookups,
+      connection: (child) => events.connection(child),
+      isRefused: (reader, child, keyHash) =>
+        ground.mailboxes.get(child)?.consumer.get(reader, keyHash)?.poisoned === true,
+      moves: down.moves,
+      unheard: down.unheard,
+      counting: ground.counting,
+      heldBack: (id, child) => down.customization.failures(id, child),
+      rollouts: down.exposures,
+    });
+    this.rollouts = new Controllers({
+      store,
+      clock,
+      origins: () => ground.spaces.origins(),
+      total: (t, id) => this.gather.total(t, id),
+      ask: askWebhook,
+      wake: (id) => this.reporter.mark(id),
+      wrote: () => events.poke(),
+    });
+    this.exact = new ExactStatuses({
+      ...lookups,
+      store,
+      log,
+      outbox: ground.outbox,
+      expected: (id, child) => this.gather.expected(id, child),
+      changed: (source, objects) => this.views.exactChanged(source, objects),
+    });
+    this.statuses = new StatusWriter({
+      ...lookups,
+      store,
+      clock,
+      log,
+      gather: this.gather,
+      outbox: ground.outbox,
+      exact: this.exact,
+      expressions: new FailingExpressions(config.path, lookups.children),
+      unresolved: (id) => this.summaries.unresolved(id),
+      rolloutOf: (id) => this.rollouts.outcome(id),
+      isRolledBack: (id) => down.exposures.isRolledBack(id),
+      rolloutBelow: (reader, id) => down.exposures.below(reader, id),
+    });
+    const failed = (error: unknown) => events.failed(error);
+    this.reporter = new Reporter({ clock, soon, report: (ids) => events.report(ids), failed });
+    const tellExact = (keys: readonly string[]) => this.#tellExact(keys);
+    this.#exactReporter = new Reporter({ clock, soon, rate: exactRate, report: tellExact, failed });
+    this.summaries = this.#makeSummaries(config.path, events, down);
+    const sliced = {
+      ...lookups,
+      path: config.path,
+      expected: (id: PlacementId, child: string) => this.gather.expected(id, child),
+    };
+    const subtreeSlices = new SubtreeSlices({ ...sliced, changed: (source, key) => this.views.changed(source, key) });
+    this.slices = new Slices({ ...sliced, clock, elsewhere: (id) => subtreeSlices.tell(id) });
+    this.views = this.#makeViews(config.path, subtreeSlices);
+  }
+
+  start(): void {
+    const { placements, outbox } = this.#ground;
+    const told = this.#ports.store.read((reader) => toldBefore(reader, outbox));
+    for (const { id } of placements.all()) this.#mark(id);
+    for (const id of [...told.placements, ...this.exact.placements()]) this.reporter.mark(id);
+    this.summaries.start(told.summaries);
+  }
+
+  stop(): void {
+    this.reporter.stop();
+    this.#exactReporter.stop();
+    this.rollouts.stop();
+    this.slices.stop();
+    this.summaries.stop();
+  }
+
+  // ---------------------------------------------------------------------------------------------- what has changed
+
+  /** What this node adds to these by itself is another. */
+  retell(placements: readonly Placement[]): void {
+    for (const { id } of placements) {
+      this.reporter.mark(id);
+      this.#decide(id);
+    }
+  }
+
+  /** The scheduler has looked at these: their children, their target or their existence may be others now. */
+  placementsChanged(ids: Iterable<PlacementId>): void {
+    for (const id of ids) {
+      this.#ports.store.read((reader) => this.gather.refresh(reader, id));
+      this.#mark(id);
+      this.summaries.placementChanged(id);
+    }
+  }
+
+  /** The same of these children only. */
+  placementsChangedWith(changed: ReadonlyMap<PlacementId, ReadonlySet<string>>): void {
+    if (changed.size === 0) return;
+    for (const [id, children] of changed) {
+      this.#ports.store.read((reader) => {
+        for (const child of children) this.gather.childChanged(reader, id, child);
+      });
+      this.#mark(id);
+      this.summaries.placementChangedWith(id, children);
+    }
+  }
+
+  /** What some children add to some placements is another now. */
+  childrenChanged(changed: readonly { readonly id: PlacementId; readonly child: string }[]): void {
+    if (changed.length === 0) return;
+    this.#ports.store.read((reader) => {
+      for (const { id, child } of changed) if (this.gather.childChanged(reader, id, child)) this.slices.mark(id);
+    });
+    for (const { id } of changed) this.reporter.mark(id);
+  }
+
+  /** In the transaction that applies what a child reported. */
+  pass(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
+    passUpsynced(t, this.#upsynced, child, changes);
+  }
+
+  /** What the child tells counts from now on, or does no more. The placements concerned. */
+  recount(t: Transaction, child: string): PlacementId[] {
+    recountUpsynced(t, this.#upsynced, child, this.#ground.lookups.pathOf(child));
+    t.afterCommit(() => this.summaries.recount(child));
+    // What it has, and what it has yet to let go of or may not have yet.
+    return [...new Set([...this.#ground.placements.ofChild(child), ...this.#moves.placementsOf(child)])];
+  }
+
+  get #upsynced(): UpsyncedPorts {
+    const { lookups, outbox, counting } = this.#ground;
+    return { ...lookups, outbox, counting, isOwn: (source) => this.#ground.isOrigin(source) };
+  }
+
+  /** After it; the placements whose sums are concerned. */
+  reported(child: string, changes: readonly AppliedChange[]): ReadonlySet<PlacementId> {
+    const ids = this.#ports.store.read((reader) => this.#concerned(reader, changes));
+    this.childrenChanged([...ids].map((id) => ({ id, child })));
+    this.summaries.reportedChanged(child, changes);
+    this.views.reportedChanged(child, changes);
+    return ids;
+  }
+
+  /** Other entries of the child are quarantined now. Of one that is so no more, its good form is told as any change. */
+  refusedChanged(child: string): void {
+    const consumer = this.#ground.mailboxes.get(child)?.consumer;
+    const refused = consumer ? this.#ports.store.read((reader) => consumer.quarantined(reader)) : [];
+    const ids = refused.flatMap(({ key }) => {
+      const entry = parseEntryKey(key);
+      return entry?.type === 'partial' ? [entry.id] : [];
+    });
+    this.childrenChanged(ids.map((id) => ({ id, child })));
+  }
+
+  /** Tells of these placements: to the parent, in their own status, and to who looks at them. */
+  tell(ids: readonly PlacementId[]): void {
+    for (const id of ids) this.rollouts.run(id);
+    const told = this.statuses.write(ids);
+    this.summaries.completenessChanged(ids);
+    for (const id of told) this.views.placementChanged(splitPlacementId(id));
+  }
+
+  #tellExact(keys: readonly string[]): void {
+    const objects = new Map<PlacementId, ObjectKey[]>();
+    for (const key of keys) {
+      const space = key.indexOf(' ');
+      const id = key.slice(0, space);
+      const known = objects.get(id);
+      const object = parseKey(key.slice(space + 1));
+      if (known) known.push(object);
+      else objects.set(id, [object]);
+    }
+    for (const [id, changed] of objects) this.exact.objectsChanged(id, changed);
+  }
+
+  #mark(id: PlacementId): void {
+    this.reporter.mark(id);
+    this.slices.mark(id);
+  }
+
+  #concerned(reader: Reader, changes: readonly AppliedChange[]): Set<PlacementId> {
+    const ids = new Set<PlacementId>();
+    for (const { key } of changes) {
+      const entry: EntryKey | undefined = parseEntryKey(key);
+      if (entry?.type === 'partial') ids.add(entry.id);
+      if (entry?.type === 'status') this.#markExact(entry.id, entry.object);
+      if (entry?.type !== 'state') continue;
+      for (const id of this.exact.askingFor(reader, entry.source, entry.object)) this.#markExact(id, entry.object);
+    }
+    return ids;
+  }
+
+  #markExact(id: PlacementId, object: ObjectKey): void {
+    this.#exactReporter.mark(`${id} ${formatKey(object)}`);
+  }
+
+  // ------------------------------------------------------------------------------------------------------- rooms
+
+  #makeSummaries(path: string, events: NodeEvents, down: WayDown): SummaryRoom {
+    const { store, clock, soon } = this.#ports;
+    const { lookups, spaces, outbox } = this.#ground;
+    return new SummaryRoom({
+      ...lookups,
+      store,
+      clock,
+      soon,
+      path,
+      gather: this.gather,
+      outbox,
+      heldBack: (id, child) => down.customization.failures(id, child),
+      ownSpaces: () => [...spaces.workloads()].map(({ space }) => space),
+      shownChanged: (source, key) => this.views.changed(source, key),
+      resolved: (id) => this.reporter.mark(id),
+      failed: (error) => events.failed(error),
+      counting: this.#ground.counting,
+    });
+  }
+
+  #makeViews(path: string, slices: SubtreeSlices): Views {
+    const { store, clock, random, log } = this.#ports;
+    const { mailboxes, upstream } = this.#ground;
+    return new Views({
+      store,
+      clock,
+      random,
+      log,
+      mailboxes,
+      upstream: upstream.sound,
+      statusOf: (reader, id) => this.statuses.statusOf(reader, id),
+      exactStatusOf: (reader, source, key) => this.exact.statusOf(reader, source, key),
+      summaries: this.summaries.writer,
+      slices,
+      path,
+    });
+  }
+}

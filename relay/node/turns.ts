@@ -1,0 +1,87 @@
+/** What a node does in its turns: the events of its rooms, and the work of its scheduler. */
+
+import { markDirty } from '../schedule/dirty.ts';
+import { ScheduleLoop } from '../schedule/loop.ts';
+import type { NodeParts } from './node-parts.ts';
+import type { NodePorts } from './node-ports.ts';
+import type { NodeEvents } from './node-state.ts';
+
+export function nodeEvents(ports: NodePorts, parts: NodeParts): NodeEvents {
+  return {
+    poke: () => parts.loop().poke(),
+    pokeIn: (ms) => parts.loop().pokeIn(ms),
+    later: (act) => parts.loop().later(act),
+    childRead: (name) => {
+      parts.reports().poke(name);
+      parts.readiness().childRead(name);
+    },
+    admitted: (id, children) => {
+      parts.up().childrenChanged(children.map((child) => ({ id, child })));
+      parts.loop().poke();
+    },
+    report: (ids) => parts.up().tell(ids),
+    mailboxChanged: (child) => {
+      parts.sessions().wake(child);
+      parts.up().views.mailboxChanged(child);
+      parts.reports().poke(child);
+    },
+    setAsideChanged: () => parts.reports().poke(),
+    outboxChanged: () => parts.uplink()?.wake(),
+    failed: (error) => ports.fatal(error),
+    childLeft: (child) => {
+      parts.sessions().disconnect(child, 'it was removed from the inventory');
+      parts.up().views.mailboxChanged(child);
+    },
+    connection: (child) => parts.sessions().status(child),
+    hasHeardParent: () => !parts.uplink() || parts.readiness().hasHeardParent,
+    parentHasSiblings: () => parts.uplink()?.parentHasSiblings ?? false,
+    siblingsChanged: (children) => {
+      parts.recounts().recount(children);
+      // What they might not lose meanwhile.
+      parts.loop().later((t) => {
+        for (const child of children) markDirty(t, 'child', child);
+      });
+    },
+    retell: (children) => parts.recounts().retell(children),
+    endSession: (child, reason) => parts.sessions().disconnect(child, reason),
+    mayFollow: (children) => {
+      parts.sessions().readyChanged(children);
+      parts.reports().poke(...children);
+    },
+  };
+}
+
+export function nodeLoop(ports: NodePorts, parts: NodeParts): ScheduleLoop {
+  const { store, clock, log, soon } = ports;
+  return new ScheduleLoop({
+    store,
+    clock,
+    log,
+    scheduler: parts.down().scheduler,
+    guard: parts.down().guard,
+    soon,
+    before: () => [...parts.ground().spaces.contributing(), parts.ground().inventory],
+    stepped: ({ changed, changedWith }) => {
+      // What could not be made for an agent is part of what the agent adds to summaries.
+      const made = parts.down().customization.takeChanged();
+      parts.up().childrenChanged(made);
+      parts.up().placementsChanged(changed);
+      parts.up().placementsChangedWith(changedWith);
+      const summed = new Set([...changed, ...changedWith.keys(), ...made.map(({ id }) => id)]);
+      for (const id of summed) parts.down().mover.decide(id);
+    },
+    idle: () => {
+      // Before it is said that all is here: it is part of that.
+      if (parts.readiness().isCaughtUp) {
+        parts.ground().matched.idle();
+        parts.down().idle();
+      }
+      parts.readiness().idle();
+      parts.ground().place.say();
+      parts.down().arrivals.idle();
+      if (parts.loop().quiet) parts.down().allWorkedOff();
+      parts.teller().idle();
+    },
+    failed: (error) => ports.fatal(error),
+  });
+}

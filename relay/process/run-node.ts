@@ -1,0 +1,162 @@
+/** A node as a process: configuration, store, logs, signals. Exit codes: 0 ended in order, 1 failed while running, 2 bad configuration. */
+import { existsSync, readFileSync } from 'node:fs';
+import module from 'node:module';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { pino } from 'pino';
+import { parse } from 'yaml';
+import { ApiServer } from '../../core/apiserver/http/api-server.ts';
+import { leaveLastWords, takeLastWords } from '../../core/crash/last-words.ts';
+import { withReplica } from '../../core/identity/replica.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { describeError } from '../../core/runtime/errors.ts';
+import { logDestination } from '../../core/runtime/log-destination.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import { systemRandom } from '../../core/runtime/random.ts';
+import { writeWhole } from '../../core/runtime/whole-file.ts';
+import { openFormatted } from '../../core/store/format.ts';
+import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
+import type { EnvironmentProxies } from '../../core/wire/dialer/proxy-choice.ts';
+import { tlsNetwork } from '../../core/wire/network/tls-network.ts';
+import { storedTransport } from '../../core/wire/network/transport-memory.ts';
+import { perCredentials, renewedCredentials } from '../../core/wire/node-credentials.ts';
+import { type NodeConfig, nodeConfigSchema } from '../config/config.ts';
+import { unreadableFiles } from '../config/config-files.ts';
+import { issuerSigner } from '../join/signer.ts';
+import { Node } from '../node/node.ts';
+import { openWorkNote } from './crash-journal.ts';
+import { keepShortLivedYoung } from './heap-flags.ts';
+import { giveMemoryBackWhenIdle } from './idle-memory.ts';
+import { measureNode, processMetrics } from './metrics.ts';
+import { userOfCertificate } from './users.ts';
+
+/** `environment`: the proxies that were found there. */
+export async function runNode(role: 'center' | 'relay', environment: EnvironmentProxies): Promise<void> {
+  keepShortLivedYoung();
+  giveMemoryBackWhenIdle(systemClock);
+  const config = readConfig(role);
+  const log = pino(
+    {
+      level: config.logLevel,
+      base: { node: config.path === '' ? 'center' : withReplica(config.path, config.replica ?? 0), pid: process.pid },
+    },
+    logDestination(config.logFile),
+  );
+  const lastWordsFile = join(config.data, 'last-words');
+  const fatal = (error: unknown) => {
+    // First, and the exit whatever becomes of the log: an error of this handler would be the end with neither.
+    leaveLastWords(lastWordsFile, error);
+    try {
+      log.fatal({ reason: describeError(error), stack: (error as Error).stack }, 'the node can not go on');
+    } finally {
+      process.exit(1);
+    }
+  };
+  process.on('uncaughtException', fatal);
+  process.on('unhandledRejection', fatal);
+  let endInOrder = async () => {};
+  // Before anything that may be waited for, such as a disk: the first process of a container is ended by no signal that it does not take.
+  endBySignal(log, () => endInOrder());
+  const store = LmdbStore.open({ directory: config.data, failed: fatal }, log);
+  openFormatted(store, systemClock);
+  const pem = (file: string) => readFileSync(file);
+  const { pki } = config;
+  const credentials = renewedCredentials({
+    clock: systemClock,
+    log,
+    read: () => ({ caPem: pem(pki.ca), certPem: pem(pki.cert), keyPem: pem(pki.key) }),
+  });
+  const { issuer } = pki;
+  const signer =
+    issuer &&
+    issuerSigner(config.path, {
+      authority: () => pem(pki.ca).toString(),
+      issuer: () => ({ certPem: pem(issuer.cert).toString(), keyPem: pem(issuer.key).toString() }),
+      clock: systemClock,
+      random: systemRandom,
+      lifeMs: issuer.certificateSeconds && issuer.certificateSeconds * 1_000,
+    });
+  const node = new Node(config, {
+    store,
+    signer,
+    clock: systemClock,
+    random: systemRandom,
+    log,
+    network: tlsNetwork({
+      ...config.mesh,
+      link: config.link,
+      ...(config.link.ca === undefined ? {} : { linkCaPem: pem(config.link.ca) }),
+      environment,
+      credentials,
+      memory: storedTransport(store),
+      log,
+      clock: systemClock,
+      random: systemRandom,
+    }),
+    software: packageVersion(),
+    lastWords: takeLastWords(lastWordsFile),
+    workNote: openWorkNote(join(config.data, 'work')),
+    soon: (run) => setImmediate(run),
+    api: (answers) =>
+      new ApiServer({
+        ...config.api,
+        ...answers,
+        tls: perCredentials(credentials, ({ caPem, certPem, keyPem }) => ({ ca: caPem, cert: certPem, key: keyPem })),
+        clock: systemClock,
+        log,
+        authenticate: userOfCertificate,
+        metrics: processMetrics,
+      }),
+    fatal,
+  });
+  measureNode(node);
+  const starting = node.start();
+  endInOrder = async () => {
+    await starting;
+    await node[Symbol.asyncDispose]();
+    await store[Symbol.asyncDispose]();
+  };
+  const { url, meshAddress } = await starting;
+  if (config.statusFile !== undefined)
+    writeWhole(config.statusFile, JSON.stringify({ url, meshAddress, pid: process.pid }));
+  // Not only at an orderly end: a node that is killed is back sooner. Older versions of node have no such cache.
+  module.flushCompileCache?.();
+}
+
+function endBySignal(log: Logger, inOrder: () => Promise<void>): void {
+  let ending = false;
+  const end = async (signal: string) => {
+    if (ending) return;
+    ending = true;
+    log.info({ signal }, 'the node ends');
+    await inOrder();
+    process.exit(0);
+  };
+  process.on('SIGTERM', (signal) => void end(signal));
+  process.on('SIGINT', (signal) => void end(signal));
+}
+
+function readConfig(role: 'center' | 'relay'): NodeConfig {
+  const usage = `usage: ${role} --config FILE`;
+  try {
+    const { config: file } = parseArgs({ options: { config: { type: 'string' } } }).values;
+    if (file === undefined) throw new Error(usage);
+    const result = nodeConfigSchema.safeParse(parse(readFileSync(file, 'utf8')));
+    const wrong = result.success
+      ? unreadableFiles(result.data)
+      : result.error.issues.map((issue) => `${issue.path.join('.') || 'the file'}: ${issue.message}`);
+    if (result.success && wrong.length === 0) return Object.freeze(result.data);
+    throw new Error(`${file}: ${wrong.join('; ')}`);
+  } catch (error) {
+    process.stderr.write(`${describeError(error)}\n`);
+    process.exit(2);
+  }
+}
+
+function packageVersion(): string {
+  for (const place of ['../package.json', './package.json']) {
+    const file = new URL(place, import.meta.url);
+    if (existsSync(file)) return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+  }
+  return 'unknown';
+}

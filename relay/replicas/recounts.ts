@@ -1,0 +1,51 @@
+/** What children tell counts from now on, or does no more: all rooms that add up what is told do it again, in one transaction. */
+
+import type { PlacementId } from '../../core/entries/entry-keys.ts';
+import type { Store, Transaction } from '../../core/store/store.ts';
+import { isBeingScheduled } from '../schedule/dirty.ts';
+
+export interface RecountsPorts {
+  readonly store: Store;
+  /** The label summaries of these children. */
+  labels(t: Transaction, children: readonly string[]): void;
+  /** The nodes below a child. */
+  nodes(t: Transaction, child: string): void;
+  /** What it tells of placements; those concerned. */
+  placements(t: Transaction, child: string): Iterable<PlacementId>;
+  childrenChanged(changes: readonly { readonly id: PlacementId; readonly child: string }[]): void;
+  /** A grant may be due by the new sums, and nobody below will tell anything more. */
+  decide(id: PlacementId): void;
+  tell(ids: readonly PlacementId[]): void;
+}
+
+export class Recounts {
+  readonly #ports: RecountsPorts;
+
+  constructor(ports: RecountsPorts) {
+    this.#ports = ports;
+  }
+
+  /** The placements concerned. */
+  recount(children: readonly string[]): PlacementId[] {
+    const { store, labels, nodes, placements, childrenChanged, decide } = this.#ports;
+    const concerned = store.write((t) => {
+      labels(t, children);
+      return children.flatMap((child) => {
+        nodes(t, child);
+        return [...placements(t, child)].map((id) => ({ id, child }));
+      });
+    });
+    childrenChanged(concerned);
+    const ids = [...new Set(concerned.map(({ id }) => id))];
+    for (const id of ids) decide(id);
+    return ids;
+  }
+
+  /** What is not worked off yet is told when it is: false, and this is asked again. */
+  retell(children: readonly string[]): boolean {
+    const ids = this.recount(children);
+    if (this.#ports.store.read((reader) => ids.some((id) => isBeingScheduled(reader, id)))) return false;
+    this.#ports.tell(ids);
+    return true;
+  }
+}

@@ -1,0 +1,68 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { downFeedJudge } from '../../../../core/entries/entry-shape.ts';
+
+const attributes = { uid: 'u', created: 'c', generation: 1, refs: ['shop'] };
+const configMap = '{"metadata":{"name":"a"},"apiVersion":"v1","kind":"ConfigMap"}';
+const objectKey = 'o/center.retail//configmaps/shop/a';
+
+function flaw(role: 'relay' | 'agent', key: string, said: unknown, body = '') {
+  const written = typeof said === 'string' ? said : JSON.stringify(said);
+  return downFeedJudge(role)({ key, attributes: Buffer.from(written), body: Buffer.from(body) });
+}
+
+describe('an entry of the down feed', () => {
+  it.each([
+    ['tree', { path: 'eu', labels: { a: 'b' } }, ''],
+    [objectKey, attributes, configMap],
+    [objectKey, { ...attributes, ofALaterVersion: 1 }, configMap],
+    ['t/center.retail/shop', { generation: 1, target: 4, singleton: false, deletion: 'Orphan' }, ''],
+    ['u/center.retail/shop', {}, '{"associated":[],"upsync":[]}'],
+    ['p/center.retail/shop', { uid: 'u', created: 'c', generation: 1 }, '{"spec":{"locationSelectors":[{}]}}'],
+    ['of-a-later-version/x', 'anything', 'anything'],
+  ])('%s may be %j', (key, said, body) => {
+    expect(flaw('agent', key, said, body)).toBeUndefined();
+    expect(flaw('relay', key, said, body)).toBeUndefined();
+  });
+
+  it.each([
+    [objectKey, '{', configMap, 'the attributes are no JSON'],
+    [objectKey, [], configMap, 'the attributes: as a whole'],
+    [objectKey, { ...attributes, refs: 'shop' }, configMap, 'the attributes: refs'],
+    [objectKey, { ...attributes, refs: ['a/b'] }, configMap, 'refs.0: is no name'],
+    ['o/center.retail/configmaps', attributes, configMap, 'the key names no object'],
+    ['t/center.retail', { generation: 1, target: 1, singleton: false }, '', 'the key names no placement'],
+    ['t/center.retail/a\0b', { generation: 1, target: 1, singleton: false }, '', 'a control character'],
+    [`t/center.retail/${'a'.repeat(1_000)}`, {}, '', 'its placement is longer than 700 bytes'],
+    [`x/${'a'.repeat(2_000)}`, {}, '', 'the key is longer than 1200 bytes'],
+    ['u/center.retail/shop', {}, '{"associated":{}}', 'the body: associated'],
+  ])('%s may not be %j with the body %j', (key, said, body, reason) => {
+    expect(flaw('agent', key, said, body)?.reason).toContain(reason);
+    expect(flaw('relay', key, said, body)?.reason).toContain(reason);
+  });
+
+  it('is judged by its body only where a node parses it: objects at agents, and at the relays that make them', () => {
+    expect(flaw('agent', objectKey, attributes, 'torn')?.reason).toContain('the body is no JSON');
+    expect(flaw('agent', objectKey, attributes, 'torn')?.refs).toEqual(['shop']);
+    const deep = `{"spec":${'['.repeat(2_000)}${']'.repeat(2_000)}}`;
+    expect(flaw('agent', objectKey, attributes, deep)?.reason).toContain('nested more than 500 levels deep');
+    expect(flaw('relay', objectKey, attributes, 'torn')).toBeUndefined();
+    expect(flaw('relay', objectKey, { ...attributes, expand: true }, 'torn')?.reason).toContain('the body is no JSON');
+    const placement = { uid: 'u', created: 'c', generation: 1 };
+    expect(flaw('relay', 'p/center.retail/shop', placement, '{"spec":{"locationSelectors":3}}')).toBeDefined();
+    expect(flaw('agent', 'p/center.retail/shop', placement, '')).toBeUndefined();
+  });
+
+  it('is judged whatever is in it', () => {
+    const prefix = fc.constantFrom('', 'tree', 'p/', 't/', 'o/', 'a/', 'i/', 'r/', 'q/', 'c/', 'u/', 'era/', 'owner/');
+    fc.assert(
+      fc.property(prefix, fc.string(), fc.uint8Array(), fc.json(), fc.uint8Array(), (start, rest, raw, json, body) => {
+        for (const role of ['relay', 'agent'] as const) {
+          const key = start + rest;
+          downFeedJudge(role)({ key, attributes: raw, body });
+          downFeedJudge(role)({ key, attributes: Buffer.from(json), body: Buffer.from(json) });
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,787 @@
+import { describe, expect, it } from 'vitest';
+import { BanyanError } from '../../../../core/runtime/errors.ts';
+import { OwnerRecords } from '../../../../edge-agent/apply/owner-records.ts';
+import { AgentBench, board, configMap, definition, deployment, namespace, path } from '../support/agent-bench.ts';
+import type { FakeCluster } from '../support/fake-cluster.ts';
+
+const placement = 'center.retail/shop-prod';
+const shop = '/namespaces//shop';
+const till = '/configmaps/shop/till';
+const web = 'apps/deployments/shop/web';
+
+async function withShop() {
+  const bench = await new AgentBench().start();
+  await bench.receive(
+    bench.object(web, deployment('web'), ['shop-prod']),
+    bench.object(till, configMap('till'), ['shop-prod']),
+    bench.object(shop, namespace('shop'), ['shop-prod']),
+    bench.target(placement),
+  );
+  return bench;
+}
+
+describe('applying', () => {
+  it('applies the namespace before what lies in it, in whatever order they arrived', async () => {
+    const { cluster } = await withShop();
+    expect(cluster.log[0]).toBe(`apply ${shop}`);
+    expect([...cluster.objects.keys()].sort()).toEqual([shop, till, web].sort());
+  });
+
+  it('marks what it applies, and keeps the labels that came with it', async () => {
+    const bench = await withShop();
+    const labelled = configMap('till');
+    labelled.metadata.labels = { app: 'till' };
+    await bench.receive(bench.object(till, labelled, ['shop-prod']));
+    const { labels, annotations } = bench.cluster.objects.get(till)!.metadata;
+    expect(labels).toEqual({ app: 'till', 'banyan.io/managed': 'true' });
+    expect(annotations).toEqual({
+      'banyan.io/agent': 'eu:paris:store-17',
+      'banyan.io/source': 'center.retail',
+      'banyan.io/content': expect.stringMatching(/^[0-9a-f]{32}$/),
+    });
+  });
+
+  it('applies an object again when its content changes, and does nothing when only its placements do', async () => {
+    const bench = await withShop();
+    bench.cluster.log.length = 0;
+    await bench.receive(bench.object(till, configMap('till'), ['other', 'shop-prod']));
+    expect(bench.cluster.log).toEqual([]);
+    await bench.receive(bench.object(till, configMap('till', { a: '2' }), ['shop-prod']));
+    expect(bench.cluster.log).toEqual([`apply ${till}`]);
+    expect(bench.cluster.objects.get(till)!.data).toEqual({ a: '2' });
+  });
+
+  it('applies the definition first and the custom resource when the kind is served', async () => {
+    const bench = await withShop();
+    const key = 'shop.example.com/boards/shop/front';
+    const crd = 'apiextensions.k8s.io/customresourcedefinitions//boards.shop.example.com';
+    bench.cluster.log.length = 0;
+    await bench.receive(
+      bench.object(key, board('front'), ['shop-prod']),
+      bench.object(crd, definition(), ['shop-prod']),
+    );
+    expect(bench.cluster.log).toEqual([`apply ${crd}`, `apply ${key}`]);
+  });
+
+  it('says of an unknown kind that it is unknown, and applies it when somebody installs the kind', async () => {
+    const bench = await withShop();
+    const key = 'shop.example.com/boards/shop/front';
+    await bench.receive(bench.object(key, board('front'), ['shop-prod']));
+    const state = bench.said(`state/center.retail/${key}`)!.attributes;
+    expect(state).toMatchObject({ applied: false, available: false, reason: 'UnknownKind' });
+    expect(state.message).toContain('install its CustomResourceDefinition');
+    await bench.cluster.apply(definition());
+    await bench.settle();
+    expect(bench.cluster.objects.has(key)).toBe(true);
+  });
+
+  it('says of a kind that it is unknown only where the cluster says what it serves', async () => {
+    const bench = await withShop();
+    bench.cluster.unknown.set('shop.example.com', 'its server does not answer');
+    await bench.receive(bench.object('shop.example.com/boards/shop/front', board('front'), ['shop-prod']));
+    const { attributes } = bench.said('state/center.retail/shop.example.com/boards/shop/front')!;
+    expect(attributes).toMatchObject({ reason: 'Unavailable', message: 'its server does not answer' });
+  });
+
+  it('is sent in a version that the cluster serves where that is the same, and is not taken for drifted', async () => {
+    const bench = await withShop();
+    const key = 'apps/deployments/shop/old';
+    const old = { ...deployment('old'), apiVersion: 'apps/v1beta2' };
+    bench.cluster.log.length = 0;
+    await bench.receive(bench.object(key, old, ['shop-prod']));
+    expect(bench.cluster.objects.get(key)?.apiVersion).toBe('apps/v1');
+    await bench.advance(60_000);
+    expect(bench.cluster.log).toEqual([`apply ${key}`]);
+    const odd = { ...deployment('odd'), apiVersion: 'apps/v1beta1' };
+    await bench.receive(bench.object('apps/deployments/shop/odd', odd, ['shop-prod']));
+    expect(bench.said('state/center.retail/apps/deployments/shop/odd')!.attributes).toMatchObject({
+      reason: 'UnknownKind',
+      message: expect.stringContaining('write the object as apps/v1'),
+    });
+  });
+
+  it('goes on with everything else when the cluster refuses one object, and tries that one again', async () => {
+    const bench = new AgentBench();
+    bench.cluster.refuse.set(till, 'data: too odd');
+    await bench.start();
+    await bench.receive(
+      bench.object(shop, namespace('shop'), ['shop-prod']),
+      bench.object(till, configMap('till'), ['shop-prod']),
+      bench.object('/configmaps/shop/b', configMap('b'), ['shop-prod']),
+      bench.target(placement),
+    );
+    expect(bench.cluster.objects.has('/configmaps/shop/b')).toBe(true);
+    expect(bench.said(`state/center.retail/${till}`)!.attributes).toMatchObject({
+      applied: false,
+      reason: 'Invalid',
+      message: 'data: too odd',
+    });
+    expect(bench.counts(placement)).toEqual({ expected: 1, fresh: 1, synced: 1, failed: 1 });
+    bench.cluster.refuse.clear();
+    await bench.advance(300_000);
+    expect(bench.cluster.objects.has(till)).toBe(true);
+    expect(bench.counts(placement)).toMatchObject({ applied: 1, available: 1 });
+  });
+
+  it('creates a create-only object and then leaves it to the cluster', async () => {
+    const bench = await withShop();
+    await bench.receive(
+      bench.object(till, configMap('till'), ['shop-prod'], 'center.retail', { createOnly: ['shop-prod'] }),
+    );
+    bench.cluster.write(till, (object) => {
+      object.data = { a: 'mine' };
+    });
+    await bench.settle();
+    expect(bench.cluster.objects.get(till)!.data).toEqual({ a: 'mine' });
+  });
+});
+
+describe('what is not ours', () => {
+  it('is not taken over when somebody else keeps it by server-side apply', async () => {
+    const bench = await new AgentBench().start();
+    bench.cluster.write(till, (object) => {
+      object.metadata.managedFields = [{ manager: 'argocd', operation: 'Apply' }];
+    });
+    await bench.receive(bench.object(till, configMap('till'), ['shop-prod']), bench.target(placement));
+    expect(bench.cluster.log).toEqual([]);
+    expect(bench.said(`state/center.retail/${till}`)!.attributes).toMatchObject({ reason: 'NotOwned' });
+    expect(bench.counts(placement)).toMatchObject({ failed: 1 });
+    await bench.receive(bench.gone(`o/center.retail/${till}`));
+    expect(bench.cluster.objects.has(till)).toBe(true);
+  });
+
+  it('is neither taken over nor removed when the agent of another tree has applied it, which is named', async () => {
+    const bench = await new AgentBench().start();
+    bench.cluster.write(till, ({ metadata }) => {
+      metadata.labels = { 'banyan.io/managed': 'true' };
+      metadata.annotations = { 'banyan.io/agent': 'us:rivoli', 'banyan.io/source': 'center.theirs' };
+      metadata.managedFields = [{ manager: 'banyan', operation: 'Apply' }];
+    });
+    await bench.receive(bench.object(till, configMap('till'), ['shop-prod']), bench.target(placement));
+    expect(bench.said(`state/center.retail/${till}`)!.attributes).toMatchObject({
+      reason: 'NotOwned',
+      message: expect.stringContaining('the agent us:rivoli has applied it'),
+    });
+    await bench.receive(bench.gone(`o/center.retail/${till}`));
+    await bench.advance(60_000);
+    expect(bench.cluster.log).toEqual([]);
+  });
+
+  it('is left to the agent that has taken it over since', async () => {
+    const bench = await withShop();
+    bench.cluster.write(till, ({ metadata }) => {
+      metadata.annotations = { 'banyan.io/agent': 'us:rivoli', 'banyan.io/source': 'center.theirs' };
+    });
+    await bench.settle();
+    expect(bench.said(`state/center.retail/${till}`)!.attributes).toMatchObject({ reason: 'NotOwned' });
+    await bench.receive(bench.gone(`o/center.retail/${till}`));
+    expect(bench.cluster.objects.has(till)).toBe(true);
+  });
+
+  it('is taken over when nobody manages it', async () => {
+    const bench = await new AgentBench().start();
+    bench.cluster.write(shop, (object) => {
+      object.metadata.managedFields = [{ manager: 'kubectl', operation: 'Update' }];
+    });
+    await bench.receive(bench.object(shop, namespace('shop'), ['shop-prod']));
+    expect(bench.cluster.objects.get(shop)!.metadata.labels).toMatchObject({ 'banyan.io/managed': 'true' });
+  });
+});
+
+describe('pruning', () => {
+  it('removes what is wanted no more, the namespace last', async () => {
+    const bench = await withShop();
+    bench.cluster.log.length = 0;
+    await bench.receive(...[shop, till, web].map((key) => bench.gone(`o/center.retail/${key}`)));
+    expect(bench.cluster.log.sort()).toEqual([`remove ${shop}`, `remove ${till}`, `remove ${web}`].sort());
+    expect(bench.cluster.objects.size).toBe(0);
+  });
+
+  it('keeps the namespace until the last of its objects has really gone', async () => {
+    const bench = await withShop();
+    bench.cluster.finalized.add(till);
+    await bench.receive(...[shop, till, web].map((key) => bench.gone(`o/center.retail/${key}`)));
+    expect([...bench.cluster.objects.keys()].sort()).toEqual([till, shop].sort());
+    bench.cluster.erase(till);
+    await bench.settle();
+    expect(bench.cluster.objects.size).toBe(0);
+  });
+
+  it('keeps a definition while an object by it is wanted by somebody else, and no longer', async () => {
+    const crd = 'apiextensions.k8s.io/customresourcedefinitions//boards.shop.example.com';
+    const board1 = 'shop.example.com/boards/shop/one';
+    const bench = await withShop();
+    await bench.receive(
+      bench.object(crd, definition(), ['shop-prod']),
+      bench.object(board1, board('one'), ['a'], 'center.ops'),
+      bench.target('center.ops/a'),
+    );
+    await bench.advance(5_000);
+    expect(bench.cluster.objects.has(board1)).toBe(true);
+    bench.cluster.log.length = 0;
+    await bench.receive(bench.gone(`o/center.retail/${crd}`));
+    expect(bench.cluster.log).toEqual([]);
+    await bench.receive(bench.gone(`o/center.ops/${board1}`));
+    expect(bench.cluster.log).toEqual([`remove ${board1}`, `remove ${crd}`]);
+  });
+
+  it('leaves an object whose mark somebody has taken away', async () => {
+    const bench = await withShop();
+    await bench.agent.stop();
+    bench.cluster.write(till, (object) => {
+      delete object.metadata.labels;
+    });
+    bench.receiveUnheard(bench.gone(`o/center.retail/${till}`));
+    await bench.restart();
+    expect(bench.cluster.objects.has(till)).toBe(true);
+  });
+
+  it('leaves an object of the same name that it has no record of, mark or not', async () => {
+    const bench = await new AgentBench().start();
+    bench.cluster.write(till, (object) => {
+      object.metadata.labels = { 'banyan.io/managed': 'true' };
+    });
+    await bench.receive(bench.gone(`o/center.retail/${till}`));
+    expect(bench.cluster.objects.has(till)).toBe(true);
+  });
+
+  it('gives back a namespace that was there before, without what it had put on it', async () => {
+    const bench = await new AgentBench().start();
+    bench.cluster.write(shop, (object) => {
+      object.kind = 'Namespace';
+      object.metadata.name = 'shop';
+    });
+    await bench.receive(bench.object(shop, namespace('shop'), ['shop-prod']));
+    await bench.receive(bench.gone(`o/center.retail/${shop}`));
+    expect(bench.cluster.log).toEqual([`apply ${shop}`, `apply ${shop}`]);
+    expect(bench.cluster.objects.get(shop)!.metadata.labels).toBeUndefined();
+  });
+
+  it.each([
+    ['after the agent was refused', ({ refuse }: FakeCluster) => void refuse.set(shop, 'no')],
+    ['after the one of the agent had gone', () => {}],
+  ])('gives back a namespace that somebody has made %s', async (_, prepare) => {
+    const bench = await new AgentBench().start();
+    prepare(bench.cluster);
+    await bench.receive(bench.object(shop, namespace('shop'), ['shop-prod']), bench.target(placement));
+    await bench.agent.stop();
+    bench.cluster.refuse.clear();
+    bench.cluster.objects.delete(shop);
+    bench.cluster.write(shop, (object) =>
+      Object.assign(object, namespace('shop'), { metadata: { name: 'shop', uid: 'theirs' } }),
+    );
+    await bench.restart();
+    expect(bench.cluster.objects.get(shop)!.metadata.labels).toEqual({ 'banyan.io/managed': 'true' });
+    await bench.receive(bench.gone(`o/center.retail/${shop}`), bench.gone(`t/${placement}`));
+    expect(bench.cluster.objects.get(shop)).toMatchObject({ metadata: { uid: 'theirs' } });
+  });
+
+  it('removes after a restart what stopped being wanted while the process was down', async () => {
+    const bench = await withShop();
+    await bench.agent.stop();
+    bench.receiveUnheard(bench.gone(`o/center.retail/${till}`));
+    await bench.restart();
+    expect(bench.cluster.objects.has(till)).toBe(false);
+    expect(bench.said(`state/center.retail/${till}`)).toBeUndefined();
+  });
+});
+
+describe('two sources with one object', () => {
+  const other = 'eu.paris.ops';
+
+  it('follow the one nearer the center, whichever came first, and the other is told', async () => {
+    const bench = await new AgentBench().start();
+    await bench.receive(
+      bench.object(shop, namespace('shop'), ['local'], other),
+      bench.object(till, configMap('till', { from: 'paris' }), ['local'], other),
+      bench.target(`${other}/local`),
+    );
+    expect(bench.cluster.objects.get(till)!.data).toEqual({ from: 'paris' });
+    await bench.receive(
+      bench.object(till, configMap('till', { from: 'center' }), ['shop-prod']),
+      bench.target(placement),
+    );
+    expect(bench.cluster.objects.get(till)!.data).toEqual({ from: 'center' });
+    expect(bench.counts(`${other}/local`)).toMatchObject({ conflicted: 1, expected: 1 });
+    expect(bench.counts(`${other}/local`)).not.toHaveProperty('available');
+    expect(bench.counts(placement)).toMatchObject({ available: 1 });
+    expect(bench.said(`state/${other}/${till}`)!.attributes).toMatchObject({ reason: 'Conflicted' });
+  });
+
+  it('give the object to the next one when the winner lets go, without removing it between', async () => {
+    const bench = await withShop();
+    await bench.receive(
+      bench.object(till, configMap('till', { from: 'paris' }), ['local'], other),
+      bench.target(`${other}/local`),
+    );
+    const { uid } = bench.cluster.objects.get(till)!.metadata;
+    bench.cluster.log.length = 0;
+    await bench.receive(bench.gone(`o/center.retail/${till}`));
+    expect(bench.cluster.log).toEqual([`apply ${till}`]);
+    expect(bench.cluster.objects.get(till)).toMatchObject({ data: { from: 'paris' }, metadata: { uid } });
+    expect(bench.counts(`${other}/local`)).toMatchObject({ available: 1 });
+  });
+});
+
+describe('drift', () => {
+  it('is put back at once, a changed field as well as a deleted object', async () => {
+    const bench = await withShop();
+    bench.cluster.write(till, (object) => {
+      object.data = { a: 'hacked' };
+    });
+    await bench.settle();
+    expect(bench.cluster.objects.get(till)!.data).toEqual({ a: '1' });
+    bench.cluster.erase(till);
+    await bench.settle();
+    expect(bench.cluster.objects.has(till)).toBe(true);
+  });
+
+  it('is none when others add fields of their own or report a status', async () => {
+    const bench = await withShop();
+    bench.cluster.log.length = 0;
+    bench.cluster.write(web, (object) => {
+      object.metadata.annotations = { ...object.metadata.annotations, revision: '1' };
+      (object.spec as Record<string, unknown>).paused = false;
+    });
+    bench.cluster.settle(web, 2);
+    await bench.settle();
+    expect(bench.cluster.log).toEqual([]);
+  });
+
+  it('against somebody who never gives up is put back at a bounded rate', async () => {
+    const bench = await withShop();
+    bench.cluster.log.length = 0;
+    const fight = async () => {
+      bench.cluster.write(till, (object) => {
+        object.data = { a: 'hacked' };
+      });
+      await bench.settle();
+    };
+    for (let i = 0; i < 50; i++) await fight();
+    expect(bench.cluster.log).toHaveLength(5);
+    await bench.advance(10_000);
+    expect(bench.cluster.log).toHaveLength(6);
+  });
+
+  it('against somebody who never gives up is told of, without its being unavailable, until that is over', async () => {
+    const bench = await withShop();
+    const state = () => bench.said(`state/center.retail/${web}`)!.attributes;
+    const fight = async (replicas: number) => {
+      bench.cluster.write(web, (object) => {
+        object.spec = { replicas };
+        object.metadata.managedFields!.push({ manager: 'kube-controller-manager', operation: 'Update' });
+      });
+      await bench.settle();
+      bench.cluster.settle(web, 2);
+      await bench.advance(15_000);
+    };
+    for (let i = 0; i < 3; i++) await fight(5);
+    expect(state()).toMatchObject({ available: true });
+    expect(state()).not.toHaveProperty('reason');
+    for (let i = 0; i < 7; i++) await fight(5);
+    expect(state()).toMatchObject({ applied: true, available: true, reason: 'Drifted' });
+    expect(state()).not.toHaveProperty('failed');
+    expect(state().message).toMatch(/spec.replicas is 5 and was applied as 2, last written by kube-controller-manager/);
+    expect(bench.counts(placement)).toMatchObject({ applied: 1, available: 1 });
+    expect(bench.said(`partial/${placement}`)!.body.failures).toMatchObject([{ reason: 'Drifted' }]);
+    await bench.advance(120_000);
+    await bench.advance(1_000);
+    expect(state()).not.toHaveProperty('reason');
+    expect(bench.said(`partial/${placement}`)!.body.failures).toEqual([]);
+  });
+
+  it('of a restarted agent without a parent is put back from its own store', async () => {
+    const bench = await withShop();
+    await bench.agent.stop();
+    bench.cluster.erase(till);
+    bench.cluster.write(web, (object) => {
+      object.spec = { replicas: 7 };
+    });
+    await bench.restart();
+    expect(bench.cluster.objects.has(till)).toBe(true);
+    expect(bench.cluster.objects.get(web)!.spec).toEqual({ replicas: 2 });
+  });
+});
+
+describe('reports', () => {
+  it('count a placement as applied first and available only when the cluster says so', async () => {
+    const bench = await withShop();
+    expect(bench.counts(placement)).toEqual({ expected: 1, fresh: 1, synced: 1, applied: 1 });
+    bench.cluster.settle(web, 2);
+    await bench.settle();
+    expect(bench.counts(placement)).toEqual({ expected: 1, fresh: 1, synced: 1, applied: 1, available: 1 });
+    expect(bench.said(`state/center.retail/${web}`)).toMatchObject({
+      attributes: { applied: true, available: true },
+      body: { readyReplicas: 2 },
+    });
+  });
+
+  it('take availability back the moment that new content arrives, until the cluster has done that too', async () => {
+    const bench = await withShop();
+    bench.cluster.settle(web, 2);
+    await bench.settle();
+    bench.cluster.refuse.set(web, 'not now');
+    await bench.receive(bench.object(web, deployment('web', 3), ['shop-prod']), bench.target(placement, 2));
+    expect(bench.said(`partial/${placement}`)!.body).toMatchObject({
+      target: 2,
+      counts: { applied: 0, available: 0, failed: 1 },
+    });
+    bench.cluster.refuse.clear();
+    await bench.advance(300_000);
+    // Applied, but the status on the cluster is of the generation before.
+    expect(bench.counts(placement)).toMatchObject({ applied: 1 });
+    expect(bench.counts(placement)).not.toHaveProperty('available');
+    bench.cluster.settle(web, 3);
+    await bench.advance(1_000);
+    expect(bench.counts(placement)).toMatchObject({ applied: 1, available: 1 });
+  });
+
+  it('never say available for a target in any write before the cluster reflects it', async () => {
+    const bench = await withShop();
+    bench.cluster.settle(web, 2);
+    await bench.settle();
+    const states: unknown[] = [];
+    const put = bench.producer.put.bind(bench.producer);
+    bench.producer.put = (t, content, revision) => {
+      if (content.key === `partial/${placement}`) states.push(JSON.parse(Buffer.from(content.body).toString()));
+      return put(t, content, revision);
+    };
+    await bench.receive(bench.object(web, deployment('web', 5), ['shop-prod']), bench.target(placement, 2));
+    await bench.advance(5_000);
+    expect(states.length).toBeGreaterThan(0);
+    for (const state of states) expect(state).toMatchObject({ target: 2, counts: { available: 0 } });
+  });
+
+  it('name what fails, with the path of this agent', async () => {
+    const bench = await withShop();
+    bench.cluster.write(web, (object) => {
+      object.status = {
+        observedGeneration: 1,
+        conditions: [{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message: 'stuck' }],
+      };
+    });
+    await bench.settle();
+    expect(bench.counts(placement)).toMatchObject({ applied: 1, failed: 1 });
+    expect(bench.said(`partial/${placement}`)!.body.failures).toEqual([
+      { path, object: 'deployments.apps shop/web', reason: 'ProgressDeadlineExceeded', message: 'stuck' },
+    ]);
+  });
+
+  it('are not repeated for what changes nothing, and are at most one a second per key after a burst', async () => {
+    const bench = await withShop();
+    bench.cluster.settle(web, 2);
+    await bench.settle();
+    await bench.advance(60_000);
+    const before = bench.reports();
+    bench.cluster.write(web, (object) => {
+      (object.status as Record<string, unknown>).conditions = [
+        { type: 'Available', status: 'True', lastUpdateTime: 'later' },
+      ];
+    });
+    await bench.settle();
+    expect(bench.reports() - before).toBe(0);
+    for (let i = 0; i < 40; i++) {
+      bench.cluster.write(web, (object) => {
+        (object.status as Record<string, unknown>).collisionCount = i;
+      });
+      await bench.settle();
+    }
+    expect(bench.reports() - before).toBe(4);
+    await bench.advance(1_000);
+    expect(bench.reports() - before).toBe(5);
+    expect(bench.said(`state/center.retail/${web}`)!.body.collisionCount).toBe(39);
+  });
+
+  it('end with what they were about', async () => {
+    const bench = await withShop();
+    await bench.receive(bench.gone(`o/center.retail/${till}`));
+    expect(bench.said(`state/center.retail/${till}`)).toBeUndefined();
+    expect(bench.counts(placement)).toBeDefined();
+    await bench.receive(bench.gone(`t/${placement}`));
+    expect(bench.counts(placement)).toBeUndefined();
+  });
+
+  it('are silent after a restart until the cluster has been asked, so that nothing known is unsaid', async () => {
+    const bench = await withShop();
+    bench.cluster.settle(web, 2);
+    await bench.settle();
+    const before = bench.reports();
+    await bench.restart();
+    expect(bench.reports() - before).toBe(0);
+  });
+
+  it('are silent while the cluster does not answer after a restart, but not for ever', async () => {
+    const bench = await withShop();
+    bench.cluster.settle(web, 2);
+    await bench.settle();
+    const before = bench.reports();
+    const release = await bench.restartHanging();
+    expect(bench.reports() - before).toBe(0);
+    bench.clock.advance(10_000);
+    expect(bench.counts(placement)).toEqual({ expected: 1, fresh: 1, synced: 1 });
+    release();
+    await bench.settle();
+    await bench.advance(1_000);
+    expect(bench.counts(placement)).toMatchObject({ available: 1 });
+  });
+
+  it('describe the node once the cluster has described itself', async () => {
+    const bench = await withShop();
+    expect(bench.said(`node/${path}`)!.attributes).toMatchObject({
+      role: 'agent',
+      kubernetesVersion: 'v1.34.0',
+      nodes: 1,
+    });
+  });
+});
+
+describe('watching', () => {
+  it('is of the resources that have applied objects, and ends with the last of them', async () => {
+    const bench = await withShop();
+    const always = 'apiextensions.k8s.io/customresourcedefinitions';
+    expect(bench.cluster.watched()).toEqual(['/configmaps', '/namespaces', always, 'apps/deployments']);
+    await bench.receive(bench.gone(`o/center.retail/${till}`));
+    expect(bench.cluster.watched()).toEqual(['/namespaces', always, 'apps/deployments']);
+  });
+});
+
+describe('a target that lets an object go', () => {
+  it('is not done before the cluster has let it go too', async () => {
+    const bench = await withShop();
+    bench.cluster.settle(web, 2);
+    await bench.settle();
+    bench.cluster.finalized.add(till);
+    await bench.receive(bench.gone(`o/center.retail/${till}`), bench.target(placement, 2));
+    expect(bench.said(`partial/${placement}`)!.body).toMatchObject({
+      target: 2,
+      counts: { applied: 0, available: 0 },
+    });
+    bench.cluster.erase(till);
+    await bench.settle();
+    await bench.advance(1_000);
+    expect(bench.counts(placement)).toMatchObject({ applied: 1, available: 1 });
+  });
+});
+
+describe('a full disk', () => {
+  it('delays reports and loses none', async () => {
+    const bench = await withShop();
+    const write = bench.store.write.bind(bench.store);
+    let full = true;
+    bench.store.write = (fn) => {
+      if (full) throw new BanyanError('StoreFull', 'no space left');
+      return write(fn);
+    };
+    bench.cluster.settle(web, 2);
+    await bench.settle();
+    expect(bench.counts(placement)).not.toHaveProperty('available');
+    full = false;
+    await bench.advance(5_000);
+    expect(bench.counts(placement)).toMatchObject({ available: 1 });
+  });
+
+  it('that has taken what is wanted, and nothing after that, ends nothing', async () => {
+    const bench = await withShop();
+    const recorded = () => new OwnerRecords(bench.store).get(till)?.placements;
+    await bench.receive(bench.object(till, configMap('till'), ['shop-prod']));
+    const write = bench.store.write.bind(bench.store);
+    let room = 1;
+    bench.store.write = (fn) => {
+      if (room-- <= 0) throw new BanyanError('StoreFull', 'no space left');
+      return write(fn);
+    };
+    await bench.receive(bench.object(till, configMap('till'), ['shop-prod', 'b']));
+    expect(recorded()).toEqual(['center.retail/shop-prod']);
+    room = Number.POSITIVE_INFINITY;
+    await bench.advance(10_000);
+    expect(recorded()).toEqual(['center.retail/shop-prod', 'center.retail/b']);
+  });
+});
+
+describe('an object that several sources deliver', () => {
+  const [ops, retail] = ['center.ops/a', 'center.retail/b'];
+
+  async function contested() {
+    const bench = await withShop();
+    await bench.receive(
+      bench.object(till, configMap('till', { by: 'retail' }), ['b'], 'center.retail'),
+      bench.target(retail, 1, { created: '2026-01-02', uid: '2', deletion: 'Orphan' }),
+      bench.object(till, configMap('till', { by: 'ops' }), ['a'], 'center.ops'),
+      bench.target(ops, 1, { created: '2026-01-01', uid: '1' }),
+    );
+    const by = () => bench.cluster.objects.get(till)!.data;
+    return { bench, by };
+  }
+
+  it('goes to the one of the greater priority, and back, and is never made anew', async () => {
+    const { bench, by } = await contested();
+    const { uid } = bench.cluster.objects.get(till)!.metadata;
+    expect(by()).toEqual({ by: 'ops' });
+    expect(bench.counts(retail)).toMatchObject({ conflicted: 1 });
+    await bench.receive(bench.target(retail, 2, { created: '2026-01-02', uid: '2', priority: 5 }));
+    await bench.advance(1_000);
+    expect(by()).toEqual({ by: 'retail' });
+    expect(bench.counts(ops)).toMatchObject({ conflicted: 1 });
+    expect(bench.counts(retail)).toMatchObject({ available: 1 });
+    expect(bench.said(`state/center.ops/${till}`)!.attributes).toMatchObject({
+      reason: 'Conflicted',
+      message: expect.stringContaining('EdgePlacement b of center.retail'),
+    });
+    await bench.receive(bench.gone(`o/center.retail/${till}`), bench.gone(`t/${retail}`));
+    await bench.advance(1_000);
+    expect(by()).toEqual({ by: 'ops' });
+    expect(bench.cluster.objects.get(till)!.metadata.uid).toBe(uid);
+    expect(bench.cluster.log).not.toContain(`remove ${till}`);
+  });
+
+  it('is no conflict for a placement that only needs it', async () => {
+    const bench = await withShop();
+    await bench.receive(
+      bench.object(shop, namespace('shop'), ['a'], 'eu.ops', { implied: ['a'] }),
+      bench.target('eu.ops/a'),
+    );
+    expect(bench.counts('eu.ops/a')).toMatchObject({ applied: 1, available: 1 });
+    expect(bench.said(`state/eu.ops/${shop}`)!.attributes).toMatchObject({ applied: true, available: true });
+    await bench.receive(bench.object(shop, namespace('shop'), ['a', 'b'], 'eu.ops', { implied: ['a'] }));
+    await bench.receive(bench.target('eu.ops/b'));
+    expect(bench.counts('eu.ops/a')).toMatchObject({ available: 1 });
+    expect(bench.counts('eu.ops/b')).toMatchObject({ conflicted: 1 });
+  });
+
+  it('has the same winner after a restart, whatever came first', async () => {
+    const { bench, by } = await contested();
+    bench.receiveUnheard(bench.object(till, configMap('till', { by: 'retail again' }), ['b'], 'center.retail'));
+    await bench.restart();
+    expect(by()).toEqual({ by: 'ops' });
+  });
+
+  it('is removed as its last placement said, though nothing says so any more', async () => {
+    const { bench } = await contested();
+    await bench.receive(bench.gone(`o/center.ops/${till}`), bench.gone(`t/${ops}`));
+    bench.cluster.log.length = 0;
+    bench.receiveUnheard(bench.gone(`o/center.retail/${till}`), bench.gone(`t/${retail}`));
+    await bench.restart();
+    expect(bench.cluster.log).toEqual([`remove ${till} Orphan`]);
+  });
+});
+
+describe('removal by policy', () => {
+  it('is as the placement said that has gone before the object, also where the object was applied meanwhile', async () => {
+    const bench = await withShop();
+    await bench.receive(bench.target(placement, 2, { deletion: 'Orphan', apply: { ignored: ['.spec.replicas'] } }));
+    await bench.receive(bench.gone(`t/${placement}`));
+    bench.cluster.log.length = 0;
+    bench.cluster.write(web, (object) => Object.assign(object, { spec: { replicas: 7 } }));
+    await bench.settle();
+    await bench.receive(bench.gone(`o/center.retail/${web}`));
+    expect(bench.cluster.log).toEqual([`apply ${web}`, `remove ${web} Orphan`]);
+  });
+
+  it('is as a placement said that came and went while the cluster was away', async () => {
+    const bench = await withShop();
+    const get = bench.cluster.get.bind(bench.cluster);
+    bench.cluster.get = () => Promise.reject(new BanyanError('Unavailable', 'away'));
+    await bench.receive(bench.target('center.retail/keep', 1, { deletion: 'Orphan' }));
+    await bench.receive(bench.object(web, deployment('web'), ['keep', 'shop-prod']));
+    await bench.receive(bench.gone(`o/center.retail/${web}`), bench.gone('t/center.retail/keep'));
+    bench.cluster.get = get;
+    bench.cluster.log.length = 0;
+    for (let i = 0; i < 5; i++) await bench.advance(60_000);
+    expect(bench.cluster.log).toEqual([`remove ${web} Orphan`]);
+  });
+
+  it('leaves a namespace where what is in it is to stay', async () => {
+    const bench = await withShop();
+    await bench.receive(bench.target(placement, 2, { deletion: 'Orphan' }));
+    bench.cluster.log.length = 0;
+    await bench.receive(bench.gone(`o/center.retail/${web}`), bench.gone(`o/center.retail/${till}`));
+    await bench.receive(bench.gone(`o/center.retail/${shop}`), bench.gone(`t/${placement}`));
+    expect(bench.cluster.log).toEqual([`remove ${web} Orphan`, `remove ${till} Orphan`, `apply ${shop}`]);
+    expect(bench.cluster.objects.has(shop)).toBe(true);
+  });
+});
+
+describe('the status of an object that changes all the time', () => {
+  const following = async (singleton: boolean) => {
+    const bench = await withShop();
+    await bench.receive(bench.target(placement, 2, { singleton }));
+    await bench.advance(60_000);
+    const before = bench.reports();
+    for (let replicas = 1; replicas <= 100; replicas++) {
+      bench.cluster.write(web, (object) => {
+        object.status = { replicas };
+      });
+      await bench.settle();
+    }
+    return bench.reports() - before;
+  };
+
+  it('is told once a second after a burst, and many times a second where its placement wants it exact', async () => {
+    expect(await following(false)).toBeLessThanOrEqual(4 + 2 + 2);
+    expect(await following(true)).toBeGreaterThanOrEqual(4 + 30);
+  });
+});
+
+describe('a cluster that can not be used', () => {
+  it('is told of by the node, until it can', async () => {
+    const bench = new AgentBench();
+    bench.cluster.away = new BanyanError('Unavailable', 'nobody answers');
+    await bench.start();
+    const trouble = () => bench.said(`node/${path}`)?.attributes.trouble;
+    await bench.advance(20);
+    expect(trouble()).toEqual({ reason: 'Unavailable', message: 'nobody answers' });
+    bench.cluster.away = undefined;
+    await bench.advance(10_000);
+    await bench.advance(1_000);
+    expect(trouble()).toBeUndefined();
+    expect(bench.said(`node/${path}`)?.attributes.kubernetesVersion).toBe('v1.34.0');
+  });
+});
+
+describe('an object that is being deleted while it is wanted', () => {
+  it('is told of with what it waits for, and is no failure', async () => {
+    const bench = await withShop();
+    bench.cluster.write(till, (object) => {
+      object.metadata.deletionTimestamp = '2026-01-02T03:04:05Z';
+      object.metadata.finalizers = ['shop.example.com/book'];
+    });
+    await bench.advance(10_000);
+    const said = bench.said(`partial/${placement}`)?.body as { failures: { reason: string; message: string }[] };
+    expect(said.failures).toMatchObject([
+      { reason: 'Terminating', message: expect.stringContaining('shop.example.com/book') },
+    ]);
+    expect(bench.counts(placement)).toEqual({ expected: 1, fresh: 1, synced: 1, applied: 1 });
+  });
+});
+
+describe('an object that the cluster has not been asked about yet', () => {
+  it('is told of with the answer, or when that takes long', async () => {
+    const bench = await withShop();
+    await bench.advance(60_000);
+    const state = () => bench.said(`state/center.retail/${till}`)?.attributes;
+    const before = state();
+    let answer = () => {};
+    bench.cluster.gate = new Promise((resolve) => {
+      answer = resolve;
+    });
+    const changed = bench.receive(bench.object(till, configMap('till', { a: '2' }), ['shop-prod']));
+    for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
+    bench.clock.advance(100);
+    expect(state()).toEqual(before);
+    bench.clock.advance(200);
+    expect(state()).toMatchObject({ applied: false, reason: 'Pending' });
+    answer();
+    await changed;
+    await bench.advance(20);
+    expect(state()).toMatchObject({ applied: true, available: true });
+  });
+
+  it('costs one entry for each change when the cluster answers soon', async () => {
+    const bench = await withShop();
+    await bench.advance(60_000);
+    const before = bench.reports();
+    await bench.receive(bench.object(till, configMap('till', { a: '2' }), ['shop-prod']));
+    await bench.advance(1_000);
+    expect(bench.reports() - before).toBe(1);
+  });
+});

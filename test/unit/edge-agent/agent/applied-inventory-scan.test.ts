@@ -1,0 +1,169 @@
+import { describe, expect, test } from 'vitest';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { silentLogger } from '../../../../core/runtime/logger.ts';
+import {
+  type Stocked,
+  StockTaking,
+  type StockTakingPorts,
+  takeStock,
+} from '../../../../edge-agent/agent/applied-inventory-scan.ts';
+import type { Stock } from '../../../../edge-agent/apply/stock.ts';
+import type { FoundObjects } from '../../../../edge-agent/cluster/cluster.ts';
+import { settle } from '../lease/memory-lease.ts';
+
+const nothing: Stock = { records: new Map(), kept: new Map() };
+
+class Bench {
+  readonly clock = new VirtualClock();
+  readonly hindrances: string[] = [];
+  answers: (() => Promise<FoundObjects>)[] = [];
+  stock = nothing;
+  taken = 0;
+
+  take(isOver = () => false): Promise<void> {
+    return takeStock(this.#stocked(), this.#ports(), isOver);
+  }
+
+  taking(isDue: boolean): StockTaking {
+    return new StockTaking(() => this.#stocked(), this.#ports(), isDue);
+  }
+
+  #ports(): StockTakingPorts {
+    const { clock } = this;
+    return { clock, log: silentLogger, limits: { entries: 50, fraction: 0.2 } };
+  }
+
+  #stocked(): Stocked {
+    return {
+      agent: {
+        takeStock: () => {
+          this.taken++;
+          return this.stock;
+        },
+      },
+      applied: () => this.answers.shift()?.(),
+      hindered: (why) => void this.hindrances.push(why),
+    };
+  }
+}
+
+describe('taking stock', () => {
+  test('goes on until the cluster answers, and says why it does not', async () => {
+    const bench = new Bench();
+    const away = () => Promise.reject(new Error('away'));
+    bench.answers = [away, away];
+    const taken = bench.take();
+    await settle();
+    bench.clock.advance(1_000);
+    await settle();
+    bench.clock.advance(1_999);
+    await settle();
+    expect([bench.taken, bench.hindrances]).toEqual([0, ['away', 'away']]);
+    bench.clock.advance(1);
+    await taken;
+    expect(bench.taken).toBe(1);
+  });
+
+  test('ends when the agent is active no more', async () => {
+    const bench = new Bench();
+    let isOver = false;
+    bench.answers = [
+      () => {
+        isOver = true;
+        return Promise.resolve({ objects: [], unknown: [] });
+      },
+    ];
+    await bench.take(() => isOver);
+    expect(bench.taken).toBe(0);
+  });
+
+  test('is not waited for where one resource is broken: that one is asked for again, less and less often, until it is known', async () => {
+    const bench = new Bench();
+    const broken = () => Promise.resolve({ objects: [], unknown: ['tills.shop.example: no answer'] });
+    bench.answers = [broken, broken, () => Promise.reject(new Error('away'))];
+    await bench.take();
+    expect([bench.taken, bench.hindrances]).toEqual([1, []]);
+    for (const seconds of [30, 60, 120]) {
+      const looks = bench.answers.length;
+      bench.clock.advance(seconds * 1_000 - 1);
+      await settle();
+      expect(bench.answers.length).toBe(looks);
+      bench.clock.advance(1);
+      await settle();
+    }
+    expect(bench.taken).toBe(3);
+    bench.clock.advance(3_600_000);
+    await settle();
+    expect(bench.taken).toBe(3);
+  });
+
+  test('looks for what was broken no more when the agent is active no more', async () => {
+    const bench = new Bench();
+    let isOver = false;
+    bench.answers = [() => Promise.resolve({ objects: [], unknown: ['tills.shop.example: no answer'] })];
+    await bench.take(() => isOver);
+    isOver = true;
+    bench.clock.advance(30_000);
+    await settle();
+    expect(bench.taken).toBe(1);
+  });
+});
+
+describe('stock', () => {
+  test('is taken when the parent has said what is wanted, and at no later attachment', async () => {
+    const bench = new Bench();
+    const taking = bench.taking(true);
+    await settle();
+    expect(bench.taken).toBe(0);
+    for (let i = 0; i < 2; i++) {
+      taking.caughtUp();
+      await settle();
+      expect(bench.taken).toBe(1);
+    }
+  });
+
+  test('is taken again each time that the cluster was put back, and not before the parent has said what is wanted', async () => {
+    const bench = new Bench();
+    const taking = bench.taking(false);
+    taking.wentBack();
+    await settle();
+    expect(bench.taken).toBe(0);
+    taking.caughtUp();
+    await settle();
+    expect(bench.taken).toBe(1);
+    taking.wentBack();
+    await settle();
+    expect(bench.taken).toBe(2);
+  });
+
+  test('is taken once more where the cluster was put back while it was asked', async () => {
+    const bench = new Bench();
+    const taking = bench.taking(true);
+    bench.answers = [
+      () => {
+        taking.wentBack();
+        return Promise.resolve({ objects: [], unknown: [] });
+      },
+    ];
+    taking.caughtUp();
+    await settle();
+    expect(bench.taken).toBe(2);
+  });
+
+  test('has what is broken asked for once more, however often the cluster was put back meanwhile', async () => {
+    const bench = new Bench();
+    const broken = () => Promise.resolve({ objects: [], unknown: ['tills.shop.example: no answer'] });
+    bench.answers = Array.from({ length: 20 }, () => broken);
+    const taking = bench.taking(true);
+    taking.caughtUp();
+    await settle();
+    for (let i = 0; i < 4; i++) {
+      taking.wentBack();
+      await settle();
+    }
+    expect(bench.taken).toBe(5);
+    bench.clock.advance(30_000);
+    await settle();
+    expect(bench.taken).toBe(6);
+  });
+});

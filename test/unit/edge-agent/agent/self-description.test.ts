@@ -1,0 +1,162 @@
+import { expect, test } from 'vitest';
+import { servedMax } from '../../../../core/entries/served-resources.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { BanyanError } from '../../../../core/runtime/errors.ts';
+import { silentLogger } from '../../../../core/runtime/logger.ts';
+import { SelfDescription, servedWords } from '../../../../edge-agent/agent/self-description.ts';
+import type { ClusterDescription, ServedResource } from '../../../../edge-agent/cluster/cluster.ts';
+
+const resource = (group: string, name: string, ...versions: string[]): ServedResource => ({
+  group,
+  resource: name,
+  kind: name,
+  versions: versions.length > 0 ? versions : ['v1'],
+  namespaced: true,
+});
+
+class Bench {
+  readonly clock = new VirtualClock();
+  asked = 0;
+  told = 0;
+  came = 0;
+  served: ServedResource[] = [resource('apps', 'deployments')];
+  described: ClusterDescription = { kubernetesVersion: 'v1.34.1', nodes: 3, nodesReady: 2 };
+  away: BanyanError | undefined;
+  listener: () => void = () => {};
+  readonly description: SelfDescription;
+
+  constructor() {
+    this.description = new SelfDescription({
+      clock: this.clock,
+      logger: silentLogger,
+      changed: () => this.told++,
+      kindsCame: () => this.came++,
+      cluster: {
+        describe: async () => {
+          this.asked++;
+          if (this.away) throw this.away;
+          return this.described;
+        },
+        served: async () => this.served,
+        onDescription: (listener) => {
+          this.listener = listener;
+          return () => {
+            this.listener = () => {};
+          };
+        },
+      },
+    });
+    this.description.start();
+  }
+
+  async advance(ms: number): Promise<void> {
+    await this.settle();
+    this.clock.advance(ms);
+    await this.settle();
+  }
+
+  async settle(): Promise<void> {
+    for (let i = 0; i < 10; i++) await Promise.resolve();
+  }
+}
+
+test('a cluster is described by its version, its nodes and what it serves', async () => {
+  const bench = new Bench();
+  await bench.settle();
+  expect(bench.description.said).toEqual({
+    kubernetesVersion: 'v1.34.1',
+    nodes: 3,
+    nodesReady: 2,
+    served: ['apps/deployments:v1'],
+    servedCount: 1,
+  });
+});
+
+test('many changes are told of together, and no more often than each five seconds', async () => {
+  const bench = new Bench();
+  await bench.advance(60_000);
+  const before = bench.asked;
+  for (let i = 0; i < 100; i++) bench.description.changed();
+  bench.served = [resource('shop.example.com', 'signs', 'v2', 'v1'), ...bench.served];
+  await bench.advance(4_999);
+  expect(bench.asked).toBe(before);
+  await bench.advance(1);
+  expect(bench.asked).toBe(before + 1);
+  expect(bench.description.said.served).toEqual(['apps/deployments:v1', 'shop.example.com/signs:v2,v1']);
+  for (let i = 0; i < 20; i++) {
+    bench.listener();
+    await bench.advance(1_000);
+  }
+  expect(bench.asked).toBe(before + 1 + 4);
+});
+
+test('a change while the cluster is being asked is not missed', async () => {
+  const bench = new Bench();
+  bench.description.changed();
+  await bench.settle();
+  expect(bench.asked).toBe(1);
+  await bench.advance(5_000);
+  expect(bench.asked).toBe(2);
+});
+
+test('kinds that have come since it was asked last are told of, and not those that are away', async () => {
+  const bench = new Bench();
+  const [deployments] = bench.served;
+  await bench.advance(60_000);
+  expect(bench.came).toBe(0);
+  bench.served = [deployments!, resource('reports.example', 'reports')];
+  await bench.advance(60_000);
+  expect(bench.came).toBe(1);
+  bench.served = [deployments!];
+  await bench.advance(60_000);
+  expect(bench.came).toBe(1);
+  bench.served = [deployments!, resource('reports.example', 'reports')];
+  await bench.advance(60_000);
+  expect(bench.came).toBe(2);
+});
+
+test('a cluster that is away is told of with what was known of it', async () => {
+  const bench = new Bench();
+  await bench.settle();
+  bench.away = new BanyanError('Unavailable', 'nobody answers');
+  await bench.advance(60_000);
+  const trouble = { reason: 'Unavailable', message: 'nobody answers' };
+  expect(bench.description.said).toMatchObject({ nodes: 3, trouble });
+  bench.away = undefined;
+  await bench.advance(10_000);
+  expect(bench.description.said).not.toHaveProperty('trouble');
+});
+
+test('a cluster that may be away is asked at once, and while it is, each ten seconds', async () => {
+  const bench = new Bench();
+  await bench.advance(20_000);
+  bench.away = new BanyanError('Unavailable', 'nobody answers');
+  bench.listener();
+  await bench.advance(1_000);
+  expect(bench.description.said.trouble).toEqual({ reason: 'Unavailable', message: 'nobody answers' });
+  const before = bench.asked;
+  for (let i = 0; i < 20; i++) {
+    bench.listener();
+    await bench.advance(1_000);
+  }
+  expect(bench.asked).toBe(before + 2);
+});
+
+test('one that has ended asks and tells nothing more', async () => {
+  const bench = new Bench();
+  await bench.settle();
+  bench.description.stop();
+  const { asked, told } = bench;
+  bench.description.changed();
+  bench.listener();
+  await bench.advance(120_000);
+  expect([bench.asked, bench.told]).toEqual([asked, told]);
+});
+
+test('where more is served than is told of, it is what Kubernetes itself serves that is told of', () => {
+  const many = Array.from({ length: servedMax }, (_, i) => resource('acme.example', `things${i}`));
+  const { served, servedCount } = servedWords([...many, resource('apps', 'deployments'), resource('', 'pods')]);
+  expect(servedCount).toBe(servedMax + 2);
+  expect(served).toHaveLength(servedMax);
+  expect(served?.slice(0, 2)).toEqual(['/pods:v1', 'apps/deployments:v1']);
+});

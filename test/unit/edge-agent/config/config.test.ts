@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { parseAgentConfig } from '../../../../edge-agent/config/config.ts';
+
+const good = `
+path: eu:paris:store-17
+data: /data
+parent: {address: "127.0.0.1:9", path: "eu:paris"}
+pki: {ca: ca.pem, cert: cert.pem, key: key.pem}
+cluster: {embedded: {}}
+`;
+
+describe('the configuration of an agent', () => {
+  it('is complete with defaults', () => {
+    expect(parseAgentConfig(good, 'agent.yaml')).toMatchObject({
+      logLevel: 'info',
+      api: { host: '127.0.0.1', port: 0 },
+      cluster: { embedded: { stepMinMs: 100, stepMaxMs: 300, progressDeadlineMaxMs: 10_000 } },
+    });
+  });
+
+  it('is refused with the file and the field for an unknown key, a wrong type and a missing field', () => {
+    expect(() => parseAgentConfig(`${good}metrix: 1\n`, 'agent.yaml')).toThrow(/agent\.yaml: .*metrix/);
+    expect(() => parseAgentConfig(good.replace('address: "127.0.0.1:9"', 'address: 9'), 'agent.yaml')).toThrow(
+      /parent\.address/,
+    );
+    expect(() => parseAgentConfig(good.replace('path: eu:paris:store-17\n', ''), 'agent.yaml')).toThrow(/path/);
+    expect(() => parseAgentConfig('a: [', 'agent.yaml')).toThrow(/agent\.yaml: not YAML/);
+  });
+
+  it('takes a Lease for several agents with one identity, and refuses a name that no Lease can have', () => {
+    const withLease = (lease: string) =>
+      parseAgentConfig(good.replace('{embedded: {}}', `{kubernetes: {lease: ${lease}}}`), 'agent.yaml');
+    expect(withLease('{namespace: banyan, name: agent.eu}')).toMatchObject({
+      cluster: { kubernetes: { lease: { namespace: 'banyan', name: 'agent.eu' } } },
+    });
+    expect(() => withLease('{namespace: banyan, name: "eu:shop"}')).toThrow(
+      /agent\.yaml: .*must be the name of a Lease/,
+    );
+    expect(() => withLease('{name: agent}')).toThrow(/agent\.yaml/);
+  });
+
+  it('takes a join token instead of certificates, with a Secret only where there is a cluster for it', () => {
+    const secret = '{joinToken: /run/token, secret: {namespace: banyan, name: agent-joined}}';
+    const withToken = (pki: string, cluster = '{embedded: {}}') =>
+      parseAgentConfig(
+        good
+          .replace('{ca: ca.pem, cert: cert.pem, key: key.pem}', pki)
+          .replace('cluster: {embedded: {}}', `cluster: ${cluster}`),
+        'agent.yaml',
+      ).pki;
+    expect(withToken('{joinToken: /run/token}')).toEqual({ joinToken: '/run/token' });
+    expect(withToken(secret, '{kubernetes: {}}')).toMatchObject({ secret: { namespace: 'banyan' } });
+    expect(() => withToken(secret)).toThrow(
+      /agent\.yaml: pki\.secret: an embedded cluster has no Secret.*leave it out.* in the data directory/,
+    );
+    const files = '{ca: ca.pem, cert: cert.pem, key: key.pem, secret: {namespace: banyan, name: identity}}';
+    expect(withToken(files, '{kubernetes: {}}')).toMatchObject({ cert: 'cert.pem', secret: { name: 'identity' } });
+    expect(() => withToken(files)).toThrow(
+      /pki\.secret: an embedded cluster has no Secret.*leave it out.* in its files/,
+    );
+    expect(() => withToken('{joinToken: /run/token, ca: ca.pem}')).toThrow(/agent\.yaml: pki/);
+    expect(() => withToken('{ca: ca.pem}')).toThrow(/agent\.yaml: pki/);
+  });
+
+  it('takes who above may ask of a real cluster, and nobody of an embedded one', () => {
+    const streams = 'streams: {cluster: {users: [jo]}}';
+    const real = good.replace('{embedded: {}}', '{kubernetes: {}}');
+    expect(parseAgentConfig(real, 'agent.yaml').streams).toBeUndefined();
+    const cluster = { users: ['jo'], groups: [], prefix: 'banyan:' };
+    expect(parseAgentConfig(`${real}${streams}`, 'agent.yaml').streams).toEqual({ cluster });
+    expect(() => parseAgentConfig(`${good}${streams}`, 'agent.yaml')).toThrow(
+      /streams: an embedded cluster.*leave it out/,
+    );
+    expect(() => parseAgentConfig(`${real}streams: {cluster: {users: []}}`, 'agent.yaml')).toThrow(
+      /streams\.cluster\.users/,
+    );
+  });
+
+  it('takes limits in bytes as Kubernetes writes them, and refuses what would leave no room', () => {
+    const withLimits = (memory: string, inFlightBytes: string) =>
+      parseAgentConfig(
+        `${good.replace('{embedded: {}}', `{kubernetes: {limits: {inFlightBytes: ${inFlightBytes}}}}`)}limits: {memory: ${memory}}`,
+        'agent.yaml',
+      );
+    expect(withLimits('200Mi', '8388608')).toMatchObject({
+      limits: { memory: 209_715_200, deletions: { entries: 50 } },
+      cluster: { kubernetes: { limits: { inFlightBytes: 8_388_608, inFlight: 16 } } },
+    });
+    expect(() => withLimits('lots', '16Mi')).toThrow(/limits\.memory: "lots" is no number of bytes of 96Mi or more/);
+    expect(() => withLimits('95Mi', '16Mi')).toThrow(/limits\.memory: "95Mi"/);
+    expect(() => withLimits('200Mi', '1M')).toThrow(/agent\.yaml: cluster/);
+    expect(() => withLimits('200.5', '16Mi')).toThrow(/limits\.memory: 200\.5/);
+  });
+});

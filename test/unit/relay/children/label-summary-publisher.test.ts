@@ -1,0 +1,135 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { labelsKey } from '../../../../core/entries/entry-keys.ts';
+import { FeedProducer } from '../../../../core/feed/producer.ts';
+import { decodeLabelSummary, type LabelSummary } from '../../../../core/match/label-summary.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { narrowingDelayMs, ToldLabels } from '../../../../relay/children/label-summary-publisher.ts';
+import { sites } from '../schedule/sites.ts';
+
+describe('the label summary that a parent is told', () => {
+  const random = new SeededRandom(1);
+  let store: MemoryStore;
+  let clock: VirtualClock;
+  let outbox: FeedProducer;
+  let labels: ToldLabels;
+  let writes: number;
+  let said: number;
+
+  beforeEach(() => {
+    store = new MemoryStore();
+    clock = new VirtualClock();
+    outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce: 'boot', random }));
+    writes = 0;
+    said = 0;
+    labels = new ToldLabels({
+      clock,
+      outbox,
+      toldLabels: () => said++,
+      write: (act) => {
+        writes++;
+        store.write(act);
+      },
+    });
+    store.write((t) => labels.begin(t, sites('paris', 'rome')));
+  });
+
+  const tell = (summary: LabelSummary) => store.write((t) => labels.tell(t, summary));
+  function told(): (string | undefined)[] {
+    return store.read((reader) => {
+      const row = outbox.get(reader, hash128(labelsKey))!;
+      const { sets } = decodeLabelSummary(outbox.content(reader, row.content!).attributes);
+      return sets!.flatMap((set) => Array<string | undefined>(set.leaves).fill(set.labels.site));
+    });
+  }
+
+  it('widens in the transaction of the change', () => {
+    tell(sites('paris', 'rome', 'oslo'));
+    expect(told()).toEqual(['oslo', 'paris', 'rome']);
+    tell(sites('paris', 'rome', 'oslo', 'oslo'));
+    expect(told()).toEqual(['oslo', 'oslo', 'paris', 'rome']);
+  });
+
+  it('is told no larger than an entry may be, and stays told while it says the same', () => {
+    const values = Object.fromEntries(Array.from({ length: 250 }, (_, i) => [`${i}-`.padEnd(55, 'x'), 1]));
+    const key = { present: 250, values, complete: true };
+    const keys = Object.fromEntries(Array.from({ length: 400 }, (_, i) => [`k${i}`, key]));
+    const large: LabelSummary = { leaves: 250, keys };
+    tell(large);
+    const row = store.read((reader) => outbox.content(reader, outbox.get(reader, hash128(labelsKey))!.content!));
+    expect(decodeLabelSummary(row.attributes)).toMatchObject({ leaves: 250, keys: { k399: { present: 250 } } });
+    const before = said;
+    tell(large);
+    clock.advance(10 * narrowingDelayMs);
+    expect(said).toBe(before);
+  });
+
+  it('narrows a while later, all that has narrowed meanwhile at once', () => {
+    tell(sites('rome'));
+    tell(sites());
+    clock.advance(narrowingDelayMs - 1);
+    expect(told()).toEqual(['paris', 'rome']);
+    clock.advance(1);
+    expect(told()).toEqual([]);
+    expect(writes).toBe(1);
+  });
+
+  it('does not narrow when it has widened again before', () => {
+    tell(sites('rome'));
+    tell(sites('paris', 'rome'));
+    clock.advance(narrowingDelayMs);
+    expect(told()).toEqual(['paris', 'rome']);
+  });
+
+  it('lets go of what went when it has to tell of something new anyway', () => {
+    tell(sites('rome', 'oslo'));
+    expect(told()).toEqual(['oslo', 'rome']);
+  });
+
+  it('has told nothing in a transaction that fails', () => {
+    const fail = () =>
+      store.write((t) => {
+        labels.tell(t, sites('rome', 'oslo'));
+        throw new Error('full');
+      });
+    expect(fail).toThrow('full');
+    expect(told()).toEqual(['paris', 'rome']);
+    tell(sites('oslo'));
+    expect(told()).toEqual(['oslo']);
+  });
+
+  it('takes what one transaction tells several times by its last word', () => {
+    store.write((t) => {
+      labels.tell(t, sites('paris', 'rome', 'oslo'));
+      labels.tell(t, sites('rome'));
+      labels.tell(t, sites('rome', 'oslo'));
+    });
+    expect(told()).toEqual(['oslo', 'rome']);
+    tell(sites('rome'));
+    expect(told()).toEqual(['oslo', 'rome']);
+  });
+
+  it('says at the start whether the parent was told something else before', () => {
+    const again = new ToldLabels({ clock, outbox, write: (act) => store.write(act), toldLabels: () => said++ });
+    expect(store.write((t) => again.begin(t, sites('paris', 'rome')))).toBe(false);
+    expect(store.write((t) => again.begin(t, sites('rome')))).toBe(true);
+  });
+
+  it('is noted where it is told, and not where it only waits', () => {
+    tell(sites('paris', 'rome', 'oslo'));
+    expect(said).toBe(2);
+    tell(sites('rome', 'oslo'));
+    expect(said).toBe(2);
+    clock.advance(narrowingDelayMs);
+    expect(said).toBe(3);
+  });
+
+  it('is not told once the node ends', () => {
+    tell(sites());
+    labels.stop();
+    clock.advance(narrowingDelayMs);
+    expect(writes).toBe(0);
+  });
+});

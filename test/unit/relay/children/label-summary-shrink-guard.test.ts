@@ -1,0 +1,101 @@
+import { expect, it } from 'vitest';
+import { labelsKey, placementId } from '../../../../core/entries/entry-keys.ts';
+import {
+  encodeLabelSummary,
+  type LabelSummary,
+  mergeLabelSummaries,
+  summaryOfAgent,
+} from '../../../../core/match/label-summary.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { heldLabels, Narrowing } from '../../../../relay/children/label-summary-shrink-guard.ts';
+import { type Placement, storeSelected } from '../../../../relay/schedule/placements.ts';
+
+const place = (env: string) => summaryOfAgent([{ labels: { env } }]);
+const [prod, test] = [place('prod'), place('test')];
+const both = mergeLabelSummaries([prod, test]);
+
+/** A mailbox with two placements: of places in prod with as many objects as named, and of those in test with ten. */
+function bench(objectsInProd: number) {
+  const store = new MemoryStore();
+  const placements = (['prod', 'test'] as const).map(
+    (env): Placement => ({
+      id: placementId('center.retail', env),
+      source: 'center.retail',
+      name: env,
+      locationSelectors: [{ matchLabels: { env } }],
+      children: new Set(['eu']),
+    }),
+  );
+  store.write((t) => {
+    for (const { id, name } of placements) {
+      const count = name === 'prod' ? objectsInProd : 10;
+      for (let i = 0; i < count; i++) storeSelected(t, id, hash128(`${name} ${i}`));
+    }
+  });
+  const changed: string[] = [];
+  const narrowing = new Narrowing({
+    limits: { entries: 50, fraction: 0.2 },
+    wallMs: () => 1_000,
+    placementsOf: () => placements,
+    entriesOf: () => objectsInProd + 12,
+    changed: (child) => changed.push(child),
+  });
+  const content = (labels: LabelSummary) => ({
+    key: labelsKey,
+    attributes: encodeLabelSummary(labels),
+    body: new Uint8Array(0),
+  });
+  const tell = (before: LabelSummary, after: LabelSummary, isAnew: boolean) => {
+    const change = {
+      key: labelsKey,
+      keyHash: hash128(labelsKey),
+      originRevision: 0,
+      before: content(before),
+      after: content(after),
+    };
+    store.write((t) => narrowing.heard(t, 'eu', [change], isAnew));
+  };
+  const held = () => store.read((reader) => narrowing.held(reader, 'eu'));
+  return { store, narrowing, tell, held, changed };
+}
+
+it('what a relay tells anew holds the former summary if its mailbox would lose more than the budget', () => {
+  const { store, tell, held, changed } = bench(60);
+  tell(both, test, true);
+  expect(held()).toMatchObject({ entries: 60, sinceMs: 1_000, sample: ['center.retail/prod'] });
+  expect(store.read((reader) => heldLabels(reader, 'eu'))).toEqual(both);
+  expect(changed).toEqual(['eu']);
+});
+
+it('what is within the budget, or wanted by other places, or only wider, goes through', () => {
+  const few = bench(50);
+  few.tell(both, test, true);
+  const wider = bench(60);
+  wider.tell(prod, both, true);
+  expect([few.held(), wider.held()]).toEqual([undefined, undefined]);
+});
+
+it('what somebody did below comes in an ordinary batch and goes through', () => {
+  const { tell, held } = bench(60);
+  tell(both, test, false);
+  expect(held()).toBeUndefined();
+});
+
+it('ends by itself when the relay tells of the places again, in whatever way', () => {
+  const { tell, held } = bench(60);
+  tell(both, test, true);
+  tell(test, both, false);
+  expect(held()).toBeUndefined();
+});
+
+it('stays over what else the relay tells, and goes by the word for what was seen and for nothing else', () => {
+  const { store, narrowing, tell, held } = bench(60);
+  tell(both, test, true);
+  tell(test, { leaves: 0, sets: [] }, false);
+  const { token } = held()!;
+  expect(held()).toMatchObject({ entries: 70, sinceMs: 1_000 });
+  expect(store.write((t) => narrowing.release(t, 'eu', 'another'))).toBe(false);
+  expect(store.write((t) => narrowing.release(t, 'eu', token))).toBe(true);
+  expect(held()).toBeUndefined();
+});

@@ -1,0 +1,66 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Condition, KubeObject } from '../../../../../core/object/meta.ts';
+import { silentLogger } from '../../../../../core/runtime/logger.ts';
+import { tellConflict } from '../../../../../relay/gather/status/conflict-event.ts';
+import { SpaceBench } from '../../support/space-bench.ts';
+
+const condition = (status: 'True' | 'False', message = 'm'): Condition[] => [
+  { type: 'Conflicted', status, reason: 'r', message, lastTransitionTime: 't' },
+];
+const eventResource = { group: '', resource: 'events' };
+
+describe('the events of a placement about conflicts', () => {
+  let bench: SpaceBench;
+  let placement: KubeObject;
+  const tell = (before: Condition[], after: Condition[], wallMs = 0) =>
+    tellConflict(bench.space, placement, before, after, wallMs, silentLogger);
+  const events = () => bench.space.storage.scan(eventResource).map((stored) => bench.space.parse(stored));
+
+  beforeEach(() => {
+    bench = new SpaceBench();
+    placement = bench.placement('p', { locationSelectors: [{}] });
+  });
+
+  it('are not written while nothing turns', () => {
+    tell([], condition('False'));
+    tell(condition('True'), condition('True', 'another destination'));
+    expect(events()).toEqual([]);
+  });
+
+  it('name the placement and who won', () => {
+    tell([], condition('True', 'EdgePlacement x of center.ops'));
+    expect(events()).toMatchObject([
+      {
+        metadata: { namespace: 'default', ownerReferences: [{ kind: 'EdgePlacement', name: 'p' }] },
+        involvedObject: { kind: 'EdgePlacement', name: 'p', uid: placement.metadata.uid },
+        type: 'Warning',
+        reason: 'Conflicted',
+        message: 'EdgePlacement x of center.ops',
+        count: 1,
+      },
+    ]);
+  });
+
+  it('are at most two, with what happened again counted', () => {
+    for (let round = 0; round < 3; round++) {
+      tell(condition('False'), condition('True', `round ${round}`), round * 1000);
+      tell(condition('True'), condition('False'), round * 1000);
+    }
+    const told = events().sort((a, b) => String(a.reason).localeCompare(String(b.reason)));
+    expect(told).toMatchObject([
+      { reason: 'Conflicted', count: 3, message: 'round 2', lastTimestamp: '1970-01-01T00:00:02Z' },
+      { reason: 'ConflictResolved', type: 'Normal', count: 3 },
+    ]);
+    expect(told[0]!.firstTimestamp).toBe('1970-01-01T00:00:00Z');
+  });
+
+  it('never travel', () => {
+    bench.placement('all', {
+      locationSelectors: [{}],
+      downsync: [{ apiGroup: '*', resources: ['*'], namespaces: ['*'] }],
+    });
+    tell([], condition('True'));
+    bench.settle();
+    expect(Object.keys(bench.refs()).filter((key) => key.includes('events'))).toEqual([]);
+  });
+});

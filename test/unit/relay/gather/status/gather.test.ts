@@ -1,0 +1,203 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { partialKey } from '../../../../../core/entries/entry-keys.ts';
+import { LocalTable } from '../../../../../core/feed/table.ts';
+import { VirtualClock } from '../../../../../core/runtime/clock.ts';
+import { text } from '../../../../../core/store/bytes.ts';
+import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
+import { emptyPartial, encodePartial } from '../../../../../core/summary/partial.ts';
+import type { Child } from '../../../../../relay/children/children.ts';
+import { Gather } from '../../../../../relay/gather/status/gather.ts';
+import { MoveBook } from '../../../../../relay/moves/move-store.ts';
+import { Placements } from '../../../../../relay/schedule/placements.ts';
+import { factsOf } from '../../support/facts.ts';
+
+const id = 'center.retail/p';
+
+class Bench {
+  readonly store = new MemoryStore();
+  readonly placements = new Placements();
+  readonly children = new Map<string, Child>();
+  readonly #tables = new Map<string, LocalTable>();
+  readonly away = new Set<string>();
+  /** Whose word can't be read; the table has its last good form. */
+  readonly refused = new Set<string>();
+  /** Siblings whose word does not count, and those whose rows are of two histories; all stay as they were while `frozen`. */
+  readonly leftOut = new Set<string>();
+  readonly mixed = new Set<string>();
+  frozen = false;
+  readonly gather = new Gather({
+    placements: this.placements,
+    children: this.children,
+    reportedOf: (child) => this.#tables.get(child),
+    isRefused: (_reader, child) => this.refused.has(child),
+    connection: (child) => ({ connected: !this.away.has(child), silentMs: this.away.has(child) ? 5_000 : 0 }),
+    heldBack: () => [],
+    rollouts: {
+      place: () => undefined,
+      forget: () => undefined,
+      wanted: ({ target }) => target,
+      base: () => undefined,
+    },
+    moves: new MoveBook(new VirtualClock()),
+    pathOf: (child) => child,
+    mailboxOf: () => undefined,
+    counting: {
+      counts: (child) => !this.leftOut.has(child),
+      isFrozen: () => this.frozen,
+      isMixed: (child) => this.mixed.has(child),
+      membersOf: () => undefined,
+      wasAttached: () => false,
+    },
+  });
+  #revision = 0;
+
+  child(name: string): void {
+    const destination = { location: name, syncTargetUid: name, labels: {}, facts: factsOf(name), evaluate: () => true };
+    this.children.set(name, { name, role: 'agent', destinations: [destination] });
+    this.#tables.set(
+      name,
+      this.store.write((t) => LocalTable.open(t, name)),
+    );
+  }
+
+  place(...names: string[]): void {
+    this.#place(names, 1);
+  }
+
+  /** The objects of the placement are others now. */
+  target(target: number): void {
+    this.#place([...this.placements.get(id)!.children], target);
+    this.store.read((reader) => this.gather.refresh(reader, id));
+  }
+
+  #place(names: readonly string[], of: number): void {
+    const target = { generation: 1, target: of, singleton: false };
+    const children = new Set(names);
+    this.placements.set({ id, source: 'center.retail', name: 'p', locationSelectors: [{}], target, children });
+  }
+
+  say(child: string, counts: object): boolean {
+    const empty = emptyPartial(1, 1);
+    const body = encodePartial({ ...empty, counts: { ...empty.counts, expected: 1, fresh: 1, ...counts } });
+    const row = { key: partialKey(id), attributes: text('{}'), body };
+    return this.store.write((t) => {
+      this.#tables.get(child)!.put(t, row, ++this.#revision);
+      return this.gather.childChanged(t, id, child);
+    });
+  }
+
+  look(child: string): void {
+    this.store.read((reader) => this.gather.childChanged(reader, id, child));
+  }
+
+  total() {
+    return this.store.read((reader) => this.gather.total(reader, id));
+  }
+}
+
+describe('what a node gathers of a placement', () => {
+  let bench: Bench;
+
+  beforeEach(() => {
+    bench = new Bench();
+    for (const name of ['a', 'b', 'c']) bench.child(name);
+  });
+
+  it('counts a child as quarantined whose word can not be read, and not what it said before', () => {
+    bench.place('a', 'b', 'c');
+    bench.total();
+    for (const name of ['a', 'b', 'c']) bench.say(name, { available: 1 });
+    expect(bench.total()?.counts).toMatchObject({ expected: 3, fresh: 3, available: 3, quarantined: 0 });
+    bench.refused.add('b');
+    bench.look('b');
+    expect(bench.total()?.counts).toMatchObject({ expected: 3, fresh: 2, available: 2, quarantined: 1 });
+    bench.refused.delete('b');
+    bench.say('b', { available: 1 });
+    expect(bench.total()?.counts).toMatchObject({ expected: 3, fresh: 3, available: 3, quarantined: 0 });
+  });
+
+  it('is nothing of a placement that it does not know', () => {
+    expect(bench.total()).toBeUndefined();
+    expect(bench.say('a', {})).toBe(false);
+  });
+
+  it('is the sum over its children, each with what it said last', () => {
+    bench.place('a', 'b', 'c');
+    expect(bench.total()?.counts).toMatchObject({ expected: 3, never: 3, available: 0 });
+    bench.say('a', { available: 1 });
+    bench.say('b', { conflicted: 1 });
+    expect(bench.total()?.counts).toMatchObject({ expected: 3, fresh: 2, never: 1, available: 1, conflicted: 1 });
+    bench.say('a', { available: 0 });
+    expect(bench.total()?.counts).toMatchObject({ available: 0 });
+  });
+
+  it('counts nothing of a child that is away, but that it is', () => {
+    bench.place('a', 'b');
+    bench.say('a', { available: 1 });
+    bench.away.add('a');
+    bench.store.read((reader) => bench.gather.childChanged(reader, id, 'a'));
+    expect(bench.total()).toMatchObject({
+      counts: { expected: 2, stale: 1, never: 1, available: 0 },
+      oldestAgeMs: 5_000,
+    });
+  });
+
+  it('has one that counts again in the middle of a change only at its end, as it has what another one counts no more', () => {
+    bench.place('a', 'b');
+    bench.leftOut.add('b');
+    bench.say('a', { available: 1 });
+    expect(bench.total()?.counts.expected).toBe(1);
+    bench.frozen = true;
+    bench.leftOut.delete('b');
+    bench.leftOut.add('a');
+    for (const name of ['a', 'b']) bench.look(name);
+    expect(bench.total()?.counts).toMatchObject({ expected: 1, available: 1 });
+    bench.frozen = false;
+    for (const name of ['a', 'b']) bench.look(name);
+    expect(bench.total()?.counts).toMatchObject({ expected: 1, available: 0 });
+  });
+
+  it('has of one whose rows are of two histories what it had, for a time, and of another target nothing', () => {
+    bench.place('a', 'b');
+    bench.total();
+    bench.say('b', { available: 1 });
+    bench.frozen = true;
+    bench.mixed.add('b');
+    bench.say('b', { expected: 2, fresh: 2 });
+    expect(bench.total()?.counts).toMatchObject({ expected: 2, available: 1 });
+    bench.target(2);
+    expect(bench.total()?.counts).toMatchObject({ expected: 1 });
+    bench.mixed.delete('b');
+    bench.frozen = false;
+    bench.look('b');
+    expect(bench.total()?.counts).toMatchObject({ expected: 3 });
+  });
+
+  it('loses a child that the placement does not reach any more', () => {
+    bench.place('a', 'b');
+    bench.say('a', { available: 1 });
+    expect(bench.total()?.counts.expected).toBe(2);
+    bench.place('b');
+    bench.store.read((reader) => bench.gather.refresh(reader, id));
+    expect(bench.total()?.counts).toMatchObject({ expected: 1, available: 0 });
+    expect([bench.gather.expected(id, 'a'), bench.gather.expected(id, 'b')]).toEqual([0, 1]);
+  });
+
+  it('says whether a child has another number of destinations than before', () => {
+    bench.place('a');
+    bench.total();
+    expect(bench.say('a', {})).toBe(false);
+    expect(bench.say('a', { expected: 2, fresh: 2 })).toBe(true);
+  });
+
+  it('costs a merge for each level of a tree over the children, whatever their number', () => {
+    const names = Array.from({ length: 64 }, (_, i) => `n${i}`);
+    for (const name of names) bench.child(name);
+    bench.place(...names);
+    bench.total();
+    const before = bench.gather.merges(id);
+    bench.say('n17', { available: 1 });
+    expect(bench.total()?.counts.available).toBe(1);
+    expect(bench.gather.merges(id) - before).toBeLessThanOrEqual(7);
+  });
+});

@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import type { Condition } from '../../../../../core/object/meta.ts';
+import { type Counts, emptyPartial, type Partial } from '../../../../../core/summary/partial.ts';
+import { display, placementStatus, shortDuration } from '../../../../../relay/gather/status/placement-status.ts';
+
+const counts = (some: globalThis.Partial<Counts>): Counts => ({ ...emptyPartial(0, 0).counts, ...some });
+const partial = (some: globalThis.Partial<Counts>): Partial => ({ ...emptyPartial(4, 70), counts: counts(some) });
+const now = '2026-01-02T03:04:05Z';
+const ready = (some: globalThis.Partial<Counts>) => placementStatus(partial(some), [], now).conditions[0]!;
+
+describe('the line that a placement shows', () => {
+  it('counts what is available of what is expected', () => {
+    expect(display(counts({ expected: 3, fresh: 3, available: 2 }))).toBe('available 2/3');
+  });
+
+  it('tells how many are stale, and for how long the oldest', () => {
+    const some = counts({ expected: 10_000, fresh: 9_998, available: 9_998, stale: 2 });
+    expect(display(some, 240_000)).toBe('available 9,998/10,000 (2 stale, oldest 4m)');
+  });
+
+  it('notes only what there is, the worst first', () => {
+    const some = counts({ expected: 9, failed: 1, conflicted: 2, outdated: 3, never: 1, quarantined: 1, stale: 1 });
+    expect(display(some)).toBe('available 0/9 (1 failed, 2 conflicted, 3 outdated, 1 never, 1 quarantined, 1 stale)');
+  });
+
+  it('tells no age where nothing is stale', () => {
+    expect(display(counts({ expected: 1, fresh: 1, available: 1 }), 240_000)).toBe('available 1/1');
+  });
+
+  it.each([
+    [0, '0s'],
+    [59_400, '59s'],
+    [59_600, '1m'],
+    [3_599_000, '59m'],
+    [3_600_000, '1h'],
+    [86_399_000, '23h'],
+    [86_400_000, '1d'],
+    [10 * 86_400_000, '10d'],
+  ])('writes %i ms as %s', (ms, text) => {
+    expect(shortDuration(ms)).toBe(text);
+  });
+});
+
+describe('the condition Conflicted of a placement', () => {
+  const conflicted = (of: Partial) => placementStatus(of, [], now).conditions.find(({ type }) => type === 'Conflicted');
+
+  it('is false where no destination has a conflict', () => {
+    expect(conflicted(partial({ expected: 2, fresh: 2, available: 2 }))).toMatchObject({
+      status: 'False',
+      reason: 'NoConflict',
+    });
+  });
+
+  it('says how many destinations have one, and who won at one of them', () => {
+    const failures = [
+      { path: 'eu:a', object: 'configmaps shop/b', reason: 'Invalid', message: 'too odd' },
+      { path: 'eu:b', object: 'configmaps shop/a', reason: 'Conflicted', message: 'EdgePlacement x of center.ops' },
+    ];
+    const { status, message } = conflicted({ ...partial({ expected: 5, fresh: 5, conflicted: 2 }), failures })!;
+    expect(status).toBe('True');
+    expect(message).toBe(
+      '2 of 5 destinations have objects of another source; configmaps shop/a at eu:b: EdgePlacement x of center.ops',
+    );
+  });
+});
+
+describe('the condition Ready of a placement', () => {
+  it('is true if all that is expected is available', () => {
+    expect(ready({ expected: 2, fresh: 2, available: 2 })).toMatchObject({
+      type: 'Ready',
+      status: 'True',
+      reason: 'AllAvailable',
+      observedGeneration: 4,
+      lastTransitionTime: now,
+    });
+  });
+
+  it('is false without a Location that matches', () => {
+    expect(ready({})).toMatchObject({ status: 'False', reason: 'NoMatchingLocations' });
+  });
+
+  it('is false for the first of these reasons that there is', () => {
+    const reasons: [keyof Counts, string][] = [
+      ['failed', 'Failing'],
+      ['conflicted', 'Conflicted'],
+      ['quarantined', 'Quarantined'],
+      ['stale', 'Stale'],
+      ['never', 'NeverReported'],
+    ];
+    const all: Record<string, number> = { expected: 9, fresh: 1, available: 1 };
+    for (const [name] of reasons) all[name] = 1;
+    for (const [name, reason] of reasons) {
+      expect(ready(all)).toMatchObject({ status: 'False', reason });
+      all[name] = 0;
+    }
+    expect(ready(all)).toMatchObject({
+      status: 'False',
+      reason: 'Progressing',
+      message: '1 of 9 destinations are available',
+    });
+  });
+
+  it('keeps its time while it stays what it is', () => {
+    const before = ready({ expected: 2, fresh: 2, available: 1 });
+    const later = (some: globalThis.Partial<Counts>, conditions: readonly Condition[]) =>
+      placementStatus(partial(some), conditions, '2026-01-02T09:00:00Z').conditions[0]!;
+    expect(later({ expected: 2, fresh: 2, available: 0 }, [before]).lastTransitionTime).toBe(now);
+    expect(later({ expected: 2, fresh: 2, available: 2 }, [before]).lastTransitionTime).toBe('2026-01-02T09:00:00Z');
+  });
+});
+
+describe('the status of a placement', () => {
+  it('is of the generation that was scheduled, with its counts', () => {
+    const status = placementStatus(partial({ expected: 2, fresh: 1, stale: 1, available: 1 }), [], now);
+    expect(status).toMatchObject({
+      observedGeneration: 4,
+      matchingLocationCount: 2,
+      summary: { expected: 2, fresh: 1, stale: 1, available: 1, failed: 0 },
+      display: 'available 1/2 (1 stale)',
+    });
+    expect(status).not.toHaveProperty('failures');
+    expect(status.summary).not.toHaveProperty('oldestAgeSeconds');
+  });
+
+  it('has the age in seconds and the sample of failures, where there are any', () => {
+    const failures = [{ path: 'eu:a', object: 'deployments.apps shop/till', reason: 'CrashLoop', message: 'exit 1' }];
+    const status = placementStatus({ ...partial({ expected: 1, stale: 1 }), failures, oldestAgeMs: 61_499 }, [], now);
+    expect(status.summary.oldestAgeSeconds).toBe(61);
+    expect(status.failures).toEqual(failures);
+  });
+});

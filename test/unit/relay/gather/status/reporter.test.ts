@@ -1,0 +1,125 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../../../../core/runtime/clock.ts';
+import { BanyanError } from '../../../../../core/runtime/errors.ts';
+import { exactRate, Reporter } from '../../../../../relay/gather/status/reporter.ts';
+import { Turns } from '../../../core/apiserver/lifecycle/turns.ts';
+
+describe('a reporter', () => {
+  let clock: VirtualClock;
+  let turns: Turns;
+  let told: string[][];
+  let failures: unknown[];
+  let error: Error | undefined;
+  let reporter: Reporter;
+  const report = (ids: readonly string[]) => {
+    if (error) throw error;
+    told.push([...ids]);
+  };
+
+  beforeEach(() => {
+    clock = new VirtualClock();
+    turns = new Turns();
+    told = [];
+    failures = [];
+    error = undefined;
+    reporter = new Reporter({ clock, soon: turns.schedule, report, failed: (error) => failures.push(error) });
+  });
+
+  function change(id: string): void {
+    reporter.mark(id);
+    turns.settle();
+  }
+
+  it('tells a change at once, and several of one turn together and once each', () => {
+    for (const id of ['s/a', 's/b', 's/a']) reporter.mark(id);
+    turns.settle();
+    expect(told).toEqual([['s/a', 's/b']]);
+  });
+
+  it('tells again, in a second, what there was no room to tell, once whatever comes in between', () => {
+    error = new BanyanError('StoreFull', 'no room');
+    change('s/a');
+    change('s/a');
+    clock.advance(1_000);
+    turns.settle();
+    expect([told, failures]).toEqual([[], []]);
+    error = undefined;
+    clock.advance(1_000);
+    turns.settle();
+    expect(told).toEqual([['s/a']]);
+  });
+
+  it('says when it could not be told otherwise', () => {
+    error = new Error('broken');
+    change('s/a');
+    expect(failures).toEqual([error]);
+  });
+
+  it('tells a thousand that change at once some at a time, each of them once', () => {
+    const ids = Array.from({ length: 1_000 }, (_, i) => `s/${i}`);
+    for (const id of ids) reporter.mark(id);
+    turns.settle();
+    expect(told.flat()).toEqual(ids);
+    expect(Math.max(...told.map(({ length }) => length))).toBeLessThan(100);
+  });
+
+  it('tells a placement that changes all the time at most once a second after a burst, and the last change of all', () => {
+    for (let i = 0; i < 100; i++) change('s/a');
+    const burst = told.length;
+    expect(burst).toBeLessThan(10);
+    for (let second = 0; second < 5; second++) {
+      for (let i = 0; i < 50; i++) change('s/a');
+      clock.advance(1_000);
+      turns.settle();
+    }
+    expect(told.length).toBe(burst + 5);
+    clock.advance(60_000);
+    turns.settle();
+    expect(told.length).toBe(burst + 5);
+  });
+
+  it('tells of one object that changes all the time twenty times a second where that is its rate', () => {
+    reporter = new Reporter({
+      clock,
+      soon: turns.schedule,
+      rate: exactRate,
+      report,
+      failed: (error) => failures.push(error),
+    });
+    for (let i = 0; i < 100; i++) change('s/a');
+    told.length = 0;
+    for (let ms = 0; ms < 1_000; ms += 10) {
+      change('s/a');
+      clock.advance(10);
+      turns.settle();
+    }
+    expect(told).toHaveLength(20);
+  });
+
+  it('does not let one that changes all the time hold up another', () => {
+    for (let i = 0; i < 100; i++) change('s/a');
+    told.length = 0;
+    change('s/b');
+    expect(told).toEqual([['s/b']]);
+  });
+
+  it('gives a placement that has been quiet its burst again', () => {
+    for (let i = 0; i < 100; i++) change('s/a');
+    clock.advance(120_000);
+    turns.settle();
+    told.length = 0;
+    change('s/a');
+    change('s/a');
+    expect(told).toEqual([['s/a'], ['s/a']]);
+  });
+
+  it('tells nothing once it is stopped', () => {
+    for (let i = 0; i < 100; i++) change('s/a');
+    reporter.stop();
+    told.length = 0;
+    change('s/b');
+    clock.advance(60_000);
+    turns.settle();
+    expect(told).toEqual([]);
+  });
+});

@@ -1,0 +1,127 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { partialKey, placementId } from '../../../../../core/entries/entry-keys.ts';
+import { FeedProducer } from '../../../../../core/feed/producer.ts';
+import { hash128 } from '../../../../../core/object/hash.ts';
+import type { Condition } from '../../../../../core/object/meta.ts';
+import { VirtualClock } from '../../../../../core/runtime/clock.ts';
+import { silentLogger } from '../../../../../core/runtime/logger.ts';
+import { SeededRandom } from '../../../../../core/runtime/random.ts';
+import { decodePartial, emptyPartial, type Partial } from '../../../../../core/summary/partial.ts';
+import { StatusWriter } from '../../../../../relay/gather/status/status-writer.ts';
+import { Placements } from '../../../../../relay/schedule/placements.ts';
+import { SpaceBench, source } from '../../support/space-bench.ts';
+
+const id = placementId(source, 'p');
+
+class Bench {
+  readonly spaces = new SpaceBench();
+  readonly store = this.spaces.store;
+  readonly outbox = this.store.write((t) =>
+    FeedProducer.open(t, { name: 'outbox', bootNonce: 'b', random: new SeededRandom(1) }),
+  );
+  readonly placements = new Placements();
+  readonly exactly: [string, number][] = [];
+  total: Partial | undefined = emptyPartial(1, 1);
+  isOwn = true;
+  readonly writer = new StatusWriter({
+    expressions: { of: () => undefined },
+    store: this.store,
+    clock: new VirtualClock(),
+    log: silentLogger,
+    gather: { total: () => this.total },
+    placements: this.placements,
+    outbox: this.outbox,
+    exact: { write: (of, _placement, expected) => this.exactly.push([of, expected]) },
+    ownSpace: () => (this.isOwn ? this.spaces.space : undefined),
+    unresolved: () => undefined,
+    rolloutOf: () => undefined,
+    isRolledBack: () => false,
+    rolloutBelow: () => undefined,
+  });
+
+  constructor() {
+    this.spaces.placement('p', { locationSelectors: [{}] });
+    this.placements.set({ id, source, name: 'p', locationSelectors: [], children: new Set() });
+  }
+
+  counts(counts: object, generation = 1): void {
+    const empty = emptyPartial(generation, 1);
+    this.total = { ...empty, counts: { ...empty.counts, ...counts } };
+  }
+
+  status() {
+    const key = { group: 'edge.banyan.io', resource: 'edgeplacements', namespace: '', name: 'p' };
+    return this.spaces.space.get(key)?.status as { display: string; conditions: Condition[] } | undefined;
+  }
+
+  told(): Partial | undefined {
+    return this.store.read((reader) => {
+      const row = this.outbox.get(reader, hash128(partialKey(id)));
+      return row?.content && decodePartial(this.outbox.content(reader, row.content).body);
+    });
+  }
+
+  events(): string[] {
+    const { space } = this.spaces;
+    const stored = space.storage.scan({ group: '', resource: 'events' });
+    return stored.map((one) => String(space.parse(one).reason)).sort();
+  }
+}
+
+describe('what was gathered', () => {
+  let bench: Bench;
+
+  beforeEach(() => {
+    bench = new Bench();
+  });
+
+  it('is the status of a placement of an own space, and goes nowhere else', () => {
+    bench.counts({ expected: 2, fresh: 2, available: 1 });
+    expect(bench.writer.write([id])).toEqual([id]);
+    expect(bench.status()).toMatchObject({ display: 'available 1/2', observedGeneration: 1 });
+    expect(bench.told()).toBeUndefined();
+    expect(bench.exactly).toEqual([[id, 2]]);
+  });
+
+  it('waits for a generation of the placement that has not been scheduled yet', () => {
+    bench.counts({ expected: 2 }, 7);
+    bench.writer.write([id]);
+    expect(bench.status()).toBeUndefined();
+  });
+
+  it('is an event when the condition Conflicted turns, and none while it stays', () => {
+    for (const conflicted of [0, 1, 1, 2, 0]) {
+      bench.counts({ expected: 2, fresh: 2, conflicted });
+      bench.writer.write([id]);
+    }
+    expect(bench.events()).toEqual(['ConflictResolved', 'Conflicted']);
+    const { status } = bench.status()!.conditions.find(({ type }) => type === 'Conflicted')!;
+    expect(status).toBe('False');
+  });
+
+  it('goes to the parent for a placement from above, once for each change, and is shown in its view', () => {
+    bench.isOwn = false;
+    bench.counts({ expected: 1, available: 1 });
+    expect(bench.writer.write([id])).toEqual([id]);
+    expect(bench.writer.write([id])).toEqual([]);
+    expect(bench.told()?.counts.available).toBe(1);
+    const shown = bench.store.read((reader) => bench.writer.statusOf(reader, id));
+    expect(JSON.parse(Buffer.from(shown!).toString())).toMatchObject({ display: 'available 1/1' });
+    expect(bench.status()).toBeUndefined();
+  });
+
+  it('is taken back from the parent when the placement is gone', () => {
+    bench.isOwn = false;
+    bench.writer.write([id]);
+    bench.placements.delete(id);
+    expect(bench.writer.write([id])).toEqual([id]);
+    expect(bench.told()).toBeUndefined();
+    expect(bench.exactly.at(-1)).toEqual([id, 0]);
+  });
+
+  it('is not written while nothing is known of it', () => {
+    bench.total = undefined;
+    expect(bench.writer.write([id])).toEqual([]);
+    expect(bench.status()).toBeUndefined();
+  });
+});

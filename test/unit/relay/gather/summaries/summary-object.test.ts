@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { emptyPartial } from '../../../../../core/summary/partial.ts';
+import { withSummarizers } from '../../../../../relay/gather/summaries/summarizers-resolved.ts';
+import { summaryContent, summaryName, summaryObject } from '../../../../../relay/gather/summaries/summary-object.ts';
+import { field, summarizer } from '../../../core/summary/support.ts';
+
+describe('the name of a StatusSummary', () => {
+  it('is that of the placement and that of the summarizer', () => {
+    expect(summaryName('shop-prod', 'images')).toBe('shop-prod.images');
+  });
+
+  it('is never that of two', () => {
+    expect(summaryName('a.b', 'c')).toBe('a.b.c');
+    expect(summaryName('a', 'b.c')).toMatch(/^a\.b\.c-[0-9a-f]{8}$/);
+  });
+
+  it('is cut to what a name may have, and stays different', () => {
+    const names = ['x', 'y'].map((last) => summaryName('p'.repeat(250), `${'s'.repeat(20)}${last}`));
+    for (const name of names) expect(name).toMatch(/^p{244}-[0-9a-f]{8}$/);
+    expect(new Set(names).size).toBe(2);
+  });
+});
+
+describe('the completeness of a StatusSummary', () => {
+  it('says of how many destinations it is, and what the others are', () => {
+    const of = summarizer({ combinedFields: [field('n', 'COUNT')] });
+    const builtIn = emptyPartial(1, 1);
+    const counts = { ...builtIn.counts, expected: 10_000, fresh: 9_995, stale: 2, never: 3 };
+    const content = summaryContent(
+      'shop',
+      'n',
+      of,
+      { ...of.empty, outdated: 4 },
+      { ...builtIn, counts, oldestAgeMs: 240_000 },
+    );
+    expect(content.completeness).toEqual({
+      display: '9,995/10,000 fresh (2 stale, 3 never, 4 outdated, oldest 4m)',
+      expected: 10_000,
+      fresh: 9_995,
+      stale: 2,
+      never: 3,
+      quarantined: 0,
+      outdated: 4,
+      oldestAgeSeconds: 240,
+    });
+    expect(summaryObject(content, '2026-01-01T00:00:00Z').metadata.labels).toEqual({
+      'edge.banyan.io/placement': 'shop',
+      'edge.banyan.io/summarizer': 'n',
+    });
+  });
+});
+
+describe('the condition SummarizersResolved', () => {
+  const now = '2026-01-01T00:00:00Z';
+
+  it('is not there when no summarizer is named', () => {
+    const before = withSummarizers([], new Map(), 1, now);
+    expect(before).toMatchObject([{ type: 'SummarizersResolved', status: 'True' }]);
+    expect(withSummarizers(before, undefined, 2, now)).toEqual([]);
+  });
+
+  it('names those that can not be used, at most five', () => {
+    const reasons = new Map(Array.from({ length: 7 }, (_, i) => [`s${i}`, `reason ${i}`]));
+    expect(withSummarizers([], reasons, 3, now)).toMatchObject([
+      {
+        status: 'False',
+        reason: 'NotResolved',
+        observedGeneration: 3,
+        message: 'reason 0; reason 1; reason 2; reason 3; reason 4; and 2 more',
+      },
+    ]);
+  });
+});

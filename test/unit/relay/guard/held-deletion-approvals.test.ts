@@ -1,0 +1,177 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { ownKinds } from '../../../../core/apiserver/kinds/kinds-of-space.ts';
+import { SpaceKinds } from '../../../../core/apiserver/kinds/space-kinds.ts';
+import { fieldManager } from '../../../../core/apiserver/managed-fields/field-manager.ts';
+import type { Space } from '../../../../core/apiserver/space.ts';
+import { EmbeddedStorage } from '../../../../core/apiserver/storage/embedded.ts';
+import { EmbeddedSpace } from '../../../../core/apiserver/verbs/embedded-space.ts';
+import type { NodeAttributes } from '../../../../core/entries/entry-attributes.ts';
+import { attributesOf, nodeKey, releaseHeldKey } from '../../../../core/entries/entry-keys.ts';
+import { FeedProducer } from '../../../../core/feed/producer.ts';
+import { LocalTable } from '../../../../core/feed/table.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { silentLogger } from '../../../../core/runtime/logger.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { text } from '../../../../core/store/bytes.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { Releases } from '../../../../relay/guard/held-deletion-approvals.ts';
+import { objectName } from '../../../../relay/inventory-status/node-objects.ts';
+
+describe('the word that what a node holds may go', () => {
+  let store: MemoryStore;
+  let space: Space;
+  let upstream: LocalTable;
+  let mailbox: FeedProducer;
+  let told: Map<string, NodeAttributes>;
+  let released: string[];
+  let releases: Releases;
+
+  beforeEach(() => {
+    store = new MemoryStore();
+    const random = new SeededRandom(1);
+    const storage = new EmbeddedStorage({ store, name: 'system', logger: silentLogger });
+    space = new EmbeddedSpace({
+      name: 'system',
+      storage,
+      kinds: new SpaceKinds(storage, ownKinds('System')),
+      clock: new VirtualClock(),
+      random,
+      fields: fieldManager,
+      admissions: [],
+    });
+    upstream = store.write((t) => LocalTable.open(t, 'upstream'));
+    mailbox = store.write((t) => FeedProducer.open(t, { name: 'mailbox/paris', bootNonce: 'aa', random }));
+    told = new Map();
+    released = [];
+    releases = new Releases({
+      path: 'eu',
+      system: space,
+      upstream,
+      mailboxOf: (child) => (child === 'paris' ? mailbox : undefined),
+      siblingsOf: (child) => [child],
+      told: (_reader, _child, path) => told.get(path),
+      release: (_t, token) => released.push(token),
+      releaseFor: () => {},
+    });
+  });
+
+  const holds = (path: string, token: string) =>
+    told.set(path, { role: 'agent', version: '1', held: { entries: 60, since: '', token, sample: [] } });
+  const say = (path: string, release: string) =>
+    space.create({
+      apiVersion: 'mesh.banyan.io/v1alpha1',
+      kind: 'Node',
+      metadata: { name: objectName(path) },
+      spec: { path, role: 'Agent', release },
+    });
+  const consider = (path: string) => store.write((t) => releases.consider(t, path));
+  const handedOn = (path: string) =>
+    store.read((reader) => {
+      const row = mailbox.get(reader, hash128(releaseHeldKey(path)));
+      return row?.content && attributesOf<{ token: string }>(mailbox.content(reader, row.content)).token;
+    });
+
+  it('is said in the Node object, and goes to the child that the path begins with', () => {
+    holds('eu:paris:shop', 'seen');
+    say('eu:paris:shop', 'seen');
+    consider('eu:paris:shop');
+    expect(handedOn('eu:paris:shop')).toBe('seen');
+  });
+
+  it('comes from above as well', () => {
+    holds('eu:paris', 'seen');
+    const key = releaseHeldKey('eu:paris');
+    const content = { key, attributes: text('{"token":"seen"}'), body: new Uint8Array(0) };
+    store.write((t) => upstream.put(t, content, 0));
+    consider('eu:paris');
+    expect(handedOn('eu:paris')).toBe('seen');
+  });
+
+  it('goes nowhere while the node holds something else than what was seen', () => {
+    holds('eu:paris', 'more than was seen');
+    say('eu:paris', 'seen');
+    consider('eu:paris');
+    expect(handedOn('eu:paris')).toBeUndefined();
+  });
+
+  it('ends when the node tells that it is done', () => {
+    holds('eu:paris', 'seen');
+    say('eu:paris', 'seen');
+    consider('eu:paris');
+    told.set('eu:paris', { role: 'relay', version: '1' });
+    consider('eu:paris');
+    expect(handedOn('eu:paris')).toBeUndefined();
+  });
+
+  it('is done here when it is about this node', () => {
+    say('eu', 'seen');
+    consider('eu');
+    expect(released).toEqual(['seen']);
+  });
+
+  it('about a node elsewhere is nobody’s', () => {
+    say('us', 'seen');
+    consider('us');
+    expect(released).toEqual([]);
+    expect(handedOn('us')).toBeUndefined();
+  });
+
+  describe('below one of several siblings', () => {
+    const siblings = ['paris', 'paris~1'];
+    let mailboxes: Map<string, FeedProducer>;
+    let toldBy: Map<string, NodeAttributes>;
+    let forChild: string[];
+
+    beforeEach(() => {
+      const random = new SeededRandom(2);
+      const open = (child: string) =>
+        store.write((t) => FeedProducer.open(t, { name: `box/${child}`, bootNonce: 'aa', random }));
+      mailboxes = new Map(siblings.map((child) => [child, open(child)]));
+      toldBy = new Map();
+      forChild = [];
+      releases = new Releases({
+        path: 'eu',
+        system: space,
+        upstream,
+        mailboxOf: (child) => mailboxes.get(child),
+        siblingsOf: () => siblings,
+        told: (_reader, child, path) => toldBy.get(`${child} ${path}`),
+        release: () => {},
+        releaseFor: (_t, child, token) => forChild.push(`${child} ${token}`),
+      });
+    });
+
+    const tells = (child: string, path: string, token: string) =>
+      toldBy.set(`${child} ${path}`, {
+        role: 'relay',
+        version: '1',
+        held: { entries: 60, since: '', token, sample: [] },
+      });
+    const handed = (path: string) =>
+      siblings.filter((child) =>
+        store.read((reader) => mailboxes.get(child)!.get(reader, hash128(releaseHeldKey(path)))?.content !== undefined),
+      );
+
+    it('goes by the one that tells of the node, and follows it to the other', () => {
+      tells('paris~1', 'eu:paris:shop', 'seen');
+      say('eu:paris:shop', 'seen');
+      consider('eu:paris:shop');
+      expect(handed('eu:paris:shop')).toEqual(['paris~1']);
+      toldBy.clear();
+      tells('paris', 'eu:paris:shop', 'seen');
+      consider('eu:paris:shop');
+      expect(handed('eu:paris:shop')).toEqual(['paris']);
+    });
+
+    it('is to the sibling whose Node object has it, by the path that it shares with the others', () => {
+      for (const child of siblings) tells(child, 'eu:paris', 'seen');
+      say('eu:paris~1', 'seen');
+      const told = { key: nodeKey('eu:paris'), keyHash: hash128(nodeKey('eu:paris')), originRevision: 0 };
+      store.write((t) => releases.fromBelow(t, 'paris', [told]));
+      expect([handed('eu:paris'), forChild]).toEqual([[], []]);
+      store.write((t) => releases.fromBelow(t, 'paris~1', [told]));
+      expect([handed('eu:paris'), forChild]).toEqual([['paris~1'], ['paris~1 seen']]);
+    });
+  });
+});

@@ -1,0 +1,232 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Gap } from '../../../../core/apiserver/storage/history.ts';
+import type { RolledBackAttributes } from '../../../../core/entries/entry-attributes.ts';
+import { attributesOf, eraKey, seenKey } from '../../../../core/entries/entry-keys.ts';
+import { isLostRow, noteSeen, readSeen, tellSeen } from '../../../../core/entries/source-incarnations.ts';
+import type { AppliedChange } from '../../../../core/feed/feed.ts';
+import { FeedProducer } from '../../../../core/feed/producer.ts';
+import { LocalTable } from '../../../../core/feed/table.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { concat, text, u48 } from '../../../../core/store/bytes.ts';
+import { prefixOf } from '../../../../core/store/keyspace.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { Lives, type Origin } from '../../../../relay/guard/space-incarnations.ts';
+
+const source = 'center.retail';
+
+function change(key: string, originRevision: number, attributes: object = {}): AppliedChange {
+  const after = { key, attributes: text(JSON.stringify(attributes)), body: new Uint8Array(0) };
+  return { key, keyHash: hash128(key), originRevision, after };
+}
+
+describe('the lives of the spaces of a node', () => {
+  let store: MemoryStore;
+  let outbox: FeedProducer;
+  /** As what the parent sends: a table is a table. */
+  let upstream: LocalTable;
+  let mailbox: FeedProducer;
+  /** What a child tells. */
+  let reported: LocalTable;
+  let raised: number[];
+  let disbelieved: string[];
+  let alarmed: RolledBackAttributes[];
+  let lives: Lives;
+  let gaps: Gap[];
+  let revision: number;
+
+  beforeEach(() => {
+    store = new MemoryStore();
+    const random = new SeededRandom(1);
+    const open = (name: string) => store.write((t) => FeedProducer.open(t, { name, bootNonce: 'aa', random }));
+    outbox = open('outbox');
+    upstream = store.write((t) => LocalTable.open(t, 'upstream'));
+    mailbox = open('mailbox/kid');
+    reported = store.write((t) => LocalTable.open(t, 'reported/kid'));
+    raised = [];
+    disbelieved = [];
+    alarmed = [];
+    gaps = [[100, 1_000]];
+    revision = 1_005;
+    const origin: Origin = {
+      source,
+      revision: () => revision,
+      gaps: () => gaps,
+      raise: (_t, seen) => {
+        raised.push(seen);
+        gaps = [...gaps, [revision, seen + 1]];
+        revision = seen + 1;
+      },
+    };
+    lives = new Lives({
+      origins: new Map([[source, origin]]),
+      outbox,
+      upstream,
+      mailboxes: () => [mailbox],
+      reported: () => [reported],
+      wallMs: () => 0,
+      disbelieved: (of, seen) => disbelieved.push(`${of} ${seen}`),
+      alarmed: (alarm) => alarmed.push(alarm),
+    });
+  });
+
+  const seenPorts = {
+    clock: { wallMs: () => 0 },
+    log: {
+      error(fields: object): void {
+        const { source: of, revision } = fields as { source: string; revision: number };
+        disbelieved.push(`${of} ${revision}`);
+      },
+    },
+  };
+  const hear = (seen: number, of = source) =>
+    store.write((t) => {
+      const said = change(seenKey(of), 0, { revision: seen });
+      reported.put(t, said.after!, 0);
+      lives.heard(t, [said]);
+    });
+  const come = (above: string, attributes: object) =>
+    store.write((t) => {
+      const said = change(eraKey(above), 0, attributes);
+      upstream.put(t, said.after!, 0);
+      lives.fromAbove(t, [said], noteSeen(t, [said], seenPorts));
+    });
+  const alarms = () => store.read((reader) => lives.alarms(reader));
+  /** True if it tells anything new. */
+  const tells = () => {
+    const head = () => store.read((reader) => outbox.head(reader));
+    const before = head();
+    store.write((t) => tellSeen(t, outbox));
+    return head() > before;
+  };
+  const row = (table: FeedProducer, key: string) =>
+    store.read((reader) => {
+      const found = table.get(reader, hash128(key));
+      return found?.content && attributesOf(table.content(reader, found.content));
+    });
+
+  it('are told to a child, so that it knows which of its rows were lost', () => {
+    store.write((t) => lives.tell(t, mailbox));
+    expect(row(mailbox, eraKey(source))).toEqual({ gaps: [[100, 1_000]] });
+    const lost = (key: string, of: number) => store.read((reader) => isLostRow(reader, mailbox, key, of));
+    const object = `o/${source}//configmaps/n/a`;
+    expect([100, 101, 999, 1_000].map((of) => lost(object, of))).toEqual([false, true, true, false]);
+    expect(lost(`t/${source}/p`, 500)).toBe(true);
+    expect(lost('o/eu.ops//configmaps/n/a', 500)).toBe(false);
+    expect(lost(`g/${source}/p`, 500)).toBe(false);
+  });
+
+  it('are handed on from above, to children that are there and to those that come', () => {
+    const above = 'eu.ops';
+    come(above, { gaps: [[0, 7]] });
+    expect(row(mailbox, eraKey(above))).toEqual({ gaps: [[0, 7]] });
+    come(above, { gaps: [[0, 9]] });
+    expect(row(mailbox, eraKey(above))).toEqual({ gaps: [[0, 9]] });
+    const other = store.write((t) => {
+      const made = FeedProducer.open(t, { name: 'mailbox/other', bootNonce: 'aa', random: new SeededRandom(2) });
+      lives.tell(t, made);
+      return made;
+    });
+    expect(row(other, eraKey(above))).toEqual({ gaps: [[0, 9]] });
+    expect(store.read((reader) => readSeen(reader, above))).toBe(0);
+    expect(tells()).toBe(false);
+    const head = store.read((reader) => mailbox.head(reader));
+    store.write((t) => lives.fromAbove(t, [change(`o/${above}//configmaps/n/a`, 3)], []));
+    expect(store.read((reader) => mailbox.head(reader))).toBe(head);
+  });
+
+  it('raise an alarm when a child has had what the space does not know', () => {
+    hear(100);
+    hear(1_003);
+    expect(alarms()).toEqual([]);
+    hear(500);
+    expect(alarms()).toMatchObject([{ source, had: 100, seen: 500 }]);
+    expect(alarmed).toHaveLength(1);
+    expect(raised).toEqual([]);
+  });
+
+  it('have one alarm for one loss, with the newest that was seen', () => {
+    for (const seen of [500, 400, 600]) hear(seen);
+    expect(alarms()).toMatchObject([{ seen: 600 }]);
+    expect(alarmed.map(({ token }) => token)).toEqual([alarms()[0]!.token, alarms()[0]!.token]);
+  });
+
+  it('believe nobody who has seen what is years ahead, here or further up', () => {
+    const year = 366 * 24 * 3_600_000;
+    hear(year + 1);
+    hear(2 ** 48 - 1);
+    come('eu.ops', { gaps: [] });
+    hear(2 ** 48 - 1, 'eu.ops');
+    expect(disbelieved).toEqual([`${source} ${year + 1}`, `${source} ${2 ** 48 - 1}`, `eu.ops ${2 ** 48 - 1}`]);
+    expect([raised, alarms(), row(outbox, seenKey('eu.ops'))]).toEqual([[], [], undefined]);
+    hear(year);
+    expect(raised).toEqual([year]);
+  });
+
+  it('go on behind what was seen when the clock did not see to that, and tell the children so', () => {
+    hear(2_000);
+    expect(raised).toEqual([2_000]);
+    expect(row(mailbox, eraKey(source))).toEqual({
+      gaps: [
+        [100, 1_000],
+        [1_005, 2_001],
+      ],
+    });
+    expect(alarms()).toMatchObject([{ had: 1_005, seen: 2_000 }]);
+    hear(2_000);
+    expect(raised).toEqual([2_000]);
+  });
+
+  it('take an alarm as known once and for all, until there is another loss', () => {
+    hear(500);
+    const [{ token }] = alarms() as [RolledBackAttributes];
+    expect(store.write((t) => lives.acknowledge(t, 'another'))).toBe(false);
+    expect(store.write((t) => lives.acknowledge(t, token))).toBe(true);
+    hear(600);
+    expect(alarms()).toEqual([]);
+    gaps = [...gaps, [1_005, 5_000]];
+    hear(1_500);
+    expect(alarms()).toMatchObject([{ had: 1_005 }]);
+  });
+
+  it('of spaces further up are handed on as the greatest that anybody told', () => {
+    come('center.platform', { gaps: [] });
+    hear(7, 'center.platform');
+    hear(5, 'center.platform');
+    expect(row(outbox, seenKey('center.platform'))).toEqual({ revision: 7 });
+  });
+
+  it('of which nothing has come from above are handed on when something does: a child may make up names', () => {
+    for (let i = 0; i < 1_000; i++) hear(1, `center.nobody-${i}`);
+    hear(7, 'center.platform');
+    expect(store.read((reader) => outbox.digest(reader).count)).toBe(0);
+    come('center.platform', { gaps: [] });
+    expect(row(outbox, seenKey('center.platform'))).toEqual({ revision: 7 });
+    come('eu.ops', { gaps: [] });
+    expect(store.read((reader) => outbox.digest(reader).count)).toBe(1);
+  });
+
+  it('are not told upwards of what a parent says that no space can have given, nor kept from what is true', () => {
+    const lie = 2 ** 47;
+    store.write((t) => t.put(concat(prefixOf('seenRevision'), text(source)), u48(lie)));
+    store.write((t) => noteSeen(t, [change('t/eu.ops/p', lie), change('t/eu.ops/q', 4)], seenPorts));
+    store.write((t) => noteSeen(t, [change(`t/${source}/p`, 9)], seenPorts));
+    expect(disbelieved).toEqual([`eu.ops ${lie}`]);
+    expect(store.read((reader) => [readSeen(reader, 'eu.ops'), readSeen(reader, source)])).toEqual([4, 9]);
+  });
+
+  it('are told upwards by what came down: revisions of spaces, and of nothing that counts for itself', () => {
+    store.write((t) => {
+      noteSeen(
+        t,
+        [change(`o/${source}//configmaps/n/a`, 8), change(`t/${source}/p`, 9), change(`w/${source}/p`, 99)],
+        seenPorts,
+      );
+      noteSeen(t, [change(`o/${source}//configmaps/n/b`, 3)], seenPorts);
+    });
+    expect(store.read((reader) => readSeen(reader, source))).toBe(9);
+    expect(tells()).toBe(true);
+    expect(tells()).toBe(false);
+    expect(row(outbox, seenKey(source))).toEqual({ revision: 9 });
+  });
+});

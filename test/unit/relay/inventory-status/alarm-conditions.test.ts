@@ -1,0 +1,70 @@
+import { expect, it } from 'vitest';
+import { alarmConditions, toldCondition } from '../../../../relay/inventory-status/alarm-conditions.ts';
+
+const on = (alarms: Parameters<typeof alarmConditions>[0]) =>
+  alarmConditions(alarms).flatMap(({ type, status, message }) => (status === 'True' ? [`${type}: ${message}`] : []));
+
+it('nothing is an alarm where nothing was found', () => {
+  expect(on({})).toEqual([]);
+});
+
+it('a node tells its parent that its own feed differed, which is shown as if the parent had found it', () => {
+  const [told] = on({
+    toldDiverged: { at: '2030-01-01T10:00:00Z', what: 'upstream: 3 rows here and 4 at the other end' },
+  });
+  expect(told).toContain('FeedDiverged: found at 2030-01-01T10:00:00Z and reconciled: upstream: 3 rows');
+  const [found] = on({
+    diverged: { atMs: 0, what: 'the own' },
+    toldDiverged: { at: '2030-01-01T10:00:00Z', what: 'x' },
+  });
+  expect(found).toContain('the own');
+});
+
+it('a refused copy and a disk that is nearly full say what to do', () => {
+  const [clone, disk] = on({ cloned: { atMs: 0, what: 'the boot counter is lower' }, diskLow: true });
+  expect(clone).toMatch(/CloneRefused: .*1970-01-01.*the boot counter is lower\. End the copy/);
+  expect(disk).toMatch(/DiskLow: .*nearly full.*Make room/);
+});
+
+it('a child that takes nothing from its parent says since when and what is missing there', () => {
+  const [waits] = on({ waits: { since: '2030-01-01T10:00:00Z', for: 'center.retail is at revision 1 there' } });
+  expect(waits).toMatch(
+    /^WaitsForParent: takes nothing from this parent since 2030-01-01T10:00:00Z: center\.retail is at revision 1 there\. It keeps what it has/,
+  );
+});
+
+it('a cluster that its agent can not use says why, whatever the agent makes of the reason', () => {
+  const trouble = { reason: 'Unauthorized', message: 'the credentials have expired' };
+  expect(on({ trouble })).toEqual(['ClusterTrouble: the credentials have expired']);
+  const reasons = ['Unauthorized', 'not one', '', '1st'].map(
+    (reason) =>
+      alarmConditions({ trouble: { ...trouble, reason } }).find(({ type }) => type === 'ClusterTrouble')?.reason,
+  );
+  expect(reasons).toEqual(['Unauthorized', 'Unknown', 'Unknown', 'Unknown']);
+  expect(on({})).toEqual([]);
+});
+
+it('an agent whose certificate is not renewed says until when it has one, and why', () => {
+  const certificateTrouble = {
+    reason: 'Forbidden',
+    message: 'its certificate ends on Jan 1 and was not renewed: it is a link',
+  };
+  expect(on({ certificateTrouble })).toEqual([`CertificateTrouble: ${certificateTrouble.message}`]);
+});
+
+it('an agent whose work waits for a limit of its own says for which', () => {
+  const limit = { reason: 'RequestRate', message: 'requestsPerSecond is 4, and requests wait for it' };
+  expect(on({ limit })).toEqual([`LimitReached: ${limit.message}`]);
+});
+
+it('an agent that may not learn all of its cluster says what is missing', () => {
+  expect(
+    toldCondition('DescriptionIncomplete', { reason: 'Forbidden', message: 'nodes are not counted' }),
+  ).toMatchObject({
+    type: 'DescriptionIncomplete',
+    status: 'True',
+    reason: 'Forbidden',
+    message: 'nodes are not counted',
+  });
+  expect(toldCondition('DescriptionIncomplete', undefined)).toMatchObject({ status: 'False' });
+});

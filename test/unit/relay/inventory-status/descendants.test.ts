@@ -1,0 +1,319 @@
+import { describe, expect, it, vi } from 'vitest';
+import { ownKinds } from '../../../../core/apiserver/kinds/kinds-of-space.ts';
+import { SpaceKinds } from '../../../../core/apiserver/kinds/space-kinds.ts';
+import { fieldManager } from '../../../../core/apiserver/managed-fields/field-manager.ts';
+import { EmbeddedStorage } from '../../../../core/apiserver/storage/embedded.ts';
+import { EmbeddedSpace } from '../../../../core/apiserver/verbs/embedded-space.ts';
+import type { NodeAttributes } from '../../../../core/entries/entry-attributes.ts';
+import { nodeKey } from '../../../../core/entries/entry-keys.ts';
+import type { AppliedChange } from '../../../../core/feed/feed.ts';
+import { FeedProducer } from '../../../../core/feed/producer.ts';
+import { LocalTable } from '../../../../core/feed/table.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { BanyanError } from '../../../../core/runtime/errors.ts';
+import { silentLogger } from '../../../../core/runtime/logger.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { Descendants } from '../../../../relay/inventory-status/descendants.ts';
+import { showNode } from '../../../../relay/inventory-status/node-objects.ts';
+import { type Counting, withoutSiblings } from '../../../../relay/replicas/counting.ts';
+
+function node(path: string, counting: Counting = withoutSiblings) {
+  const store = new MemoryStore();
+  const clock = new VirtualClock();
+  const random = new SeededRandom(1);
+  const storage = new EmbeddedStorage({ store, name: 'system', logger: silentLogger, hook: () => {} });
+  const space = new EmbeddedSpace({
+    name: 'system',
+    storage,
+    kinds: new SpaceKinds(storage, ownKinds('System')),
+    clock,
+    random,
+    fields: fieldManager,
+    admissions: [],
+  });
+  const outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce: 'aa', random }));
+  const [eu, eu1] = store.write((t) => [LocalTable.open(t, 'reported/eu'), LocalTable.open(t, 'reported/eu~1')]);
+  const reported = new Map([
+    ['eu', eu],
+    ['eu~1', eu1],
+  ]);
+  const connected = new Set(['eu']);
+  const open = () =>
+    new Descendants({
+      store,
+      space,
+      path,
+      outbox,
+      reportedOf: (child) => reported.get(child),
+      isConnected: (child) => connected.has(child),
+      counting,
+    });
+  const descendants = open();
+  let revision = 0;
+  /** What a child says, as a session applies it. */
+  const hear = (paths: readonly string[], attributes: NodeAttributes | undefined, child = 'eu') => {
+    const changes = paths.map((at): AppliedChange => {
+      const key = nodeKey(at);
+      const after = attributes && { key, attributes: Buffer.from(JSON.stringify(attributes)), body: new Uint8Array(0) };
+      // An agent's rows have revisions of their own.
+      return { keyHash: hash128(key), key, originRevision: ++revision, ...(after ? { after } : {}) };
+    });
+    store.write((t) => {
+      for (const { keyHash, after } of changes) {
+        if (after) reported.get(child)!.put(t, after, 0);
+        else reported.get(child)!.remove(t, keyHash);
+      }
+      descendants.pass(t, child, changes);
+    });
+  };
+  const say = (at: string, attributes: NodeAttributes | undefined, child = 'eu') => {
+    hear([at], attributes, child);
+    descendants.show(0);
+  };
+  const restart = () => {
+    const again = open();
+    store.write((t) => again.load(t));
+    again.show(0);
+    return again;
+  };
+  const uidOf = (name: string) =>
+    space.get({ group: 'mesh.banyan.io', resource: 'nodes', namespace: '', name })?.metadata.uid;
+  const shown = () =>
+    Object.fromEntries(
+      storage.scan({ group: 'mesh.banyan.io', resource: 'nodes' }).map((stored) => {
+        const { spec, status } = space.parse(stored);
+        return [(spec as { path: string }).path, (status as { session: { state: string } }).session.state];
+      }),
+    );
+  const handedOn = () =>
+    store.read((reader) => [...outbox.rows(reader)].map((row) => outbox.content(reader, row.content!).key).sort());
+  return { store, space, descendants, restart, hear, say, shown, uidOf, handedOn, connected };
+}
+
+const relay = (state: 'Connected' | 'Disconnected'): NodeAttributes => ({
+  role: 'relay',
+  version: '1',
+  session: { state },
+});
+
+describe('relays deeper than the children', () => {
+  it('are shown and handed on to the parent', () => {
+    const { say, shown, handedOn } = node('top');
+    say('top:eu:paris', relay('Connected'));
+    expect(shown()).toEqual({ 'top:eu:paris': 'Connected' });
+    expect(handedOn()).toEqual(['node/top:eu:paris']);
+    say('top:eu:paris', undefined);
+    expect([shown(), handedOn()]).toEqual([{}, []]);
+  });
+
+  it('are shown when there is room for that', async () => {
+    const { store, descendants, hear, shown } = node('top');
+    hear(['top:eu:paris'], relay('Connected'));
+    await store.flushed();
+    store.failFlush(new BanyanError('StoreFull', 'no room'));
+    expect(() => descendants.show(0)).toThrow('no room');
+    store.crash();
+    descendants.show(0);
+    expect(shown()).toEqual({ 'top:eu:paris': 'Connected' });
+  });
+
+  it('are handed on again when they come back before the parent has heard that they went', () => {
+    const { say, handedOn } = node('top');
+    say('top:eu:paris', relay('Connected'));
+    say('top:eu:paris', undefined);
+    say('top:eu:paris', relay('Connected'));
+    expect(handedOn()).toEqual(['node/top:eu:paris']);
+  });
+
+  it('are handed on by nobody at the root', () => {
+    const { say, shown, handedOn } = node('');
+    say('eu:paris', relay('Connected'));
+    expect([shown(), handedOn()]).toEqual([{ 'eu:paris': 'Connected' }, []]);
+  });
+
+  it('are told of by their own ancestor only', () => {
+    const { say, shown, handedOn } = node('top');
+    say('top:us:dallas', relay('Connected'));
+    say('top:europe:rome', relay('Connected'));
+    say('top', relay('Connected'));
+    expect([shown(), handedOn()]).toEqual([{}, []]);
+  });
+
+  it('are unknown while a node between is away, and known again without being told of anew', () => {
+    const { say, shown, descendants, connected } = node('');
+    say('eu:paris', relay('Connected'));
+    say('eu:paris:left', relay('Connected'));
+    say('eu:paris', relay('Disconnected'));
+    expect(shown()).toEqual({ 'eu:paris': 'Disconnected', 'eu:paris:left': 'Unknown' });
+    say('eu:paris', relay('Connected'));
+    expect(shown()['eu:paris:left']).toBe('Connected');
+    connected.delete('eu');
+    descendants.connectionChanged('eu');
+    descendants.show(0);
+    expect(shown()).toEqual({ 'eu:paris': 'Unknown', 'eu:paris:left': 'Unknown' });
+  });
+
+  it('are read from what the children said when the node starts again', () => {
+    const { say, shown, restart, connected } = node('');
+    say('eu:paris', relay('Disconnected'));
+    connected.delete('eu');
+    const again = restart();
+    expect(shown()).toEqual({ 'eu:paris': 'Unknown' });
+    connected.add('eu');
+    again.connectionChanged('eu');
+    again.show(0);
+    expect(shown()).toEqual({ 'eu:paris': 'Disconnected' });
+  });
+});
+
+describe('many relays deeper than the children', () => {
+  const paths = (count: number, child = 'eu') => Array.from({ length: count }, (_, i) => `${child}:r${i}`);
+  const statesIn = (shown: Record<string, string>) => {
+    const states = Object.values(shown);
+    return { connected: states.filter((one) => one === 'Connected').length, all: states.length };
+  };
+
+  it('are shown some in each run, and it is told that more are left', () => {
+    const { hear, shown, descendants, connected } = node('');
+    hear(paths(120), relay('Connected'));
+    const runs = () => {
+      const more = descendants.show(0);
+      return { more, ...statesIn(shown()) };
+    };
+    expect(runs()).toEqual({ more: true, connected: 50, all: 50 });
+    expect(runs()).toEqual({ more: true, connected: 100, all: 100 });
+    expect(runs()).toEqual({ more: false, connected: 120, all: 120 });
+    connected.delete('eu');
+    descendants.connectionChanged('eu');
+    expect(runs()).toEqual({ more: true, connected: 70, all: 120 });
+    expect(runs()).toEqual({ more: true, connected: 20, all: 120 });
+    expect(runs()).toEqual({ more: false, connected: 0, all: 120 });
+    hear(paths(120), undefined);
+    expect(runs()).toEqual({ more: true, connected: 0, all: 70 });
+  });
+
+  it('are all shown also when the node has started again before they were', () => {
+    const { hear, shown, restart } = node('');
+    hear(paths(120), relay('Connected'));
+    const again = restart();
+    while (again.show(0));
+    expect(statesIn(shown())).toEqual({ connected: 120, all: 120 });
+  });
+
+  it('cost nothing where something changes with a few that are elsewhere', () => {
+    const { store, hear, descendants } = node('');
+    hear(paths(1_000), relay('Connected'));
+    hear(['eu:few', ...paths(3, 'eu:few')], relay('Connected'));
+    // Each path that is looked at is compared or read.
+    let looks = 0;
+    const compare = vi.spyOn(String.prototype, 'startsWith');
+    const read = store.read.bind(store);
+    vi.spyOn(store, 'read').mockImplementation((act) =>
+      read((reader) =>
+        act({
+          get: (key) => reader.get(key),
+          *scan(range) {
+            for (const row of reader.scan(range)) {
+              looks++;
+              yield row;
+            }
+          },
+        }),
+      ),
+    );
+    descendants.connectionChanged('us');
+    hear(['eu:few'], relay('Disconnected'));
+    looks += compare.mock.calls.length;
+    vi.restoreAllMocks();
+    expect(looks).toBeLessThan(50);
+  });
+});
+
+/** Of `eu` and `eu~1`, those that do not count are named. */
+function siblings(path: string, ...uncounted: string[]) {
+  const left = new Set(uncounted);
+  const counting: Counting = {
+    ...withoutSiblings,
+    counts: (child) => !left.has(child),
+    membersOf: () => ['eu', 'eu~1'],
+  };
+  return { ...node(path, counting), left };
+}
+
+describe('relays below siblings', () => {
+  it('are not the siblings themselves, whose Node objects stay as they are when the node starts again', () => {
+    const { space, restart, shown, uidOf } = siblings('');
+    for (const path of ['eu', 'eu~1']) {
+      showNode(space, path, 'Relay', { version: '1', session: { state: 'Connected' } }, 0);
+    }
+    const uid = uidOf('eu--1');
+    restart();
+    expect(shown()).toEqual({ eu: 'Connected', 'eu~1': 'Connected' });
+    expect(uidOf('eu--1')).toBe(uid);
+  });
+
+  it('are read from what any sibling said when the node starts again', () => {
+    const { say, restart, shown, uidOf } = siblings('');
+    say('eu:paris', relay('Connected'), 'eu~1');
+    const uid = uidOf('eu.paris');
+    restart();
+    expect(shown()).toEqual({ 'eu:paris': 'Connected' });
+    expect(uidOf('eu.paris')).toBe(uid);
+  });
+
+  it.each(['', 'top'])('stay where one of them tells of them no more and another does: below "%s"', (path) => {
+    const { say, shown, handedOn, uidOf, left } = siblings(path);
+    const lyon = path === '' ? 'eu:lyon' : 'top:eu:lyon';
+    say(lyon, relay('Connected'));
+    const uid = uidOf(lyon.replaceAll(':', '.'));
+    left.add('eu');
+    say(lyon, relay('Connected'), 'eu~1');
+    // Back again, it tells all anew before it counts, and counts before all of that has come.
+    say(lyon, undefined);
+    left.delete('eu');
+    say(lyon, relay('Connected'));
+    say(lyon, undefined);
+    expect(shown()).toEqual({ [lyon]: 'Connected' });
+    expect(uidOf(lyon.replaceAll(':', '.'))).toBe(uid);
+    expect(handedOn()).toEqual(path === '' ? [] : [`node/${lyon}`]);
+  });
+
+  it('are shown as one says that counts, whoever speaks last', () => {
+    const { say, shown, restart } = siblings('', 'eu');
+    say('eu:lyon', relay('Connected'), 'eu~1');
+    say('eu:lyon', relay('Disconnected'));
+    expect(shown()).toEqual({ 'eu:lyon': 'Connected' });
+    restart();
+    expect(shown()).toEqual({ 'eu:lyon': 'Connected' });
+  });
+
+  it.each(['', 'top'])('are there, and unknown, while nobody tells of them that counts: below "%s"', (path) => {
+    const { say, shown, handedOn, store, descendants, left } = siblings(path, 'eu');
+    const lyon = path === '' ? 'eu:lyon' : 'top:eu:lyon';
+    say(lyon, relay('Connected'));
+    expect([shown(), handedOn()]).toEqual([{ [lyon]: 'Unknown' }, []]);
+    left.delete('eu');
+    store.write((t) => descendants.recount(t, 'eu'));
+    descendants.show(0);
+    expect(shown()).toEqual({ [lyon]: 'Connected' });
+    expect(handedOn()).toEqual(path === '' ? [] : [`node/${lyon}`]);
+    left.add('eu');
+    store.write((t) => descendants.recount(t, 'eu'));
+    descendants.show(0);
+    expect([shown(), handedOn()]).toEqual([{ [lyon]: 'Unknown' }, []]);
+  });
+
+  it('are unknown while none of several siblings between is connected', () => {
+    const { say, shown } = node('');
+    say('eu:paris', relay('Disconnected'));
+    say('eu:paris~1', relay('Connected'));
+    say('eu:paris:left', relay('Connected'));
+    expect(shown()['eu:paris:left']).toBe('Connected');
+    say('eu:paris~1', relay('Disconnected'));
+    expect(shown()['eu:paris:left']).toBe('Unknown');
+    say('eu:paris~1', relay('Connected'));
+    expect(shown()['eu:paris:left']).toBe('Connected');
+  });
+});

@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { ownKinds } from '../../../../core/apiserver/kinds/kinds-of-space.ts';
+import { SpaceKinds } from '../../../../core/apiserver/kinds/space-kinds.ts';
+import { fieldManager } from '../../../../core/apiserver/managed-fields/field-manager.ts';
+import { EmbeddedStorage } from '../../../../core/apiserver/storage/embedded.ts';
+import { EmbeddedSpace } from '../../../../core/apiserver/verbs/embedded-space.ts';
+import { nodeKey } from '../../../../core/entries/entry-keys.ts';
+import { FeedProducer } from '../../../../core/feed/producer.ts';
+import { LocalTable } from '../../../../core/feed/table.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { silentLogger } from '../../../../core/runtime/logger.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import type { SessionStatus } from '../../../../core/session/parent-ports.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { NodeReports } from '../../../../relay/inventory-status/node-reports.ts';
+import type { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
+
+/** A center below which `eu` tells of many relays. */
+function center() {
+  const store = new MemoryStore();
+  const clock = new VirtualClock();
+  const random = new SeededRandom(1);
+  const storage = new EmbeddedStorage({ store, name: 'system', logger: silentLogger, hook: () => {} });
+  const kinds = new SpaceKinds(storage, ownKinds('System'));
+  const space = new EmbeddedSpace({
+    name: 'system',
+    storage,
+    kinds,
+    clock,
+    random,
+    fields: fieldManager,
+    admissions: [],
+  });
+  const reported = store.write((t) => LocalTable.open(t, 'reported/eu'));
+  const reports = new NodeReports({
+    space,
+    path: '',
+    software: 'test',
+    clock,
+    store,
+    children: new Map(),
+    mailboxes: { get: () => ({ reported }) } as unknown as Mailboxes,
+    outbox: store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce: 'aa', random })),
+    inventories: new Map(),
+    connection: () => ({ connected: true }) as SessionStatus,
+    attached: () => undefined,
+    diverged: () => undefined,
+    rootAgeMs: () => 0,
+    keptFor: () => undefined,
+    guarded: () => ({}),
+  });
+  const attributes = Buffer.from('{"role":"relay","version":"1","session":{"state":"Connected"}}');
+  const hear = (count: number) =>
+    store.write((t) => {
+      const changes = Array.from({ length: count }, (_, i) => {
+        const after = { key: nodeKey(`eu:r${i}`), attributes, body: new Uint8Array(0) };
+        reported.put(t, after, 0);
+        return { key: after.key, keyHash: hash128(after.key), originRevision: 0, after };
+      });
+      reports.pass(t, 'eu', changes);
+    });
+  /** Without the center itself. */
+  const shown = () => storage.scan({ group: 'mesh.banyan.io', resource: 'nodes' }).length - 1;
+  return { clock, reports, hear, shown };
+}
+
+describe('what a node tells of many relays below a child', () => {
+  it('is brought up to date in runs of some each, without anything else that happens', () => {
+    const { clock, reports, hear, shown } = center();
+    hear(120);
+    reports.start();
+    const counts = [0, 1_000, 1_000, 1_000].map((ms) => {
+      clock.advance(ms);
+      return shown();
+    });
+    reports.stop();
+    expect(counts).toEqual([50, 100, 120, 120]);
+  });
+});

@@ -1,0 +1,72 @@
+import { expect, it } from 'vitest';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { silentLogger } from '../../../../core/runtime/logger.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { raiseWatermarks } from '../../../../core/session/watermark.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { nodeConfigSchema } from '../../../../relay/config/config.ts';
+import { Ground, type NodeEvents } from '../../../../relay/node/node-state.ts';
+
+const quiet: NodeEvents = {
+  poke: () => undefined,
+  pokeIn: () => undefined,
+  later: () => undefined,
+  childRead: () => undefined,
+  admitted: () => undefined,
+  report: () => undefined,
+  setAsideChanged: () => undefined,
+  mailboxChanged: () => undefined,
+  outboxChanged: () => undefined,
+  failed: () => undefined,
+  childLeft: () => undefined,
+  connection: () => ({ connected: false, silentMs: 0 }),
+  hasHeardParent: () => true,
+  parentHasSiblings: () => false,
+  siblingsChanged: () => undefined,
+  retell: () => true,
+  endSession: () => undefined,
+  mayFollow: () => undefined,
+};
+
+it('covers what is above as far as its parent has said, and its own spaces as far as they are', () => {
+  const store = new MemoryStore();
+  const config = nodeConfigSchema.parse({
+    path: 'eu',
+    data: '',
+    pki: { ca: '', cert: '', key: '' },
+    api: {},
+    mesh: {},
+    parent: { path: '', address: 'center:1' },
+    spaces: [{ name: 'shop', type: 'Workload' }],
+  });
+  const ground = new Ground(
+    config,
+    {
+      store,
+      clock: new VirtualClock(5_000),
+      random: new SeededRandom(1),
+      log: silentLogger,
+      software: 'test',
+      soon: () => undefined,
+      fatal: (error) => {
+        throw error;
+      },
+      network: {
+        listen: () => Promise.reject(new Error('nobody listens here')),
+        dialer: () => ({ dial: () => Promise.reject(new Error('nobody dials here')) }),
+      },
+      api: () => {
+        throw new Error('there is no API here');
+      },
+    },
+    quiet,
+  );
+  store.write((t) => raiseWatermarks(t, { told: { 'center.retail': 7 } }, 5_000));
+  const covered = () => store.read((reader) => ground.lookups.covered(reader));
+  const before = covered();
+  expect(before['center.retail']).toBe(7);
+  const object = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'new' } };
+  const { metadata } = ground.spaces.own('eu.shop')!.apply(object, { fieldManager: 'test', force: true });
+  expect(covered()['eu.shop']).toBe(Number(metadata.resourceVersion));
+  expect(covered()['eu.shop']).toBeGreaterThan(before['eu.shop']!);
+});

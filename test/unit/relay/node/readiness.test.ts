@@ -1,0 +1,166 @@
+import { describe, expect, it, vi } from 'vitest';
+import { emptyLabelSummary } from '../../../../core/match/label-summary.ts';
+import type { Child } from '../../../../relay/children/children.ts';
+import { Readiness } from '../../../../relay/node/readiness.ts';
+
+function readiness({ relays = [] as string[], caughtUp = true } = {}) {
+  const children = new Map<string, Child>();
+  const told: string[] = [];
+  const state = { quiet: true, elsewhere: new Set<string>() };
+  const made = new Readiness(
+    {
+      children,
+      relays,
+      quiet: () => state.quiet,
+      isElsewhere: (name) => state.elsewhere.has(name),
+      downChanged: (names) => told.push(`down ${names.join()}`),
+      upChanged: () => told.push('up'),
+    },
+    caughtUp,
+  );
+  const child = (one: Child) => {
+    children.set(one.name, one);
+    made.childRead(one.name);
+  };
+  const agent = (name: string) => child({ name, role: 'agent', destinations: [] });
+  const relay = (name: string, spoken: boolean) =>
+    child({
+      name,
+      role: 'relay',
+      destinations: [],
+      hasSpoken: spoken,
+      ...(spoken ? { labels: emptyLabelSummary } : {}),
+    });
+  return { made, children, told, state, agent, relay };
+}
+
+describe('readiness', () => {
+  it('is nobody’s before the parent’s state has arrived and been worked off', () => {
+    const { made, agent } = readiness({ caughtUp: false });
+    agent('till');
+    made.idle();
+    expect([made.down('till'), made.up, made.notReady()]).toEqual([false, false, 'waiting for the parent']);
+    made.caughtUp();
+    expect(made.down('till')).toBe(false);
+    made.idle();
+    expect([made.down('till'), made.up, made.notReady()]).toEqual([true, true, undefined]);
+  });
+
+  it('is nobody’s either, the parent included, when that shows that the store was put back', () => {
+    const { made, agent, told } = readiness({ caughtUp: true });
+    agent('till');
+    made.idle();
+    expect([made.down('till'), made.up]).toEqual([true, true]);
+    made.putBackBelow();
+    made.idle();
+    expect([made.down('till'), made.up]).toEqual([false, false]);
+    made.caughtUp();
+    // Not false: what came has to be worked off first.
+    expect(made.up).toBe(undefined);
+    made.idle();
+    expect([made.down('till'), made.up]).toEqual([true, true]);
+    // In the next session the parent may show it still: what it has was heard meanwhile.
+    made.putBackBelow();
+    expect([made.down('till'), made.up]).toEqual([true, true]);
+    expect(told).toEqual(['down till', 'up', 'down till', 'down till', 'up']);
+  });
+
+  it('is not that of a child with rows of another history, until the parent was heard in this run', () => {
+    const { made, agent, state, told } = readiness({ caughtUp: true });
+    agent('till');
+    agent('desk');
+    expect(made.hasOtherHistory('till')).toBe(true);
+    made.idle();
+    expect([made.down('till'), made.down('desk'), made.up]).toEqual([false, true, true]);
+    made.caughtUp();
+    state.quiet = false;
+    made.idle();
+    expect(made.down('till')).toBe(false);
+    state.quiet = true;
+    told.length = 0;
+    made.idle();
+    expect([made.down('till'), told]).toEqual([true, ['down till']]);
+    expect([made.hasOtherHistory('desk'), made.down('desk')]).toEqual([false, true]);
+  });
+
+  it('is nobody’s any more when the store was put back, until the node has caught up again', () => {
+    const { made, agent, told } = readiness({ caughtUp: true });
+    agent('till');
+    made.idle();
+    made.putBack();
+    made.idle();
+    expect([made.down('till'), made.notReady()]).toEqual([false, 'waiting for the parent']);
+    made.caughtUp();
+    made.idle();
+    expect(made.down('till')).toBe(true);
+    expect(told.filter((one) => one === 'down till')).toHaveLength(3);
+  });
+
+  it('stays when the node has caught up in this run before it heard of that', () => {
+    const { made, agent } = readiness({ caughtUp: true });
+    agent('till');
+    made.caughtUp();
+    made.idle();
+    made.putBack();
+    expect(made.down('till')).toBe(true);
+  });
+
+  it('is not for a relay that has not said yet what is below it, and is for its siblings', () => {
+    const { made, agent, relay } = readiness({ relays: ['paris'] });
+    agent('till');
+    relay('paris', false);
+    made.idle();
+    expect([made.down('till'), made.down('paris')]).toEqual([true, false]);
+  });
+
+  it('goes up when every relay that is known beforehand has spoken, not earlier', () => {
+    const { made, relay, told } = readiness({ relays: ['berlin', 'paris'] });
+    relay('berlin', true);
+    made.idle();
+    expect([made.up, told]).toEqual([false, ['down berlin', 'up']]);
+    relay('paris', true);
+    made.idle();
+    expect([made.up, told]).toEqual([true, ['down berlin', 'up', 'down paris', 'up']]);
+  });
+
+  it('is not known before what is left of the last run is worked off, and it is known to be none before the parent was heard', () => {
+    const { made } = readiness({ caughtUp: true });
+    expect(made.up).toBe(undefined);
+    made.putBackBelow();
+    expect(made.up).toBe(false);
+    made.caughtUp();
+    expect(made.up).toBe(undefined);
+    made.idle();
+    expect(made.up).toBe(true);
+  });
+
+  it('waits while something is left to schedule', () => {
+    const { made, agent, state } = readiness();
+    agent('till');
+    state.quiet = false;
+    made.idle();
+    expect(made.down('till')).toBe(false);
+    state.quiet = true;
+    made.idle();
+    expect(made.down('till')).toBe(true);
+  });
+
+  it('is told once', () => {
+    const { made, agent, told } = readiness();
+    agent('till');
+    made.idle();
+    made.idle();
+    expect(told).toEqual(['down till', 'up']);
+  });
+
+  it('is asked again only for children that were read anew, however many there are', () => {
+    const { made, children, agent, told } = readiness();
+    for (let i = 0; i < 1_000; i++) agent(`till-${i}`);
+    made.idle();
+    told.length = 0;
+    const [get, keys] = [vi.spyOn(children, 'get'), vi.spyOn(children, 'keys')];
+    agent('last');
+    for (let i = 0; i < 10; i++) made.idle();
+    expect([told, get.mock.calls, keys.mock.calls]).toEqual([['down last'], [['last']], []]);
+  });
+});

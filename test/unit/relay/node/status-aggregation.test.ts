@@ -1,0 +1,122 @@
+import { expect, it } from 'vitest';
+import { FeedConsumer } from '../../../../core/feed/consumer.ts';
+import type { Table } from '../../../../core/feed/feed.ts';
+import { FeedProducer } from '../../../../core/feed/producer.ts';
+import { parseKey } from '../../../../core/object/key.ts';
+import type { KubeObject } from '../../../../core/object/meta.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import type { Transaction } from '../../../../core/store/store.ts';
+import { storedPlacements } from '../../../../relay/schedule/placements.ts';
+import { WholeTree } from '../../../support/whole-tree.ts';
+
+const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
+const web: KubeObject = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'web', namespace: 'shop' },
+  spec: {
+    selector: { matchLabels: { app: 'web' } },
+    template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image: 'web:1' }] } },
+  },
+};
+const placement = (change: number): KubeObject => ({
+  apiVersion: 'edge.banyan.io/v1alpha1',
+  kind: 'EdgePlacement',
+  metadata: { name: 'shop' },
+  spec: {
+    locationSelectors: [{ matchLabels: { env: 'prod' } }, { matchLabels: { change: `${change}` } }],
+    downsync: [{ apiGroup: 'apps', resources: ['deployments'], namespaces: ['shop'] }],
+    wantSingletonReportedState: true,
+  },
+});
+const placementKey = parseKey('edge.banyan.io/edgeplacements//shop');
+const webKey = parseKey('apps/deployments/shop/web');
+
+/** An agent whose placement has changed so often that what is told of it waits for its turn; then it is deleted. */
+class Shop {
+  readonly tree: WholeTree;
+  readonly #parent: string;
+
+  constructor(parent: '' | 'eu') {
+    this.#parent = parent;
+    this.tree = new WholeTree(
+      parent === '' ? { relays: [''], agents: ['a'] } : { relays: ['', 'eu'], agents: ['eu:a'] },
+    );
+  }
+
+  async start(): Promise<this> {
+    await this.tree.start();
+    await this.tree.run(100);
+    this.tree.apply('', 'retail', namespace, web, placement(0));
+    await this.tree.until('the status is exact', () => this.status() !== undefined);
+    await this.tree.run(5_000);
+    return this;
+  }
+
+  /** Until the agent's parent has forgotten it. The agent is away, and says no more of it that would remind its parent. */
+  async deleted(): Promise<void> {
+    for (let change = 1; change <= 12; change++) {
+      this.tree.apply('', 'retail', placement(change));
+      await this.tree.run(30);
+    }
+    this.tree.kill(this.#parent === '' ? 'a' : 'eu:a');
+    this.tree.space('', 'retail').delete(placementKey);
+    await this.tree.until('the placement is forgotten', () => this.#placements().length === 0);
+  }
+
+  /** The process ends, and what it has committed is durable. */
+  async restartParent(): Promise<void> {
+    const committed = this.tree.backup(this.#parent);
+    this.tree.kill(this.#parent);
+    this.tree.restore(this.#parent, committed);
+    await this.tree.start(this.#parent);
+    await this.tree.run(10_000);
+  }
+
+  status(): unknown {
+    return this.tree.space('', 'retail').get(webKey)?.status;
+  }
+
+  /** What the relay tells of the placement and its objects. */
+  told(): string[] {
+    return this.#keys('eu', (t) =>
+      FeedProducer.open(t, { name: 'outbox', bootNonce: 'test', random: new SeededRandom(1) }),
+    );
+  }
+
+  /** What the center has of that. */
+  heard(): string[] {
+    return this.#keys('', (t) => FeedConsumer.open(t, { name: 'reported/eu' }));
+  }
+
+  #placements(): string[] {
+    return this.tree.backup(this.#parent).read((reader) => storedPlacements(reader));
+  }
+
+  #keys(id: string, open: (t: Transaction) => Table): string[] {
+    return this.tree.backup(id).write((t) => {
+      const table = open(t);
+      const keys = [...table.rows(t)].flatMap(({ content }) => (content ? [table.content(t, content).key] : []));
+      return keys.filter((key) => /^(partial|status)\//.test(key)).sort();
+    });
+  }
+}
+
+const words = ['partial/center.retail/shop', 'status/center.retail/shop/apps/deployments/shop/web'];
+
+it('a relay that ended between the end of a placement and its word of that takes back what it told, after its start', async () => {
+  const shop = await new Shop('eu').start();
+  await shop.deleted();
+  expect([shop.told(), shop.heard()]).toEqual([words, words]);
+  await shop.restartParent();
+  expect([shop.told(), shop.heard()]).toEqual([[], []]);
+});
+
+it('a center that ended between the end of a placement and its word of that takes exact statuses back, after its start', async () => {
+  const shop = await new Shop('').start();
+  await shop.deleted();
+  expect(shop.status()).toBeDefined();
+  await shop.restartParent();
+  expect(shop.tree.space('', 'retail').get(webKey)).toBeDefined();
+  expect(shop.status()).toBeUndefined();
+});

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { watchIdleness } from '../../../../relay/process/idle-memory.ts';
+
+test('that a process has nothing to do is said once, and again only after it had', () => {
+  const clock = new VirtualClock();
+  const said: boolean[] = [];
+  let busy = 0.5;
+  watchIdleness({ clock, busyPart: () => busy, idle: (isIdle) => said.push(isIdle) });
+  clock.advance(60_000);
+  expect(said).toEqual([]);
+  busy = 0.001;
+  clock.advance(60_000);
+  expect(said).toEqual([true]);
+  busy = 0.02;
+  clock.advance(5_000);
+  expect(said).toEqual([true, false]);
+  busy = 0;
+  clock.advance(60_000);
+  expect(said).toEqual([true, false, true]);
+});

@@ -1,0 +1,58 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { objectKey, seenKey } from '../../../../core/entries/entry-keys.ts';
+import { noteSeen } from '../../../../core/entries/source-incarnations.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { parseKey } from '../../../../core/object/key.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { silentLogger } from '../../../../core/runtime/logger.ts';
+import { raiseWatermarks } from '../../../../core/session/watermark.ts';
+import { seenBelow } from '../../../../relay/replicas/child-ahead.ts';
+import { ReportedBench, source } from '../support/reported-bench.ts';
+
+const wallMs = 1_700_000_000_000;
+
+describe('what a child has seen of the spaces above', () => {
+  let bench: ReportedBench;
+  const why = () => bench.store.read((reader) => seenBelow(reader, bench.mailboxes.get('paris')?.reported, wallMs));
+  const sees = (of: string, revision: number) => bench.say('paris', { key: seenKey(of), attributes: { revision } });
+  const told = (marks: Record<string, number>) => bench.store.write((t) => raiseWatermarks(t, { told: marks }, wallMs));
+
+  beforeEach(() => {
+    bench = new ReportedBench('eu');
+    bench.child('paris', 'agent');
+    bench.store.write((t) => {
+      const key = objectKey(source, parseKey('/configmaps/shop/a'));
+      noteSeen(t, [{ key, keyHash: hash128(key), originRevision: 3 }], {
+        clock: new VirtualClock(wallMs),
+        log: silentLogger,
+      });
+    });
+  });
+
+  it('is waited for until the parent says that it has come here', () => {
+    sees(source, 7);
+    told({ [source]: 6 });
+    expect(why()).toBe('center.retail is at revision 6 here, and the child has seen 7');
+    told({ [source]: 7 });
+    expect(why()).toBeUndefined();
+  });
+
+  it('is waited for while the parent has not said how far the source is', () => {
+    sees(source, 7);
+    expect(why()).toBe('center.retail is at revision 0 here, and the child has seen 7');
+  });
+
+  it('is not waited for where the child has seen nothing, or where the source is not above', () => {
+    told({ [source]: 6 });
+    expect(why()).toBeUndefined();
+    sees('center.gone', 9);
+    expect(why()).toBeUndefined();
+    expect(bench.store.read((reader) => seenBelow(reader, undefined, wallMs))).toBeUndefined();
+  });
+
+  it('is not believed when no space can have come to it by now', () => {
+    told({ [source]: 6 });
+    sees(source, wallMs * 2);
+    expect(why()).toBeUndefined();
+  });
+});

@@ -1,0 +1,208 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { EmbeddedStorage } from '../../../../core/apiserver/storage/embedded.ts';
+import { countedKey, labelsKey } from '../../../../core/entries/entry-keys.ts';
+import type { Content } from '../../../../core/feed/feed.ts';
+import { FeedProducer } from '../../../../core/feed/producer.ts';
+import { decodeLabelSummary, encodeLabelSummary, type LabelSummary } from '../../../../core/match/label-summary.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { silentLogger } from '../../../../core/runtime/logger.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import type { Transaction } from '../../../../core/store/store.ts';
+import { ChildBook } from '../../../../relay/children/child-registry.ts';
+import { matchChild } from '../../../../relay/children/children.ts';
+import { Evictions } from '../../../../relay/children/evictions.ts';
+import { Inventory } from '../../../../relay/children/inventory.ts';
+import { narrowingDelayMs } from '../../../../relay/children/label-summary-publisher.ts';
+import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
+import { sites } from '../schedule/sites.ts';
+
+const everywhere = { id: 's/p', source: 's', name: 'p', locationSelectors: [{}], children: new Set<string>() };
+const [paris, sibling] = ['paris', 'paris~1'];
+
+describe('what a node above siblings tells of the places that it counts', () => {
+  const random = new SeededRandom(1);
+  let store: MemoryStore;
+  let clock: VirtualClock;
+  let outbox: FeedProducer;
+  let mailboxes: Mailboxes;
+  let book: ChildBook;
+  let revision: number;
+
+  beforeEach(() => {
+    store = new MemoryStore();
+    clock = new VirtualClock();
+    outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce: 'boot', random }));
+    mailboxes = new Mailboxes(store, random, 'boot', 'fr');
+    revision = 0;
+    book = bookOf('fr', store, outbox, mailboxes);
+    store.write((t) => book.load(t));
+    for (const child of [paris, sibling]) store.write((t) => book.feedsOf(t, child, 'relay'));
+    for (const child of [paris, sibling]) store.write((t) => book.refresh(t, child));
+  });
+
+  function bookOf(path: string, at: MemoryStore, own: FeedProducer, children: Mailboxes): ChildBook {
+    return new ChildBook({
+      counting: { isSibling: false, counts: () => true },
+      toldLabels: () => undefined,
+      inventory: new Inventory(new EmbeddedStorage({ store: at, name: 'system', logger: silentLogger })),
+      mailboxes: children,
+      outbox: own,
+      clock,
+      write: (act: (t: Transaction) => void) => at.write(act),
+      evictions: new Evictions(clock, () => undefined),
+      rowsAt: () => [],
+      relayCame: () => undefined,
+      inherited: () => ({}),
+      path,
+    });
+  }
+
+  /** As the node takes it; undefined: it counts all of them. */
+  function say(child: string, labels: LabelSummary, counted?: LabelSummary): void {
+    hear(child, labels, counted);
+    store.write((t) => {
+      for (const one of new Set([paris, sibling, child])) book.refresh(t, one);
+    });
+  }
+
+  function hear(child: string, labels: LabelSummary, counted?: LabelSummary): void {
+    store.write((t) => hearIn(t, child, labels, counted));
+  }
+
+  function hearIn(t: Transaction, child: string, labels: LabelSummary, counted?: LabelSummary): void {
+    const body = counted ? encodeLabelSummary(counted) : new Uint8Array(0);
+    apply(t, child, { key: labelsKey, attributes: encodeLabelSummary(labels), body });
+    book.widen(t, child);
+  }
+
+  function apply(t: Transaction, child: string, ...contents: Content[]): void {
+    const entries = contents.map((content) => ({
+      keyHash: hash128(content.key),
+      revision: ++revision,
+      originRevision: 0,
+      content,
+    }));
+    mailboxes.get(child)!.consumer.applyEntries(t, entries);
+  }
+
+  function told(part: 'attributes' | 'body'): LabelSummary | undefined {
+    return store.read((reader) => {
+      const bytes = outbox.content(reader, outbox.get(reader, hash128(labelsKey))!.content!)[part];
+      return bytes.length === 0 ? undefined : decodeLabelSummary(bytes);
+    });
+  }
+  const labels = () => told('attributes')!.leaves;
+  /** As its parent reads it: where only the one is told, it is both. */
+  const counted = () => (told('body') ?? told('attributes'))!.leaves;
+  const expected = () => [paris, sibling].map((name) => matchChild(everywhere, book.children.get(name)!).expected);
+
+  it('has nothing of a sibling that has said nothing, though that one gets what the others need', () => {
+    say(paris, sites('a', 'b'));
+    expect(matchChild(everywhere, book.children.get(sibling)!).matches).toBe(true);
+    expect([expected(), counted()]).toEqual([[2, 0], 2]);
+  });
+
+  it('is never more than there are while siblings find out about the same places one after the other', () => {
+    say(paris, sites('a', 'b'));
+    say(sibling, sites('a'), sites());
+    expect([expected(), labels(), counted()]).toEqual([[2, 0], 3, 2]);
+    say(sibling, sites('a', 'b'), sites());
+    // The wider labels are what was told still: they narrow later.
+    expect([labels(), counted()]).toEqual([3, 2]);
+    clock.advance(narrowingDelayMs);
+    expect([labels(), told('body')]).toEqual([2, undefined]);
+  });
+
+  it('is what a sibling says of itself as soon as it counts, before the scheduler looks', () => {
+    say(paris, sites('a'));
+    say(sibling, sites('a'));
+    expect(expected()).toEqual([1, 1]);
+    hear(sibling, sites('a'), sites());
+    store.write((t) => book.recount(t, [paris, sibling]));
+    expect(expected()).toEqual([1, 0]);
+  });
+
+  it('is known to the parent with the labels, wherever a batch ends and whatever was written again', () => {
+    const above = new MemoryStore();
+    const boxes = new Mailboxes(above, random, 'boot', '');
+    const own = above.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce: 'boot', random }));
+    const parent = bookOf('', above, own, boxes);
+    above.write((t) => parent.feedsOf(t, 'fr', 'relay'));
+    const { consumer } = boxes.get('fr')!;
+    const counts: number[] = [];
+    const most = () => Math.max(...counts);
+    /** As a feed is brought that is behind: an entry a batch. */
+    const bring = () => {
+      const [after, head] = [above.read((reader) => consumer.resume(reader).cursor), store.read((r) => outbox.head(r))];
+      for (let at = after; at < head; ) {
+        const batch = store.read((reader) => outbox.batch(reader, at, head, { maxEntries: 1, maxBytes: 1 }))!;
+        above.write((t) => {
+          consumer.apply(t, batch);
+          parent.refresh(t, 'fr');
+        });
+        counts.push(matchChild(everywhere, parent.children.get('fr')!).expected!);
+        at = batch.to;
+      }
+    };
+    say(paris, sites('a', 'b', 'c'), sites('a'));
+    say(sibling, sites('a', 'b'), sites());
+    // Written again behind the wider labels.
+    say(paris, sites('a', 'b', 'c'), sites('a', 'c'));
+    say(sibling, sites('a', 'b'), sites('b'));
+    bring();
+    expect([labels(), counts.at(-1), most()]).toEqual([5, 3, 3]);
+    say(sibling, sites('a', 'b', 'c'), sites('b'));
+    clock.advance(narrowingDelayMs);
+    // The labels are written again behind the word that they are all counted.
+    store.write((t) => book.feedsOf(t, 'lyon', 'relay'));
+    say('lyon', sites('d'));
+    bring();
+    expect([labels(), counts.at(-1), most()]).toEqual([4, 4, 4]);
+  });
+
+  it('is told when nothing else has changed', () => {
+    say(paris, sites('a', 'b'));
+    say(sibling, sites('a', 'b'), sites());
+    clock.advance(narrowingDelayMs);
+    expect([labels(), counted()]).toEqual([2, 2]);
+    say(paris, sites('a', 'b'), sites('a'));
+    expect([labels(), counted()]).toEqual([2, 1]);
+  });
+
+  it('is told as it is when a transaction has failed', () => {
+    say(paris, sites('a', 'b'), sites('a'));
+    say(sibling, sites('a', 'b'), sites());
+    const fail = () =>
+      store.write((t) => {
+        hearIn(t, paris, sites('a', 'b'), sites('a', 'b'));
+        throw new Error('full');
+      });
+    expect(fail).toThrow('full');
+    clock.advance(1);
+    expect([labels(), counted()]).toEqual([2, 1]);
+  });
+
+  it('is taken from a row of its own, as a relay of an older version tells it', () => {
+    store.write((t) => {
+      const [all, own] = [encodeLabelSummary(sites('a', 'b')), encodeLabelSummary(sites('a'))];
+      const body = new Uint8Array(0);
+      apply(t, paris, { key: countedKey, attributes: own, body }, { key: labelsKey, attributes: all, body });
+      book.refresh(t, paris);
+    });
+    expect(expected()).toEqual([1, 0]);
+    // Its next version says it in the one, before it takes back the other.
+    say(paris, sites('a', 'b', 'c'), sites('b', 'c'));
+    expect(expected()).toEqual([2, 0]);
+  });
+
+  it('is told in no row of its own any more, once a node of an older version is a newer one', () => {
+    const newer = bookOf('fr', store, outbox, mailboxes);
+    store.write((t) => {
+      outbox.put(t, { key: countedKey, attributes: encodeLabelSummary(sites()), body: new Uint8Array(0) }, 0);
+      newer.load(t);
+    });
+    expect(store.read((reader) => outbox.get(reader, hash128(countedKey))?.content)).toBeUndefined();
+  });
+});

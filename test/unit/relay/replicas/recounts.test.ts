@@ -1,0 +1,53 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { Recounts } from '../../../../relay/replicas/recounts.ts';
+import { markDirty } from '../../../../relay/schedule/dirty.ts';
+
+const placementsOf: Readonly<Record<string, readonly string[]>> = {
+  'paris~1': ['center.retail/shop', 'center.retail/till'],
+  'paris~2': ['center.retail/shop'],
+};
+
+describe('what children tell counts, or does no more', () => {
+  const store = new MemoryStore();
+  let said: string[];
+  const recounts = new Recounts({
+    store,
+    labels: (_t, children) => said.push(`labels of ${children.join(' ')}`),
+    nodes: (_t, child) => said.push(`nodes of ${child}`),
+    placements: (_t, child) => placementsOf[child] ?? [],
+    childrenChanged: (changes) => said.push(`sums ${changes.map(({ id, child }) => `${id} ${child}`).join(', ')}`),
+    decide: (id) => said.push(`decide ${id}`),
+    tell: (ids) => said.push(`tell ${ids.join(' ')}`),
+  });
+
+  beforeEach(() => {
+    said = [];
+  });
+
+  it('decides on moves by the new sums, once for each placement: nobody below will say anything more', () => {
+    expect(recounts.recount(['paris~1', 'paris~2'])).toEqual(['center.retail/shop', 'center.retail/till']);
+    expect(said.slice(3)).toEqual([
+      'sums center.retail/shop paris~1, center.retail/till paris~1, center.retail/shop paris~2',
+      'decide center.retail/shop',
+      'decide center.retail/till',
+    ]);
+  });
+
+  it('adds all up again before it is told', () => {
+    expect(recounts.retell(['paris~2'])).toBe(true);
+    expect(said).toEqual([
+      'labels of paris~2',
+      'nodes of paris~2',
+      'sums center.retail/shop paris~2',
+      'decide center.retail/shop',
+      'tell center.retail/shop',
+    ]);
+  });
+
+  it('tells nothing of a placement that is not worked off, and is asked again', () => {
+    store.write((t) => markDirty(t, 'placement', 'center.retail/till'));
+    expect(recounts.retell(['paris~1'])).toBe(false);
+    expect(said.some((one) => one.startsWith('tell'))).toBe(false);
+  });
+});
