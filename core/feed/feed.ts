@@ -170,15 +170,6 @@ export interface Consumer extends Table {
 
 // ---------------------------------------------------------------------------------------------------- reconcile
 
-/** Keys from `from` (inclusive) to `to` (exclusive; empty: to the end), in order of key hash. */
-export interface RangeSummary {
-  readonly from: Uint8Array;
-  readonly to: Uint8Array;
-  readonly count: number;
-  /** Sum modulo 2^128 of hash(keyHash || contentHash) over the live rows of the range. */
-  readonly fingerprint: Uint8Array;
-}
-
 /** The keys whose hashes begin with these digits. */
 export interface PrefixSummary {
   /** Hexadecimal digits, one in a byte; none: all keys. */
@@ -187,39 +178,23 @@ export interface PrefixSummary {
   readonly fingerprint: Uint8Array;
 }
 
-export interface PrefixAsks {
-  /** Random, made for one reconciliation: nobody who made a content knew what its fingerprint would be. */
-  readonly seed: Uint8Array;
-  readonly asked: readonly PrefixSummary[];
-}
-
 export interface ReconcileRequest {
   /** Names one reconciliation; a reply with another number is dropped. */
   readonly round: number;
-  readonly ranges: readonly RangeSummary[];
-  /** Instead of ranges, with a peer that has this form. */
-  readonly prefixes?: PrefixAsks;
+  /** Random, made for one reconciliation: nobody who made a content knew what its fingerprint would be. Empty in a request without prefixes. */
+  readonly seed: Uint8Array;
+  readonly prefixes: readonly PrefixSummary[];
   /** Keys whose contents the consumer wants, from lists it got. */
   readonly wanted: readonly Uint8Array[];
 }
 
-/** A row that the producer has, as either form of a list says it. */
+/** A row that the producer has, as a list names it. */
 export interface Listed {
   readonly keyHash: Uint8Array;
   readonly originRevision: number;
   /** It has the same content. */
   isLike(row: Row): boolean;
 }
-
-export type RangeAnswer =
-  | { readonly kind: 'same'; readonly range: RangeSummary }
-  | { readonly kind: 'split'; readonly parts: readonly RangeSummary[] }
-  | {
-      readonly kind: 'list';
-      readonly from: Uint8Array;
-      readonly to: Uint8Array;
-      readonly items: readonly { keyHash: Uint8Array; contentHash: Uint8Array; originRevision: number }[];
-    };
 
 export interface PrefixItem {
   readonly keyHash: Uint8Array;
@@ -236,8 +211,8 @@ export type PrefixAnswer =
 
 export interface ReconcileReply {
   readonly round: number;
-  readonly answers: readonly RangeAnswer[];
-  readonly prefixAnswers?: readonly PrefixAnswer[];
+  /** One for each prefix of the request, in their order. */
+  readonly answers: readonly PrefixAnswer[];
   readonly entries: readonly WireEntry[];
   /** Durable head before the first answer of this round was made: the consumer's cursor when it is done. */
   readonly head: number;

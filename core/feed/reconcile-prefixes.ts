@@ -1,5 +1,5 @@
 /**
- * The form of ranges from version 3 on: all keys whose hashes begin with some digits, and as fingerprint 8 bytes that nobody could know before the
+ * What a reconciliation compares: all keys whose hashes begin with some digits, by a fingerprint of 8 bytes that nobody could know before the
  * reconciliation began. A part of a split takes 8 bytes, since it needs no bounds, and a row of a list 30.
  *
  * Half a fingerprint is enough because it is keyed: the seed is made by the consumer for this one reconciliation, after all contents were. Sums of
@@ -10,19 +10,9 @@ import { BanyanError } from '../runtime/errors.ts';
 import { asBuffer, equalBytes } from '../store/bytes.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import type { FeedConsumer } from './consumer.ts';
-import type { Listed, PrefixAnswer, PrefixAsks, PrefixItem, PrefixSummary, ReconcileReply, Row } from './feed.ts';
+import type { Listed, PrefixAnswer, PrefixItem, PrefixSummary, Row } from './feed.ts';
 import type { FeedProducer } from './producer.ts';
-import type { Search } from './reconcile.ts';
-import {
-  type Bounds,
-  compareList,
-  type Found,
-  listMax,
-  nothingFound,
-  parts,
-  rangesPerRequest,
-  rowsBetween,
-} from './reconcile-rows.ts';
+import { type Bounds, compareList, type Found, nothingFound, rowsBetween } from './reconcile-rows.ts';
 import type { TableRows } from './table.ts';
 
 /** Unpredictable: whoever guesses it has guessed 64 bits. */
@@ -31,6 +21,12 @@ export const seedBytes = 8;
 export const fingerprintBytes = 8;
 /** Digits of a whole key hash. */
 export const digitsMax = 32;
+/** Parts of a split, one for each next digit: 16 take a million rows to short lists in five rounds. */
+export const parts = 16;
+/** Prefixes in one request: its reply stays far below the frame limit. */
+export const prefixesPerRequest = 256;
+/** Rows of a list, at most: some 2 KB. */
+export const listMax = 64;
 /** Rows that are listed rather than cut, where the consumer has some: a list of more costs more than another round of 16 fingerprints. */
 const listFewMax = 8;
 /** Prefixes that are left to ask. The deepest are asked first, so an honest producer leaves at most 15 of each of a request's at each depth that its rows need. */
@@ -104,7 +100,8 @@ export function answerPrefix(
   return { kind: 'list', items };
 }
 
-export class PrefixSearch implements Search {
+/** The consumer's side: which prefixes are still to be compared. */
+export class PrefixSearch {
   readonly #consumer: FeedConsumer;
   readonly #seed: Uint8Array;
   /** The deepest last. */
@@ -126,17 +123,18 @@ export class PrefixSearch implements Search {
     return this.#left.length === 0;
   }
 
-  asks(): { readonly ranges: readonly []; readonly prefixes?: PrefixAsks } {
-    if (this.isDone) return { ranges: [] };
-    this.#asked = this.#left.slice(-rangesPerRequest);
+  /** What to ask next. */
+  asks(): readonly PrefixSummary[] {
+    this.#asked = this.#left.slice(-prefixesPerRequest);
     this.#askedTotal += this.#asked.length;
     if (this.#askedTotal > askedMax)
       throw new BanyanError('Protocol', `a reconciliation of more than ${askedMax} prefixes: it has no end`);
-    return { ranges: [], prefixes: { seed: this.#seed, asked: this.#asked } };
+    return this.#asked;
   }
 
-  take(t: Transaction, { prefixAnswers = [] }: ReconcileReply): Found {
-    for (const [i, one] of prefixAnswers.entries()) {
+  /** The answers to what was asked last. Throws Protocol for an answer that is about something else. */
+  take(t: Transaction, answers: readonly PrefixAnswer[]): Found {
+    for (const [i, one] of answers.entries()) {
       if (!answersPrefix(one, this.#asked[i]!.prefix))
         throw new BanyanError(
           'Protocol',
@@ -145,7 +143,7 @@ export class PrefixSearch implements Search {
     }
     this.#left = this.#left.slice(0, this.#left.length - this.#asked.length);
     const found = nothingFound();
-    for (const [i, one] of prefixAnswers.entries()) {
+    for (const [i, one] of answers.entries()) {
       const { prefix } = this.#asked[i]!;
       if (one.kind === 'split') this.#askOn(t, prefix, one.parts);
       if (one.kind === 'list')

@@ -1,16 +1,9 @@
-/** What both forms of a reconciliation share: the rows that are compared, and how much is said at once. */
+/** The rows that a reconciliation compares, and what a list of the producer's rows shows beside the consumer's own. */
 import { hex } from '../store/bytes.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import type { FeedConsumer } from './consumer.ts';
 import type { Listed, Row } from './feed.ts';
 import { decodeRow, rowKey, type TableRows, tableRange } from './table.ts';
-
-/** Parts into which a range is cut: 16 take a million rows to short lists in five rounds. */
-export const parts = 16;
-/** Rows of a list, at most: some 3 KB. */
-export const listMax = 64;
-/** Ranges in one request: its reply stays far below the frame limit. */
-export const rangesPerRequest = 256;
 
 /** From a key hash (included) to a key hash (excluded). */
 export interface Bounds {
@@ -55,7 +48,7 @@ export function compareList(
     if (!item) found.gone.push(row.keyHash);
     else if (consumer.needsNot(t, row, item)) theirs.delete(hex(row.keyHash));
   }
-  // What is held is no row of a range, and is here all the same: of a table that two parents took turns to produce it may be all there is.
+  // What is held is no row of a prefix, and is here all the same: of a table that two parents took turns to produce it may be all there is.
   const again = [...theirs.values()].filter((item) => consumer.letGoOf(t, item));
   for (const { keyHash } of again) theirs.delete(hex(keyHash));
   found.wanted.push(...[...theirs.values()].map(({ keyHash }) => keyHash));

@@ -1,7 +1,6 @@
 /**
- * Reconciliation: when a resume is refused, both ends find what differs by fingerprints of ranges of key hashes, so that the bytes are
- * proportional to the difference. The consumer drives and keeps the state; the producer answers each request from its rows alone.
- * A range is said in one of two forms: reconcile-prefixes.ts, or, to a peer of an older version, reconcile-ranges.ts.
+ * Reconciliation: when a resume is refused, both ends find what differs by fingerprints of the keys whose hashes begin alike (reconcile-prefixes.ts), so
+ * that the bytes are proportional to the difference. The consumer drives and keeps the state; the producer answers each request from its rows alone.
  *
  * The idea is that of range-based set reconciliation (Meyer, https://arxiv.org/abs/2212.13567).
  */
@@ -13,6 +12,7 @@ import { contentHash } from './content.ts';
 import {
   type AppliedChange,
   entryBytes,
+  type PrefixSummary,
   type ReconcileReply,
   type ReconcileRequest,
   type ResumeTuple,
@@ -21,28 +21,16 @@ import {
 import { withPieces } from './pieces.ts';
 import type { FeedProducer } from './producer.ts';
 import { answerPrefix, PrefixSearch } from './reconcile-prefixes.ts';
-import { answerRange, RangeSearch } from './reconcile-ranges.ts';
-import { type Found, nothingFound } from './reconcile-rows.ts';
+import { nothingFound } from './reconcile-rows.ts';
 
 /** Keys in one request: its reply stays far below the frame limit. */
 export const wantedPerRequest = 256;
-
-/** What is still to be compared, in one form or the other. */
-export interface Search {
-  readonly isDone: boolean;
-  /** What to ask next. */
-  asks(): Pick<ReconcileRequest, 'ranges' | 'prefixes'>;
-  /** The answers to what was asked last. Throws Protocol for what is no answer to that. */
-  take(t: Transaction, reply: ReconcileReply): Found;
-}
 
 export interface AnswerLimits {
   /** Of entries in one reply; one that is larger travels alone. */
   readonly maxBytes: number;
   /** Hash, hex, of a content that the consumer has in pieces: it is named and not sent. */
   readonly pieced?: string;
-  /** The consumer knows the producer from the first reply: what it is called is left out of the others. */
-  readonly brief?: boolean;
 }
 
 /** The producer's side, without state. `durableHead` was read before: what changes later comes as ordinary batches. */
@@ -51,7 +39,7 @@ export function answer(
   producer: FeedProducer,
   request: ReconcileRequest,
   durableHead: number,
-  { maxBytes, pieced, brief }: AnswerLimits,
+  { maxBytes, pieced }: AnswerLimits,
 ): ReconcileReply {
   const entries: WireEntry[] = [];
   let bytes = 0;
@@ -64,19 +52,11 @@ export function answer(
     if (entries.length > 0 && bytes > maxBytes) break;
     entries.push(entry);
   }
-  const { round, prefixes } = request;
-  return {
-    round,
-    answers: request.ranges.map((range) => answerRange(reader, producer, range)),
-    ...(prefixes
-      ? { prefixAnswers: prefixes.asked.map((one) => answerPrefix(reader, producer, prefixes.seed, one)) }
-      : {}),
-    entries,
-    head: durableHead,
-    ...(brief && round > 1
-      ? { epoch: '', incarnation: '' }
-      : { epoch: producer.epoch, incarnation: producer.incarnation }),
-  };
+  const { round, seed, prefixes } = request;
+  // The consumer knows from the first reply who the producer is.
+  const { epoch, incarnation } = round > 1 ? { epoch: '', incarnation: '' } : producer;
+  const answers = prefixes.map((one) => answerPrefix(reader, producer, seed, one));
+  return { round, answers, entries, head: durableHead, epoch, incarnation };
 }
 
 function asPieced(entry: WireEntry, pieced: string | undefined): WireEntry {
@@ -89,10 +69,11 @@ function asPieced(entry: WireEntry, pieced: string | undefined): WireEntry {
 /** One reconciliation, the consumer's side. */
 export class Reconciliation {
   readonly #consumer: FeedConsumer;
-  readonly #search: Search;
+  readonly #seed: Uint8Array;
+  readonly #search: PrefixSearch;
   #round = 0;
-  /** Prefixes or ranges were asked in this round. */
-  #asked: Pick<ReconcileRequest, 'ranges' | 'prefixes'> = nothing;
+  /** In this round. */
+  #asked: readonly PrefixSummary[] = [];
   #wanted: Uint8Array[] = [];
   /** They go at the end, all at once. */
   readonly #gone: Uint8Array[] = [];
@@ -102,30 +83,29 @@ export class Reconciliation {
   /** Rows that came are as new as the newest of these heads, though the feed is taken up at the first. */
   #seenHead = 0;
 
-  /** `seed`: of a peer that has the form by prefixes. */
-  constructor(reader: Reader, consumer: FeedConsumer, seed?: Uint8Array) {
+  constructor(reader: Reader, consumer: FeedConsumer, seed: Uint8Array) {
     this.#consumer = consumer;
+    this.#seed = seed;
     this.#before = consumer.resume(reader);
-    this.#search = seed ? new PrefixSearch(reader, consumer, seed) : new RangeSearch(reader, consumer);
+    this.#search = new PrefixSearch(reader, consumer, seed);
   }
 
   /** The next request; undefined when nothing is left to ask. What is wanted comes first: so there is never much of it. */
   next(): ReconcileRequest | undefined {
     if (this.#search.isDone && this.#wanted.length === 0) return undefined;
     this.#round++;
-    this.#asked = this.#wanted.length < wantedPerRequest ? this.#search.asks() : nothing;
-    return { round: this.#round, ...this.#asked, wanted: this.#wanted.slice(0, wantedPerRequest) };
+    this.#asked = this.#wanted.length < wantedPerRequest ? this.#search.asks() : [];
+    const seed = this.#asked.length > 0 ? this.#seed : none;
+    return { round: this.#round, seed, prefixes: this.#asked, wanted: this.#wanted.slice(0, wantedPerRequest) };
   }
 
   /** Takes a reply in: applies the entries that came, works out what to ask next. Throws Protocol for one that is no answer to what was asked last. */
   absorb(t: Transaction, reply: ReconcileReply): AppliedChange[] {
-    const { ranges, prefixes } = this.#asked;
-    const counts = { ranges: ranges.length, prefixes: prefixes?.asked.length ?? 0 };
-    checkReply(reply, this.#round, counts, this.#wanted.slice(0, wantedPerRequest));
+    checkReply(reply, this.#round, this.#asked.length, this.#wanted.slice(0, wantedPerRequest));
     if (!this.#first && reply.epoch === '') throw bad('without an epoch');
     this.#first ??= reply;
     this.#seenHead = Math.max(this.#seenHead, reply.head);
-    const found = counts.ranges + counts.prefixes > 0 ? this.#search.take(t, reply) : nothingFound();
+    const found = this.#asked.length > 0 ? this.#search.take(t, reply.answers) : nothingFound();
     this.#gone.push(...found.gone);
     const came = new Set(reply.entries.map((entry) => hex(entry.keyHash)));
     this.#wanted = this.#wanted.filter((keyHash) => !came.has(hex(keyHash)));
@@ -170,22 +150,20 @@ export class Reconciliation {
   }
 }
 
-const nothing: Pick<ReconcileRequest, 'ranges' | 'prefixes'> = { ranges: [] };
+const none = new Uint8Array(0);
 
 /**
- * Every reply brings the reconciliation on: what was asked is settled, listed, or cut as both sides cut (the searches look), and of what is wanted
+ * Every reply brings the reconciliation on: what was asked is settled, listed, or split by the next digit (the search looks), and of what is wanted
  * something comes. Without this a producer that lies could be asked for ever.
  */
 function checkReply(
-  { round, answers, prefixAnswers, entries }: ReconcileReply,
+  { round, answers, entries }: ReconcileReply,
   asked: number,
-  counts: { readonly ranges: number; readonly prefixes: number },
+  prefixes: number,
   wantedKeys: readonly Uint8Array[],
 ): void {
   if (round !== asked) throw bad(`to round ${round}, asked was ${asked}`);
-  if (answers.length !== counts.ranges) throw bad(`with ${answers.length} answers to ${counts.ranges} ranges`);
-  const prefixes = prefixAnswers?.length ?? 0;
-  if (prefixes !== counts.prefixes) throw bad(`with ${prefixes} answers to ${counts.prefixes} prefixes`);
+  if (answers.length !== prefixes) throw bad(`with ${answers.length} answers to ${prefixes} prefixes`);
   const wanted = new Set(wantedKeys.map(hex));
   if (wanted.size > 0 && entries.length === 0) throw bad(`with none of ${wanted.size} entries that were wanted`);
   for (const { keyHash } of entries) {

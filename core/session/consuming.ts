@@ -13,7 +13,7 @@ import { ackFrame, creditFrame, type Direction, requestFrame } from './wire-fram
 
 type ConsumingPorts = Pick<
   RunnerPorts,
-  'store' | 'consumer' | 'fence' | 'applied' | 'committed' | 'prefixes' | 'random' | 'produces'
+  'store' | 'consumer' | 'fence' | 'applied' | 'committed' | 'random' | 'produces'
 >;
 
 /** Of the session that it is a side of. */
@@ -106,8 +106,8 @@ export class Consuming {
 
   /** Its turn has come. */
   reconcile(): void {
-    const { store, consumer, prefixes, random } = this.#ports;
-    const seed = prefixes ? random.bytes(seedBytes) : undefined;
+    const { store, consumer, random } = this.#ports;
+    const seed = random.bytes(seedBytes);
     this.#reconciliation = store.read((reader) => new Reconciliation(reader, consumer, seed));
     this.#askNext();
   }

@@ -14,7 +14,7 @@ import { passAttachSequence } from './attach.ts';
 import type { ChildSessionPorts } from './child-ports.ts';
 import { expiredOf } from './expiry-watch.ts';
 import { windowMaxBytes } from './flow.ts';
-import { piecesVersion, prefixesVersion, versionMax, versionMin } from './handshake.ts';
+import { ownVersions, versionMax, versionMin } from './handshake.ts';
 import { flawOfWelcome } from './hello-validation.ts';
 import type { Mismatch } from './mismatch.ts';
 import { isFormerLife, markAttached, passBootCounter, readNodeIdentity } from './node-identity.ts';
@@ -147,8 +147,8 @@ export class Attempt {
     const link = this.#link;
     if (!link || this.#over) return;
     if (welcome.version < versionMin || welcome.version > versionMax) {
-      const spoken = `this node speaks ${versionMin} to ${versionMax}`;
-      return this.#hangUp(link, 'version', `the parent chose protocol version ${welcome.version}, ${spoken}`);
+      const words = `the parent chose version ${welcome.version} of the protocol, this node speaks ${ownVersions}`;
+      return this.#hangUp(link, 'version', words);
     }
     const flaw = flawOfWelcome(welcome);
     if (flaw) return this.#hangUp(link, 'bad_welcome', `the welcome's ${flaw}`);
@@ -196,8 +196,6 @@ export class Attempt {
         produces: 'up',
         producer,
         consumer,
-        pieces: welcome.version >= piecesVersion,
-        prefixes: welcome.version >= prefixesVersion,
         random: this.#ports.random,
         streams: this.#ports.streamsOf?.(link),
         fence: () => {

@@ -6,12 +6,11 @@ import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import type { Hello } from '../wire/generated/mesh.ts';
 
+/** The versions of the protocol that this node speaks. */
 export const versionMin = 1;
-export const versionMax = 3;
-/** The first that takes large contents in pieces, and gives credit for what goes beside the order. */
-export const piecesVersion = 2;
-/** The first that reconciles by prefixes. */
-export const prefixesVersion = 3;
+export const versionMax = 1;
+/** In words. */
+export const ownVersions = versions(versionMin, versionMax);
 
 export interface SessionRecord {
   readonly sessionSequence: number;
@@ -40,7 +39,8 @@ export function admit(
 ): Admission {
   const version = Math.min(versionMax, hello.versionMax);
   if (version < Math.max(versionMin, hello.versionMin)) {
-    const message = `the child speaks versions ${hello.versionMin} to ${hello.versionMax}, this parent ${versionMin} to ${versionMax}: upgrade the older one`;
+    const theirs = versions(hello.versionMin, hello.versionMax);
+    const message = `the child speaks ${theirs} of the protocol, this parent ${ownVersions}: upgrade the older one`;
     return { admitted: false, reason: 'version', message };
   }
   if (hello.path !== expectedPath) {
@@ -73,6 +73,10 @@ export function admit(
   const { bootCounter, attachSequence } = hello;
   const sessionSequence = (known?.sessionSequence ?? 0) + 1;
   return { admitted: true, version, record: { sessionSequence, bootCounter, bootNonce, attachSequence } };
+}
+
+function versions(min: number, max: number): string {
+  return min === max ? `version ${min}` : `versions ${min} to ${max}`;
 }
 
 function clone(hello: Hello, what: string): Admission & { readonly admitted: false } {

@@ -9,7 +9,7 @@ import type { Link, LinkEvents } from '../wire/link.ts';
 import { Acknowledgements } from './acknowledgements.ts';
 import { FeedAlarm } from './feed-alarm.ts';
 import { windowMaxBytes } from './flow.ts';
-import { fenceOf, piecesVersion, prefixesVersion } from './handshake.ts';
+import { fenceOf } from './handshake.ts';
 import { Mismatch } from './mismatch.ts';
 import type { ParentSessionsPorts, SessionStatus } from './parent-ports.ts';
 import { ReconcileSlots } from './reconcile-slots.ts';
@@ -179,8 +179,6 @@ export class ParentSessions {
         produces: 'down',
         producer,
         consumer,
-        pieces: opened.version >= piecesVersion,
-        prefixes: opened.version >= prefixesVersion,
         random: this.#ports.random,
         streams: this.#ports.streamsOf?.(child, link),
         fence: fenceOf(recordOf(link), record),

@@ -3,12 +3,11 @@
  * rounds are in order, and all its questions together are so many scans of the table as an honest consumer may come to need.
  */
 import type { ReconcileRequest } from '../feed/feed.ts';
-import { widthOf } from '../feed/reconcile-ranges.ts';
-import { parts } from '../feed/reconcile-rows.ts';
+import { parts } from '../feed/reconcile-prefixes.ts';
 
 /**
  * A search asks for what was split, each part once: all prefixes of one length are the whole table once at most, and there are lengths from 0 to 32 digits.
- * Ranges, of older versions, are cut as often. A million rows that all differ are found with six.
+ * A million rows that all differ are found with six.
  */
 const wholesMax = 33;
 
@@ -21,10 +20,8 @@ export interface Questions {
 
 export const noQuestions: Questions = { round: 0, wholes: 0 };
 
-export function withQuestion({ wholes }: Questions, { round, ranges, prefixes }: ReconcileRequest): Questions {
-  const ofRanges = ranges.reduce((sum, range) => sum + widthOf(range), 0);
-  const ofPrefixes = prefixes?.asked.reduce((sum, { prefix }) => sum + parts ** -prefix.length, 0) ?? 0;
-  return { round, wholes: wholes + ofRanges + ofPrefixes };
+export function withQuestion({ wholes }: Questions, { round, prefixes }: ReconcileRequest): Questions {
+  return { round, wholes: prefixes.reduce((sum, { prefix }) => sum + parts ** -prefix.length, wholes) };
 }
 
 /** Why no honest consumer asks `next` behind `before`. */

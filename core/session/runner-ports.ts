@@ -23,10 +23,6 @@ export interface RunnerPorts {
   readonly produces: Direction;
   readonly producer: FeedProducer;
   readonly consumer: FeedConsumer;
-  /** The peer takes large contents in pieces. */
-  readonly pieces: boolean;
-  /** The peer reconciles by prefixes. */
-  readonly prefixes: boolean;
   readonly random: Random;
   /** Absent: this side takes no streams, and passes over what is asked. */
   readonly streams?: SessionStreams | undefined;

@@ -15,10 +15,6 @@ import { batchFrame, type Direction, pieceFrame, replyFrame } from './wire-frame
 export interface Sender {
   readonly producer: FeedProducer;
   readonly produces: Direction;
-  /** The peer takes large contents in pieces; one of version 1 gets them whole. */
-  readonly pieces: boolean;
-  /** The peer reconciles by prefixes, and knows the producer from the first reply. */
-  readonly prefixes: boolean;
 }
 
 export interface Made {
@@ -48,10 +44,10 @@ export function make(reader: Reader, sender: Sender, send: Send): Made {
 type Of<T extends Send['type']> = Send & { readonly type: T };
 
 function makeBatch(reader: Reader, sender: Sender, { after, head, maxBytes }: Of<'sendBatch'>): Made {
-  const { producer, produces, pieces } = sender;
+  const { producer, produces } = sender;
   const batch = producer.batch(reader, after, head, { maxBytes, maxEntries: batchEntries });
   if (!batch) throw new Error(`a batch behind ${after} of a feed with head ${head}`);
-  const owed = pieces ? owedOf(batch.entries, maxBytes) : undefined;
+  const owed = owedOf(batch.entries, maxBytes);
   if (owed) return none({ type: 'large', owed });
   const done: Done = {
     type: 'sent',
@@ -105,14 +101,13 @@ function makeOwed(reader: Reader, { producer, produces }: Sender, { owed, from, 
 
 /** With the head of the rows that it was made from: the consumer goes on from there, so it is durable before it is said. */
 function makeAnswer(reader: Reader, sender: Sender, { request, maxBytes, pieced }: Of<'sendAnswer'>): Made {
-  const { producer, produces, pieces, prefixes } = sender;
+  const { producer, produces } = sender;
   const head = producer.head(reader);
   const reply = answer(reader, producer, request, head, {
     maxBytes,
-    brief: prefixes,
     ...(pieced ? { pieced: hex(pieced.contentHash) } : {}),
   });
-  const owed = pieces ? owedOf(reply.entries, maxBytes) : undefined;
+  const owed = owedOf(reply.entries, maxBytes);
   if (owed) return none({ type: 'answerOwed', owed });
   const named = reply.entries.some((entry) => entry.pieces !== undefined);
   const done: Done = { type: 'answered', bytes: bytesOfEntries(reply.entries), named };

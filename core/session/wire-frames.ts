@@ -5,8 +5,6 @@ import {
   type Batch,
   type Content,
   keyBytesMax,
-  type RangeAnswer,
-  type RangeSummary,
   type ReconcileReply,
   type ReconcileRequest,
   type ResumeTuple,
@@ -14,21 +12,14 @@ import {
 } from '../feed/feed.ts';
 import { type HeldPieces, heldMax, type Piece } from '../feed/pieces.ts';
 import { wantedPerRequest } from '../feed/reconcile.ts';
-import { checkRanges } from '../feed/reconcile-ranges.ts';
-import { listMax, parts, rangesPerRequest } from '../feed/reconcile-rows.ts';
+import { prefixesPerRequest } from '../feed/reconcile-prefixes.ts';
 import { hashBytes } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { equalBytes, hex } from '../store/bytes.ts';
 import type * as wire from '../wire/generated/mesh.ts';
-import {
-  type Entry,
-  Feed,
-  type Frame,
-  RangeAnswer_Kind,
-  type ResumeTuple as WireTuple,
-} from '../wire/generated/mesh.ts';
+import { type Entry, Feed, type Frame, type ResumeTuple as WireTuple } from '../wire/generated/mesh.ts';
 import { batchEntries } from './flow.ts';
-import { prefixAnswerFromWire, prefixAnswerToWire, prefixesFromWire, prefixesToWire } from './prefix-frames.ts';
+import { prefixAnswerFromWire, prefixAnswerToWire, prefixesFromWire, prefixToWire } from './prefix-frames.ts';
 
 export type Direction = 'down' | 'up';
 
@@ -81,9 +72,9 @@ export function requestFrame(direction: Direction, request: ReconcileRequest): F
   const value = {
     feed: feedOf[direction],
     round: request.round,
-    ranges: request.ranges.map(rangeToWire),
+    seed: buffer(request.seed),
+    prefixes: request.prefixes.map(prefixToWire),
     wanted: request.wanted.map((keyHash) => Buffer.from(keyHash)),
-    ...prefixesToWire(request.prefixes),
   };
   return { frame: { $case: 'reconcileRequest', value } };
 }
@@ -92,8 +83,7 @@ export function replyFrame(direction: Direction, reply: ReconcileReply): Frame {
   const value = {
     feed: feedOf[direction],
     round: reply.round,
-    answers: reply.answers.map(answerToWire),
-    prefixAnswers: (reply.prefixAnswers ?? []).map(prefixAnswerToWire),
+    answers: reply.answers.map(prefixAnswerToWire),
     entries: reply.entries.map(entryToWire),
     head: reply.head,
     ...producerToWire(reply),
@@ -129,25 +119,19 @@ export function batchFromWire(value: wire.Batch): Batch {
 
 export function requestFromWire(value: wire.ReconcileRequest): ReconcileRequest {
   const { round, wanted } = value;
-  checkCount('a reconcile request', value.ranges, rangesPerRequest, 'ranges');
   checkCount('a reconcile request', wanted, wantedPerRequest, 'keys');
   for (const keyHash of wanted) checkLength('a key hash', keyHash, hashBytes);
-  const ranges = value.ranges.map(rangeFromWire);
-  checkRanges(ranges);
-  const prefixes = prefixesFromWire(value);
-  return { round, ranges, wanted, ...(prefixes ? { prefixes } : {}) };
+  return { round, wanted, ...prefixesFromWire(value) };
 }
 
 export function replyFromWire(value: wire.ReconcileReply): ReconcileReply {
-  checkCount('a reconcile reply', value.answers, rangesPerRequest, 'answers');
-  checkCount('a reconcile reply', value.prefixAnswers, rangesPerRequest, 'answers');
+  checkCount('a reconcile reply', value.answers, prefixesPerRequest, 'answers');
   checkCount('a reconcile reply', value.entries, wantedPerRequest, 'entries');
   checkRevision('head of a reconcile reply', value.head);
   const isBrief = value.round > 1 && value.epoch.length === 0 && value.incarnation.length === 0;
   return {
     round: value.round,
-    answers: value.answers.map(answerFromWire),
-    prefixAnswers: value.prefixAnswers.map(prefixAnswerFromWire),
+    answers: value.answers.map(prefixAnswerFromWire),
     entries: value.entries.map(entryFromWire),
     head: value.head,
     ...(isBrief ? { epoch: '', incarnation: '' } : producerFromWire(value)),
@@ -188,74 +172,6 @@ function entryFromWire(entry: Entry): WireEntry {
     throw new BanyanError('Protocol', `an entry with a key of ${keyBytes} bytes; at most ${keyBytesMax}`);
   const content: Content = { key, attributes, body };
   return { keyHash, revision, originRevision, content };
-}
-
-function rangeToWire({ from, to, count, fingerprint }: RangeSummary): wire.RangeSummary {
-  return { from: buffer(from), to: buffer(to), count, fingerprint: buffer(fingerprint) };
-}
-
-function rangeFromWire({ from, to, count, fingerprint }: wire.RangeSummary): RangeSummary {
-  checkBounds(from, to);
-  checkLength('a fingerprint', fingerprint, hashBytes);
-  return { from, to, count, fingerprint };
-}
-
-function answerToWire(answer: RangeAnswer): wire.RangeAnswer {
-  const empty = { range: undefined, parts: [], items: [] };
-  switch (answer.kind) {
-    case 'same':
-      return { ...empty, kind: RangeAnswer_Kind.KIND_SAME, range: rangeToWire(answer.range) };
-    case 'split':
-      return { ...empty, kind: RangeAnswer_Kind.KIND_SPLIT, parts: answer.parts.map(rangeToWire) };
-    case 'list': {
-      const range = rangeToWire({
-        from: answer.from,
-        to: answer.to,
-        count: answer.items.length,
-        fingerprint: new Uint8Array(0),
-      });
-      const items = answer.items.map((item) => ({
-        keyHash: buffer(item.keyHash),
-        contentHash: buffer(item.contentHash),
-        originRevision: item.originRevision,
-      }));
-      return { ...empty, kind: RangeAnswer_Kind.KIND_LIST, range, items };
-    }
-  }
-}
-
-function answerFromWire(answer: wire.RangeAnswer): RangeAnswer {
-  switch (answer.kind) {
-    case RangeAnswer_Kind.KIND_SAME:
-      if (answer.range) return { kind: 'same', range: rangeFromWire(answer.range) };
-      break;
-    case RangeAnswer_Kind.KIND_SPLIT:
-      checkCount('a range that is split', answer.parts, parts, 'parts');
-      return { kind: 'split', parts: answer.parts.map(rangeFromWire) };
-    case RangeAnswer_Kind.KIND_LIST:
-      if (answer.range) return { kind: 'list', ...listFromWire(answer.range, answer.items) };
-      break;
-  }
-  throw new BanyanError('Protocol', `a reconcile answer of kind ${answer.kind} without its parts`);
-}
-
-/** A list says what a range holds by its items, so its own fingerprint is empty. */
-function listFromWire({ from, to }: wire.RangeSummary, items: readonly wire.RangeItem[]) {
-  checkBounds(from, to);
-  checkCount('a list', items, listMax, 'rows');
-  for (const { keyHash, contentHash, originRevision } of items) {
-    checkLength('a key hash', keyHash, hashBytes);
-    checkLength('a content hash', contentHash, hashBytes);
-    checkRevision('origin revision', originRevision);
-  }
-  return { from, to, items };
-}
-
-/** `to` may be one above the greatest hash, which takes a byte more. */
-function checkBounds(from: Uint8Array, to: Uint8Array): void {
-  const ordered = Buffer.compare(from, to) < 0;
-  if (from.length === hashBytes && ordered && (to.length === hashBytes || to.length === hashBytes + 1)) return;
-  throw new BanyanError('Protocol', `a range from ${hex(from) || 'nothing'} to ${hex(to) || 'nothing'}`);
 }
 
 function checkLength(what: string, value: Uint8Array, length: number): void {

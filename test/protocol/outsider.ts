@@ -101,7 +101,7 @@ export class Outsider {
     const { bootCounter, attachedNonce, tuple: has } = this.#kept;
     const hello = write(
       [1, 1],
-      [2, 3],
+      [2, 1],
       [3, this.#place.path],
       [4, 'agent'],
       [5, bootCounter],
@@ -111,7 +111,7 @@ export class Outsider {
       [9, 1 << 20],
       [10, 4 << 20],
       [11, 'second/1'],
-      [20, attachedNonce],
+      [13, attachedNonce],
     );
     this.#call.send(frame('hello', hello));
   }
@@ -205,7 +205,7 @@ export class Outsider {
     this.#parentReady = numberIn(fields, 6) === 1;
     if (this.resumed === false && this.#parentReady && this.#round === 0) this.#reconcile();
     this.#note(numberIn(fields, 2));
-    const digest = digestOf(bytesIn(fields, 10));
+    const digest = digestOf(bytesIn(fields, 8));
     if (!digest || digest.revision !== this.#kept.tuple.cursor) return;
     const own = this.#kept.rows.digest();
     this.digestAgrees = digest.count === own.count && digest.sum.equals(own.sum);
@@ -253,9 +253,9 @@ export class Outsider {
     const request = write(
       [1, down],
       [2, ++this.#round],
-      [4, this.#wanted.slice(0, 256)],
-      [5, this.#seed],
-      [6, this.#prefixes.slice(0, 256).map((digits) => prefix(rows, this.#seed, digits))],
+      [3, this.#seed],
+      [4, this.#prefixes.slice(0, 256).map((digits) => prefix(rows, this.#seed, digits))],
+      [5, this.#wanted.slice(0, 256)],
     );
     this.#call.send(frame('request', request));
   }
@@ -271,7 +271,7 @@ export class Outsider {
     const came = allIn(fields, 4);
     const hashes = came.map((bytes) => entryOf(bytes).hash);
     this.#wanted = this.#wanted.filter((wanted) => !hashes.includes(wanted.toString('hex')));
-    for (const [i, answer] of allIn(fields, 8).entries()) {
+    for (const [i, answer] of allIn(fields, 3).entries()) {
       const { askOn, wanted, gone } = compare(this.#kept.rows, this.#seed, asked[i]!, answer);
       this.#prefixes.push(...askOn);
       this.#wanted.push(...wanted);
@@ -294,17 +294,17 @@ export class Outsider {
 
   #answer(fields: Fields): void {
     const { told, revisions, head, epoch } = this.#kept;
-    const seed = bytesIn(fields, 5);
-    const wanted = allIn(fields, 4).map((bytes) => bytes.toString('hex'));
+    const seed = bytesIn(fields, 3);
+    const wanted = allIn(fields, 5).map((bytes) => bytes.toString('hex'));
     const entries = wanted.map((name) => entry(name, revisions.get(name) ?? head, told.get(name)));
     const reply = write(
       [1, up],
       [2, numberIn(fields, 2)],
+      [3, allIn(fields, 4).map((asked) => answer(told, seed, asked))],
       [4, entries],
       [5, head],
       [6, Buffer.from(epoch, 'hex')],
       [7, this.#nonce],
-      [8, allIn(fields, 6).map((asked) => answer(told, seed, asked))],
     );
     this.#sent = head;
     this.#call.send(frame('reply', reply));

@@ -48,8 +48,6 @@ export class Host {
   skewMaxMs = 0;
   /** Wall time of the machine that signs. */
   certifiedUntilMs = Number.POSITIVE_INFINITY;
-  /** The newest version of the protocol that it knows. */
-  speaks = Number.POSITIVE_INFINITY;
   /** It is to run; a supervisor sees to it. */
   wanted = true;
   /** Tables of what was told by others: to which of them a liar has told something. */

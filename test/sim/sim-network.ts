@@ -185,8 +185,6 @@ export class Connection {
   isTaken = true;
   /** Of the Welcome that went over it. */
   sessionSequence: number | undefined;
-  /** Of the protocol: the newest before there was a word of it. */
-  version = Number.POSITIVE_INFINITY;
   /** What its parent's store had of the session then. */
   sessionRecord: Uint8Array | undefined;
   readonly #network: SimNetwork;
@@ -194,8 +192,6 @@ export class Connection {
   /** Of the processes that made it: their next ones are somebody else. */
   readonly #lives: Readonly<Record<Side, Life>>;
   isOpen = true;
-  /** The newest version of the protocol that both ends know. */
-  readonly #speaks: number;
   /** One connection may be much slower than the next one of the same child, so that what is sent later arrives earlier. */
   readonly #slowness: number;
 
@@ -207,7 +203,6 @@ export class Connection {
     this.parent = parent;
     this.#slowness = network.chance() < slowShare ? slowFactor : 1;
     this.session = session;
-    this.#speaks = Math.min(child.speaks, parent.speaks);
     this.isLie = child.lie !== undefined || parent.lie !== undefined;
     this.#lives = { child: session?.lifeOf('child') ?? child.life, parent: session?.lifeOf('parent') ?? parent.life };
     this.childEnd = new End(this, 'child', identityOf(parent));
@@ -276,7 +271,6 @@ export class Connection {
     if (!bytes) return false;
     if (frame.frame?.$case === 'welcome') {
       this.sessionSequence = frame.frame.value.sessionSequence;
-      this.version = frame.frame.value.version;
       this.sessionRecord = Rows.of(this.parent.rows, (rows) => rows.sessionRecord(this.child.id));
     }
     this.#world.sent(this, from.side, frame, bytes);
@@ -386,7 +380,7 @@ export class Connection {
   /** What can't be read ends the connection, as with every transport. */
   #decoded(bytes: Uint8Array): Frame | undefined {
     try {
-      return asSpoken(decodeFrame(bytes), this.#speaks);
+      return decodeFrame(bytes);
     } catch (error) {
       if (!(error instanceof BanyanError)) throw error;
       this.#over(error);
@@ -409,12 +403,6 @@ function identityOf({ path, role, replica }: Host): PeerIdentity {
 function expiryOf(child: Host, parent: Host): Expiry {
   const first = child.certifiedUntilMs < parent.certifiedUntilMs ? child : parent;
   return { atMs: first.certifiedUntilMs, words: `the certificate of ${first.title} has expired` };
-}
-
-/** A hello as it would be if one of both were of an older build. */
-function asSpoken(frame: Frame, version: number): Frame {
-  if (frame.frame?.$case !== 'hello' || frame.frame.value.versionMax <= version) return frame;
-  return { frame: { $case: 'hello', value: { ...frame.frame.value, versionMax: version } } };
 }
 
 /** The protocol has to bear these twice; a second hello is another matter. */

@@ -1,6 +1,7 @@
 /**
- * Records conversations of a child and its parent, frame by frame, as bytes: `node test/support/record-frames.ts`, run once before the protocol's
- * version is raised. What an older version said has to be understood for ever (test/unit/core/session/recorded-frames.test.ts).
+ * Records conversations of a child and its parent, frame by frame, as bytes: `node test/support/record-frames.ts`. What a released version says has to be
+ * understood for as long as docs/protocol.md promises (test/unit/core/session/recorded-frames.test.ts): until the release of a version, its conversations
+ * are recorded anew with every change of its frames, and never afterwards.
  *
  * A line is `ms since the start, who sent it, its kind, the encoded frame in hex`.
  */
@@ -9,12 +10,14 @@ import { hash128 } from '../../core/object/hash.ts';
 import { versionMax } from '../../core/session/handshake.ts';
 import { MemoryStore } from '../../core/store/memory/memory-store.ts';
 import { encodeFrame } from '../../core/wire/codec/frames.ts';
+import { large } from './recorded-frames.ts';
 import { content, SessionPair } from './session-pair.ts';
 
 const directory = `test/fixtures/frames/v${versionMax}`;
 mkdirSync(directory, { recursive: true });
 record('resumed', resumed);
 record('reconciled', reconciled);
+record('pieces', pieces);
 record('cloned', cloned);
 
 function record(name: string, play: () => Promise<SessionPair>): void {
@@ -64,6 +67,16 @@ async function reconciled(): Promise<SessionPair> {
   pair.parentReady = true;
   pair.parent.sessions.readyChanged();
   await pair.run(200);
+  return pair;
+}
+
+/** A content that is larger than a batch, each way. */
+async function pieces(): Promise<SessionPair> {
+  const pair = new SessionPair();
+  pair.put('large', large);
+  pair.child.store.write((t) => pair.child.producer.put(t, content('labels', large), 0));
+  pair.child.session.start();
+  await pair.run(1_000);
   return pair;
 }
 

@@ -1,4 +1,4 @@
-/** Conversations that an older version had, as record-frames.ts wrote them, and a link on which one side of them is played again. */
+/** Conversations of each version, as record-frames.ts wrote them, and a link on which one side of them is played again. */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { VirtualClock } from '../../core/runtime/clock.ts';
 import { decodeFrame } from '../../core/wire/codec/frames.ts';
@@ -13,6 +13,8 @@ export interface RecordedFrame {
 }
 
 const root = 'test/fixtures/frames';
+/** Travels in pieces. */
+export const large = 'x'.repeat(20_000);
 
 export function recordings(): { version: string; name: string }[] {
   return readdirSync(root).flatMap((version) =>

@@ -1,6 +1,6 @@
 /** What either side of a session says when all is right, as bytes that no encoder of the product has made: one frame of each kind, with what comes before it. */
 import { write } from '../protocol/bytes.ts';
-import { contentHash, hash, type Row } from '../protocol/rows.ts';
+import { hash, type Row } from '../protocol/rows.ts';
 import type { OneSide, Side } from './one-side.ts';
 import { rowsOfSide } from './one-side.ts';
 
@@ -17,9 +17,6 @@ export interface Said {
 export const epoch = Buffer.alloc(16, 0xaa);
 const incarnation = Buffer.alloc(16, 0xbb);
 const large = Buffer.alloc(5_000, 0x20);
-const lowest = Buffer.alloc(16);
-const highest = Buffer.concat([Buffer.alloc(16, 0xff), Buffer.of(0)]);
-const whole = (count: number, fingerprint: Buffer) => write([1, lowest], [2, highest], [3, count], [4, fingerprint]);
 
 export function frameOf(number: number, value: Buffer): Buffer {
   return write([number, [value]]);
@@ -37,20 +34,11 @@ export function saidTo(to: Side, { pair }: OneSide): Said[] {
   const goesOn = write([1, ownEpoch], [2, Buffer.from(producer.incarnation, 'hex')]);
   /** Of another producer: it has to ask. */
   const cannotGoOn = write([1, epoch], [2, incarnation]);
-  const helloOf = (version: number, tuple = goesOn) =>
-    write(
-      [1, 1],
-      [2, version],
-      [3, 'eu:kid'],
-      [4, 'agent'],
-      [5, 1_900_000_000],
-      [6, incarnation],
-      [8, tuple],
-      [9, 1 << 20],
-    );
-  const hello = helloOf(2);
-  const welcome = (resumes: boolean, version = 2, tuple = goesOn) =>
-    write([1, version], [2, 1], [3, tuple], [4, 1 << 20], [5, resumes], [6, true], [9, epoch], [10, incarnation]);
+  const helloOf = (tuple: Buffer) =>
+    write([1, 1], [2, 1], [3, 'eu:kid'], [4, 'agent'], [5, 1_900_000_000], [6, incarnation], [8, tuple], [9, 1 << 20]);
+  const hello = helloOf(goesOn);
+  const welcome = (resumes: boolean, tuple = goesOn) =>
+    write([1, 1], [2, 1], [3, tuple], [4, 1 << 20], [5, resumes], [6, true], [9, epoch], [10, incarnation]);
   const resume = (resumes: boolean) => write([1, 2], [2, resumes], [3, epoch], [4, incarnation]);
   const beat = write(
     [1, 1],
@@ -59,18 +47,16 @@ export function saidTo(to: Side, { pair }: OneSide): Said[] {
     [5, 7],
     [6, true],
     [7, [write([1, 'center.s'], [2, 4])]],
-    [10, write([1, 9], [2, 1], [3, epoch])],
+    [8, write([1, 9], [2, 1], [3, epoch])],
   );
-  const greeting = (resumes: boolean, version = 2, tuple = goesOn) =>
+  const greeting = (resumes: boolean, tuple = goesOn) =>
     to === 'parent'
-      ? [frameOf(1, helloOf(version, tuple)), frameOf(16, resume(resumes))]
-      : [frameOf(2, welcome(resumes, version, tuple))];
+      ? [frameOf(1, helloOf(tuple)), frameOf(16, resume(resumes))]
+      : [frameOf(2, welcome(resumes, tuple))];
   const live = greeting(true);
   const isReady = frameOf(14, write([1, 1], [2, 1], [6, true]));
   const asked = [...greeting(false), isReady];
-  const askedPrefixes = [...greeting(false, 3), isReady];
-  const item = write([1, hash(row.key)], [2, contentHash(row)], [3, 3]);
-  const list = write([1, 3], [2, write([1, lowest], [2, highest], [3, 1])], [4, [item]]);
+  const asksFor = write([1, Buffer.of(1, 2)], [2, Buffer.alloc(8, 3)]);
   const listed = Buffer.concat([hash(row.key), Buffer.alloc(8, 1), Buffer.alloc(6)]);
   const written = to === 'parent' ? rowsOfSide : 1;
   const said = (
@@ -100,31 +86,17 @@ export function saidTo(to: Side, { pair }: OneSide): Said[] {
       'reconcile_request',
       'ReconcileRequest',
       6,
-      write([1, own], [2, 1], [3, [whole(0, Buffer.alloc(16))]], [4, [hash('k1')]]),
-      greeting(true, 2, cannotGoOn),
+      write([1, own], [2, 1], [3, Buffer.alloc(8, 2)], [4, [asksFor]], [5, [hash('k1')]]),
+      greeting(true, cannotGoOn),
     ),
     said(
       'reconcile_reply',
       'ReconcileReply',
       7,
-      write([1, peers], [2, 1], [3, [list]], [5, 1], [6, epoch], [7, incarnation]),
+      write([1, peers], [2, 1], [3, [write([1, 3], [3, listed])]], [5, 1], [6, epoch], [7, incarnation]),
       asked,
     ),
-    said(
-      'prefix_request',
-      'ReconcileRequest',
-      6,
-      write([1, own], [2, 1], [5, Buffer.alloc(8, 2)], [6, [write([1, Buffer.of(1, 2)], [2, Buffer.alloc(8, 3)])]]),
-      greeting(true, 3, cannotGoOn),
-    ),
-    said(
-      'prefix_reply',
-      'ReconcileReply',
-      7,
-      write([1, peers], [2, 1], [5, 1], [6, epoch], [7, incarnation], [8, [write([1, 3], [3, listed])]]),
-      askedPrefixes,
-    ),
-    said('open', 'Open', 8, write([1, 2], [2, 'eu'], [3, 'echo'], [4, 1_000], [10, 'jo'], [13, 1_000])),
+    said('open', 'Open', 8, write([1, 2], [2, 'eu'], [3, 'echo'], [4, 1_000], [6, 'jo'], [9, 1_000])),
     said('data', 'Data', 9, write([1, 2], [2, large])),
     said('fin', 'Fin', 11, write([1, 2])),
     said('reset', 'Reset', 12, write([1, 2], [2, 1], [3, 'gone'])),

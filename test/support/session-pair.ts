@@ -31,8 +31,8 @@ export class SessionPair {
   cut = false;
   /** Attach sequence of an attachment to this parent that is over. */
   attachedWith = 0;
-  /** The highest version that the child says. */
-  versionMax: number | undefined;
+  /** The seed of the child's reconciliations; absent: as chance has it. */
+  childSeed: Uint8Array | undefined;
   /** What the child writes when it is welcomed. */
   attaching: (t: Transaction) => void = () => {};
   /** How often the child was shown what its store may have lost. */
@@ -114,8 +114,6 @@ export class SessionPair {
       isCut: () => this.cut,
       expiry: () => this.expiry,
       passes: (frame: Frame, from: 'child' | 'parent') => {
-        if (frame.frame?.$case === 'hello')
-          frame.frame.value.versionMax = this.versionMax ?? frame.frame.value.versionMax;
         this.frames.push({ from, frame, atMs: this.clock.monotonicMs() });
         return true;
       },
@@ -126,7 +124,7 @@ export class SessionPair {
     const session: ChildSession = new ChildSession({
       store,
       clock: this.clock,
-      random,
+      random: { fraction: () => random.fraction(), bytes: (length) => this.childSeed ?? random.bytes(length) },
       log: silentLogger,
       dialer,
       identity,

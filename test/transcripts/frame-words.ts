@@ -62,28 +62,18 @@ export class FrameWords {
         return `beat head ${head}, ${readiness(ready)}${digest ? `, ${digest.count} rows ${this.name('D', digest.sum)}` : ''}`;
       }
       case 'reconcileRequest': {
-        const { feed, round, ranges, prefixes, wanted } = frame.value;
-        const counted = ranges.map(({ count }) => count).join(' ');
+        const { feed, round, prefixes, wanted } = frame.value;
         const asked = prefixes.map(
           ({ prefix, fingerprint }) => `${digits(prefix)}${fingerprint.length === 0 ? ' (none)' : ''}`,
         );
-        const what = ranges.length > 0 ? `ranges of [${counted}] rows` : `prefixes [${asked.join(', ')}]`;
         const keys = wanted.map((hash) => this.#key(hash)).join(' ');
-        return `reconcile ${feedName(feed)} round ${round}: ${what}, wants [${keys}]`;
+        return `reconcile ${feedName(feed)} round ${round}: prefixes [${asked.join(', ')}], wants [${keys}]`;
       }
       case 'reconcileReply': {
-        const { feed, round, answers, prefixAnswers, entries, head } = frame.value;
-        const ofRanges = answers.map(({ kind, items, parts }) =>
-          kind === 1
-            ? 'same'
-            : kind === 2
-              ? `split ${parts.map(({ count }) => count).join(' ')}`
-              : `list ${items.length}`,
-        );
-        const ofPrefixes = prefixAnswers.map(({ kind, rows }) =>
+        const { feed, round, answers, entries, head } = frame.value;
+        const words = answers.map(({ kind, rows }) =>
           kind === 1 ? 'same' : kind === 2 ? 'split' : `list ${rows.length / 30}`,
         );
-        const words = [...ofRanges, ...ofPrefixes];
         return `reply ${feedName(feed)} round ${round}: [${words.join(', ')}] head ${head} [${this.#entries(entries)}]`;
       }
       case 'proof':

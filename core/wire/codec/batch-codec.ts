@@ -19,12 +19,18 @@ import {
 /** Numbers of the fields in proto/mesh.proto with their wire types: `field << 3 | type`, in one byte below 16. */
 const tags = {
   frame: { batch: 0x22 },
-  batch: { feed: 0x08, entries: 0x12, from: 0x18, to: 0x20, head: 0x28, epoch: 0x32, incarnation: 0x3a, ahead: 0x80 },
-  entry: { keyHash: 0x0a, revision: 0x10, origin: 0x18, tombstone: 0x20, key: 0x2a, attributes: 0x32, body: 0x3a },
+  batch: { feed: 0x08, entries: 0x12, from: 0x18, to: 0x20, head: 0x28, epoch: 0x32, incarnation: 0x3a, ahead: 0x40 },
+  entry: {
+    keyHash: 0x0a,
+    revision: 0x10,
+    origin: 0x18,
+    tombstone: 0x20,
+    key: 0x2a,
+    attributes: 0x32,
+    body: 0x3a,
+    pieces: 0x42,
+  },
 } as const;
-/** The second byte of a tag whose field is 16: `ahead` as a varint, `pieces` with a length. Read as one varint, either is what its first byte is. */
-const field16 = 0x01;
-const piecesTag = 0x82;
 
 /** Of a Frame that has this batch; undefined when a number in it is none that a batch can have, about which the generated code has its own mind. */
 export function batchFrameBytes(batch: Batch): Buffer | undefined {
@@ -47,8 +53,7 @@ export function batchFrameBytes(batch: Batch): Buffer | undefined {
   at = putBytes(bytes, at, t.incarnation, batch.incarnation);
   if (batch.ahead) {
     bytes[at] = t.ahead;
-    bytes[at + 1] = field16;
-    bytes[at + 2] = 1;
+    bytes[at + 1] = 1;
   }
   return bytes;
 }
@@ -60,7 +65,7 @@ function hasPlainNumbers({ feed, from, to, head, entries }: Batch): boolean {
 
 function batchLength({ feed, from, to, head, epoch, incarnation, ahead }: Batch, entries: readonly number[]): number {
   let length = numberLength(feed) + numberLength(from) + numberLength(to) + numberLength(head);
-  length += bytesLength(epoch.length) + bytesLength(incarnation.length) + (ahead ? 3 : 0);
+  length += bytesLength(epoch.length) + bytesLength(incarnation.length) + (ahead ? 2 : 0);
   for (const entry of entries) length += 1 + varintLength(entry) + entry;
   return length;
 }
@@ -75,7 +80,7 @@ function entryLength(entry: Entry): number {
     bytesLength(Buffer.byteLength(key)) +
     bytesLength(attributes.length) +
     bytesLength(body.length) +
-    (pieces.length > 0 ? 1 + bytesLength(pieces.length) : 0)
+    bytesLength(pieces.length)
   );
 }
 
@@ -92,9 +97,7 @@ function putEntry(bytes: Buffer, start: number, entry: Entry): number {
   at = putText(bytes, at, t.key, entry.key);
   at = putBytes(bytes, at, t.attributes, entry.attributes);
   at = putBytes(bytes, at, t.body, entry.body);
-  if (entry.pieces.length === 0) return at;
-  bytes[at] = piecesTag;
-  return putBytes(bytes, at + 1, field16, entry.pieces);
+  return putBytes(bytes, at, t.pieces, entry.pieces);
 }
 
 const nothing = Buffer.alloc(0);
@@ -174,7 +177,7 @@ function readEntryField(fields: FieldReader, entry: Entry): void {
     case t.body:
       entry.body = fields.bytes();
       break;
-    case piecesTag:
+    case t.pieces:
       entry.pieces = fields.bytes();
       break;
     default:

@@ -5,7 +5,7 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { heldMax } from '../../feed/pieces.ts';
 import { wantedPerRequest } from '../../feed/reconcile.ts';
-import { listMax, parts, rangesPerRequest } from '../../feed/reconcile-rows.ts';
+import { prefixesPerRequest } from '../../feed/reconcile-prefixes.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { batchEntries } from '../../session/flow.ts';
 import { groupsMax } from '../../stream/stream-frames.ts';
@@ -28,8 +28,8 @@ export const watermarksMax = 4_096;
 const certificatesMax = 5;
 const varintBytesMax = 10;
 
-const hello = frame('hello', [8, one('down')], [21, { name: 'held', most: heldMax }]);
-const welcome = frame('welcome', [3, one('up')], [18, { name: 'held', most: heldMax }]);
+const hello = frame('hello', [8, one('down')], [14, { name: 'held', most: heldMax }]);
+const welcome = frame('welcome', [3, one('up')], [12, { name: 'held', most: heldMax }]);
 const frames = bounds(
   [1, hello],
   [2, welcome],
@@ -40,34 +40,25 @@ const frames = bounds(
     6,
     frame(
       'reconcile_request',
-      [3, { name: 'ranges', most: rangesPerRequest }],
-      [4, { name: 'wanted', most: wantedPerRequest }],
-      [6, { name: 'prefixes', most: rangesPerRequest }],
+      [4, { name: 'prefixes', most: prefixesPerRequest }],
+      [5, { name: 'wanted', most: wantedPerRequest }],
     ),
   ],
   [
     7,
     frame(
       'reconcile_reply',
-      [
-        3,
-        {
-          name: 'answers',
-          most: rangesPerRequest,
-          inside: bounds([2, one('range')], [3, { name: 'parts', most: parts }], [4, { name: 'items', most: listMax }]),
-        },
-      ],
+      [3, { name: 'answers', most: prefixesPerRequest }],
       [4, { name: 'entries', most: wantedPerRequest }],
-      [8, { name: 'prefix answers', most: rangesPerRequest }],
     ),
   ],
-  [8, frame('open', [11, { name: 'groups', most: groupsMax }])],
+  [8, frame('open', [7, { name: 'groups', most: groupsMax }])],
   [9, frame('data')],
   [10, frame('credit')],
   [11, frame('fin')],
   [12, frame('reset')],
   [13, frame('census', [1, { name: 'streams', most: streamsMax, packed: true }])],
-  [14, frame('beat', [7, { name: 'watermarks', most: watermarksMax }], [10, one('digest')])],
+  [14, frame('beat', [7, { name: 'watermarks', most: watermarksMax }], [8, one('digest')])],
   [15, frame('goodbye')],
   [16, frame('resume')],
   [17, frame('proof', [2, sealed(hello)], [3, sealed(welcome)])],

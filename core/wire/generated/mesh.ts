@@ -11,7 +11,7 @@ export const protobufPackage = "banyan.mesh.v1";
 
 export const protobufFileName = "mesh.proto";
 
-/** The wire between a child and its parent. docs/protocol.md is the page; field numbers are append-only. */
+/** The wire between a child and its parent. docs/protocol.md is the page. From the first release on, field numbers are append-only. */
 
 /** Which of the two feeds of an attachment. */
 export const Feed = { FEED_UNSPECIFIED: 0, FEED_DOWN: 1, FEED_UP: 2 } as const;
@@ -93,12 +93,12 @@ export interface Hello {
   downCreditBytes: number;
   maxFrameBytes: number;
   software: string;
+  /** How the child reaches the parent, such as grpc+proxy: the parent sees less of the way. */
+  transport: string;
   /** The boot nonce under which a parent has last welcomed this store; empty: none has. */
   attachedNonce: Buffer;
   /** Contents of the down feed of which the child has the beginning. */
   held: HeldPieces[];
-  /** How the child reaches the parent, such as grpc+proxy: the parent sees less of the way. */
-  transport: string;
 }
 
 /** The first `bytes` bytes of the record of a content are there already. */
@@ -184,21 +184,14 @@ export interface Ack {
   epoch: Buffer;
 }
 
-export interface RangeSummary {
-  from: Buffer;
-  to: Buffer;
-  count: number;
-  fingerprint: Buffer;
-}
-
 export interface ReconcileRequest {
   feed: Feed;
   round: number;
-  ranges: RangeSummary[];
-  wanted: Buffer[];
-  /** From version 3: ranges by the first digits of key hashes, compared by hashes that begin with this. */
+  /** 8 random bytes with which the fingerprints of this reconciliation begin; empty in a request without prefixes. */
   seed: Buffer;
   prefixes: PrefixSummary[];
+  /** Key hashes. */
+  wanted: Buffer[];
 }
 
 export interface PrefixSummary {
@@ -208,48 +201,35 @@ export interface PrefixSummary {
   fingerprint: Buffer;
 }
 
-export interface RangeItem {
-  keyHash: Buffer;
-  contentHash: Buffer;
-  originRevision: number;
-}
-
-export interface RangeAnswer {
-  kind: RangeAnswer_Kind;
-  range: RangeSummary | undefined;
-  parts: RangeSummary[];
-  items: RangeItem[];
-}
-
-export const RangeAnswer_Kind = { KIND_UNSPECIFIED: 0, KIND_SAME: 1, KIND_SPLIT: 2, KIND_LIST: 3 } as const;
-
-export type RangeAnswer_Kind = typeof RangeAnswer_Kind[keyof typeof RangeAnswer_Kind];
-
-export namespace RangeAnswer_Kind {
-  export type KIND_UNSPECIFIED = typeof RangeAnswer_Kind.KIND_UNSPECIFIED;
-  export type KIND_SAME = typeof RangeAnswer_Kind.KIND_SAME;
-  export type KIND_SPLIT = typeof RangeAnswer_Kind.KIND_SPLIT;
-  export type KIND_LIST = typeof RangeAnswer_Kind.KIND_LIST;
-}
-
 export interface PrefixAnswer {
-  kind: RangeAnswer_Kind;
+  kind: PrefixAnswer_Kind;
   /** Of a split: a fingerprint for each next digit, one behind the other. */
   parts: Buffer;
   /** Of a list: 30 bytes a row. */
   rows: Buffer;
 }
 
+export const PrefixAnswer_Kind = { KIND_UNSPECIFIED: 0, KIND_SAME: 1, KIND_SPLIT: 2, KIND_LIST: 3 } as const;
+
+export type PrefixAnswer_Kind = typeof PrefixAnswer_Kind[keyof typeof PrefixAnswer_Kind];
+
+export namespace PrefixAnswer_Kind {
+  export type KIND_UNSPECIFIED = typeof PrefixAnswer_Kind.KIND_UNSPECIFIED;
+  export type KIND_SAME = typeof PrefixAnswer_Kind.KIND_SAME;
+  export type KIND_SPLIT = typeof PrefixAnswer_Kind.KIND_SPLIT;
+  export type KIND_LIST = typeof PrefixAnswer_Kind.KIND_LIST;
+}
+
 export interface ReconcileReply {
   feed: Feed;
   round: number;
-  answers: RangeAnswer[];
+  /** One for each prefix of the request, in their order. */
+  answers: PrefixAnswer[];
   entries: Entry[];
   head: number;
   /** Both may be left out behind the first round. */
   epoch: Buffer;
   incarnation: Buffer;
-  prefixAnswers: PrefixAnswer[];
 }
 
 export interface Open {
@@ -828,9 +808,9 @@ function createBaseHello(): Hello {
     downCreditBytes: 0,
     maxFrameBytes: 0,
     software: "",
+    transport: "",
     attachedNonce: noBytes,
     held: [],
-    transport: "",
   };
 }
 
@@ -869,14 +849,14 @@ export const Hello: MessageFns<Hello> = {
     if (message.software !== "") {
       writer.uint32(90).string(message.software);
     }
-    if (message.attachedNonce.length !== 0) {
-      writer.uint32(162).bytes(message.attachedNonce);
-    }
-    for (const v of message.held) {
-      HeldPieces.encode(v!, writer.uint32(170).fork()).join();
-    }
     if (message.transport !== "") {
       writer.uint32(98).string(message.transport);
+    }
+    if (message.attachedNonce.length !== 0) {
+      writer.uint32(106).bytes(message.attachedNonce);
+    }
+    for (const v of message.held) {
+      HeldPieces.encode(v!, writer.uint32(114).fork()).join();
     }
     return writer;
   },
@@ -982,28 +962,28 @@ export const Hello: MessageFns<Hello> = {
             message.software = reader.string();
             continue;
           }
-          case 20: {
-            if (tag !== 162) {
-              break;
-            }
-
-            message.attachedNonce = viewOf(reader.bytes());
-            continue;
-          }
-          case 21: {
-            if (tag !== 170) {
-              break;
-            }
-
-            message.held.push(HeldPieces.decode(reader, reader.uint32()));
-            continue;
-          }
           case 12: {
             if (tag !== 98) {
               break;
             }
 
             message.transport = reader.string();
+            continue;
+          }
+          case 13: {
+            if (tag !== 106) {
+              break;
+            }
+
+            message.attachedNonce = viewOf(reader.bytes());
+            continue;
+          }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.held.push(HeldPieces.decode(reader, reader.uint32()));
             continue;
           }
         }
@@ -1126,10 +1106,10 @@ export const Welcome: MessageFns<Welcome> = {
       writer.uint32(82).bytes(message.downIncarnation);
     }
     if (message.hasSiblings !== false) {
-      writer.uint32(112).bool(message.hasSiblings);
+      writer.uint32(88).bool(message.hasSiblings);
     }
     for (const v of message.held) {
-      HeldPieces.encode(v!, writer.uint32(146).fork()).join();
+      HeldPieces.encode(v!, writer.uint32(98).fork()).join();
     }
     return writer;
   },
@@ -1227,16 +1207,16 @@ export const Welcome: MessageFns<Welcome> = {
             message.downIncarnation = viewOf(reader.bytes());
             continue;
           }
-          case 14: {
-            if (tag !== 112) {
+          case 11: {
+            if (tag !== 88) {
               break;
             }
 
             message.hasSiblings = reader.bool();
             continue;
           }
-          case 18: {
-            if (tag !== 146) {
+          case 12: {
+            if (tag !== 98) {
               break;
             }
 
@@ -1383,7 +1363,7 @@ export const Entry: MessageFns<Entry> = {
       writer.uint32(58).bytes(message.body);
     }
     if (message.pieces.length !== 0) {
-      writer.uint32(130).bytes(message.pieces);
+      writer.uint32(66).bytes(message.pieces);
     }
     return writer;
   },
@@ -1457,8 +1437,8 @@ export const Entry: MessageFns<Entry> = {
             message.body = viewOf(reader.bytes());
             continue;
           }
-          case 16: {
-            if (tag !== 130) {
+          case 8: {
+            if (tag !== 66) {
               break;
             }
 
@@ -1515,7 +1495,7 @@ export const Batch: MessageFns<Batch> = {
       writer.uint32(58).bytes(message.incarnation);
     }
     if (message.ahead !== false) {
-      writer.uint32(128).bool(message.ahead);
+      writer.uint32(64).bool(message.ahead);
     }
     return writer;
   },
@@ -1589,8 +1569,8 @@ export const Batch: MessageFns<Batch> = {
             message.incarnation = viewOf(reader.bytes());
             continue;
           }
-          case 16: {
-            if (tag !== 128) {
+          case 8: {
+            if (tag !== 64) {
               break;
             }
 
@@ -1768,87 +1748,8 @@ export const Ack: MessageFns<Ack> = {
   },
 };
 
-function createBaseRangeSummary(): RangeSummary {
-  return { from: noBytes, to: noBytes, count: 0, fingerprint: noBytes };
-}
-
-export const RangeSummary: MessageFns<RangeSummary> = {
-  encode(message: RangeSummary, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.from.length !== 0) {
-      writer.uint32(10).bytes(message.from);
-    }
-    if (message.to.length !== 0) {
-      writer.uint32(18).bytes(message.to);
-    }
-    if (message.count !== 0) {
-      writer.uint32(24).uint64(message.count);
-    }
-    if (message.fingerprint.length !== 0) {
-      writer.uint32(34).bytes(message.fingerprint);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RangeSummary {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRangeSummary();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.from = viewOf(reader.bytes());
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.to = viewOf(reader.bytes());
-            continue;
-          }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
-
-            message.count = longToNumber(reader.uint64());
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.fingerprint = viewOf(reader.bytes());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-};
-
 function createBaseReconcileRequest(): ReconcileRequest {
-  return { feed: 0, round: 0, ranges: [], wanted: [], seed: noBytes, prefixes: [] };
+  return { feed: 0, round: 0, seed: noBytes, prefixes: [], wanted: [] };
 }
 
 export const ReconcileRequest: MessageFns<ReconcileRequest> = {
@@ -1859,17 +1760,14 @@ export const ReconcileRequest: MessageFns<ReconcileRequest> = {
     if (message.round !== 0) {
       writer.uint32(16).uint32(message.round);
     }
-    for (const v of message.ranges) {
-      RangeSummary.encode(v!, writer.uint32(26).fork()).join();
-    }
-    for (const v of message.wanted) {
-      writer.uint32(34).bytes(v!);
-    }
     if (message.seed.length !== 0) {
-      writer.uint32(42).bytes(message.seed);
+      writer.uint32(26).bytes(message.seed);
     }
     for (const v of message.prefixes) {
-      PrefixSummary.encode(v!, writer.uint32(50).fork()).join();
+      PrefixSummary.encode(v!, writer.uint32(34).fork()).join();
+    }
+    for (const v of message.wanted) {
+      writer.uint32(42).bytes(v!);
     }
     return writer;
   },
@@ -1908,7 +1806,7 @@ export const ReconcileRequest: MessageFns<ReconcileRequest> = {
               break;
             }
 
-            message.ranges.push(RangeSummary.decode(reader, reader.uint32()));
+            message.seed = viewOf(reader.bytes());
             continue;
           }
           case 4: {
@@ -1916,7 +1814,7 @@ export const ReconcileRequest: MessageFns<ReconcileRequest> = {
               break;
             }
 
-            message.wanted.push(viewOf(reader.bytes()));
+            message.prefixes.push(PrefixSummary.decode(reader, reader.uint32()));
             continue;
           }
           case 5: {
@@ -1924,15 +1822,7 @@ export const ReconcileRequest: MessageFns<ReconcileRequest> = {
               break;
             }
 
-            message.seed = viewOf(reader.bytes());
-            continue;
-          }
-          case 6: {
-            if (tag !== 50) {
-              break;
-            }
-
-            message.prefixes.push(PrefixSummary.decode(reader, reader.uint32()));
+            message.wanted.push(viewOf(reader.bytes()));
             continue;
           }
         }
@@ -1990,153 +1880,6 @@ export const PrefixSummary: MessageFns<PrefixSummary> = {
             }
 
             message.fingerprint = viewOf(reader.bytes());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-};
-
-function createBaseRangeItem(): RangeItem {
-  return { keyHash: noBytes, contentHash: noBytes, originRevision: 0 };
-}
-
-export const RangeItem: MessageFns<RangeItem> = {
-  encode(message: RangeItem, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.keyHash.length !== 0) {
-      writer.uint32(10).bytes(message.keyHash);
-    }
-    if (message.contentHash.length !== 0) {
-      writer.uint32(18).bytes(message.contentHash);
-    }
-    if (message.originRevision !== 0) {
-      writer.uint32(24).uint64(message.originRevision);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RangeItem {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRangeItem();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.keyHash = viewOf(reader.bytes());
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.contentHash = viewOf(reader.bytes());
-            continue;
-          }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
-
-            message.originRevision = longToNumber(reader.uint64());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-};
-
-function createBaseRangeAnswer(): RangeAnswer {
-  return { kind: 0, range: undefined, parts: [], items: [] };
-}
-
-export const RangeAnswer: MessageFns<RangeAnswer> = {
-  encode(message: RangeAnswer, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.kind !== 0) {
-      writer.uint32(8).int32(message.kind);
-    }
-    if (message.range !== undefined) {
-      RangeSummary.encode(message.range, writer.uint32(18).fork()).join();
-    }
-    for (const v of message.parts) {
-      RangeSummary.encode(v!, writer.uint32(26).fork()).join();
-    }
-    for (const v of message.items) {
-      RangeItem.encode(v!, writer.uint32(34).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RangeAnswer {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRangeAnswer();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.kind = reader.int32() as any;
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.range = RangeSummary.decode(reader, reader.uint32());
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.parts.push(RangeSummary.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.items.push(RangeItem.decode(reader, reader.uint32()));
             continue;
           }
         }
@@ -2221,16 +1964,7 @@ export const PrefixAnswer: MessageFns<PrefixAnswer> = {
 };
 
 function createBaseReconcileReply(): ReconcileReply {
-  return {
-    feed: 0,
-    round: 0,
-    answers: [],
-    entries: [],
-    head: 0,
-    epoch: noBytes,
-    incarnation: noBytes,
-    prefixAnswers: [],
-  };
+  return { feed: 0, round: 0, answers: [], entries: [], head: 0, epoch: noBytes, incarnation: noBytes };
 }
 
 export const ReconcileReply: MessageFns<ReconcileReply> = {
@@ -2242,7 +1976,7 @@ export const ReconcileReply: MessageFns<ReconcileReply> = {
       writer.uint32(16).uint32(message.round);
     }
     for (const v of message.answers) {
-      RangeAnswer.encode(v!, writer.uint32(26).fork()).join();
+      PrefixAnswer.encode(v!, writer.uint32(26).fork()).join();
     }
     for (const v of message.entries) {
       Entry.encode(v!, writer.uint32(34).fork()).join();
@@ -2255,9 +1989,6 @@ export const ReconcileReply: MessageFns<ReconcileReply> = {
     }
     if (message.incarnation.length !== 0) {
       writer.uint32(58).bytes(message.incarnation);
-    }
-    for (const v of message.prefixAnswers) {
-      PrefixAnswer.encode(v!, writer.uint32(66).fork()).join();
     }
     return writer;
   },
@@ -2296,7 +2027,7 @@ export const ReconcileReply: MessageFns<ReconcileReply> = {
               break;
             }
 
-            message.answers.push(RangeAnswer.decode(reader, reader.uint32()));
+            message.answers.push(PrefixAnswer.decode(reader, reader.uint32()));
             continue;
           }
           case 4: {
@@ -2329,14 +2060,6 @@ export const ReconcileReply: MessageFns<ReconcileReply> = {
             }
 
             message.incarnation = viewOf(reader.bytes());
-            continue;
-          }
-          case 8: {
-            if (tag !== 66) {
-              break;
-            }
-
-            message.prefixAnswers.push(PrefixAnswer.decode(reader, reader.uint32()));
             continue;
           }
         }
@@ -2384,16 +2107,16 @@ export const Open: MessageFns<Open> = {
       writer.uint32(42).bytes(message.header);
     }
     if (message.user !== "") {
-      writer.uint32(82).string(message.user);
+      writer.uint32(50).string(message.user);
     }
     for (const v of message.groups) {
-      writer.uint32(90).string(v!);
+      writer.uint32(58).string(v!);
     }
     if (message.bulk !== false) {
-      writer.uint32(96).bool(message.bulk);
+      writer.uint32(64).bool(message.bulk);
     }
     if (message.creditBytes !== 0) {
-      writer.uint32(104).uint64(message.creditBytes);
+      writer.uint32(72).uint64(message.creditBytes);
     }
     return writer;
   },
@@ -2451,32 +2174,32 @@ export const Open: MessageFns<Open> = {
             message.header = viewOf(reader.bytes());
             continue;
           }
-          case 10: {
-            if (tag !== 82) {
+          case 6: {
+            if (tag !== 50) {
               break;
             }
 
             message.user = reader.string();
             continue;
           }
-          case 11: {
-            if (tag !== 90) {
+          case 7: {
+            if (tag !== 58) {
               break;
             }
 
             message.groups.push(reader.string());
             continue;
           }
-          case 12: {
-            if (tag !== 96) {
+          case 8: {
+            if (tag !== 64) {
               break;
             }
 
             message.bulk = reader.bool();
             continue;
           }
-          case 13: {
-            if (tag !== 104) {
+          case 9: {
+            if (tag !== 72) {
               break;
             }
 
@@ -2683,10 +2406,10 @@ export const Reset: MessageFns<Reset> = {
       writer.uint32(26).string(message.message);
     }
     if (message.at !== "") {
-      writer.uint32(82).string(message.at);
+      writer.uint32(34).string(message.at);
     }
     if (message.sinceMs !== 0) {
-      writer.uint32(88).uint64(message.sinceMs);
+      writer.uint32(40).uint64(message.sinceMs);
     }
     return writer;
   },
@@ -2728,16 +2451,16 @@ export const Reset: MessageFns<Reset> = {
             message.message = reader.string();
             continue;
           }
-          case 10: {
-            if (tag !== 82) {
+          case 4: {
+            if (tag !== 34) {
               break;
             }
 
             message.at = reader.string();
             continue;
           }
-          case 11: {
-            if (tag !== 88) {
+          case 5: {
+            if (tag !== 40) {
               break;
             }
 
@@ -2922,7 +2645,7 @@ export const Beat: MessageFns<Beat> = {
       Watermark.encode(v!, writer.uint32(58).fork()).join();
     }
     if (message.digest !== undefined) {
-      Digest.encode(message.digest, writer.uint32(82).fork()).join();
+      Digest.encode(message.digest, writer.uint32(66).fork()).join();
     }
     return writer;
   },
@@ -2996,8 +2719,8 @@ export const Beat: MessageFns<Beat> = {
             message.watermarks.push(Watermark.decode(reader, reader.uint32()));
             continue;
           }
-          case 10: {
-            if (tag !== 82) {
+          case 8: {
+            if (tag !== 66) {
               break;
             }
 

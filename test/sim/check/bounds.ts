@@ -44,7 +44,7 @@ export function bounds(world: World): Check {
       const end = connection.end(from);
       const most = connection.session ? underWayMaxBytes.call : underWayMaxBytes.session;
       const wrong =
-        beyond(frame, connection.version) ??
+        beyond(frame) ??
         (end.queuedBytes() > most ? `${end.queuedBytes()} bytes under way on one connection` : undefined) ??
         (life.pending > timersMax ? `${life.pending} timers` : undefined) ??
         (connection.session

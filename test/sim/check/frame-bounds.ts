@@ -10,11 +10,11 @@ export const bounds = {
   'bytes of a piece': 64 * KiB,
   'bytes of a content in pieces': 4 * KiB * KiB,
   'bytes of an answer': 256 * KiB,
-  'ranges of a request': 256,
+  'prefixes of a request': 256,
   'keys of a request': 256,
-  'ranges of an answer': 256,
+  'answers of a reply': 256,
   'rows of a list': 64,
-  'parts of a range': 16,
+  'parts of a split': 16,
   'contents that are held in pieces': 32,
   'streams of a session': 256,
   'bytes of data': 32 * KiB,
@@ -23,16 +23,14 @@ export const bounds = {
 
 export type Bound = keyof typeof bounds;
 
-/** Of these, one entry may be more where the version knows no pieces: it goes whole. */
-const piecesVersion = 2;
-const whole: ReadonlySet<Bound> = new Set(['bytes of a batch', 'bytes of an answer']);
+/** Bytes of a fingerprint in a split, and of a row in a list. */
+const partBytes = 8;
+const rowBytes = 30;
 
-/** In words what is more than it may be, in this version. */
-export function beyond({ frame }: Frame, version: number): string | undefined {
-  const entries = frame?.$case === 'batch' || frame?.$case === 'reconcileReply' ? frame.value.entries.length : 0;
-  const goesWhole = entries === 1 && version < piecesVersion;
+/** In words what is more than it may be. */
+export function beyond({ frame }: Frame): string | undefined {
   for (const [bound, count] of counted(frame))
-    if (count > bounds[bound] && !(goesWhole && whole.has(bound))) return `${count} ${bound}, at most ${bounds[bound]}`;
+    if (count > bounds[bound]) return `${count} ${bound}, at most ${bounds[bound]}`;
   return undefined;
 }
 
@@ -52,16 +50,16 @@ function counted(frame: Frame['frame']): [Bound, number][] {
       ];
     case 'reconcileRequest':
       return [
-        ['ranges of a request', frame.value.ranges.length],
+        ['prefixes of a request', frame.value.prefixes.length],
         ['keys of a request', frame.value.wanted.length],
       ];
     case 'reconcileReply': {
       const { entries, answers } = frame.value;
       return [
         ['bytes of an answer', bytesOf(entries)],
-        ['ranges of an answer', answers.length],
-        ...answers.map(({ items }): [Bound, number] => ['rows of a list', items.length]),
-        ...answers.map(({ parts }): [Bound, number] => ['parts of a range', parts.length]),
+        ['answers of a reply', answers.length],
+        ...answers.map(({ rows }): [Bound, number] => ['rows of a list', rows.length / rowBytes]),
+        ...answers.map(({ parts }): [Bound, number] => ['parts of a split', parts.length / partBytes]),
         ...keysOf(entries),
       ];
     }

@@ -37,9 +37,6 @@ export class Spoiler {
       case 'certify':
         host.certifiedUntilMs = this.#world.clock.wallMs() + (action.validMs ?? Number.POSITIVE_INFINITY);
         return;
-      case 'speak':
-        host.speaks = action.version ?? Number.POSITIVE_INFINITY;
-        return;
       case 'empty':
         return this.#replace(host, undefined);
       case 'backup':

@@ -89,8 +89,6 @@ export type Fault =
   | { readonly do: 'end'; readonly node: string; readonly stays?: boolean }
   /** A new certificate, valid for so long; absent: for longer than a run. What it had before counts until it dials, or is dialled, again. */
   | { readonly do: 'certify'; readonly node: string; readonly validMs?: number }
-  /** It is of a build that knows no later version of the protocol; absent: the present one. It counts for connections to come. */
-  | { readonly do: 'speak'; readonly node: string; readonly version?: number }
   | { readonly do: 'empty' | 'backup' | 'restore'; readonly node: string }
   /** `hangup`: the child's end goes, what is under way arrives. */
   | ({ readonly do: 'reset' | 'hangup' | 'cut' | 'mend'; readonly node: string } & OnWay)

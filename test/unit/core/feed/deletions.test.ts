@@ -4,12 +4,13 @@ import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import { type DeletionGuard, deletionLimits, judge } from '../../../../core/feed/deletions.ts';
 import { emptyDigest } from '../../../../core/feed/digest.ts';
 import { answer, Reconciliation } from '../../../../core/feed/reconcile.ts';
-import { summarize } from '../../../../core/feed/reconcile-ranges.ts';
+import { rowsBetween } from '../../../../core/feed/reconcile-rows.ts';
 import { ConsumerEnd, held, ProducerEnd, sync } from './feed-support.ts';
 
 const names = (count: number, from = 0) => Array.from({ length: count }, (_, i) => `k${from + i}`);
 const lowest = Buffer.alloc(16);
 const highest = Buffer.alloc(17, 0xff);
+const seed = Buffer.alloc(8, 7);
 
 describe('the judgement of what a producer lacks', () => {
   const found = { gone: 0, lost: 0, held: 0, total: 1_000 };
@@ -58,7 +59,7 @@ describe('a consumer with a guard', () => {
   }
 
   function reconcile(producer: ProducerEnd, consumer: ConsumerEnd) {
-    const reconciliation = consumer.store.read((reader) => new Reconciliation(reader, consumer.feed));
+    const reconciliation = consumer.store.read((reader) => new Reconciliation(reader, consumer.feed, seed));
     let requests = 0;
     let fetched = 0;
     for (let request = reconciliation.next(); request; request = reconciliation.next()) {
@@ -131,8 +132,8 @@ describe('a consumer with a guard', () => {
     const { producer, consumer } = emptied(60);
     reconcile(producer, consumer);
     expect(reconcile(producer, consumer).requests).toBe(1);
-    const own = consumer.store.read((reader) => summarize(reader, consumer.feed, { from: lowest, to: highest }));
-    expect(own.count).toBe(0);
+    const own = consumer.store.read((reader) => [...rowsBetween(reader, consumer.feed, { from: lowest, to: highest })]);
+    expect(own).toEqual([]);
     expect(consumer.store.read((reader) => consumer.feed.digest(reader))).toEqual(emptyDigest);
     producer.put('k0', 'body', 7);
     producer.put('k1', 'newer', 8);
@@ -173,7 +174,7 @@ describe('a consumer with a guard', () => {
     reconcile(producer, consumer);
     const other = new ProducerEnd(undefined, 3);
     for (const key of names(60)) other.put(key, 'body', 7);
-    const reconciliation = consumer.store.read((reader) => new Reconciliation(reader, consumer.feed));
+    const reconciliation = consumer.store.read((reader) => new Reconciliation(reader, consumer.feed, seed));
     const asked = reconciliation.next()!;
     const reply = other.store.read((reader) => answer(reader, other.feed, asked, 60, { maxBytes: 1_024 }));
     consumer.store.write((t) => reconciliation.absorb(t, reply));

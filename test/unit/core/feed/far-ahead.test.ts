@@ -22,8 +22,8 @@ class Child extends ConsumerEnd {
     this.feed = this.store.write((t) => FeedConsumer.open(t, { name: 'upstream', isFarAhead: ahead }));
   }
 
-  reconcile({ store, feed, head }: ProducerEnd, bySeed?: Uint8Array): void {
-    const reconciliation = this.store.read((reader) => new Reconciliation(reader, this.feed, bySeed));
+  reconcile({ store, feed, head }: ProducerEnd): void {
+    const reconciliation = this.store.read((reader) => new Reconciliation(reader, this.feed, seed));
     for (let request = reconciliation.next(); request; request = reconciliation.next()) {
       const asked = request;
       const reply = store.read((reader) => answer(reader, feed, asked, head, { maxBytes: 1e6 }));
@@ -68,14 +68,11 @@ describe('a row that claims a revision that no space can have given', () => {
     expect(held(other.child)).toEqual({});
   });
 
-  it.each([
-    ['ranges', undefined],
-    ['prefixes', seed],
-  ])('gives way to what an honest parent has, in a reconciliation by %s', (_, bySeed) => {
+  it('gives way to what an honest parent has, in a reconciliation', () => {
     const { child } = lied();
     const honest = new ProducerEnd(undefined, 2);
     honest.put(key, 'true', nowMs);
-    child.reconcile(honest, bySeed);
+    child.reconcile(honest);
     expect([held(child), child.origin]).toEqual([{ [key]: 'true' }, nowMs]);
   });
 
@@ -116,7 +113,7 @@ it('a number that is no revision of a space may be any number', () => {
   sync(producer, child);
   const older = new ProducerEnd(undefined, 2);
   older.put(grant, 'older', nowMs);
-  child.reconcile(older, seed);
+  child.reconcile(older);
   expect(held(child)).toEqual({ [grant]: 'newer' });
   const random = new SeededRandom(1);
   const mailbox = child.store.write((t) =>
@@ -133,6 +130,6 @@ it('what a parent that was put back has is older than a row of a plausible revis
   sync(producer, child);
   const putBack = new ProducerEnd(undefined, 2);
   putBack.put(key, 'old', nowMs);
-  child.reconcile(putBack, seed);
+  child.reconcile(putBack);
   expect(held(child)).toEqual({ [key]: 'new' });
 });

@@ -14,6 +14,8 @@ import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import type { Reader } from '../../../../core/store/store.ts';
 import { content } from './feed-support.ts';
 
+const seed = Buffer.alloc(8, 7);
+
 export type Command =
   | { readonly do: 'put'; readonly key: string; readonly body: string }
   | { readonly do: 'remove'; readonly key: string }
@@ -217,7 +219,7 @@ export class Hop {
       return;
     }
     this.#learnFromOrigin();
-    this.#reconciliation = this.#consumerStore.read((reader) => new Reconciliation(reader, this.#consumer));
+    this.#reconciliation = this.#consumerStore.read((reader) => new Reconciliation(reader, this.#consumer, seed));
   }
 
   /** A batch is made of the rows as they are, and sent at once: only the revisions up to the durable head are in it. */

@@ -20,8 +20,10 @@ function survivor(...keys: string[]): { producer: ProducerEnd; consumer: Consume
   return { producer: new ProducerEnd(new MemoryStore(), 2), consumer };
 }
 
+const seed = Buffer.alloc(8, 7);
+
 function reconcile(producer: ProducerEnd, consumer: ConsumerEnd) {
-  const reconciliation = consumer.store.read((reader) => new Reconciliation(reader, consumer.feed));
+  const reconciliation = consumer.store.read((reader) => new Reconciliation(reader, consumer.feed, seed));
   for (let request = reconciliation.next(); request; request = reconciliation.next()) {
     const asked = request;
     const reply = producer.store.read((reader) =>

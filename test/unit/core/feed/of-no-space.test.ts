@@ -16,8 +16,8 @@ class Reported extends ConsumerEnd {
   }
 
   /** From another history of the child: a store of its own. */
-  reconcile({ store, feed, head }: ProducerEnd, bySeed?: Uint8Array): void {
-    const reconciliation = this.store.read((reader) => new Reconciliation(reader, this.feed, bySeed));
+  reconcile({ store, feed, head }: ProducerEnd): void {
+    const reconciliation = this.store.read((reader) => new Reconciliation(reader, this.feed, seed));
     for (let request = reconciliation.next(); request; request = reconciliation.next()) {
       const asked = request;
       const reply = store.read((reader) => answer(reader, feed, asked, head, { maxBytes: 1e6 }));
@@ -58,15 +58,12 @@ it('a later word replaces one that claimed a revision, and so does its end', () 
   expect(held(parent)).toEqual({ 'state/a': 'honest' });
 });
 
-it.each([
-  ['ranges', undefined],
-  ['prefixes', seed],
-])('a child with a new store replaces it in a reconciliation by %s', (_, bySeed) => {
+it('a child with a new store replaces it in a reconciliation', () => {
   const parent = new Reported();
   sync(lie(), parent);
   const mended = new ProducerEnd(undefined, 2);
   mended.put('state/a', 'honest');
-  parent.reconcile(mended, bySeed);
+  parent.reconcile(mended);
   expect(held(parent)).toEqual({ 'state/a': 'honest' });
 });
 
@@ -78,7 +75,7 @@ it.each([
       const mended = new ProducerEnd(undefined, 2);
       mended.put('state/a', 'honest');
       mended.put('state/b', 'another');
-      parent.reconcile(mended, seed);
+      parent.reconcile(mended);
     },
   ],
 ])('a row that was stored with a revision before gives way to %s', (_, say) => {

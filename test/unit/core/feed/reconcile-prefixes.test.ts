@@ -48,7 +48,7 @@ function reconcile(producer: ProducerEnd, consumer: ConsumerEnd) {
   for (let next = reconciliation.next(); next; next = reconciliation.next()) {
     const { request, bytes: up } = asked(next);
     const whole = producer.store.read((reader) =>
-      answer(reader, producer.feed, request, producer.feed.head(reader), { maxBytes: 256 * 1024, brief: true }),
+      answer(reader, producer.feed, request, producer.feed.head(reader), { maxBytes: 256 * 1024 }),
     );
     const { reply } = answered(whole);
     bytes += up + answered({ ...whole, entries: [] }).bytes;
@@ -102,7 +102,7 @@ describe('a reconciliation by prefixes', () => {
     const { producer, consumer } = ends(numbered(600), new Map());
     const { said, bytes } = reconcile(producer, consumer);
     expect(held(consumer)).toEqual(held(producer));
-    const kinds = said.flatMap(({ prefixAnswers = [] }) => prefixAnswers.map(({ kind }) => kind));
+    const kinds = said.flatMap(({ answers }) => answers.map(({ kind }) => kind));
     expect(kinds.filter((kind) => kind === 'split')).toHaveLength(1);
     expect(bytes).toBeLessThan(600 * 60);
   });
@@ -120,7 +120,7 @@ describe('a reconciliation by prefixes', () => {
 
   it('has other fingerprints with another seed: nobody can make rows that pass for others', () => {
     const { consumer } = ends(new Map(), numbered(3));
-    const said = [seed, Buffer.alloc(seedBytes, 8)].map((by) => begin(consumer, by).next()!.prefixes!.asked[0]!);
+    const said = [seed, Buffer.alloc(seedBytes, 8)].map((by) => begin(consumer, by).next()!.prefixes[0]!);
     expect(said[0]!.fingerprint).toHaveLength(fingerprintBytes);
     expect(said[0]!.fingerprint).not.toEqual(said[1]!.fingerprint);
   });
@@ -129,9 +129,9 @@ describe('a reconciliation by prefixes', () => {
     const { producer, consumer } = ends(numbered(2_000, 1), numbered(2_000));
     const reconciliation = begin(consumer);
     for (let request = reconciliation.next(); request; request = reconciliation.next()) {
-      expect(request.wanted.length === 256 && request.prefixes !== undefined).toBe(false);
+      expect(request.wanted.length === 256 && request.prefixes.length > 0).toBe(false);
       const reply = producer.store.read((reader) =>
-        answer(reader, producer.feed, request!, producer.head, { maxBytes: 256 * 1024, brief: true }),
+        answer(reader, producer.feed, request!, producer.head, { maxBytes: 256 * 1024 }),
       );
       consumer.store.write((t) => reconciliation.absorb(t, reply));
     }
@@ -143,14 +143,14 @@ describe('a reconciliation by prefixes', () => {
 describe('a producer that answers prefixes wrongly', () => {
   const honest: ReconcileReply = {
     round: 1,
-    answers: [],
-    prefixAnswers: [{ kind: 'same' }],
+    answers: [{ kind: 'same' }],
     entries: [],
     head: 5,
     epoch: 'e'.repeat(32),
     incarnation: 'f'.repeat(32),
   };
   const item = { keyHash: Buffer.alloc(16, 0xab), fingerprint: Buffer.alloc(8), originRevision: 0 };
+  const unwanted: WireEntry = { keyHash: hash128('x'), revision: 1, originRevision: 0, content: content('x', '1') };
   const everything: PrefixAnswer = { kind: 'split', parts: Array.from({ length: 16 }, () => Buffer.alloc(8, 1)) };
 
   function started() {
@@ -165,9 +165,11 @@ describe('a producer that answers prefixes wrongly', () => {
   }
 
   it.each<[string, Partial<ReconcileReply>, string]>([
-    ['gives no answer', { prefixAnswers: [] }, 'with 0 answers to 1 prefixes'],
-    ['answers ranges', { prefixAnswers: [], answers: [{ kind: 'split', parts: [] }] }, 'with 1 answers to 0 ranges'],
-    ['leaves out a part', { prefixAnswers: [{ kind: 'split', parts: [Buffer.alloc(8)] }] }, 'not about the prefix'],
+    ['answers another round', { round: 9 }, 'to round 9, asked was 1'],
+    ['gives no answer', { answers: [] }, 'with 0 answers to 1 prefixes'],
+    ['gives two', { answers: [{ kind: 'same' }, { kind: 'same' }] }, 'with 2 answers to 1 prefixes'],
+    ['leaves out a part', { answers: [{ kind: 'split', parts: [Buffer.alloc(8)] }] }, 'not about the prefix'],
+    ['sends what nobody wanted', { entries: [unwanted] }, 'that was not wanted'],
     ['does not say who it is', { epoch: '', incarnation: '' }, 'without an epoch'],
   ])('and %s is refused', (_what, lie, words) => {
     const { consumer, take } = started();
@@ -175,22 +177,30 @@ describe('a producer that answers prefixes wrongly', () => {
     expect(held(consumer)).toEqual({ k0: '0' });
   });
 
+  it('and lists rows that it never sends is asked for them once and then refused', () => {
+    const { reconciliation, take } = started();
+    take({ ...honest, answers: [{ kind: 'list', items: [item] }] });
+    const { round, wanted } = reconciliation.next()!;
+    expect(wanted).toEqual([item.keyHash]);
+    expect(() => take({ ...honest, round, answers: [] })).toThrow('none of 1 entries');
+  });
+
   it('and lists rows of another prefix is refused', () => {
     const { reconciliation, take } = started();
-    take({ ...honest, prefixAnswers: [everything] });
+    take({ ...honest, answers: [everything] });
     const { round, prefixes } = reconciliation.next()!;
     const list: PrefixAnswer = { kind: 'list', items: [item] };
-    const answers = prefixes!.asked.map(({ prefix }) => (prefix[0] === 3 ? list : { kind: 'same' as const }));
-    expect(() => take({ ...honest, round, prefixAnswers: answers })).toThrow('not about the prefix');
+    const answers = prefixes.map(({ prefix }) => (prefix[0] === 3 ? list : { kind: 'same' as const }));
+    expect(() => take({ ...honest, round, answers })).toThrow('not about the prefix');
   });
 
   it('and says without end that everything differs is left', () => {
     const { reconciliation, take } = started();
     let rounds = 0;
     const lie = () => {
-      take({ ...honest, prefixAnswers: [everything] });
+      take({ ...honest, answers: [everything] });
       for (let request = reconciliation.next(); request; request = reconciliation.next()) {
-        take({ ...honest, round: request.round, prefixAnswers: request.prefixes!.asked.map(() => everything) });
+        take({ ...honest, round: request.round, answers: request.prefixes.map(() => everything) });
         if (++rounds > 100) throw new Error('it goes on');
       }
     };
@@ -205,12 +215,12 @@ describe('a producer that answers prefixes wrongly', () => {
     };
     // Where the consumer's own row is, it differs too.
     const narrow = () => {
-      take({ ...honest, prefixAnswers: [one] });
+      take({ ...honest, answers: [one] });
       for (let request = reconciliation.next(); request; request = reconciliation.next()) {
-        const answers = request.prefixes!.asked.map(({ prefix }) =>
+        const answers = request.prefixes.map(({ prefix }) =>
           prefix.every((digit) => digit === 0) ? one : { kind: 'same' as const },
         );
-        take({ ...honest, round: request.round, prefixAnswers: answers });
+        take({ ...honest, round: request.round, answers });
         expect(request.round).toBeLessThanOrEqual(digitsMax + 1);
       }
     };
@@ -218,7 +228,7 @@ describe('a producer that answers prefixes wrongly', () => {
   });
 });
 
-describe('a consumer that asks by prefixes', () => {
+describe('a consumer that asks for prefixes', () => {
   const prefixes = (...list: string[]) =>
     list.map((one) => ({ prefix: Buffer.from([...one].map((digit) => Number.parseInt(digit, 16))) }));
 
@@ -232,21 +242,25 @@ describe('a consumer that asks by prefixes', () => {
     expect(() => checkPrefixes(prefixes('13', '2', '12', '1ff', '0'))).not.toThrow();
   });
 
-  it.each<[string, Partial<NonNullable<ReconcileRequest['prefixes']>>, string]>([
+  it.each<[string, Partial<ReconcileRequest>, string]>([
     ['without a seed', { seed: Buffer.alloc(0) }, 'a seed of 0 bytes, expected 8'],
-    ['for a digit that there is not', { asked: [{ prefix: Buffer.of(16), fingerprint: Buffer.alloc(8) }] }, 'below 16'],
+    [
+      'for a digit that there is not',
+      { prefixes: [{ prefix: Buffer.of(16), fingerprint: Buffer.alloc(8) }] },
+      'below 16',
+    ],
     [
       'for more digits than a hash has',
-      { asked: [{ prefix: Buffer.alloc(33), fingerprint: Buffer.alloc(8) }] },
+      { prefixes: [{ prefix: Buffer.alloc(33), fingerprint: Buffer.alloc(8) }] },
       'at most 32',
     ],
     [
       'with half a fingerprint',
-      { asked: [{ prefix: Buffer.alloc(1), fingerprint: Buffer.alloc(4) }] },
+      { prefixes: [{ prefix: Buffer.alloc(1), fingerprint: Buffer.alloc(4) }] },
       'expected 8 or none',
     ],
   ])('%s is refused', (_what, change, words) => {
-    const good = { seed, asked: [{ prefix: Buffer.alloc(0), fingerprint: Buffer.alloc(8) }] };
-    expect(() => asked({ round: 1, ranges: [], wanted: [], prefixes: { ...good, ...change } })).toThrow(words);
+    const prefixes = [{ prefix: Buffer.alloc(0), fingerprint: Buffer.alloc(8) }];
+    expect(() => asked({ round: 1, seed, prefixes, wanted: [], ...change })).toThrow(words);
   });
 });

@@ -60,7 +60,14 @@ describe('the admission of a child', () => {
   it('refuses a version that it does not speak, naming both ranges', () => {
     const refused = admit(hello({ versionMin: 7, versionMax: 9 }), 'eu:paris', undefined);
     expect(refused).toMatchObject({ admitted: false, reason: 'version' });
-    expect(refused).toHaveProperty('message', expect.stringContaining('versions 7 to 9, this parent 1 to 3'));
+    expect(refused).toHaveProperty(
+      'message',
+      expect.stringContaining('versions 7 to 9 of the protocol, this parent version 1:'),
+    );
+  });
+
+  it('takes the highest version that both speak', () => {
+    expect(admit(hello({ versionMin: 1, versionMax: 9 }), 'eu:paris', undefined)).toMatchObject({ version: 1 });
   });
 
   it('refuses a hello for another path than the certificate is for', () => {

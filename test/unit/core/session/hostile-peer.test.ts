@@ -4,7 +4,7 @@ import type { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { BanyanError } from '../../../../core/runtime/errors.ts';
 import { decodeFrame, encodeFrame } from '../../../../core/wire/codec/frames.ts';
-import { Feed, Frame, Hello, RangeAnswer_Kind } from '../../../../core/wire/generated/mesh.ts';
+import { Feed, Frame, Hello, PrefixAnswer_Kind } from '../../../../core/wire/generated/mesh.ts';
 import { ReplayLink } from '../../../support/recorded-frames.ts';
 import { content, SessionPair } from '../../../support/session-pair.ts';
 
@@ -68,20 +68,12 @@ const eightBytes = fc.constantFrom(0, 8, 8, 9).map((length) => Buffer.alloc(leng
 const prefixParts = fc.constantFrom(0, 128, 128, 127).map((length) => Buffer.alloc(length, 6));
 const prefixRows = fc.constantFrom(0, 30, 60, 31).map((length) => Buffer.alloc(length, 0x7f));
 const answerKind = fc.constantFrom(
-  RangeAnswer_Kind.KIND_SAME,
-  RangeAnswer_Kind.KIND_SPLIT,
-  RangeAnswer_Kind.KIND_LIST,
-  RangeAnswer_Kind.KIND_UNSPECIFIED,
+  PrefixAnswer_Kind.KIND_SAME,
+  PrefixAnswer_Kind.KIND_SPLIT,
+  PrefixAnswer_Kind.KIND_LIST,
+  PrefixAnswer_Kind.KIND_UNSPECIFIED,
 );
-const anyRange = fc.record({ from: bytes, to: bytes, count: number, fingerprint: bytes });
 const hash = fc.constantFrom(0, 1, 0x7f, 0xff).map((byte) => Buffer.alloc(16, byte));
-const someRange = fc.record({
-  from: fc.oneof(hash, bytes),
-  to: fc.oneof(hash, bytes),
-  count: number,
-  fingerprint: hash,
-});
-const range = fc.oneof(someRange, anyRange);
 const few = <T>(one: fc.Arbitrary<T>) => fc.array(one, { maxLength: 4 });
 const held = few(fc.record({ contentHash: bytes, bytes: number }));
 
@@ -101,7 +93,7 @@ const frames: { readonly [kind: string]: fc.Arbitrary<object> } = {
     held,
   }),
   welcome: fc.record({
-    version: fc.constantFrom(0, 1, 2, 3, 99),
+    version: fc.constantFrom(0, 1, 1, 1, 2, 99),
     sessionSequence: number,
     up: tuple,
     upCreditBytes: number,
@@ -139,7 +131,6 @@ const frames: { readonly [kind: string]: fc.Arbitrary<object> } = {
     feed,
     // What is answered, more often.
     round: fc.constantFrom(1, 1, 1, 2, 2, 3, 0),
-    ranges: few(range),
     wanted: few(bytes),
     seed: fc.constantFrom(Buffer.alloc(8, 1), Buffer.alloc(0)),
     prefixes: few(fc.record({ prefix: digits, fingerprint: eightBytes })),
@@ -147,15 +138,7 @@ const frames: { readonly [kind: string]: fc.Arbitrary<object> } = {
   reconcileReply: fc.record({
     feed,
     round: fc.nat(3),
-    prefixAnswers: few(fc.record({ kind: answerKind, parts: prefixParts, rows: prefixRows })),
-    answers: few(
-      fc.record({
-        kind: answerKind,
-        range: fc.option(range, { nil: undefined }),
-        parts: few(range),
-        items: few(fc.record({ keyHash: bytes, contentHash: bytes, originRevision: number })),
-      }),
-    ),
+    answers: few(fc.record({ kind: answerKind, parts: prefixParts, rows: prefixRows })),
     entries: few(entry),
     head: number,
     epoch: bytes,
@@ -216,7 +199,7 @@ const goodHello = (): Frame => ({
     value: {
       ...Hello.decode(new Uint8Array(0)),
       versionMin: 1,
-      versionMax: 3,
+      versionMax: 1,
       path: 'eu:kid',
       role: 'agent',
       bootCounter: 1_800_000_000,

@@ -5,8 +5,6 @@ import { OneSide, type Side } from '../../../support/one-side.ts';
 import { epoch, frameOf, saidTo } from '../../../support/said-frames.ts';
 
 const incarnation = Buffer.alloc(16, 0xbb);
-const lowest = Buffer.alloc(16);
-const highest = Buffer.concat([Buffer.alloc(16, 0xff), Buffer.of(0)]);
 const u16 = (value: number) => Buffer.of(value >> 8, value & 255);
 const none = Buffer.alloc(4);
 
@@ -47,7 +45,7 @@ const ways: { readonly [way: string]: { kind: string; frames(entry: Buffer, item
           [3, 1],
           [4, 2],
           [5, 2],
-          [16, true],
+          [8, true],
         ],
       ],
     ],
@@ -55,7 +53,7 @@ const ways: { readonly [way: string]: { kind: string; frames(entry: Buffer, item
   'a reply': {
     kind: 'reconcile_reply',
     frames: (entry, item) => {
-      const list = write([1, 3], [2, write([1, lowest], [2, highest], [3, 1])], [4, [item]]);
+      const list = write([1, 3], [3, item]);
       return [
         [
           7,
@@ -93,8 +91,8 @@ describe('a content in pieces that is none', () => {
     for (const frame of saidTo(side, one).find((said) => said.kind === kind)!.before) await one.hears(frame);
     if (record.length > 0)
       await one.hears(frameOf(18, write([1, feed], [2, hash(record)], [4, record.length], [5, record])));
-    const entry = write([1, key], [2, 2], [3, 3], [16, hash(record)]);
-    const said = frames(entry, write([1, key], [2, hash(record)], [3, 3]));
+    const entry = write([1, key], [2, 2], [3, 3], [8, hash(record)]);
+    const said = frames(entry, Buffer.concat([key, Buffer.alloc(8, 1), Buffer.alloc(6)]));
     let before = '';
     for (const [number, fields] of said) {
       expect(one.outcome).toBe('goes on');

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { asText } from '../../../../core/store/bytes.ts';
 import { decodeFrame, encodeFrame } from '../../../../core/wire/codec/frames.ts';
 import type { Frame } from '../../../../core/wire/generated/mesh.ts';
 import type { LinkEvents } from '../../../../core/wire/link.ts';
-import { type RecordedFrame, ReplayLink, recordings, sessionsOf } from '../../../support/recorded-frames.ts';
+import { large, type RecordedFrame, ReplayLink, recordings, sessionsOf } from '../../../support/recorded-frames.ts';
 import { content, SessionPair } from '../../../support/session-pair.ts';
 
 const kinds = (frames: readonly Frame[]) => frames.map(({ frame }) => frame?.$case);
@@ -22,8 +22,9 @@ describe.each(recordings())('what version $version said in "$name"', (recording)
   it('is a session with the parent of today', async () => {
     const [session] = sessionsOf(recording);
     const pair = new SessionPair();
-    const values = recording.name === 'reconciled' ? 99 : 5;
+    const values = { reconciled: 99, pieces: 0 }[recording.name] ?? 5;
     for (let i = 1; i <= values; i++) pair.put(`k${i}`, i === 7 ? 'changed' : 'x');
+    if (recording.name === 'pieces') pair.put('large', large);
     if (recording.name === 'cloned') {
       // The parent has to know the original, at the same count of starts, before it can tell a copy.
       pair.startChild(pair.child.store).session.start();
@@ -40,6 +41,9 @@ describe.each(recordings())('what version $version said in "$name"', (recording)
       expect(pair.up.map(({ key }) => key)).toEqual(['labels']);
       expect(pair.parent.store.read((reader) => pair.parent.producer.acknowledged(reader))).toBe(5);
       expect(answered).toContain('ack');
+    } else if (recording.name === 'pieces') {
+      expect(pair.up.map(({ key, after }) => [key, asText(after!.body)])).toEqual([['labels', large]]);
+      expect(pair.parent.store.read((reader) => pair.parent.producer.acknowledged(reader))).toBe(1);
     } else {
       expect(answered.filter((kind) => kind === 'reconcileReply')).toHaveLength(3);
     }
@@ -51,7 +55,9 @@ describe.each(recordings())('what version $version said in "$name"', (recording)
     const link = new ReplayLink({ path: 'eu', role: 'relay' });
     // The child reconciles only if it has something that could be stale.
     if (recording.name === 'reconciled') await holdFromElsewhere(pair);
-    pair.child.store.write((t) => pair.child.producer.put(t, content('labels', '{}'), 0));
+    pair.childSeed = seedOf(session!);
+    const body = recording.name === 'pieces' ? large : '{}';
+    pair.child.store.write((t) => pair.child.producer.put(t, content('labels', body), 0));
     pair.child.dialer.dial = async (events: LinkEvents) => {
       link.play(pair.clock, events, of('parent', session!));
       return link;
@@ -62,64 +68,21 @@ describe.each(recordings())('what version $version said in "$name"', (recording)
     expect(link.closed).toBeUndefined();
     expect(pair.said).toContain('child: caught up');
     if (recording.name === 'resumed') expect(pair.held()).toEqual({ a: 'a1', b: 'b2' });
+    else if (recording.name === 'pieces') expect(pair.held()).toEqual({ large });
     else expect(pair.held()).toMatchObject({ k1: 'x', k7: 'changed' });
   });
 });
 
-describe('version 1', () => {
+it('each frame that a session of version 1 has is recorded', () => {
   const frames = recordings()
     .filter(({ version }) => version === 'v1')
     .flatMap(sessionsOf)
     .flat();
-
-  it('is recorded with each frame that it had in a session', () => {
-    const said = new Set(frames.map(({ kind }) => kind));
-    const all = 'hello welcome retry resume batch ack beat reconcileRequest reconcileReply goodbye'.split(' ');
-    expect([...said].sort()).toEqual(all.sort());
-  });
-
-  it('is what both ends of today speak when one of them has no other, large contents too', async () => {
-    const pair = new SessionPair();
-    const large = 'x'.repeat(300_000);
-    pair.put('small', '1');
-    pair.put('large', large);
-    pair.child.store.write((t) => pair.child.producer.put(t, content('labels', large), 0));
-    pair.versionMax = 1;
-    pair.child.session.start();
-    await pair.run(200);
-    expect(pair.held()).toEqual({ small: '1', large });
-    expect(pair.up.map(({ key }) => key)).toEqual(['labels']);
-    const said = kinds(pair.frames.map(({ frame }) => frame));
-    expect(said).toEqual(expect.arrayContaining(['batch', 'ack']));
-    for (const newer of ['piece', 'credit']) expect(said).not.toContain(newer);
-    expect(pair.said.join()).not.toContain('disconnected');
-  });
-});
-
-describe('version 2', () => {
-  it.each([
-    [2, 'ranges'],
-    [3, 'prefixes'],
-  ])('and %i reconcile by %s, and both to the same end', async (versionMax, form) => {
-    const pair = new SessionPair();
-    await holdFromElsewhere(pair);
-    pair.parent = pair.startParent(new MemoryStore());
-    for (let i = 1; i < 100; i++) pair.put(`k${i}`, i === 7 ? 'changed' : 'x');
-    pair.versionMax = versionMax;
-    pair.child.session.start();
-    await pair.run(1_000);
-    const asked = pair.frames.flatMap(({ frame: { frame } }) =>
-      frame?.$case === 'reconcileRequest' ? [frame.value] : [],
-    );
-    expect(asked.length).toBeGreaterThan(1);
-    const forms = asked.flatMap(({ ranges, prefixes }) => [
-      ...ranges.map(() => 'ranges'),
-      ...prefixes.map(() => 'prefixes'),
-    ]);
-    expect(new Set(forms)).toEqual(new Set([form]));
-    expect(Object.keys(pair.held())).toHaveLength(99);
-    expect(pair.held()).toMatchObject({ k1: 'x', k7: 'changed' });
-  });
+  const said = new Set(frames.map(({ kind }) => kind));
+  const all = 'hello welcome retry resume batch piece ack credit beat reconcileRequest reconcileReply goodbye'.split(
+    ' ',
+  );
+  expect([...said].sort()).toEqual(all.sort());
 });
 
 /** What was acknowledged is of this parent's table, and not of the one that there was when it was recorded. */
@@ -130,6 +93,12 @@ function toThis(pair: SessionPair) {
     const value = { ...frame.value, epoch: Buffer.from(pair.parent.producer.epoch, 'hex') };
     return { ...recorded, bytes: encodeFrame({ frame: { $case: 'ack', value } }) };
   };
+}
+
+/** Of the recorded child's reconciliation: the recorded answers are about fingerprints that begin with it. */
+function seedOf(frames: readonly RecordedFrame[]): Uint8Array | undefined {
+  const [asked] = frames.filter(({ kind }) => kind === 'reconcileRequest').map(({ bytes }) => decodeFrame(bytes).frame);
+  return asked?.$case === 'reconcileRequest' ? asked.value.seed : undefined;
 }
 
 /** The child as the recorded one was: a hundred values of a parent that lost its store since. */

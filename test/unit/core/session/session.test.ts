@@ -115,7 +115,7 @@ describe('an established session', () => {
     ],
     [
       'a reconcile request for a feed that goes on',
-      { type: 'request', request: { round: 1, ranges: [], wanted: [new Uint8Array(16)] } },
+      { type: 'request', request: { round: 1, seed: new Uint8Array(0), prefixes: [], wanted: [new Uint8Array(16)] } },
     ],
     ['a second word on how the feed goes on', { type: 'resume', resumes: true }],
   ])('ends at %s', (_what, input) => {

@@ -202,7 +202,7 @@ describe('the outbox', () => {
 
 /** A reconciliation of all that the outbox has. */
 function follow({ store, producer }: ReturnType<typeof bench>, parent: MemoryStore, reported: FeedConsumer): void {
-  const reconciliation = parent.read((reader) => new Reconciliation(reader, reported));
+  const reconciliation = parent.read((reader) => new Reconciliation(reader, reported, Buffer.alloc(8, 7)));
   for (let request = reconciliation.next(); request; request = reconciliation.next()) {
     const asked = request;
     const reply = store.read((reader) => answer(reader, producer, asked, producer.head(reader), { maxBytes: 1e6 }));

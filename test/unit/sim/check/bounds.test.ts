@@ -21,17 +21,14 @@ function batch(to: number, bodies: readonly number[], ahead = false): Frame {
 
 describe('the bounds of a frame', () => {
   it('are those of the page, to the byte', () => {
-    expect(beyond(batch(1, [64 * 1024 - 64]), 3)).toBeUndefined();
-    expect(beyond(batch(1, [64 * 1024 - 63]), 3)).toBe('65537 bytes of a batch, at most 65536');
-    expect(beyond(batch(1, new Array<number>(512).fill(0)), 3)).toBeUndefined();
-    expect(beyond(batch(1, new Array<number>(513).fill(0)), 3)).toBe('513 entries of a batch, at most 512');
-    // The first version sends a large entry whole, and alone.
-    expect(beyond(batch(1, [1_000_000]), 1)).toBeUndefined();
-    expect(beyond(batch(1, [1_000_000, 0]), 1)).toMatch(/bytes of a batch/);
+    expect(beyond(batch(1, [64 * 1024 - 64]))).toBeUndefined();
+    expect(beyond(batch(1, [64 * 1024 - 63]))).toBe('65537 bytes of a batch, at most 65536');
+    expect(beyond(batch(1, new Array<number>(512).fill(0)))).toBeUndefined();
+    expect(beyond(batch(1, new Array<number>(513).fill(0)))).toBe('513 entries of a batch, at most 512');
     const census = (count: number): Frame => ({
       frame: { $case: 'census', value: { streams: new Array(count).fill(1) } },
     });
-    expect([256, 257].map((count) => beyond(census(count), 3))).toEqual([
+    expect([256, 257].map((count) => beyond(census(count)))).toEqual([
       undefined,
       '257 streams of a session, at most 256',
     ]);

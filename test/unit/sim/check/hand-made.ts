@@ -168,6 +168,6 @@ export function beat(watermarks: Readonly<Record<string, number>>): Frame {
 }
 
 export function request(): Frame {
-  const empty = { ranges: [], wanted: [], seed: Buffer.alloc(0), prefixes: [] };
+  const empty = { wanted: [], seed: Buffer.alloc(0), prefixes: [] };
   return { frame: { $case: 'reconcileRequest', value: { feed: Feed.FEED_DOWN, round: 1, ...empty } } };
 }
