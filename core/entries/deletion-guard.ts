@@ -3,9 +3,9 @@ import * as z from 'zod';
 import { type DeletionGuard, deletionLimits, type Held } from '../feed/deletions.ts';
 import { timestamp } from '../object/conditions.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { HeldAttributes } from './entry-attributes.ts';
 import { parseEntryKey } from './entry-keys.ts';
 import { isLostRow } from './source-incarnations.ts';
+import type { HeldAttributes } from './up-attributes.ts';
 
 /** Of a node's configuration and of a topology alike. */
 export const limitsSchema = z.strictObject({

@@ -2,47 +2,24 @@
 import type { AppliedChange } from '../feed/feed.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { asText } from '../store/bytes.ts';
-import { parseEntryKey, splitPlacementId } from './entry-keys.ts';
+import { parseEntryKey, sourceOfKey } from './entry-keys.ts';
+import { downKind } from './entry-lookup.ts';
 
 /** `path` is the child's. Throws Protocol. */
-export function checkFromAbove(path: string, { key, after }: AppliedChange): void {
+export function checkFromParent(path: string, { key, after }: AppliedChange): void {
   const entry = parseEntryKey(key);
   if (!entry || !after) return;
   const attributes = parsed(key, after.attributes);
-  switch (entry.type) {
-    case 'tree': {
-      const named = (attributes as { path?: unknown }).path;
-      if (named === path) return;
-      throw new BanyanError('Protocol', `the parent takes "${path}" for "${named}"`);
-    }
-    case 'placement':
-    case 'target':
-    case 'rules':
-    case 'grant':
-    case 'withdrawn':
-    case 'handed':
-      return checkSource(path, key, splitPlacementId(entry.id).source);
-    case 'object':
-    case 'auxiliary':
-    case 'promoted':
-    case 'promotedCustomizer':
-    case 'release':
-    case 'inventory':
-    case 'keep':
-    case 'era':
-      return checkSource(path, key, entry.source);
-    case 'labels':
-    case 'partial':
-    case 'summary':
-    case 'gone':
-    case 'has':
-    case 'state':
-    case 'associated':
-    case 'upsynced':
-    case 'status':
-    case 'node':
-      throw new BanyanError('Protocol', `the parent sends the entry "${key}", which only a child may send`);
+  if (!downKind(entry.type)) {
+    throw new BanyanError('Protocol', `the parent sends the entry "${key}", which only a child may send`);
   }
+  if (entry.type === 'tree') {
+    const named = (attributes as { path?: unknown }).path;
+    if (named === path) return;
+    throw new BanyanError('Protocol', `the parent takes "${path}" for "${named}"`);
+  }
+  const source = sourceOfKey(entry);
+  if (source !== undefined) checkSource(path, key, source);
 }
 
 /** What lies deeper in them is checked where it is used. */

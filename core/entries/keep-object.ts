@@ -3,15 +3,15 @@
  * An entry of the object itself would have to have a body, and a relay that has lost its store has none.
  */
 import type { Keeping } from '../feed/consumer.ts';
-import { keepKey, objectKey, parseEntryKey } from './entry-keys.ts';
+import { entryKey, parseEntryKey } from './entry-keys.ts';
 
 export const keeping: Keeping = {
   keeperOf(key) {
     const entry = parseEntryKey(key);
-    return entry?.type === 'object' ? keepKey(entry.source, entry.object) : undefined;
+    return entry?.type === 'object' ? entryKey.keep(entry.source, entry.object) : undefined;
   },
   keptBy(key) {
     const entry = parseEntryKey(key);
-    return entry?.type === 'keep' ? objectKey(entry.source, entry.object) : undefined;
+    return entry?.type === 'keep' ? entryKey.object(entry.source, entry.object) : undefined;
   },
 };

@@ -2,7 +2,7 @@
 import type { FeedConsumer } from '../feed/consumer.ts';
 import type { Quarantined } from '../feed/quarantine.ts';
 import type { Reader } from '../store/store.ts';
-import type { QuarantinedAttributes } from './entry-attributes.ts';
+import type { QuarantinedAttributes } from './up-attributes.ts';
 
 /** A line or two for a person; as many as the kind Node takes. */
 const sampleMax = 5;

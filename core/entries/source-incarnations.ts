@@ -14,27 +14,15 @@ import type { Logger } from '../runtime/logger.ts';
 import { asText, concat, prefixRange, readU48, text, u48 } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
-import type { EraAttributes, SeenAttributes } from './entry-attributes.ts';
-import { attributesOf, eraKey, parseEntryKey, seenKey, splitPlacementId } from './entry-keys.ts';
+import type { IncarnationsAttributes } from './down-attributes.ts';
+import { attributesOf, entryKey, parseEntryKey, sourceOfKey } from './entry-keys.ts';
+import { downKind } from './entry-lookup.ts';
+import type { SeenAttributes } from './up-attributes.ts';
 
 /** Of entries whose revision is one of a space; grants and questions count for themselves. */
 export function sourceOfEntry(key: string): string | undefined {
   const entry = parseEntryKey(key);
-  switch (entry?.type) {
-    case 'placement':
-    case 'target':
-    case 'rules':
-      return splitPlacementId(entry.id).source;
-    case 'object':
-    case 'auxiliary':
-    case 'promoted':
-    case 'promotedCustomizer':
-    case 'release':
-    case 'inventory':
-      return entry.source;
-    default:
-      return undefined;
-  }
+  return entry && downKind(entry.type)?.ofSpace ? sourceOfKey(entry) : undefined;
 }
 
 /** By this clock. Numbers of grants and questions are no revisions, and may be sums of several. */
@@ -43,13 +31,13 @@ export function farAheadBy(clock: Pick<Clock, 'wallMs'>): FarAhead {
     isFarAhead(originRevision, clock.wallMs()) && (key === undefined || sourceOfEntry(key() ?? '') !== undefined);
 }
 
-/** By the `era/` row that lies beside it: the space knows nothing of the revision, so that its absence is no deletion. */
+/** By the `revision-gaps/` row that lies beside it: the space knows nothing of the revision, so that its absence is no deletion. */
 export function isLostRow(reader: Reader, table: Table, key: string, originRevision: number): boolean {
   const source = sourceOfEntry(key);
   if (source === undefined) return false;
   const era = eraRow(reader, table, source);
   if (!era) return false;
-  const { gaps } = attributesOf<EraAttributes>(era);
+  const { gaps } = attributesOf<IncarnationsAttributes>(era);
   return gapOf(gaps, originRevision) !== undefined;
 }
 
@@ -91,13 +79,13 @@ const farAheadWords =
 export function erasIn(changes: readonly AppliedChange[]): string[] {
   return changes.flatMap(({ key, after }) => {
     const entry = after && parseEntryKey(key);
-    return entry?.type === 'era' ? [entry.source] : [];
+    return entry?.type === 'incarnations' ? [entry.source] : [];
   });
 }
 
 /** What lies above says to a node of the revisions that a space knows nothing of. */
 export function eraRow(reader: Reader, table: Table, source: string): Content | undefined {
-  const row = table.get(reader, hash128(eraKey(source)));
+  const row = table.get(reader, hash128(entryKey.incarnations(source)));
   return row?.content && table.content(reader, row.content);
 }
 
@@ -128,13 +116,13 @@ export function putSeen(t: Transaction, outbox: Producer, source: string, revisi
 
 /** What the feed says to have been seen of the source; 0: nothing. */
 export function toldSeen(reader: Reader, table: Table, source: string): number {
-  const row = table.get(reader, hash128(seenKey(source)));
+  const row = table.get(reader, hash128(entryKey.seen(source)));
   return row?.content ? attributesOf<SeenAttributes>(table.content(reader, row.content)).revision : 0;
 }
 
 function seenEntry(source: string, revision: number): Content {
   const attributes: SeenAttributes = { revision };
-  return { key: seenKey(source), attributes: text(stableStringify(attributes)), body: new Uint8Array(0) };
+  return { key: entryKey.seen(source), attributes: text(stableStringify(attributes)), body: new Uint8Array(0) };
 }
 
 function at(source: string): Uint8Array {

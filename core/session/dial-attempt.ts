@@ -1,6 +1,6 @@
 /** One connection of a child to its parent, from hello to its end. */
 
-import { checkFromAbove, checkMarks } from '../entries/from-parent.ts';
+import { checkFromParent, checkMarks } from '../entries/from-parent.ts';
 import type { ResumeTuple } from '../feed/feed.ts';
 import { heldPieces } from '../feed/pieces.ts';
 import type { Timer } from '../runtime/clock.ts';
@@ -203,7 +203,7 @@ export class Attempt {
         },
         applied: (t, changes) => {
           if (changes.length === 0) return this.#ports.passed?.(t);
-          for (const change of changes) checkFromAbove(this.#ports.path, change);
+          for (const change of changes) checkFromParent(this.#ports.path, change);
           gate.applied(t, changes);
           this.#ports.applied(t, changes);
         },

@@ -1,7 +1,7 @@
 /** A child's part in watermarks during one session: what the parent says, until it is reached; and whether a sibling has come far enough to be followed. */
 
-import type { WaitsAttributes } from '../entries/entry-attributes.ts';
 import { isAbove } from '../entries/from-parent.ts';
+import type { WaitsAttributes } from '../entries/up-attributes.ts';
 import type { FeedConsumer } from '../feed/consumer.ts';
 import type { AppliedChange } from '../feed/feed.ts';
 import { timestamp } from '../object/conditions.ts';

@@ -1,6 +1,6 @@
 /** What an agent without its wires stands on. */
 
-import type { TroubleAttributes } from '../../core/entries/entry-attributes.ts';
+import type { TroubleAttributes } from '../../core/entries/up-attributes.ts';
 import type { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { Held } from '../../core/feed/deletions.ts';
 import type { Producer, Table } from '../../core/feed/feed.ts';

@@ -3,10 +3,11 @@
  * on is in its own store, so it works the same with and without a parent.
  */
 import { CrashGuard } from '../../core/crash/crash-guard.ts';
-import type { NodeAttributes, QuarantinedAttributes } from '../../core/entries/entry-attributes.ts';
-import { goneKey, nodeKey, type PlacementId, partialKey, seenKey, stateKey } from '../../core/entries/entry-keys.ts';
+import { entryKey } from '../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { quarantinedAttributes } from '../../core/entries/quarantine-report.ts';
 import { seenSources } from '../../core/entries/source-incarnations.ts';
+import type { NodeAttributes, QuarantinedAttributes } from '../../core/entries/up-attributes.ts';
 import type { DeletionLimits } from '../../core/feed/deletions.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import { parseKey } from '../../core/object/key.ts';
@@ -60,7 +61,7 @@ export class Agent {
     this.#desired = new Desired(store, options.downstream);
     this.#quarantineChanged();
     this.#records = new OwnerRecords(store);
-    this.#leaving = new Leaving(clock, () => this.#outbox.touch(nodeKey(options.path)));
+    this.#leaving = new Leaving(clock, () => this.#outbox.touch(entryKey.node(options.path)));
     this.#applier = new Applier(
       {
         path: options.path,
@@ -119,14 +120,14 @@ export class Agent {
       cluster,
       clock,
       logger,
-      changed: () => this.#outbox.touch(nodeKey(options.path)),
+      changed: () => this.#outbox.touch(entryKey.node(options.path)),
       kindsCame: () => this.#kindsChanged(),
     });
     this.#limits = new OwnLimits({
       clock,
       logger,
       uses: () => this.limitUses(),
-      changed: () => this.#outbox.touch(nodeKey(options.path)),
+      changed: () => this.#outbox.touch(entryKey.node(options.path)),
     });
     this.#stock = new FoundStock({
       clock,
@@ -136,7 +137,7 @@ export class Agent {
         for (const key of keys) this.#track(key);
         this.#applier.wantedChanged(keys);
       },
-      heldChanged: () => this.#outbox.touch(nodeKey(options.path)),
+      heldChanged: () => this.#outbox.touch(entryKey.node(options.path)),
     });
     this.#outbox = new Outbox({
       clock,
@@ -230,8 +231,8 @@ export class Agent {
   /** There is a session with the parent, or what is held is something else now. */
   said(): void {
     const { store, path } = this.#options;
-    this.#outbox.touch(nodeKey(path));
-    for (const source of store.read((reader) => seenSources(reader))) this.#outbox.touch(seenKey(source));
+    this.#outbox.touch(entryKey.node(path));
+    for (const source of store.read((reader) => seenSources(reader))) this.#outbox.touch(entryKey.seen(source));
   }
 
   /** A batch of the down feed has changed these. */
@@ -289,12 +290,12 @@ export class Agent {
     for (const { source, key, placements } of deliveries) {
       if (this.#desired.deliveries(key).length > 0) this.#endLeaving(key);
       else if (this.#records.get(key) || this.#applier.isBusy(key)) this.#leaving.begin(key, placements);
-      this.#outbox.touch(stateKey(source, parseKey(key)));
+      this.#outbox.touch(entryKey.state(source, parseKey(key)));
       this.#objectChanged(key);
       this.#track(key);
     }
-    for (const id of placements) this.#outbox.touch(partialKey(id));
-    for (const id of new Set([...placements, ...withdrawn])) this.#outbox.touch(goneKey(id));
+    for (const id of placements) this.#outbox.touch(entryKey.partial(id));
+    for (const id of new Set([...placements, ...withdrawn])) this.#outbox.touch(entryKey.gone(id));
   }
 
   #kindsChanged(): void {
@@ -305,24 +306,24 @@ export class Agent {
   /** What is to be removed is not gone: its placements tell why, or the node where there is none any more. */
   #hindered(key: string, hindrance: Hindrance | undefined): void {
     if (!this.#leaving.hinder(key, hindrance)) return;
-    for (const id of this.#leaving.placementsOf(key)) this.#outbox.touch(partialKey(id));
-    this.#outbox.touch(nodeKey(this.#options.path));
+    for (const id of this.#leaving.placementsOf(key)) this.#outbox.touch(entryKey.partial(id));
+    this.#outbox.touch(entryKey.node(this.#options.path));
   }
 
   /** The object has gone, or is wanted again. */
   #endLeaving(key: string): void {
-    if (this.#leaving.isHindered(key)) this.#outbox.touch(nodeKey(this.#options.path));
+    if (this.#leaving.isHindered(key)) this.#outbox.touch(entryKey.node(this.#options.path));
     for (const id of this.#leaving.end(key)) {
-      this.#outbox.touch(partialKey(id));
-      this.#outbox.touch(goneKey(id));
+      this.#outbox.touch(entryKey.partial(id));
+      this.#outbox.touch(entryKey.gone(id));
     }
   }
 
   #objectChanged(key: string): void {
     this.#reports.placed(key);
     for (const delivery of this.#desired.deliveries(key)) {
-      this.#outbox.touch(stateKey(delivery.source, parseKey(key)));
-      for (const id of delivery.placements) this.#outbox.touch(partialKey(id));
+      this.#outbox.touch(entryKey.state(delivery.source, parseKey(key)));
+      for (const id of delivery.placements) this.#outbox.touch(entryKey.partial(id));
     }
   }
 
@@ -348,17 +349,17 @@ export class Agent {
   #touchEverything(): void {
     this.#outbox.touchAll();
     for (const key of this.#desired.objects()) this.#objectChanged(key);
-    for (const id of this.#desired.placements()) this.#outbox.touch(partialKey(id));
-    for (const id of this.#desired.withdrawn().keys()) this.#outbox.touch(goneKey(id));
+    for (const id of this.#desired.placements()) this.#outbox.touch(entryKey.partial(id));
+    for (const id of this.#desired.withdrawn().keys()) this.#outbox.touch(entryKey.gone(id));
     this.#touchQuarantined();
   }
 
   /** Entries have turned out not to be what their keys say, or are again. */
   #touchQuarantined(): void {
     const { states, placements } = this.#quarantineChanged();
-    for (const { source, object } of states) this.#outbox.touch(stateKey(source, object));
-    for (const id of placements) this.#outbox.touch(partialKey(id));
-    this.#outbox.touch(nodeKey(this.#options.path));
+    for (const { source, object } of states) this.#outbox.touch(entryKey.state(source, object));
+    for (const id of placements) this.#outbox.touch(entryKey.partial(id));
+    this.#outbox.touch(entryKey.node(this.#options.path));
   }
 
   #quarantineChanged(): PoisonedChange {

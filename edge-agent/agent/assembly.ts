@@ -2,10 +2,10 @@
 import type { Duplex } from 'node:stream';
 import type { Space, UserInfo } from '../../core/apiserver/space.ts';
 import { deletionGuard, type Limits } from '../../core/entries/deletion-guard.ts';
-import type { QuarantinedAttributes } from '../../core/entries/entry-attributes.ts';
-import { downFeedJudge } from '../../core/entries/entry-shape.ts';
+import { downFeedJudge } from '../../core/entries/down-check.ts';
 import { keeping } from '../../core/entries/keep-object.ts';
 import { farAheadBy } from '../../core/entries/source-incarnations.ts';
+import type { QuarantinedAttributes } from '../../core/entries/up-attributes.ts';
 import { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { Held } from '../../core/feed/deletions.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';

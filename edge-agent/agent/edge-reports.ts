@@ -3,16 +3,9 @@
  * the placements here. This joins the two to the agent: rules in, entries of the outbox out.
  */
 
-import type { AssociatedAttributes, UpsyncedAttributes } from '../../core/entries/entry-attributes.ts';
-import {
-  associatedKey,
-  type EntryKey,
-  type PlacementId,
-  parseEntryKey,
-  partialKey,
-  splitPlacementId,
-  upsyncedKey,
-} from '../../core/entries/entry-keys.ts';
+import { type EntryKey, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
+import type { AssociatedAttributes, UpsyncedAttributes } from '../../core/entries/up-attributes.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { displayKey, formatKey, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
@@ -67,19 +60,19 @@ export class EdgeReports {
     const { cluster, clock, desired, path } = ports;
     this.#upsync = new Upsync(cluster, clock, {
       changed: (key, sources) => {
-        for (const source of sources) events.touch(upsyncedKey(source, path, parseKey(key)));
+        for (const source of sources) events.touch(entryKey.upsynced(source, path, parseKey(key)));
       },
       taken: (key) => {
         if (desired.deliveries(key).length > 0) events.taken(key);
       },
-      counted: (id) => events.touch(partialKey(id)),
+      counted: (id) => events.touch(entryKey.partial(id)),
       synced: () => this.#known(),
       unread: (key, error) => this.#unread(key, error),
     });
     this.#associated = new Associated(
       { cluster, clock, deliveryOf: (key) => desired.deliveries(key)[0] },
       {
-        changed: (source, key) => events.touch(associatedKey(source, parseKey(key))),
+        changed: (source, key) => events.touch(entryKey.associated(source, parseKey(key))),
         synced: () => this.#known(),
         failed: (error) => this.#again(error),
         unread: (key, error) => this.#unread(key, error),
@@ -102,7 +95,7 @@ export class EdgeReports {
     for (const key of new Set([...before.keys(), ...after.keys()])) {
       if (before.get(key) !== after.get(key)) this.#events.taken(key);
     }
-    for (const [id] of rules) this.#events.touch(partialKey(id));
+    for (const [id] of rules) this.#events.touch(entryKey.partial(id));
   }
 
   kindsChanged(): void {
@@ -136,7 +129,7 @@ export class EdgeReports {
   outgrew(key: string, bytes: number | undefined): void {
     if (bytes === undefined) this.#outgrown.delete(key);
     else this.#outgrown.set(key, bytes);
-    for (const [id] of this.#ports.desired.rules()) this.#events.touch(partialKey(id));
+    for (const [id] of this.#ports.desired.rules()) this.#events.touch(entryKey.partial(id));
   }
 
   /** What the author of a placement should know of its rules here. */
@@ -172,14 +165,16 @@ export class EdgeReports {
 
   #sayUpsynced(source: string, path: string, key: string): Saying | undefined | 'unsure' {
     const said = path === this.#ports.path ? this.#upsync.say(source, key) : undefined;
-    if (!said) return this.#upsync.knows(key) ? undefined : this.#notYet(upsyncedKey(source, path, parseKey(key)));
+    if (!said)
+      return this.#upsync.knows(key) ? undefined : this.#notYet(entryKey.upsynced(source, path, parseKey(key)));
     const { body, ...attributes } = said satisfies UpsyncedAttributes;
     return { attributes: text(stableStringify(attributes)), body };
   }
 
   #sayAssociated(source: string, key: string): Saying | undefined | 'unsure' {
     const said = this.#associated.say(source, key);
-    if (!said) return this.#associated.knows(key) ? undefined : this.#notYet(associatedKey(source, parseKey(key)));
+    if (!said)
+      return this.#associated.knows(key) ? undefined : this.#notYet(entryKey.associated(source, parseKey(key)));
     const { body, ...attributes } = said satisfies AssociatedAttributes;
     return { attributes: text(stableStringify(attributes)), body };
   }

@@ -1,7 +1,7 @@
 /** What an agent says of itself to its parent: the attributes of its `node/` row. */
 
 import { heldAttributes } from '../../core/entries/deletion-guard.ts';
-import type { QuarantinedAttributes, TroubleAttributes } from '../../core/entries/entry-attributes.ts';
+import type { QuarantinedAttributes, TroubleAttributes } from '../../core/entries/up-attributes.ts';
 import type { Held } from '../../core/feed/deletions.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { timestamp } from '../../core/object/conditions.ts';

@@ -5,8 +5,8 @@
  * Bound: one question at a time, and for changes one each `changesEveryMs`, however many there are.
  */
 
-import type { NodeAttributes } from '../../core/entries/entry-attributes.ts';
 import { formatServed, servedMax } from '../../core/entries/served-resources.ts';
+import type { NodeAttributes } from '../../core/entries/up-attributes.ts';
 import type { GroupResource } from '../../core/object/key.ts';
 import { compareText } from '../../core/object/text-order.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';

@@ -3,9 +3,10 @@
  * awaited.
  */
 
-import type { GoneAttributes } from '../../core/entries/entry-attributes.ts';
-import { handedKey, type PlacementId, parseEntryKey, stateKey } from '../../core/entries/entry-keys.ts';
+import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { readSeen } from '../../core/entries/source-incarnations.ts';
+import type { GoneAttributes } from '../../core/entries/up-attributes.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -99,7 +100,7 @@ export class Sayings {
       return { attributes: text(stableStringify(poisonedState(flaw))), body: status ?? new Uint8Array(0) };
     }
     if (!delivery) {
-      this.#unasked.delete(stateKey(source, parseKey(key)));
+      this.#unasked.delete(entryKey.state(source, parseKey(key)));
       return undefined;
     }
     const { conflicted, failed, ...attributes } = this.#state(delivery);
@@ -113,7 +114,7 @@ export class Sayings {
 
   /** The answer of the cluster is worth waiting for: half of what would be told of a change is that it is about to be made. */
   #isAwaited(source: string, key: string, isUnasked: boolean): boolean {
-    const name = stateKey(source, parseKey(key));
+    const name = entryKey.state(source, parseKey(key));
     const nowMs = this.#ports.clock.monotonicMs();
     const sinceMs = this.#unasked.get(name);
     if (!isUnasked) {
@@ -153,7 +154,7 @@ export class Sayings {
   #sayHas(id: PlacementId): Saying | undefined {
     const { store, downstream } = this.#ports;
     const content = store.read((reader) => {
-      const row = downstream.get(reader, hash128(handedKey(id)));
+      const row = downstream.get(reader, hash128(entryKey.handed(id)));
       return row?.content && downstream.content(reader, row.content);
     });
     return content && { attributes: content.attributes, body: content.body };

@@ -3,7 +3,7 @@
  * recorded, what the cluster holds. Applies what is missing or different, removes what is wanted no more and was ours.
  */
 import type { CrashGuard } from '../../core/crash/crash-guard.ts';
-import type { PlacementId } from '../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { parseKey } from '../../core/object/key.ts';
 import { type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
 import type { Clock } from '../../core/runtime/clock.ts';

@@ -1,7 +1,7 @@
 /** What to do about one object that is wanted: a function of what is wanted, what was done before and what the cluster holds. */
 
 import type { AdoptRule, ApplyRules } from '../../core/entries/apply-rules.ts';
-import type { PropagationPolicy } from '../../core/entries/entry-attributes.ts';
+import type { PropagationPolicy } from '../../core/entries/down-attributes.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { terminating, terminatingWords } from '../../core/object/terminating.ts';
 import { ignoredOf } from './ignored-fields.ts';

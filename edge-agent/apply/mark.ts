@@ -1,6 +1,6 @@
 /** The mark on an object that this agent has applied, and whose an object without it is. */
 
-import type { PropagationPolicy } from '../../core/entries/entry-attributes.ts';
+import type { PropagationPolicy } from '../../core/entries/down-attributes.ts';
 import type { KubeObject, ManagedFieldsEntry, ObjectMeta } from '../../core/object/meta.ts';
 
 /** Server-side apply as this manager is what `Cluster.apply` promises. */

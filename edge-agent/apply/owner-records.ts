@@ -3,8 +3,8 @@
  * crash between the two leaves a record without an object, never an object that nobody would remove.
  */
 
-import type { PropagationPolicy } from '../../core/entries/entry-attributes.ts';
-import type { PlacementId } from '../../core/entries/entry-keys.ts';
+import type { PropagationPolicy } from '../../core/entries/down-attributes.ts';
+import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { SharedValues } from '../../core/object/shared-values.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';

@@ -4,8 +4,8 @@
  * one reason for an object on record, so that there are never more than records.
  */
 
-import type { TroubleAttributes } from '../../core/entries/entry-attributes.ts';
-import type { PlacementId } from '../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../core/entries/placement-id.ts';
+import type { TroubleAttributes } from '../../core/entries/up-attributes.ts';
 import { displayKey, parseKey } from '../../core/object/key.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { OwnerRecords } from './owner-records.ts';

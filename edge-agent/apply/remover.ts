@@ -1,6 +1,6 @@
 /** Removes what is wanted no more and was ours, one object at a time, and tells what is in the way of that. */
 
-import type { PlacementId } from '../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { leavingWords, terminating } from '../../core/object/terminating.ts';

@@ -1,6 +1,6 @@
 /** Steps of an object that take more than a word to say: what it waits for, why it has failed or is left, and what may be done about it. */
 
-import { type PlacementId, splitPlacementId } from '../../core/entries/entry-keys.ts';
+import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import { formatGroupResource, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';

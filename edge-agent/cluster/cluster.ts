@@ -5,7 +5,7 @@
 
 import type { Duplex } from 'node:stream';
 import type { Space, UserInfo } from '../../core/apiserver/space.ts';
-import type { PropagationPolicy } from '../../core/entries/entry-attributes.ts';
+import type { PropagationPolicy } from '../../core/entries/down-attributes.ts';
 import type { GroupResource, ObjectKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { Clock } from '../../core/runtime/clock.ts';

@@ -11,8 +11,9 @@ import type {
   ReportRules,
   TargetAttributes,
   WithdrawnAttributes,
-} from '../../core/entries/entry-attributes.ts';
-import { objectKey, type PlacementId, parseEntryKey, placementId } from '../../core/entries/entry-keys.ts';
+} from '../../core/entries/down-attributes.ts';
+import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { type PlacementId, placementId } from '../../core/entries/placement-id.ts';
 import type { AppliedChange, Content, Table } from '../../core/feed/feed.ts';
 import { parseBody } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -167,7 +168,7 @@ export class Desired {
   /** The object of a delivery, parsed. */
   object(delivery: Delivery): KubeObject {
     return this.#store.read((reader) => {
-      const content = this.#content(reader, objectKey(delivery.source, parseKey(delivery.key)));
+      const content = this.#content(reader, entryKey.object(delivery.source, parseKey(delivery.key)));
       if (!content) throw new Error(`the index names ${delivery.key} of ${delivery.source}, the table does not`);
       return parseBody(content.content.body);
     });

@@ -1,7 +1,7 @@
 /** What the placements of one source say together about an object, as far as they reach this cluster. */
 
 import { type ApplyRules, togetherRules } from '../../core/entries/apply-rules.ts';
-import type { PropagationPolicy, TargetAttributes } from '../../core/entries/entry-attributes.ts';
+import type { PropagationPolicy, TargetAttributes } from '../../core/entries/down-attributes.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { type Claim, compareClaims } from './claim.ts';
 

@@ -1,8 +1,9 @@
 /** Objects whose entries are quarantined, as states and partials tell them. */
 import type { CrashGuard } from '../../core/crash/crash-guard.ts';
 import { crashReason } from '../../core/crash/crash-marks.ts';
-import type { StateAttributes } from '../../core/entries/entry-attributes.ts';
-import { objectKey, type PlacementId, parseEntryKey, placementId } from '../../core/entries/entry-keys.ts';
+import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { type PlacementId, placementId } from '../../core/entries/placement-id.ts';
+import type { StateAttributes } from '../../core/entries/up-attributes.ts';
 import type { Quarantined } from '../../core/feed/quarantine.ts';
 import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
 import { type Failure, type Partial, smallestFailures } from '../../core/summary/partial.ts';
@@ -57,7 +58,7 @@ export function deadlyObjects(
 ): Quarantined[] {
   return Array.from(crashes.quarantined(), ([key, mark]) => {
     const { source = 'nobody', revision = 0 } = deliveryOf(key) ?? {};
-    return { key: objectKey(source, parseKey(key)), originRevision: revision, reason: crashReason(mark) };
+    return { key: entryKey.object(source, parseKey(key)), originRevision: revision, reason: crashReason(mark) };
   });
 }
 

@@ -3,7 +3,7 @@
  * in files. What stands in the way is said, and it is tried again while it lasts.
  */
 import { X509Certificate } from 'node:crypto';
-import type { TroubleAttributes } from '../../core/entries/entry-attributes.ts';
+import type { TroubleAttributes } from '../../core/entries/up-attributes.ts';
 import { type Life, lifeOf } from '../../core/identity/certificate-life.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { JoinAnswer } from '../../core/wire/join/join-words.ts';

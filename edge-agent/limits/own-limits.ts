@@ -3,7 +3,7 @@
  * so that nothing travels but the beginning and the end of it; the numbers are metrics.
  */
 
-import type { TroubleAttributes } from '../../core/entries/entry-attributes.ts';
+import type { TroubleAttributes } from '../../core/entries/up-attributes.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { LimitUse } from './limit-use.ts';

@@ -1,6 +1,7 @@
 /** What is said of an object and of a placement at this destination: functions of what is wanted, done and seen. */
 
-import type { StateAttributes, TargetAttributes } from '../../core/entries/entry-attributes.ts';
+import type { TargetAttributes } from '../../core/entries/down-attributes.ts';
+import type { StateAttributes } from '../../core/entries/up-attributes.ts';
 import { displayKey, parseKey } from '../../core/object/key.ts';
 import { terminating } from '../../core/object/terminating.ts';
 import { emptyPartial, type Failure, type Partial, smallestFailures } from '../../core/summary/partial.ts';

@@ -1,6 +1,6 @@
 /** Which releases the agent was handed, said to whatever parent it attaches to: in the transaction that stores the parent's word, so that no other one misses it. */
 
-import { hasKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Transaction } from '../../core/store/store.ts';
@@ -9,7 +9,7 @@ export function sayHanded(t: Transaction, outbox: Producer, changes: readonly Ap
   for (const { key, after } of changes) {
     const entry = parseEntryKey(key);
     if (entry?.type !== 'handed') continue;
-    const of = hasKey(entry.id);
+    const of = entryKey.has(entry.id);
     if (after) outbox.put(t, { ...after, key: of }, 0);
     else outbox.remove(t, hash128(of), 0);
   }

@@ -1,7 +1,7 @@
 /** The agent's session with its parent: the down feed into the agent, the up feed out of its outbox. Dials again for as long as it takes. */
 
-import type { ReleaseHeldAttributes } from '../../core/entries/entry-attributes.ts';
-import { attributesOf, releaseHeldKey } from '../../core/entries/entry-keys.ts';
+import type { ApprovalAttributes } from '../../core/entries/down-attributes.ts';
+import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
 import { noteSeen, tellSeen } from '../../core/entries/source-incarnations.ts';
 import type { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
@@ -144,8 +144,8 @@ export class Uplink {
     noteSeen(t, changes, { clock, log: logger });
     sayHanded(t, outbox, changes);
     for (const { key, after } of changes) {
-      if (key !== releaseHeldKey(path) || !after) continue;
-      const { token } = attributesOf<ReleaseHeldAttributes>(after);
+      if (key !== entryKey.approval(path) || !after) continue;
+      const { token } = attributesOf<ApprovalAttributes>(after);
       const changed = downstream.release(t, token);
       t.afterCommit(() => (changed.length > 0 ? received(changed) : released?.(token)));
     }

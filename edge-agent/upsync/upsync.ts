@@ -5,7 +5,7 @@
  * Bound: `upsyncObjectsMax` objects for each placement, the first in order of their keys; what is beyond is counted and reported, and its body is not held.
  */
 
-import { type PlacementId, splitPlacementId } from '../../core/entries/entry-keys.ts';
+import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import { namesResource } from '../../core/match/resource-rules.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { formatKey, type GroupResource, parseKey } from '../../core/object/key.ts';

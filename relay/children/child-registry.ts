@@ -1,6 +1,6 @@
 /** The children of this node with what the scheduler needs of them, read from the inventory and from what they report. */
 
-import { countedKey, labelsKey, treeKey } from '../../core/entries/entry-keys.ts';
+import { entryKey } from '../../core/entries/entry-keys.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import {
@@ -75,8 +75,6 @@ export class ChildBook {
     // Labels of this node, or the time, have changed since the last start: all that was matched is matched anew.
     this.#count(t, [...this.children.keys()]);
     if (this.#told.begin(t, this.#summary())) for (const name of this.children.keys()) markDirty(t, 'child', name);
-    // An older version told it in a row of its own.
-    this.#ports.outbox.remove(t, hash128(countedKey), 0);
   }
 
   /** One child anew; false when it is gone for good: its mailbox is dropped. */
@@ -218,7 +216,11 @@ export class ChildBook {
     this.#contribute(name, labels ?? emptyLabelSummary);
     const path = childPath(this.#ports.path, name);
     const tree = { path, labels: inheritedBelow(path, this.#ports.inherited(), {}) };
-    mailbox.producer.put(t, { key: treeKey, attributes: text(stableStringify(tree)), body: new Uint8Array(0) }, 0);
+    mailbox.producer.put(
+      t,
+      { key: entryKey.tree(), attributes: text(stableStringify(tree)), body: new Uint8Array(0) },
+      0,
+    );
   }
 
   #isNamed(reader: Reader, name: string): boolean {
@@ -272,7 +274,7 @@ export class ChildBook {
   }
 
   #saidLabels(reader: Reader, reported: Table): LabelSummary | undefined {
-    const row = reported.get(reader, hash128(labelsKey));
+    const row = reported.get(reader, hash128(entryKey.labels()));
     return row?.content && decodeLabelSummary(reported.content(reader, row.content).attributes);
   }
 

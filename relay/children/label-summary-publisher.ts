@@ -4,7 +4,7 @@
  * and down, or agents that move one after the other, are a few messages on each level and not one for each change.
  */
 
-import { labelsKey } from '../../core/entries/entry-keys.ts';
+import { entryKey } from '../../core/entries/entry-keys.ts';
 import type { Producer } from '../../core/feed/feed.ts';
 import { covers, encodeLabelSummary, type LabelSummary } from '../../core/match/label-summary.ts';
 import { toldForm } from '../../core/match/told-summary.ts';
@@ -55,7 +55,7 @@ export class ToldLabels {
   /** What is told beside the labels is told as it is now, also while these are to narrow later. */
   tellCounted(t: Transaction): void {
     const { outbox } = this.#ports;
-    const row = outbox.get(t, hash128(labelsKey));
+    const row = outbox.get(t, hash128(entryKey.labels()));
     if (row?.content) this.#write(t, outbox.content(t, row.content).attributes);
   }
 
@@ -89,6 +89,6 @@ export class ToldLabels {
 
   #write(t: Transaction, attributes: Uint8Array): boolean {
     const body = this.#ports.counted?.(attributes) ?? new Uint8Array(0);
-    return this.#ports.outbox.put(t, { key: labelsKey, attributes, body }, 0);
+    return this.#ports.outbox.put(t, { key: entryKey.labels(), attributes, body }, 0);
   }
 }

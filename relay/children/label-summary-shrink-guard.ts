@@ -5,7 +5,7 @@
  * is what somebody did below, and goes through.
  */
 
-import { labelsKey } from '../../core/entries/entry-keys.ts';
+import { entryKey } from '../../core/entries/entry-keys.ts';
 import { type DeletionLimits, type Held, judge } from '../../core/feed/deletions.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import { covers, decodeLabelSummary, emptyLabelSummary, type LabelSummary } from '../../core/match/label-summary.ts';
@@ -44,7 +44,7 @@ export class Narrowing {
 
   /** In the transaction that applies what a relay said, before anything reads it. `isAnew`: it was found by a reconciliation. */
   heard(t: Transaction, child: string, changes: readonly AppliedChange[], isAnew: boolean): void {
-    const change = changes.find(({ key }) => key === labelsKey);
+    const change = changes.find(({ key }) => key === entryKey.labels());
     if (!change) return;
     const now = change.after ? decodeLabelSummary(change.after.attributes) : emptyLabelSummary;
     const held = readHeld(t, child);

@@ -14,8 +14,9 @@ import {
 } from '../../core/customize/customizer.ts';
 import { render } from '../../core/customize/render.ts';
 import { RenderCache, type Rendering } from '../../core/customize/render-cache.ts';
-import type { ObjectAttributes } from '../../core/entries/entry-attributes.ts';
-import { attributesOf, type PlacementId, parseEntryKey, placementId } from '../../core/entries/entry-keys.ts';
+import type { ObjectAttributes } from '../../core/entries/down-attributes.ts';
+import { attributesOf, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { type PlacementId, placementId } from '../../core/entries/placement-id.ts';
 import { contentHash, referenceCount } from '../../core/feed/content.ts';
 import type { Content, Producer, Table } from '../../core/feed/feed.ts';
 import { parseBody, stableStringify } from '../../core/object/canonical.ts';

@@ -6,7 +6,8 @@ import type { CustomResourceDefinition } from '../../core/apiserver/crd/definiti
 import type { Kind } from '../../core/apiserver/space.ts';
 import { type Compilation, compileCustomizer } from '../../core/customize/compile.ts';
 import type { CustomizerSpec } from '../../core/customize/customizer.ts';
-import { auxiliaryKey, objectKey, type PlacementId } from '../../core/entries/entry-keys.ts';
+import { entryKey } from '../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../core/entries/placement-id.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
 import { parseBody } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -40,7 +41,7 @@ export class Ingredients {
     const key = customizerKey(name);
     if (key.name.includes('/')) return undefined;
     const promoted = asOf === undefined ? undefined : promotedCustomizer(reader, table, asOf, name);
-    const content = promoted ? promoted.content : contentAt(reader, table, auxiliaryKey(source, key));
+    const content = promoted ? promoted.content : contentAt(reader, table, entryKey.auxiliary(source, key));
     if (!content) return undefined;
     const hash = bodyHash(content);
     return { hash, value: kept(this.#customizers, hash, () => compileCustomizer(specOf(content))) };
@@ -52,7 +53,7 @@ export class Ingredients {
     if (builtin) return { hash: '', value: builtin };
     const name = `${object.resource}.${object.group}`;
     const key = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions', namespace: '', name };
-    const content = contentAt(reader, table, objectKey(source, key));
+    const content = contentAt(reader, table, entryKey.object(source, key));
     if (!content) return undefined;
     const hash = bodyHash(content);
     const definition = () => customKind(parseBody(content.body) as CustomResourceDefinition);

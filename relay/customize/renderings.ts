@@ -7,7 +7,8 @@
 
 import type { Facts, FailureReason } from '../../core/customize/customizer.ts';
 import { type Observation, stillHolds } from '../../core/customize/reads.ts';
-import { type PlacementId, parseEntryKey, placementId, splitPlacementId } from '../../core/entries/entry-keys.ts';
+import { parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { type PlacementId, placementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { formatGroupResource } from '../../core/object/key.ts';
 import { asBuffer, asText, concat, prefixRange, text } from '../../core/store/bytes.ts';

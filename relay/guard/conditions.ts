@@ -1,10 +1,6 @@
 /** What a Node object says of rows that its node keeps although its parent lacks them, and of spaces that were put back: conditions, and Events as they turn. */
 import type { Space } from '../../core/apiserver/space.ts';
-import type {
-  HeldAttributes,
-  QuarantinedAttributes,
-  RolledBackAttributes,
-} from '../../core/entries/entry-attributes.ts';
+import type { HeldAttributes, QuarantinedAttributes, RolledBackAttributes } from '../../core/entries/up-attributes.ts';
 import type { NewCondition } from '../../core/object/conditions.ts';
 import type { Condition, KubeObject } from '../../core/object/meta.ts';
 import { writeEvent } from '../inventory-status/object-event.ts';

@@ -1,9 +1,9 @@
 /** The room that sees to it that nothing is deleted by accident: the lives of the own spaces, what this node holds, and the words by which it goes. */
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
 import { heldAttributes } from '../../core/entries/deletion-guard.ts';
-import type { HeldAttributes, NodeAttributes } from '../../core/entries/entry-attributes.ts';
 import { quarantinedAttributes } from '../../core/entries/quarantine-report.ts';
 import { noteSeen, tellSeen } from '../../core/entries/source-incarnations.ts';
+import type { HeldAttributes, NodeAttributes } from '../../core/entries/up-attributes.ts';
 import type { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { DeletionLimits } from '../../core/feed/deletions.ts';
 import type { AppliedChange, Producer } from '../../core/feed/feed.ts';

@@ -1,11 +1,12 @@
 /**
  * The word of a person that what a node holds may go, on its way there. It is said in `spec.release` of the node's Node object, at the node itself or at any
- * node above, and names the token of what was seen. From there a `release/` row goes down the path, as long as the node tells that it holds something under
+ * node above, and names the token of what was seen. From there a `approval/` row goes down the path, as long as the node tells that it holds something under
  * this token: so an old word deletes nothing, and the row goes when it is done.
  */
 import type { Space } from '../../core/apiserver/space.ts';
-import type { NodeAttributes, ReleaseHeldAttributes } from '../../core/entries/entry-attributes.ts';
-import { attributesOf, parseEntryKey, releaseHeldKey } from '../../core/entries/entry-keys.ts';
+import type { ApprovalAttributes } from '../../core/entries/down-attributes.ts';
+import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import type { NodeAttributes } from '../../core/entries/up-attributes.ts';
 import type { AppliedChange, Producer, Table } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -58,11 +59,11 @@ export class Releases {
     const { mailboxOf, told } = this.#ports;
     const mailbox = mailboxOf(holder);
     if (!mailbox) return;
-    const key = releaseHeldKey(path);
+    const key = entryKey.approval(path);
     const node = tokens.length > 0 ? told(t, holder, path) : undefined;
     const open = [node?.held?.token, ...(node?.rolledBack ?? []).map(({ token }) => token)];
     const token = tokens.find((one) => open.includes(one));
-    const attributes: ReleaseHeldAttributes | undefined = token === undefined ? undefined : { token };
+    const attributes: ApprovalAttributes | undefined = token === undefined ? undefined : { token };
     if (attributes) mailbox.put(t, { key, attributes: text(stableStringify(attributes)), body: new Uint8Array(0) }, 0);
     else mailbox.remove(t, hash128(key), 0);
   }
@@ -71,7 +72,7 @@ export class Releases {
   fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
     for (const { key } of changes) {
       const entry = parseEntryKey(key);
-      if (entry?.type === 'release-held') this.consider(t, entry.path);
+      if (entry?.type === 'approval') this.consider(t, entry.path);
     }
   }
 
@@ -92,7 +93,7 @@ export class Releases {
 
   #fromAbove(reader: Reader, path: string): string | undefined {
     const { upstream } = this.#ports;
-    const row = upstream.get(reader, hash128(releaseHeldKey(path)));
-    return row?.content && attributesOf<ReleaseHeldAttributes>(upstream.content(reader, row.content)).token;
+    const row = upstream.get(reader, hash128(entryKey.approval(path)));
+    return row?.content && attributesOf<ApprovalAttributes>(upstream.content(reader, row.content)).token;
   }
 }

@@ -1,6 +1,6 @@
 /**
  * The lives of the own spaces. A space that was put back to an older copy, or emptied, can't know it; those below can, since they have rows of revisions
- * that it knows nothing of. So each child is told which revisions these are (`era/` rows, by which it holds such rows instead of deleting them), and tells at
+ * that it knows nothing of. So each child is told which revisions these are (`revision-gaps/` rows, by which it holds such rows instead of deleting them), and tells at
  * each attachment the newest that it has had (`seen/` rows). One that the space does not know is an alarm, until a person has said that it is known.
  *
  * What the spaces above say of theirs is handed on: a node whose store was lost together with theirs has no rows any more that it could hold for those below.
@@ -9,9 +9,10 @@
  * node above it for good. A node that has lost its store looks at what its children say of a source when that comes again. So there is a row for each source above.
  */
 import { type Gap, gapOf } from '../../core/apiserver/storage/history.ts';
-import type { EraAttributes, RolledBackAttributes, SeenAttributes } from '../../core/entries/entry-attributes.ts';
-import { attributesOf, eraKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import type { IncarnationsAttributes } from '../../core/entries/down-attributes.ts';
+import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { eraRow, erasIn, isKnown, putSeen, seenSources, toldSeen } from '../../core/entries/source-incarnations.ts';
+import type { RolledBackAttributes, SeenAttributes } from '../../core/entries/up-attributes.ts';
 import { isFarAhead } from '../../core/feed/far-ahead.ts';
 import type { AppliedChange, Producer, Table } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
@@ -59,8 +60,12 @@ export class Lives {
   /** For a child that says hello: a row for each space here and above, so bounded by their number. */
   tell(t: Transaction, mailbox: Producer): void {
     for (const { source, gaps } of this.#ports.origins.values()) {
-      const attributes: EraAttributes = { gaps: gaps() };
-      const content = { key: eraKey(source), attributes: text(stableStringify(attributes)), body: new Uint8Array(0) };
+      const attributes: IncarnationsAttributes = { gaps: gaps() };
+      const content = {
+        key: entryKey.incarnations(source),
+        attributes: text(stableStringify(attributes)),
+        body: new Uint8Array(0),
+      };
       mailbox.put(t, content, 0);
     }
     this.#handOn(t, seenSources(t), [mailbox]);

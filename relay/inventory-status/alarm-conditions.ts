@@ -1,6 +1,6 @@
 /** What a Node object says of alarms that its node or its parent has: conditions that are not there before they were True once. */
 
-import type { DivergedAttributes, TroubleAttributes, WaitsAttributes } from '../../core/entries/entry-attributes.ts';
+import type { DivergedAttributes, TroubleAttributes, WaitsAttributes } from '../../core/entries/up-attributes.ts';
 import { type NewCondition, timestamp } from '../../core/object/conditions.ts';
 import type { Divergence } from '../../core/session/feed-alarm.ts';
 import { feedCondition } from './feed-condition.ts';

@@ -4,8 +4,8 @@
  */
 
 import type { Space } from '../../core/apiserver/space.ts';
-import type { NodeAttributes } from '../../core/entries/entry-attributes.ts';
-import { nodeKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import type { NodeAttributes } from '../../core/entries/up-attributes.ts';
 import type { AppliedChange, ContentReference, Producer, Table } from '../../core/feed/feed.ts';
 import { parentOf } from '../../core/identity/node-path.ts';
 import { replicasMax, splitReplica, withReplica } from '../../core/identity/replica.ts';
@@ -91,7 +91,7 @@ export class Descendants {
     const found = paths.map((path) => ({ path, told: this.#find(t, child, path) }));
     for (const { path, told } of found) note(t, path, told !== undefined);
     for (const { path, told } of own === '' ? [] : found) {
-      const keyHash = hash128(nodeKey(path));
+      const keyHash = hash128(entryKey.node(path));
       // Of one revision always: a tombstone with the child's own would keep out what comes after it.
       if (told?.counts) outbox.putReference(t, keyHash, told.content, 0);
       else outbox.remove(t, keyHash, 0);
@@ -118,7 +118,7 @@ export class Descendants {
 
   #toldBy(reader: Reader, holder: string, path: string): Told | undefined {
     const table = this.#ports.reportedOf(holder);
-    const content = table?.get(reader, hash128(nodeKey(path)))?.content;
+    const content = table?.get(reader, hash128(entryKey.node(path)))?.content;
     return table && content && { content, node: attributesOf(table.content(reader, content).attributes) };
   }
 

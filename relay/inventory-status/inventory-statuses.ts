@@ -5,7 +5,7 @@
  */
 import type { Space } from '../../core/apiserver/space.ts';
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
-import type { NodeAttributes } from '../../core/entries/entry-attributes.ts';
+import type { NodeAttributes } from '../../core/entries/up-attributes.ts';
 import { parentOf } from '../../core/identity/node-path.ts';
 import type { SessionStatus } from '../../core/session/parent-ports.ts';
 import {

@@ -3,11 +3,7 @@
  * nothing in the mesh depends on them.
  */
 import type { Space } from '../../core/apiserver/space.ts';
-import type {
-  HeldAttributes,
-  QuarantinedAttributes,
-  RolledBackAttributes,
-} from '../../core/entries/entry-attributes.ts';
+import type { HeldAttributes, QuarantinedAttributes, RolledBackAttributes } from '../../core/entries/up-attributes.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { type NewCondition, timestamp, withCondition } from '../../core/object/conditions.ts';

@@ -3,14 +3,14 @@
  * child relays. At most once an interval, and only of children of which something changed.
  */
 import type { Space } from '../../core/apiserver/space.ts';
+import { entryKey } from '../../core/entries/entry-keys.ts';
+import { quarantinedAttributes } from '../../core/entries/quarantine-report.ts';
 import type {
   HeldAttributes,
   NodeAttributes,
   QuarantinedAttributes,
   WaitsAttributes,
-} from '../../core/entries/entry-attributes.ts';
-import { nodeKey } from '../../core/entries/entry-keys.ts';
-import { quarantinedAttributes } from '../../core/entries/quarantine-report.ts';
+} from '../../core/entries/up-attributes.ts';
 import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { timestamp } from '../../core/object/conditions.ts';
@@ -295,7 +295,7 @@ export class NodeReports {
     if (path === '') return;
     if (!this.#counting.counts(child.name)) {
       // A sibling of this node tells of it, or the child's own sibling tells of what it had.
-      store.write((t) => outbox.remove(t, hash128(nodeKey(at)), 0));
+      store.write((t) => outbox.remove(t, hash128(entryKey.node(at)), 0));
       return;
     }
     const above = {
@@ -364,5 +364,5 @@ function agentsOf({ labels, counted = labels }: Child): number {
 }
 
 function entryOf(path: string, node: NodeAttributes) {
-  return { key: nodeKey(path), attributes: text(stableStringify(node)), body: new Uint8Array(0) };
+  return { key: entryKey.node(path), attributes: text(stableStringify(node)), body: new Uint8Array(0) };
 }

@@ -1,7 +1,7 @@
 /** The status of a SyncTarget: what its agent says of the cluster, and whether it is connected here. */
 import type { Space } from '../../core/apiserver/space.ts';
-import type { NodeAttributes } from '../../core/entries/entry-attributes.ts';
 import { parseServed } from '../../core/entries/served-resources.ts';
+import type { NodeAttributes } from '../../core/entries/up-attributes.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import { syncTargetResource } from '../children/inventory.ts';
 import { toldCondition } from './alarm-conditions.ts';

@@ -1,6 +1,6 @@
 /** Travelled contents as the API server shows them: what the origin knew spliced back in, a status appended, nothing parsed. */
 
-import type { OriginAttributes } from '../../core/entries/entry-attributes.ts';
+import type { OriginAttributes } from '../../core/entries/down-attributes.ts';
 import type { Content } from '../../core/feed/feed.ts';
 import { appendMember, spliceMetadata } from '../../core/object/canonical.ts';
 import { asText, concat } from '../../core/store/bytes.ts';

@@ -3,15 +3,8 @@
  * the objects that came up from an agent's cluster beside them.
  */
 
-import type { StateAttributes } from '../../core/entries/entry-attributes.ts';
-import {
-  associatedKey,
-  type EntryKey,
-  objectKey,
-  parseEntryKey,
-  stateKey,
-  upsyncedKey,
-} from '../../core/entries/entry-keys.ts';
+import { type EntryKey, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import type { StateAttributes } from '../../core/entries/up-attributes.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { formatKey, type ObjectKey } from '../../core/object/key.ts';
@@ -87,7 +80,7 @@ export class MailboxContents {
       const sources = [...this.#sources].sort();
       const { reported, producer } = mailbox;
       for (const source of sources) {
-        const upsynced = rowOf(reader, reported, upsyncedKey(source, this.#path, key));
+        const upsynced = rowOf(reader, reported, entryKey.upsynced(source, this.#path, key));
         if (upsynced) return this.#learned(key, upsynced);
       }
       const winnersFirst = [
@@ -95,11 +88,11 @@ export class MailboxContents {
         ...sources.filter((source) => isConflicted(reader, reported, source, key)),
       ];
       for (const source of winnersFirst) {
-        const wanted = rowOf(reader, producer, objectKey(source, key));
+        const wanted = rowOf(reader, producer, entryKey.object(source, key));
         if (wanted) return bodyOf(reader, reported, { source, key, content: wanted });
       }
       for (const source of sources) {
-        const associated = rowOf(reader, reported, associatedKey(source, key));
+        const associated = rowOf(reader, reported, entryKey.associated(source, key));
         if (associated) return this.#learned(key, associated);
       }
       return undefined;
@@ -161,19 +154,19 @@ function bodyOf(reader: Reader, reported: Table, { source, key, content }: Sent)
 
 /** What the cluster holds is another source's: the agent says so. */
 function isConflicted(reader: Reader, reported: Table, source: string, key: ObjectKey): boolean {
-  const state = rowOf(reader, reported, stateKey(source, key));
+  const state = rowOf(reader, reported, entryKey.state(source, key));
   return state !== undefined && (JSON.parse(asText(state.attributes)) as StateAttributes).reason === 'Conflicted';
 }
 
 type WholeEntry = Extract<EntryKey, { type: 'upsynced' | 'associated' }>;
 
-function rowOf(reader: Reader, table: Table, entryKey: string): Content | undefined {
-  const row = table.get(reader, hash128(entryKey));
+function rowOf(reader: Reader, table: Table, rowKey: string): Content | undefined {
+  const row = table.get(reader, hash128(rowKey));
   return row?.content && table.content(reader, row.content);
 }
 
 /** The status that an agent reported of an object; undefined when there is none. */
 export function statusIn(reader: Reader, reported: Table, source: string, key: ObjectKey): Uint8Array | undefined {
-  const row = reported.get(reader, hash128(stateKey(source, key)));
+  const row = reported.get(reader, hash128(entryKey.state(source, key)));
   return row?.content && reported.content(reader, row.content).body;
 }

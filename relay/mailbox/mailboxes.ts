@@ -1,4 +1,6 @@
 /** The two feeds of each child: the mailbox that this node produces and the reported table that it consumes. */
+
+import { reportedFlaw } from '../../core/entries/up-check.ts';
 import { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { FarAhead } from '../../core/feed/far-ahead.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
@@ -13,7 +15,6 @@ import { type ChildRole, forgetChild, storeChild, storedChildren } from '../chil
 import { forgetHeldLabels } from '../children/label-summary-shrink-guard.ts';
 import { childPath, siblingPath } from '../inventory-status/node-objects.ts';
 import { forgetKept } from '../schedule/kept-objects.ts';
-import { reportedFlaw } from './reported-check.ts';
 
 export interface Mailbox {
   readonly child: string;

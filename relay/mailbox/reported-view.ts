@@ -1,6 +1,6 @@
 /** What a node holds of one cluster at or below it, by the cluster's path, as a read-only space: the objects that were born there and came this far. */
 
-import { parseEntryKey, upsyncedKey } from '../../core/entries/entry-keys.ts';
+import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { formatKey, type ObjectKey } from '../../core/object/key.ts';
@@ -46,7 +46,7 @@ export class ReportedContents {
   get(key: ObjectKey): Uint8Array | undefined {
     return this.#store.read((reader) => {
       for (const source of [...this.#sources].sort()) {
-        const content = this.#content(reader, hash128(upsyncedKey(source, this.#path, key)));
+        const content = this.#content(reader, hash128(entryKey.upsynced(source, this.#path, key)));
         if (content) return this.#learned(key, content);
       }
       return undefined;

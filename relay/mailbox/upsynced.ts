@@ -3,8 +3,8 @@
  * by the path of their cluster. Both in the transaction that brings them.
  */
 
-import type { UpsyncedAttributes } from '../../core/entries/entry-attributes.ts';
 import { parseEntryKey } from '../../core/entries/entry-keys.ts';
+import type { UpsyncedAttributes } from '../../core/entries/up-attributes.ts';
 import type { AppliedChange, Content, Producer, Table } from '../../core/feed/feed.ts';
 import { hashBytes } from '../../core/object/hash.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';

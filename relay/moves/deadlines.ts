@@ -1,6 +1,6 @@
 /** When rows of moves fall due, by wall time, and that somebody looks then. */
 
-import type { PlacementId } from '../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { dueMs, isAhead, type Move, type MoveRow } from '../../core/move/move.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Placements } from '../schedule/placements.ts';

@@ -3,8 +3,9 @@
  * of another life of a store is for nobody.
  */
 
-import type { GrantAttributes } from '../../core/entries/entry-attributes.ts';
-import { attributesOf, grantKey, type PlacementId } from '../../core/entries/entry-keys.ts';
+import type { GrantAttributes } from '../../core/entries/down-attributes.ts';
+import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../core/entries/placement-id.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import { aheadBy } from '../../core/move/move-part.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -38,7 +39,7 @@ export class Grants {
   /** The number that the parent has granted last. */
   above(reader: Reader, id: PlacementId): number | undefined {
     const { upstream } = this.#ports;
-    const row = upstream.get(reader, hash128(grantKey(id)));
+    const row = upstream.get(reader, hash128(entryKey.grant(id)));
     return row?.content && attributesOf<GrantAttributes>(upstream.content(reader, row.content)).sequence;
   }
 

@@ -3,15 +3,15 @@
  * if there is anything of it. An agent that was sent nothing has nothing that is not available, and serves nobody.
  */
 
-import type { TargetAttributes } from '../../core/entries/entry-attributes.ts';
-import { attributesOf, parseEntryKey, targetKey } from '../../core/entries/entry-keys.ts';
+import type { TargetAttributes } from '../../core/entries/down-attributes.ts';
+import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { Producer } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Reader } from '../../core/store/store.ts';
 import { type Placement, selectedObjects } from '../schedule/placements.ts';
 
 export function handed(reader: Reader, mailbox: Producer, placement: Placement): TargetAttributes | undefined {
-  const row = mailbox.get(reader, hash128(targetKey(placement.id)));
+  const row = mailbox.get(reader, hash128(entryKey.target(placement.id)));
   if (!row?.content) return undefined;
   const target = attributesOf<TargetAttributes>(mailbox.content(reader, row.content));
   return target.target === placement.target?.target || hasObjects(reader, mailbox, placement) ? target : undefined;

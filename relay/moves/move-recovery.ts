@@ -1,6 +1,6 @@
 /** Children that come with what this node does not know: when each is heard out, and what becomes of the rows of moves by that (recovered-rows.ts says what). */
 
-import type { PlacementId } from '../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { attaching, detaching, type MoveRow } from '../../core/move/move.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { Partial } from '../../core/summary/partial.ts';

@@ -3,7 +3,7 @@
  * move have one. Beside them the node's own counter per placement, which grows with every change of a row: see core/move/move-part.ts.
  */
 
-import type { PlacementId } from '../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../core/entries/placement-id.ts';
 import type { MoveRow } from '../../core/move/move.ts';
 import { sequences } from '../../core/move/move-part.ts';
 import { stableStringify } from '../../core/object/canonical.ts';

@@ -5,15 +5,10 @@
  * nobody, and is made anew.
  */
 
-import type { GoneAttributes, GrantAttributes } from '../../core/entries/entry-attributes.ts';
-import {
-  attributesOf,
-  goneKey,
-  grantKey,
-  type PlacementId,
-  partialKey,
-  withdrawnKey,
-} from '../../core/entries/entry-keys.ts';
+import type { GrantAttributes } from '../../core/entries/down-attributes.ts';
+import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../core/entries/placement-id.ts';
+import type { GoneAttributes } from '../../core/entries/up-attributes.ts';
 import type { Producer, Table } from '../../core/feed/feed.ts';
 import { attaching, detaching, granted, type MoveRow, review } from '../../core/move/move.ts';
 import { aheadBy, decidesToGrant, isMoving, type MovePart } from '../../core/move/move-part.ts';
@@ -192,7 +187,7 @@ export class Mover implements Passage {
     const part = this.#movingBelow(id, child);
     const mailbox = this.#ports.mailboxOf(child);
     if (!part || !mailbox) return true;
-    const row = this.#ports.store.read((reader) => mailbox.get(reader, hash128(grantKey(id))));
+    const row = this.#ports.store.read((reader) => mailbox.get(reader, hash128(entryKey.grant(id))));
     return row?.content !== undefined && row.originRevision === part.sequence;
   }
 
@@ -300,13 +295,13 @@ export class Mover implements Passage {
     return (
       asks &&
       reviewed.row?.asked !== undefined &&
-      this.#put(t, name, withdrawnKey(id), row.asked!, { asked: row.asked! })
+      this.#put(t, name, entryKey.withdrawn(id), row.asked!, { asked: row.asked! })
     );
   }
 
   #goneBy(reader: Reader, id: PlacementId, child: string): number | undefined {
     const table = this.#ports.reportedOf(child);
-    const row = table?.get(reader, hash128(goneKey(id)));
+    const row = table?.get(reader, hash128(entryKey.gone(id)));
     return row?.content && table ? attributesOf<GoneAttributes>(table.content(reader, row.content)).asked : undefined;
   }
 
@@ -325,7 +320,7 @@ export class Mover implements Passage {
       const part = this.#movingBelow(id, child);
       if (!part) continue;
       const attributes: GrantAttributes = { sequence: part.sequence };
-      if (this.#put(t, child, grantKey(id), part.sequence, attributes)) told++;
+      if (this.#put(t, child, entryKey.grant(id), part.sequence, attributes)) told++;
     }
     return told;
   }
@@ -360,7 +355,7 @@ export class Mover implements Passage {
   }
 
   #unask(t: Transaction, id: PlacementId, child: string, asked: number | undefined): void {
-    if (asked !== undefined) this.#ports.mailboxOf(child)?.remove(t, hash128(withdrawnKey(id)), asked);
+    if (asked !== undefined) this.#ports.mailboxOf(child)?.remove(t, hash128(entryKey.withdrawn(id)), asked);
   }
 
   #now(placement: Placement): { nowMs: number; generation: number } {
@@ -369,7 +364,7 @@ export class Mover implements Passage {
 
   #reportedBy(reader: Reader, id: PlacementId, child: string): Partial | undefined {
     const table = this.#ports.reportedOf(child);
-    const row = table?.get(reader, hash128(partialKey(id)));
+    const row = table?.get(reader, hash128(entryKey.partial(id)));
     return row?.content && table ? decodePartial(table.content(reader, row.content).body) : undefined;
   }
 

@@ -3,7 +3,7 @@
  * store was lost or put back to an older copy, and says less than the agent does, or other things.
  */
 
-import type { PlacementId } from '../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { isOver } from '../../core/move/move-part.ts';
 import type { Partial } from '../../core/summary/partial.ts';
 import { type Child, matchChild } from '../children/children.ts';

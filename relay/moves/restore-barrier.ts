@@ -6,7 +6,7 @@
  * Bound: a name for each child, and none that is worth a search twice.
  */
 
-import { partialKey } from '../../core/entries/entry-keys.ts';
+import { entryKey } from '../../core/entries/entry-keys.ts';
 import type { Producer } from '../../core/feed/feed.ts';
 import { mergeMoveParts, unheardPart } from '../../core/move/move-part.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -101,7 +101,7 @@ export class Unheard {
 
   #tell(t: Transaction, { id }: Placement): void {
     const { outbox, path } = this.#ports;
-    const row = outbox.get(t, hash128(partialKey(id)));
+    const row = outbox.get(t, hash128(entryKey.partial(id)));
     if (!row?.content) return;
     const content = outbox.content(t, row.content);
     const told = decodePartial(content.body);

@@ -3,13 +3,13 @@
  * applies it, and once that is over.
  */
 
-import { countedKey, labelsKey, parseEntryKey, treeKey } from '../../core/entries/entry-keys.ts';
+import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { checkReporter } from '../../core/entries/up-check.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import type { ChildSession } from '../../core/session/child-session.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import type { GuardRoom } from '../guard/guard-room.ts';
 import type { NodeReports } from '../inventory-status/node-reports.ts';
-import { checkSpeaker } from '../mailbox/reported-check.ts';
 import { markDirty } from '../schedule/dirty.ts';
 import type { ScheduleLoop } from '../schedule/loop.ts';
 import { noteSourceChange } from '../schedule/source-changes.ts';
@@ -43,7 +43,7 @@ export class Flows {
     ground.matched.fromAbove(t, changes);
     for (const change of changes) {
       noteSourceChange(t, change);
-      if (change.key === treeKey) ground.book.inheritedChanged(t);
+      if (change.key === entryKey.tree()) ground.book.inheritedChanged(t);
     }
     guard().fromAbove(t, changes);
   }
@@ -57,14 +57,14 @@ export class Flows {
   /** What a child says, in the transaction that applies it. */
   fromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
     const { ground, guard, reports, down, up } = this.#parts;
-    for (const change of changes) checkSpeaker(ground.lookups.pathOf(child), change);
+    for (const change of changes) checkReporter(ground.lookups.pathOf(child), change);
     guard().labelsFromBelow(t, child, changes);
-    if (changes.some(({ key }) => key === labelsKey || key === countedKey)) {
+    if (changes.some(({ key }) => key === entryKey.labels())) {
       // Siblings get what any of them needs.
       for (const sibling of ground.mailboxes.siblingsOf(child)) markDirty(t, 'child', sibling);
       ground.book.widen(t, child);
     }
-    if (changes.some(({ key }) => key === labelsKey)) ground.matched.heard(child);
+    if (changes.some(({ key }) => key === entryKey.labels())) ground.matched.heard(child);
     ground.groups.pass(t, child, changes);
     if (changes.length === 0) return;
     reports().pass(t, child, changes);
@@ -77,7 +77,7 @@ export class Flows {
     const { up, down, loop, reports } = this.#parts;
     for (const { key } of changes) {
       const entry = parseEntryKey(key);
-      if (entry?.type === 'labels' || entry?.type === 'counted') loop.poke();
+      if (entry?.type === 'labels') loop.poke();
       if (entry?.type === 'gone') down.mover.letGo(entry.id, child);
     }
     for (const id of up.reported(child, changes)) down.mover.reported(id, child);

@@ -1,9 +1,10 @@
 /** What all rooms of a node stand on: its feeds, mailboxes and spaces, the placements and the children that it knows. */
 import type { Space } from '../../core/apiserver/space.ts';
 import { deletionGuard } from '../../core/entries/deletion-guard.ts';
-import type { TreeAttributes } from '../../core/entries/entry-attributes.ts';
-import { attributesOf, type PlacementId, treeKey } from '../../core/entries/entry-keys.ts';
-import { downFeedJudge } from '../../core/entries/entry-shape.ts';
+import type { TreeAttributes } from '../../core/entries/down-attributes.ts';
+import { downFeedJudge } from '../../core/entries/down-check.ts';
+import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { farAheadBy } from '../../core/entries/source-incarnations.ts';
 import { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { Producer, Table } from '../../core/feed/feed.ts';
@@ -206,7 +207,7 @@ export class Ground {
 
   #inherited({ path, labels }: NodeConfig, { store }: NodePorts): Labels {
     const row = store.read((reader) => {
-      const found = this.upstream.sound.get(reader, hash128(treeKey));
+      const found = this.upstream.sound.get(reader, hash128(entryKey.tree()));
       return found?.content && this.upstream.content(reader, found.content);
     });
     const above = row ? attributesOf<TreeAttributes>(row).labels : {};

@@ -1,6 +1,7 @@
 /** The rooms of the way up: what the children report becomes what this node says of its subtree. */
 
-import { type EntryKey, type PlacementId, parseEntryKey, splitPlacementId } from '../../core/entries/entry-keys.ts';
+import { type EntryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';

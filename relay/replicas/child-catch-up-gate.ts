@@ -7,7 +7,7 @@
  * Bound: one name for each child that has come and not been heard out.
  */
 
-import type { WaitsAttributes } from '../../core/entries/entry-attributes.ts';
+import type { WaitsAttributes } from '../../core/entries/up-attributes.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 

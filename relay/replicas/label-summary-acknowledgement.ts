@@ -6,8 +6,8 @@
  * A parent of an older version never says the word: then nothing waits for it. Work is by relays that told other labels, and by words that came.
  */
 
-import type { MatchedAttributes } from '../../core/entries/entry-attributes.ts';
-import { attributesOf, labelsKey, matchedKey } from '../../core/entries/entry-keys.ts';
+import type { MatchedAttributes } from '../../core/entries/down-attributes.ts';
+import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
 import type { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
 import { covers, decodeLabelSummary, type LabelSummary } from '../../core/match/label-summary.ts';
@@ -73,7 +73,7 @@ export class MatchedLabels {
 
   /** In the transaction that applies what the parent sent. */
   fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
-    if (!changes.some(({ key }) => key === matchedKey)) return;
+    if (!changes.some(({ key }) => key === entryKey.matched())) return;
     this.#learn(t);
     this.#isNew = true;
   }
@@ -94,14 +94,14 @@ export class MatchedLabels {
     store.write((t) => {
       for (const child of [...this.#owed]) {
         const mailbox = mailboxes.get(child);
-        const row = mailbox?.reported.get(t, hash128(labelsKey));
+        const row = mailbox?.reported.get(t, hash128(entryKey.labels()));
         const attributes = row?.content && mailbox?.reported.content(t, row.content).attributes;
         // What is not there owes nothing; what comes again is heard again.
         if (mailbox && attributes && !this.covers(t, decodeLabelSummary(attributes))) continue;
         this.#owed.delete(child);
         if (!mailbox || !attributes) continue;
         const word: MatchedAttributes = { labels: hashOf(attributes) };
-        const entry = { key: matchedKey, attributes: text(stableStringify(word)), body: new Uint8Array(0) };
+        const entry = { key: entryKey.matched(), attributes: text(stableStringify(word)), body: new Uint8Array(0) };
         mailbox.producer.put(t, entry, 0);
       }
     });
@@ -120,7 +120,7 @@ export class MatchedLabels {
   /** What is told now, if it is that. */
   #newest(reader: Reader, hash: string): string | undefined {
     const { outbox } = this.#ports;
-    const row = outbox.get(reader, hash128(labelsKey));
+    const row = outbox.get(reader, hash128(entryKey.labels()));
     const attributes = row?.content && outbox.content(reader, row.content).attributes;
     return attributes && hashOf(attributes) === hash ? asText(attributes) : undefined;
   }
@@ -138,7 +138,7 @@ export class MatchedLabels {
   /** The hash that the parent's word names; undefined: it never said one. */
   #said(reader: Reader): string | undefined {
     const { upstream } = this.#ports;
-    const row = upstream.sound.get(reader, hash128(matchedKey));
+    const row = upstream.sound.get(reader, hash128(entryKey.matched()));
     return row?.content && attributesOf<MatchedAttributes>(upstream.content(reader, row.content)).labels;
   }
 }

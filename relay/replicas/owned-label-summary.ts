@@ -7,7 +7,7 @@
  * reconciliation brings them in any order.
  */
 
-import { countedKey, labelsKey } from '../../core/entries/entry-keys.ts';
+import { entryKey } from '../../core/entries/entry-keys.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import {
   decodeLabelSummary,
@@ -51,9 +51,7 @@ export class CountedLabels {
 
 /** What a relay says that it counts; undefined: all that it tells of. */
 export function saidCounted(reader: Reader, reported: Table): LabelSummary | undefined {
-  const row = reported.get(reader, hash128(labelsKey));
+  const row = reported.get(reader, hash128(entryKey.labels()));
   const body = row?.content && reported.content(reader, row.content).body;
-  if (body && body.length > 0) return decodeLabelSummary(body);
-  const older = reported.get(reader, hash128(countedKey));
-  return older?.content && decodeLabelSummary(reported.content(reader, older.content).attributes);
+  return body && body.length > 0 ? decodeLabelSummary(body) : undefined;
 }

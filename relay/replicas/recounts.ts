@@ -1,6 +1,6 @@
 /** What children tell counts from now on, or does no more: all rooms that add up what is told do it again, in one transaction. */
 
-import type { PlacementId } from '../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../core/entries/placement-id.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import { isBeingScheduled } from '../schedule/dirty.ts';
 

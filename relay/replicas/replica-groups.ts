@@ -11,13 +11,9 @@
  * after a start, and when the time is over, it adds nothing until the end.
  */
 
-import type {
-  AttachAttributes,
-  OwnerAttributes,
-  SaidAttributes,
-  SiblingsAttributes,
-} from '../../core/entries/entry-attributes.ts';
-import { attachKey, attributesOf, ownerKey, parseEntryKey, siblingsKey } from '../../core/entries/entry-keys.ts';
+import type { OwnerAttributes, ReplicasAttributes } from '../../core/entries/down-attributes.ts';
+import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import type { AttachAttributes, ReplicaTermAttributes } from '../../core/entries/up-attributes.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import { splitReplica, withReplica } from '../../core/identity/replica.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
@@ -150,7 +146,7 @@ export class SiblingGroups {
       const entry = parseEntryKey(key);
       if (entry?.type === 'attach' && !after)
         this.#decide(t, name, (ownership) => ownership.left(replica, entry.child));
-      if (entry?.type === 'siblings' && !after) this.#decide(t, name, (ownership) => ownership.forgot(replica));
+      if (entry?.type === 'replicaTerm' && !after) this.#decide(t, name, (ownership) => ownership.forgot(replica));
       if (!after) continue;
       if (entry?.type === 'attach') {
         const { sequence, role } = attributesOf<AttachAttributes>(after);
@@ -158,8 +154,8 @@ export class SiblingGroups {
           if (!ownership.children.has(entry.child)) this.#recall(t, child, entry.child, ownership);
           ownership.attached(replica, entry.child, sequence, role);
         });
-      } else if (entry?.type === 'siblings') {
-        const { term } = attributesOf<SaidAttributes>(after);
+      } else if (entry?.type === 'replicaTerm') {
+        const { term } = attributesOf<ReplicaTermAttributes>(after);
         this.#decide(t, name, (ownership) => ownership.said(replica, term, false));
       }
     }
@@ -207,7 +203,7 @@ export class SiblingGroups {
   #recall(reader: Reader, sibling: string, child: string, ownership: Ownership): void {
     for (const member of this.#ports.mailboxes.siblingsOf(sibling)) {
       const said = this.#ports.mailboxes.get(member)?.consumer.sound;
-      const row = member === sibling ? undefined : said?.get(reader, hash128(attachKey(child)));
+      const row = member === sibling ? undefined : said?.get(reader, hash128(entryKey.attach(child)));
       if (!said || !row?.content) continue;
       const { sequence, role } = attributesOf<AttachAttributes>(said.content(reader, row.content));
       ownership.attached(splitReplica(member).replica, child, sequence, role);
@@ -232,8 +228,8 @@ export class SiblingGroups {
     const { name } = splitReplica(child);
     const group = this.#groups.get(name);
     if (!group) return;
-    for (const [held, place] of group.ownership.children) this.#tell(t, child, ownerKey(held), ownerRow(place));
-    this.#tell(t, child, siblingsKey, stateRow(group.ownership));
+    for (const [held, place] of group.ownership.children) this.#tell(t, child, entryKey.owner(held), ownerRow(place));
+    this.#tell(t, child, entryKey.replicas(), stateRow(group.ownership));
   }
 
   /** For good, with its mailbox. With the last of a name goes what is known of those that attached to them. */
@@ -268,17 +264,18 @@ export class SiblingGroups {
         continue;
       }
       t.put(childKey(name, child), text(JSON.stringify(held)));
-      for (const member of members) this.#tell(t, member, ownerKey(child), ownerRow(held));
+      for (const member of members) this.#tell(t, member, entryKey.owner(child), ownerRow(held));
     }
     // Last: who has it has all that was decided by then.
-    if (state !== before) for (const member of members) this.#tell(t, member, siblingsKey, stateRow(ownership));
+    if (state !== before) for (const member of members) this.#tell(t, member, entryKey.replicas(), stateRow(ownership));
     const others = members.filter((member) => counted.includes(member) !== this.counts(member));
     t.afterCommit(() => this.#settled(group, others.length > 0));
   }
 
   #forget(t: Transaction, name: string, child: string, members: readonly string[]): void {
     t.remove(childKey(name, child));
-    for (const member of members) this.#ports.mailboxes.get(member)?.producer.remove(t, hash128(ownerKey(child)), 0);
+    for (const member of members)
+      this.#ports.mailboxes.get(member)?.producer.remove(t, hash128(entryKey.owner(child)), 0);
   }
 
   #ownership(...held: readonly [] | readonly [GroupState, ReadonlyMap<string, Held>]): Ownership {
@@ -325,15 +322,15 @@ export class SiblingGroups {
     write((t) => t.afterCommit(() => changed(siblings)));
   }
 
-  #tell(t: Transaction, member: string, key: string, row: OwnerAttributes | SiblingsAttributes): void {
+  #tell(t: Transaction, member: string, key: string, row: OwnerAttributes | ReplicasAttributes): void {
     const attributes = text(stableStringify(row));
     this.#ports.mailboxes.get(member)?.producer.put(t, { key, attributes, body: new Uint8Array(0) }, 0);
   }
 
   #saidBy(reader: Reader, member: string): number {
     const table = this.#ports.mailboxes.get(member)?.reported;
-    const row = table?.get(reader, hash128(siblingsKey));
-    return row?.content && table ? attributesOf<SaidAttributes>(table.content(reader, row.content)).term : 0;
+    const row = table?.get(reader, hash128(entryKey.replicaTerm()));
+    return row?.content && table ? attributesOf<ReplicaTermAttributes>(table.content(reader, row.content)).term : 0;
   }
 }
 
@@ -341,7 +338,7 @@ function ownerRow({ owner, granted, sequence }: Held): OwnerAttributes {
   return { owner, granted, sequence };
 }
 
-function stateRow({ state: { term, lead } }: Ownership): SiblingsAttributes {
+function stateRow({ state: { term, lead } }: Ownership): ReplicasAttributes {
   return { term, lead };
 }
 

@@ -3,13 +3,9 @@
  * A node without siblings owns all of its children. What was decided lies in the table of the parent's feed; here is only what was read of it.
  */
 
-import type {
-  AttachAttributes,
-  OwnerAttributes,
-  SaidAttributes,
-  SiblingsAttributes,
-} from '../../core/entries/entry-attributes.ts';
-import { attachKey, attributesOf, ownerKey, parseEntryKey, siblingsKey } from '../../core/entries/entry-keys.ts';
+import type { OwnerAttributes, ReplicasAttributes } from '../../core/entries/down-attributes.ts';
+import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import type { AttachAttributes, ReplicaTermAttributes } from '../../core/entries/up-attributes.ts';
 import type { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
@@ -33,7 +29,7 @@ export interface SiblingPlacePorts {
 export class SiblingPlace {
   readonly #ports: SiblingPlacePorts;
   readonly #read = new Map<string, OwnerAttributes | undefined>();
-  #state: SiblingsAttributes = { term: 0, lead: 0 };
+  #state: ReplicasAttributes = { term: 0, lead: 0 };
   #said = 0;
   /** Children of which it is yet to be told that they are own, or are not. */
   readonly #unsaid = new Set<string>();
@@ -46,7 +42,7 @@ export class SiblingPlace {
 
   constructor(ports: SiblingPlacePorts) {
     this.#ports = ports;
-    const wasTold = (reader: Reader) => this.#row<SiblingsAttributes>(reader, siblingsKey) !== undefined;
+    const wasTold = (reader: Reader) => this.#row<ReplicasAttributes>(reader, entryKey.replicas()) !== undefined;
     this.hasSiblings = ports.replicas > 1 || ports.store.read(wasTold);
   }
 
@@ -55,8 +51,8 @@ export class SiblingPlace {
     if (!this.hasSiblings) return;
     this.#state = this.#stateOf(reader);
     const { outbox, children } = this.#ports;
-    const row = outbox.get(reader, hash128(siblingsKey));
-    if (row?.content) this.#said = attributesOf<SaidAttributes>(outbox.content(reader, row.content)).term;
+    const row = outbox.get(reader, hash128(entryKey.replicaTerm()));
+    if (row?.content) this.#said = attributesOf<ReplicaTermAttributes>(outbox.content(reader, row.content)).term;
     if (this.#said !== this.#state.term) for (const child of children()) this.#unsaid.add(child);
   }
 
@@ -89,12 +85,12 @@ export class SiblingPlace {
   attached(t: Transaction, child: string, role: 'relay' | 'agent', sequence: number): void {
     if (!this.hasSiblings) return;
     const row: AttachAttributes = { sequence, role };
-    this.#tell(t, attachKey(child), row);
+    this.#tell(t, entryKey.attach(child), row);
   }
 
   /** In the transaction in which the child is gone for good. */
   left(t: Transaction, child: string): void {
-    if (this.hasSiblings) this.#ports.outbox.remove(t, hash128(attachKey(child)), 0);
+    if (this.hasSiblings) this.#ports.outbox.remove(t, hash128(entryKey.attach(child)), 0);
   }
 
   /** In the transaction that applies what the parent said. */
@@ -104,7 +100,7 @@ export class SiblingPlace {
       const entry = parseEntryKey(key);
       return entry?.type === 'owner' ? [entry.child] : [];
     });
-    if (owners.length === 0 && !changes.some(({ key }) => key === siblingsKey)) {
+    if (owners.length === 0 && !changes.some(({ key }) => key === entryKey.replicas())) {
       // What a term waits for may have been the last of the feed.
       if (this.#isOwed) t.afterCommit(() => this.say());
       return;
@@ -126,7 +122,7 @@ export class SiblingPlace {
     if (!retell([...this.#unsaid])) return;
     this.#unsaid.clear();
     if (this.#said === term) return;
-    store.write((t) => this.#tell(t, siblingsKey, { term }));
+    store.write((t) => this.#tell(t, entryKey.replicaTerm(), { term }));
     this.#said = term;
   }
 
@@ -135,7 +131,7 @@ export class SiblingPlace {
     return this.#said !== this.#state.term || this.#unsaid.size > 0;
   }
 
-  #learn(state: SiblingsAttributes, rows: readonly [string, OwnerAttributes | undefined][]): void {
+  #learn(state: ReplicasAttributes, rows: readonly [string, OwnerAttributes | undefined][]): void {
     const { children, replica, end } = this.#ports;
     const concerned = new Set(rows.map(([child]) => child));
     // Another one leads: that concerns all of whom nothing is said.
@@ -156,7 +152,7 @@ export class SiblingPlace {
   #attachedHere(child: string): number {
     const { store, outbox } = this.#ports;
     return store.read((reader) => {
-      const row = outbox.get(reader, hash128(attachKey(child)));
+      const row = outbox.get(reader, hash128(entryKey.attach(child)));
       return row?.content ? attributesOf<AttachAttributes>(outbox.content(reader, row.content)).sequence : -1;
     });
   }
@@ -172,11 +168,11 @@ export class SiblingPlace {
   }
 
   #ownerOf(reader: Reader, child: string): OwnerAttributes | undefined {
-    return this.#row<OwnerAttributes>(reader, ownerKey(child));
+    return this.#row<OwnerAttributes>(reader, entryKey.owner(child));
   }
 
-  #stateOf(reader: Reader): SiblingsAttributes {
-    return this.#row<SiblingsAttributes>(reader, siblingsKey) ?? { term: 0, lead: 0 };
+  #stateOf(reader: Reader): ReplicasAttributes {
+    return this.#row<ReplicasAttributes>(reader, entryKey.replicas()) ?? { term: 0, lead: 0 };
   }
 
   #row<T>(reader: Reader, key: string): T | undefined {
@@ -185,7 +181,7 @@ export class SiblingPlace {
     return row?.content && attributesOf<T>(upstream.content(reader, row.content));
   }
 
-  #tell(t: Transaction, key: string, row: AttachAttributes | SaidAttributes): void {
+  #tell(t: Transaction, key: string, row: AttachAttributes | ReplicaTermAttributes): void {
     this.#ports.outbox.put(t, { key, attributes: text(stableStringify(row)), body: new Uint8Array(0) }, 0);
   }
 }

@@ -3,16 +3,9 @@
  * last hops may do. Work is that of the change: one object, one `q/` row.
  */
 import type { EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
-import type { ObjectAttributes } from '../../core/entries/entry-attributes.ts';
-import {
-  type PlacementId,
-  parseEntryKey,
-  placementId,
-  promotedCustomizerKey,
-  promotedKey,
-  releaseKey,
-  splitPlacementId,
-} from '../../core/entries/entry-keys.ts';
+import type { ObjectAttributes } from '../../core/entries/down-attributes.ts';
+import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { type PlacementId, placementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -137,7 +130,7 @@ export class Baseline {
     const promoted = promotedCustomizer(t, table, id, customizerName(key));
     let { held } = state;
     if (promoted && isSameBody(promoted.content, has)) {
-      held -= Number(drop(t, promotedCustomizerKey(id, key), revision));
+      held -= Number(drop(t, entryKey.promotedCustomizer(id, key), revision));
     } else if (!promoted) {
       const { originRevision } = before;
       held += Number(
@@ -173,7 +166,7 @@ export class Baseline {
     const entryHash = hash128(after?.key ?? before.content?.key ?? '');
     const promoted = promotedOf(t, table, id, entryHash);
     let { held } = state;
-    if (promoted && isSame(promoted.content, has, name)) held -= Number(drop(t, promotedKey(id, key), revision));
+    if (promoted && isSame(promoted.content, has, name)) held -= Number(drop(t, entryKey.promoted(id, key), revision));
     else if (!promoted) held += Number(put(t, row, revision));
     this.write(t, name, contentChanged(state, held, revision, this.#ports.wallMs()));
   }
@@ -193,10 +186,10 @@ export class Baseline {
     const digests = ensureDigests(t, this.#ports.table, id);
     const release = releaseOf(name, staged.uid, staged.rollout, state, expected ?? before?.expected ?? 0, digests);
     t.put(stateKey(id), text(JSON.stringify(state)));
-    const row = this.#ports.table.get(t, hash128(releaseKey(id)));
+    const row = this.#ports.table.get(t, hash128(entryKey.release(id)));
     const revision = Math.max(state.target, row?.originRevision ?? 0);
     const attributes = text(stableStringify(release));
-    return this.#ports.put(t, { key: releaseKey(id), attributes, body: new Uint8Array(0) }, revision);
+    return this.#ports.put(t, { key: entryKey.release(id), attributes, body: new Uint8Array(0) }, revision);
   }
 
   /** The candidate is what everybody is to have: nothing is kept beside it any more. */
@@ -216,7 +209,7 @@ export class Baseline {
   #forget(t: Transaction, id: PlacementId, { release }: RolloutState, revision: number): void {
     t.put(lastReleaseKey(id), u48(release));
     this.#dropHeld(t, id, revision);
-    this.#ports.drop(t, releaseKey(id), revision);
+    this.#ports.drop(t, entryKey.release(id), revision);
     forgetDigests(t, id);
     t.remove(stateKey(id));
   }
@@ -224,10 +217,10 @@ export class Baseline {
   #dropHeld(t: Transaction, id: PlacementId, revision: number): void {
     for (const { key } of [...heldObjects(t, id)]) {
       const entry = parseEntryKey(key);
-      if (entry?.type === 'object') this.#ports.drop(t, promotedKey(id, entry.object), revision);
+      if (entry?.type === 'object') this.#ports.drop(t, entryKey.promoted(id, entry.object), revision);
     }
     for (const called of heldCustomizers(t, id)) {
-      this.#ports.drop(t, promotedCustomizerKey(id, customizerKey(called)), revision);
+      this.#ports.drop(t, entryKey.promotedCustomizer(id, customizerKey(called)), revision);
     }
   }
 
@@ -238,7 +231,7 @@ export class Baseline {
 
 /** The release row of a placement, wherever it has arrived. */
 export function readRelease(reader: Reader, table: Table, id: PlacementId): ReleaseAttributes | undefined {
-  const row = table.get(reader, hash128(releaseKey(id)));
+  const row = table.get(reader, hash128(entryKey.release(id)));
   if (!row?.content) return undefined;
   const { attributes } = table.content(reader, row.content);
   const release = JSON.parse(asText(attributes)) as ReleaseAttributes;

@@ -3,7 +3,7 @@
  * placement comes to the agent, and when its release comes, since these come in any order.
  */
 
-import type { PlacementId } from '../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { isPromoted } from '../../core/rollout/release.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';

@@ -4,7 +4,7 @@
  */
 import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import type { Space } from '../../core/apiserver/space.ts';
-import { type PlacementId, placementId, splitPlacementId } from '../../core/entries/entry-keys.ts';
+import { type PlacementId, placementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import {
   approveAnnotation,

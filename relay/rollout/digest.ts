@@ -7,7 +7,8 @@
  * 128 bits of SHA-256 each; nobody gains by a collision, since the rows come from the one who writes the digest.
  */
 
-import { type EntryKey, type PlacementId, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { type EntryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { contentHash } from '../../core/feed/content.ts';
 import type { AppliedChange, Content, Table } from '../../core/feed/feed.ts';
 import { hashBytes } from '../../core/object/hash.ts';

@@ -1,6 +1,6 @@
 /** What a last hop keeps of releases over restarts: whom a release was handed to, and which rows wait until enough is known of one. */
 
-import type { PlacementId } from '../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader } from '../../core/store/store.ts';

@@ -6,16 +6,9 @@
  * (digest.ts): they come in any order. What is kept back for that is remembered, and looked at again when more is known.
  */
 
-import type { ObjectAttributes, TargetAttributes } from '../../core/entries/entry-attributes.ts';
-import {
-  attributesOf,
-  type EntryKey,
-  type PlacementId,
-  placementId,
-  releaseKey,
-  splitPlacementId,
-  targetKey,
-} from '../../core/entries/entry-keys.ts';
+import type { ObjectAttributes, TargetAttributes } from '../../core/entries/down-attributes.ts';
+import { attributesOf, type EntryKey, entryKey } from '../../core/entries/entry-keys.ts';
+import { type PlacementId, placementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import { LocalRelease } from '../../core/rollout/local.ts';
 import { emptyPart, notHeard, type RolloutPart, silentPart } from '../../core/rollout/part.ts';
@@ -78,7 +71,7 @@ export class Exposures implements OutgoingStage {
   load(reader: Reader): void {
     // Of those too whose own row, which stages them, has yet to come: their release row may not change again.
     for (const { id } of this.#ports.placements.all()) {
-      if (this.#releases.learn(reader, id, undefined) && isDirty(reader, 'auxiliary', releaseKey(id)))
+      if (this.#releases.learn(reader, id, undefined) && isDirty(reader, 'auxiliary', entryKey.release(id)))
         this.#unfinished.add(id);
     }
     const prefix = prefixOf('withheld');
@@ -124,7 +117,7 @@ export class Exposures implements OutgoingStage {
       if (this.#ports.placements.get(id)?.staged && !this.#releases.isWhole(t, id)) continue;
       this.#withholding.delete(id);
       for (const key of withheldRows(t, id)) {
-        if (key === targetKey(id)) markDirty(t, 'target', id);
+        if (key === entryKey.target(id)) markDirty(t, 'target', id);
         else markDirty(t, 'row', key, [splitPlacementId(id).name]);
         t.remove(withheldKey(id, key));
         some = true;
@@ -221,7 +214,7 @@ export class Exposures implements OutgoingStage {
   ): TargetAttributes | undefined {
     if (!placement.staged) return target;
     if (!this.#releases.isWhole(t, placement.id)) {
-      this.#withhold(t, placement.id, targetKey(placement.id));
+      this.#withhold(t, placement.id, entryKey.target(placement.id));
       return undefined;
     }
     const { release } = this.#releases.get(placement.id)!;
@@ -309,7 +302,7 @@ export class Exposures implements OutgoingStage {
 
   /** All of it is here, and no other word of it that has yet to be looked at. */
   #isKnown(reader: Reader, id: PlacementId): boolean {
-    return !isDirty(reader, 'auxiliary', releaseKey(id)) && this.#releases.isWhole(reader, id);
+    return !isDirty(reader, 'auxiliary', entryKey.release(id)) && this.#releases.isWhole(reader, id);
   }
 
   #admit(id: PlacementId, known: KnownRelease): void {

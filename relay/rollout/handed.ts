@@ -4,8 +4,9 @@
  * whomever it attaches to (`has/` rows), before that one's mailbox is followed. A node without siblings tells nothing.
  */
 
-import type { HandedAttributes } from '../../core/entries/entry-attributes.ts';
-import { attributesOf, handedKey, hasKey, type PlacementId } from '../../core/entries/entry-keys.ts';
+import type { HandedAttributes } from '../../core/entries/down-attributes.ts';
+import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../core/entries/placement-id.ts';
 import type { Producer, Row, Table } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -40,19 +41,23 @@ export class HandedReleases {
     const { hasSiblings, children } = this.#ports;
     if (!hasSiblings || children.get(child)?.role !== 'agent') return;
     const attributes: HandedAttributes = { release, handed };
-    const content = { key: handedKey(id), attributes: text(stableStringify(attributes)), body: new Uint8Array(0) };
+    const content = {
+      key: entryKey.handed(id),
+      attributes: text(stableStringify(attributes)),
+      body: new Uint8Array(0),
+    };
     this.#ports.mailboxOf(child)?.put(t, content, 0);
   }
 
   forget(t: Transaction, id: PlacementId, child: string): void {
-    if (this.#ports.hasSiblings) this.#ports.mailboxOf(child)?.remove(t, hash128(handedKey(id)), 0);
+    if (this.#ports.hasSiblings) this.#ports.mailboxOf(child)?.remove(t, hash128(entryKey.handed(id)), 0);
   }
 
   /** The agent says something else than it was told here: it has been elsewhere. */
   isNews(reader: Reader, id: PlacementId, child: string): boolean {
     const said = this.#said(reader, id, child);
     if (!said) return false;
-    const told = read(reader, this.#ports.mailboxOf(child), handedKey(id));
+    const told = read(reader, this.#ports.mailboxOf(child), entryKey.handed(id));
     return told?.release !== said.release || told.handed !== said.handed;
   }
 
@@ -90,7 +95,7 @@ export class HandedReleases {
   }
 
   #said(reader: Reader, id: PlacementId, child: string): HandedAttributes | undefined {
-    return this.#ports.hasSiblings ? read(reader, this.#ports.reportedOf(child), hasKey(id)) : undefined;
+    return this.#ports.hasSiblings ? read(reader, this.#ports.reportedOf(child), entryKey.has(id)) : undefined;
   }
 }
 

@@ -3,14 +3,9 @@
  * last hop finds the promoted content of an object and all objects of a release without a look at the others.
  */
 
-import type { PromotedAttributes } from '../../core/entries/entry-attributes.ts';
-import {
-  objectKey,
-  type PlacementId,
-  parseEntryKey,
-  promotedKey,
-  splitPlacementId,
-} from '../../core/entries/entry-keys.ts';
+import type { PromotedAttributes } from '../../core/entries/down-attributes.ts';
+import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import type { AppliedChange, Content, Table } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128, hashBytes } from '../../core/object/hash.ts';
@@ -24,7 +19,7 @@ const nul = Buffer.of(0);
 export function noteHeld(t: Transaction, change: AppliedChange): void {
   const entry = parseEntryKey(change.key);
   if (entry?.type !== 'promoted') return;
-  const key = objectKey(entry.source, entry.object);
+  const key = entryKey.object(entry.source, entry.object);
   const at = concat(prefixOf('heldBack'), text(entry.id), nul, hash128(key));
   const back = concat(prefixOf('heldBy'), hash128(key), text(entry.id));
   if (change.after) {
@@ -63,7 +58,7 @@ export function promotedOf(reader: Reader, table: Table, id: PlacementId, keyHas
   const key = asText(held);
   const entry = parseEntryKey(key);
   if (entry?.type !== 'object') return undefined;
-  const row = table.get(reader, hash128(promotedKey(id, entry.object)));
+  const row = table.get(reader, hash128(entryKey.promoted(id, entry.object)));
   if (!row?.content) return undefined;
   const { attributes, body } = table.content(reader, row.content);
   const { promoted, revision } = JSON.parse(asText(attributes)) as PromotedAttributes;
@@ -73,7 +68,7 @@ export function promotedOf(reader: Reader, table: Table, id: PlacementId, keyHas
 }
 
 /** The `q/` row of an object: its content when it was promoted, or that there was none. */
-export function promotedRow(id: PlacementId, of: Parameters<typeof promotedKey>[1], before: Promoted): Content {
+export function promotedRow(id: PlacementId, of: Parameters<typeof entryKey.promoted>[1], before: Promoted): Content {
   const { name } = splitPlacementId(id);
   const { content, originRevision } = before;
   const attributes: PromotedAttributes = {
@@ -82,7 +77,7 @@ export function promotedRow(id: PlacementId, of: Parameters<typeof promotedKey>[
     ...(content ? { promoted: JSON.parse(asText(content.attributes)) } : {}),
   };
   return {
-    key: promotedKey(id, of),
+    key: entryKey.promoted(id, of),
     attributes: text(stableStringify(attributes)),
     body: content?.body ?? new Uint8Array(0),
   };

@@ -4,14 +4,9 @@
  */
 import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import { customizerResource } from '../../core/customize/customizer.ts';
-import type { PromotedCustomizerAttributes } from '../../core/entries/entry-attributes.ts';
-import {
-  attributesOf,
-  type PlacementId,
-  parseEntryKey,
-  promotedCustomizerKey,
-  splitPlacementId,
-} from '../../core/entries/entry-keys.ts';
+import type { PromotedCustomizerAttributes } from '../../core/entries/down-attributes.ts';
+import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import type { AppliedChange, Content, Table } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -65,7 +60,7 @@ export function promotedCustomizer(
   called: string,
 ): Promoted | undefined {
   if (!isHeldCustomizer(reader, id, called)) return undefined;
-  const row = table.get(reader, hash128(promotedCustomizerKey(id, customizerKey(called))));
+  const row = table.get(reader, hash128(entryKey.promotedCustomizer(id, customizerKey(called))));
   if (!row?.content) return undefined;
   const content = table.content(reader, row.content);
   const { absent, revision } = attributesOf<PromotedCustomizerAttributes>(content);
@@ -80,7 +75,7 @@ export function promotedCustomizerRow(id: PlacementId, key: ObjectKey, { content
     ...(content ? {} : { absent: true }),
   };
   return {
-    key: promotedCustomizerKey(id, key),
+    key: entryKey.promotedCustomizer(id, key),
     attributes: text(stableStringify(attributes)),
     body: content?.body ?? new Uint8Array(0),
   };

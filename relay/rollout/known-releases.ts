@@ -3,7 +3,8 @@
  * and which agents have the candidate. In memory, made again at a start from the rows and from what was handed out.
  */
 
-import { type PlacementId, placementKey, releaseKey, splitPlacementId } from '../../core/entries/entry-keys.ts';
+import { entryKey } from '../../core/entries/entry-keys.ts';
+import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -79,7 +80,7 @@ export class KnownReleases {
     const known = this.#ports.placements.get(id);
     if (known?.staged || !isDirty(reader, 'placement', id)) return known?.staged === true;
     const table = this.#ports.tableOf(splitPlacementId(id).source);
-    const row = table?.get(reader, hash128(placementKey(id)));
+    const row = table?.get(reader, hash128(entryKey.placement(id)));
     if (!table || !row?.content) return false;
     const { spec } = parseBody(table.content(reader, row.content).body);
     return isStaged((spec as { readonly rollout?: RolloutSpec } | undefined)?.rollout);
@@ -97,7 +98,7 @@ export class KnownReleases {
   /** Its release row may have come in the last life of this process, and the placement, of which nothing was known at the start, in this one. */
   known(reader: Reader, id: PlacementId): KnownRelease | undefined {
     const known = this.#known.get(id);
-    if (known || isDirty(reader, 'auxiliary', releaseKey(id))) return known;
+    if (known || isDirty(reader, 'auxiliary', entryKey.release(id))) return known;
     return this.learn(reader, id, undefined);
   }
 

@@ -3,8 +3,8 @@
  * left of its path. A relay gets it by reference; where the path ends, it is the inventory of an agent, found by an index of paths.
  */
 
-import type { InventoryAttributes, InventoryBody } from '../../core/entries/entry-attributes.ts';
-import { attributesOf, inventoryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import type { InventoryAttributes, InventoryBody } from '../../core/entries/down-attributes.ts';
+import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { AppliedChange, Table } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
@@ -60,7 +60,7 @@ export class InventoryBelow {
       const row = table?.get(reader, hash128(key));
       if (!table || !row?.content) return [];
       const body = JSON.parse(asText(table.content(reader, row.content).body)) as InventoryBody;
-      return [{ ...body, origin: key.slice(inventoryKey('', '').length - 1) }];
+      return [{ ...body, origin: key.slice(entryKey.inventory('', '').length - 1) }];
     });
   }
 

@@ -3,8 +3,9 @@
  * changes, so that a step has a bound.
  */
 
-import type { RefsAttributes, TargetAttributes } from '../../core/entries/entry-attributes.ts';
-import { attributesOf, objectKey, parseEntryKey, placementId, targetKey } from '../../core/entries/entry-keys.ts';
+import type { RefsAttributes, TargetAttributes } from '../../core/entries/down-attributes.ts';
+import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { placementId } from '../../core/entries/placement-id.ts';
 import type { Content, Producer } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -42,7 +43,7 @@ export class MailboxWriter {
     const table = this.#ports.tableOf(source);
     const row = table?.get(t, keyHash);
     const entry = row?.content && table && parseEntryKey(table.content(t, row.content).key);
-    return entry?.type === 'promoted' ? hash128(objectKey(source, entry.object)) : keyHash;
+    return entry?.type === 'promoted' ? hash128(entryKey.object(source, entry.object)) : keyHash;
   }
 
   share(t: Transaction, mailbox: Producer, source: string, keyHash: Uint8Array): void {
@@ -97,7 +98,7 @@ export class MailboxWriter {
   }
 
   aim(t: Transaction, placement: Placement, child: string, mailbox: Producer): void {
-    const keyHash = hash128(targetKey(placement.id));
+    const keyHash = hash128(entryKey.target(placement.id));
     const table = this.#ports.tableOf(placement.source);
     const row = table?.get(t, keyHash);
     const content = row?.content && table?.content(t, row.content);

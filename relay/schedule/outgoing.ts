@@ -3,7 +3,7 @@
  * by stages in a fixed order: each sees what the one before left, and a child for which nothing is to be decided passes through all of them.
  */
 
-import type { PlacementId } from '../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../core/entries/placement-id.ts';
 import type { Content, ContentReference } from '../../core/feed/feed.ts';
 import { hex } from '../../core/store/bytes.ts';
 import type { Transaction } from '../../core/store/store.ts';

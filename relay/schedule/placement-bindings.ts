@@ -3,14 +3,8 @@
  * objects, for this child alone.
  */
 
-import {
-  grantKey,
-  type PlacementId,
-  placementKey,
-  rulesKey,
-  splitPlacementId,
-  targetKey,
-} from '../../core/entries/entry-keys.ts';
+import { entryKey } from '../../core/entries/entry-keys.ts';
+import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import type { Producer } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Watermarks } from '../../core/session/watermark.ts';
@@ -66,8 +60,8 @@ export class Attachments {
   /** A relay needs the placement itself; an agent gets what is final, and what it is to report. */
   announce(t: Transaction, placement: Placement, child: Child, mailbox: Producer, originRevision = 0): void {
     const { id, source } = placement;
-    if (child.role === 'relay') this.#writer.share(t, mailbox, source, hash128(placementKey(id)));
-    const rules = hash128(rulesKey(id));
+    if (child.role === 'relay') this.#writer.share(t, mailbox, source, hash128(entryKey.placement(id)));
+    const rules = hash128(entryKey.rules(id));
     if (this.#ports.tableOf(source)?.get(t, rules)?.content) this.#writer.share(t, mailbox, source, rules);
     else this.#writer.remove(t, mailbox, rules, originRevision);
   }
@@ -97,12 +91,12 @@ export class Attachments {
     for (const key of this.#ports.releases.detached(t, id, child)) {
       if (to?.role === 'agent') this.#writer.ship(t, to, mailbox, source, hash128(key));
     }
-    for (const key of [placementKey(id), rulesKey(id), targetKey(id)].map(hash128)) {
+    for (const key of [entryKey.placement(id), entryKey.rules(id), entryKey.target(id)].map(hash128)) {
       const ofRow = table?.get(t, key)?.originRevision ?? 0;
       this.#writer.remove(t, mailbox, key, Math.max(covered, originRevision, ofRow));
     }
     // Its revisions are no space's.
-    this.#writer.remove(t, mailbox, hash128(grantKey(id)));
+    this.#writer.remove(t, mailbox, hash128(entryKey.grant(id)));
   }
 
   #coveredOf(t: Transaction, source: string): number {

@@ -1,5 +1,5 @@
 /** Which placements a change of a child may concern: those that name what changed, and those that wait for the child. */
-import type { PlacementId } from '../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../core/entries/placement-id.ts';
 import type { Child } from '../children/children.ts';
 import type { Placement, Placements } from './placements.ts';
 import { changedKeys } from './route-keys.ts';

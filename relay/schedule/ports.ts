@@ -1,7 +1,8 @@
 /** What the scheduler stands on: the tables, the children, and those who have a say in what goes where. */
 
-import type { TargetAttributes } from '../../core/entries/entry-attributes.ts';
-import type { EntryKey, PlacementId } from '../../core/entries/entry-keys.ts';
+import type { TargetAttributes } from '../../core/entries/down-attributes.ts';
+import type { EntryKey } from '../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../core/entries/placement-id.ts';
 import type { Producer, Table } from '../../core/feed/feed.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { Watermarks } from '../../core/session/watermark.ts';

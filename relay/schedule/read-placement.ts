@@ -1,13 +1,8 @@
 /** A placement as the rows of its source say it. */
 
-import type { PlacementAttributes, TargetAttributes } from '../../core/entries/entry-attributes.ts';
-import {
-  attributesOf,
-  type PlacementId,
-  placementKey,
-  splitPlacementId,
-  targetKey,
-} from '../../core/entries/entry-keys.ts';
+import type { PlacementAttributes, TargetAttributes } from '../../core/entries/down-attributes.ts';
+import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
+import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { LabelSelector } from '../../core/object/selector.ts';
@@ -35,11 +30,11 @@ export function readPlacement(
 ): Placement | undefined {
   const { source, name } = splitPlacementId(id);
   const table = tableOf(source);
-  const content = table && contentOf(reader, table, placementKey(id));
+  const content = table && contentOf(reader, table, entryKey.placement(id));
   if (!content) return undefined;
   const { spec } = JSON.parse(asText(content.body)) as { spec: PlacementSelectors };
   const { generation, move } = attributesOf<PlacementAttributes>(content);
-  const target = contentOf(reader, table, targetKey(id));
+  const target = contentOf(reader, table, entryKey.target(id));
   return {
     id,
     source,

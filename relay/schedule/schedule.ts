@@ -7,16 +7,9 @@
  * no object is left to do, so that whoever has acknowledged the target has stored every object that it covers.
  */
 
-import type { RefsAttributes } from '../../core/entries/entry-attributes.ts';
-import {
-  attributesOf,
-  type EntryKey,
-  objectKey,
-  type PlacementId,
-  parseEntryKey,
-  placementId,
-  splitPlacementId,
-} from '../../core/entries/entry-keys.ts';
+import type { RefsAttributes } from '../../core/entries/down-attributes.ts';
+import { attributesOf, type EntryKey, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { type PlacementId, placementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import type { Producer } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
@@ -262,7 +255,7 @@ export class Scheduler {
     if (this.#ports.releases.rowChanged(t, entry)) this.#changed.add(entry.id);
     if (entry.type === 'promoted') {
       const { name } = splitPlacementId(entry.id);
-      markDirty(t, 'row', objectKey(entry.source, entry.object), [name], work.originRevision);
+      markDirty(t, 'row', entryKey.object(entry.source, entry.object), [name], work.originRevision);
     }
     return true;
   }

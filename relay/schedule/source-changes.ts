@@ -1,7 +1,8 @@
 /** What a change of a source's rows makes necessary. */
 
-import type { RefsAttributes } from '../../core/entries/entry-attributes.ts';
-import { attributesOf, type EntryKey, parseEntryKey, placementId } from '../../core/entries/entry-keys.ts';
+import type { RefsAttributes } from '../../core/entries/down-attributes.ts';
+import { attributesOf, type EntryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { placementId } from '../../core/entries/placement-id.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import { noteDigest } from '../rollout/digest.ts';

@@ -4,8 +4,8 @@
  * selected; to find them when it has an instanceSelector, the labels of all SyncTargets of the space are read once.
  */
 import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
-import type { InventoryAttributes, InventoryBody } from '../../core/entries/entry-attributes.ts';
-import { inventoryKey } from '../../core/entries/entry-keys.ts';
+import type { InventoryAttributes, InventoryBody } from '../../core/entries/down-attributes.ts';
+import { entryKey } from '../../core/entries/entry-keys.ts';
 import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
@@ -72,7 +72,7 @@ export class InventoryRows {
 
   #syncTarget(t: Transaction, name: string, revision: number): void {
     const { source, storage } = this.#ports;
-    const key = inventoryKey(source, name);
+    const key = entryKey.inventory(source, name);
     const stored = storage.get({ ...syncTargetResource, namespace: '', name });
     const syncTarget = stored && parseBody(stored.body);
     const path = (syncTarget?.spec as { attachTo?: string } | undefined)?.attachTo;

@@ -1,6 +1,6 @@
 /** What of an object travels: the object as its author wrote it, without what only its space knows. */
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
-import type { OriginAttributes } from '../../core/entries/entry-attributes.ts';
+import type { OriginAttributes } from '../../core/entries/down-attributes.ts';
 import { canonicalBytes, parseBody } from '../../core/object/canonical.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { equalBytes } from '../../core/store/bytes.ts';

@@ -14,18 +14,9 @@ import type {
   PlacementAttributes,
   ReportRules,
   TargetAttributes,
-} from '../../core/entries/entry-attributes.ts';
-import {
-  attributesOf,
-  auxiliaryKey,
-  objectKey,
-  type PlacementId,
-  parseEntryKey,
-  placementId,
-  placementKey,
-  rulesKey,
-  targetKey,
-} from '../../core/entries/entry-keys.ts';
+} from '../../core/entries/down-attributes.ts';
+import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { type PlacementId, placementId } from '../../core/entries/placement-id.ts';
 import type { Content, Row, Table } from '../../core/feed/feed.ts';
 import { mayTravel } from '../../core/match/travelling.ts';
 import { type Move, moveOf, moveSpecOf } from '../../core/move/move.ts';
@@ -132,7 +123,7 @@ export class Selection {
       this.#placements.delete(name);
       this.#markSummarizers(t, this.#scheduled(t, id), revision);
       for (const keyHash of [...selectedObjects(t, id)]) this.#markByHash(t, keyHash, revision);
-      for (const key of [placementKey(id), rulesKey(id), targetKey(id)]) this.#drop(t, key, revision);
+      for (const key of [entryKey.placement(id), entryKey.rules(id), entryKey.target(id)]) this.#drop(t, key, revision);
       this.baseline.gone(t, name, revision);
       return;
     }
@@ -142,7 +133,7 @@ export class Selection {
     const before = scheduled && itemsOf(scheduled);
     const move = this.#moveOf(t, object);
     const attributes: PlacementAttributes = { ...originOf(object), ...(move ? { move } : {}) };
-    const changed = this.#put(t, placementKey(id), attributes, payloadOf(object), revision);
+    const changed = this.#put(t, entryKey.placement(id), attributes, payloadOf(object), revision);
     if (!changed) return;
     this.baseline.placementChanged(t, name, revision);
     this.#rules(t, id, object, revision);
@@ -159,14 +150,14 @@ export class Selection {
   #rules(t: Transaction, id: PlacementId, object: KubeObject, revision: number): void {
     const { associated = [], upsync = [] } = object.spec as Partial<EdgePlacementSpec>;
     const rules: ReportRules = { associated, upsync };
-    if (associated.length + upsync.length === 0) this.#drop(t, rulesKey(id), revision);
-    else this.#put(t, rulesKey(id), {}, text(stableStringify(rules)), revision);
+    if (associated.length + upsync.length === 0) this.#drop(t, entryKey.rules(id), revision);
+    else this.#put(t, entryKey.rules(id), {}, text(stableStringify(rules)), revision);
   }
 
   /** By the row, which commits with the marks that its items made: what is in memory may be newer than the work done, after a start. */
   #scheduled(reader: Reader, id: PlacementId): KubeObject | undefined {
     const { table } = this.#ports;
-    const row = table.get(reader, hash128(placementKey(id)));
+    const row = table.get(reader, hash128(entryKey.placement(id)));
     return row?.content && parseBody(table.content(reader, row.content).body);
   }
 
@@ -199,8 +190,8 @@ export class Selection {
 
   #object(t: Transaction, key: ObjectKey, revision: number): void {
     const { source, storage, table } = this.#ports;
-    const entryKey = objectKey(source, key);
-    const row = table.get(t, hash128(entryKey));
+    const rowKey = entryKey.object(source, key);
+    const row = table.get(t, hash128(rowKey));
     const promoted = { ...contentIn(t, table, row), originRevision: row?.originRevision ?? 0 };
     const before = promoted.content ? attributesOf<{ refs: string[] }>(promoted.content).refs : [];
     const stored = storage.get(key);
@@ -225,11 +216,11 @@ export class Selection {
         ...(createOnly.length > 0 ? { createOnly: createOnly.map(({ placement }) => placement).sort() } : {}),
         ...usesOf(key, object, selecting),
       };
-      if (!this.#put(t, entryKey, attributes, payloadOf(object), revision)) return;
-    } else if (!this.#drop(t, entryKey, revision)) {
+      if (!this.#put(t, rowKey, attributes, payloadOf(object), revision)) return;
+    } else if (!this.#drop(t, rowKey, revision)) {
       return;
     }
-    const { content: after } = contentIn(t, table, table.get(t, hash128(entryKey)));
+    const { content: after } = contentIn(t, table, table.get(t, hash128(rowKey)));
     this.baseline.objectChanged(t, key, promoted, after, revision);
     for (const name of [...before, ...refs]) this.#retargeted.add(name);
   }
@@ -237,22 +228,22 @@ export class Selection {
   /** Its own row, for the relays where something uses it. What it makes there is new content for the agents: hence the targets. */
   #auxiliary(t: Transaction, key: ObjectKey, revision: number): void {
     const { source, storage, table } = this.#ports;
-    const entryKey = auxiliaryKey(source, key);
+    const rowKey = entryKey.auxiliary(source, key);
     const stored = storage.get(key);
     const object = stored && parseBody(stored.body);
-    const row = table.get(t, hash128(entryKey));
+    const row = table.get(t, hash128(rowKey));
     const before = { ...contentIn(t, table, row), originRevision: row?.originRevision ?? 0 };
     const had = before.content ? attributesOf<AuxiliaryAttributes>(before.content).refs : [];
     const refs = object ? this.#implied(t, key).sort() : [];
     let changed: boolean;
     if (object && refs.length > 0) {
       const attributes: AuxiliaryAttributes = { ...originOf(object), refs };
-      changed = this.#put(t, entryKey, attributes, payloadOf(object), revision);
+      changed = this.#put(t, rowKey, attributes, payloadOf(object), revision);
     } else {
-      changed = this.#drop(t, entryKey, revision);
+      changed = this.#drop(t, rowKey, revision);
     }
     if (!changed) return;
-    const { content: after } = contentIn(t, table, table.get(t, hash128(entryKey)));
+    const { content: after } = contentIn(t, table, table.get(t, hash128(rowKey)));
     if (isCustomizer(key)) this.baseline.customizerChanged(t, key, before, after, revision);
     for (const name of [...had, ...refs]) this.#retargeted.add(name);
   }
@@ -302,14 +293,14 @@ export class Selection {
     const found = storage.get({ ...placementResource, namespace: '', name: placement });
     if (!found) return;
     const stored = parseBody(found.body);
-    const row = table.get(t, hash128(targetKey(id)));
+    const row = table.get(t, hash128(entryKey.target(id)));
     const before = row?.content && attributesOf<TargetAttributes>(table.content(t, row.content));
     const attributes: TargetAttributes = {
       generation: stored.metadata.generation ?? 0,
       target: Math.max(revision, before?.target ?? 0),
       ...decidingOf(stored, this.#moveOf(t, stored)),
     };
-    this.#put(t, targetKey(id), attributes, new Uint8Array(0), attributes.target);
+    this.#put(t, entryKey.target(id), attributes, new Uint8Array(0), attributes.target);
     this.baseline.targetMoved(t, placement, attributes.target);
   }
 

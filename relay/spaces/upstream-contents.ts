@@ -1,12 +1,7 @@
 /** What one source above sends into this subtree, as a read-only space: its placements, with this subtree's summary, and their objects. */
 
-import {
-  objectKey,
-  parseEntryKey,
-  placementId,
-  placementKey,
-  splitPlacementId,
-} from '../../core/entries/entry-keys.ts';
+import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { placementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
@@ -67,18 +62,18 @@ export class UpstreamContents {
   get(key: ObjectKey): Uint8Array | undefined {
     if (isSummary(key)) return this.#summaries.shownOne(this.#source, key.name);
     if (isSlice(key)) return this.#slices.shownOne(this.#source, key.name);
-    const entryKey = isPlacement(key)
-      ? placementKey(placementId(this.#source, key.name))
-      : objectKey(this.#source, key);
+    const rowKey = isPlacement(key)
+      ? entryKey.placement(placementId(this.#source, key.name))
+      : entryKey.object(this.#source, key);
     return this.#store.read((reader) => {
-      const row = this.#table.get(reader, hash128(entryKey));
+      const row = this.#table.get(reader, hash128(rowKey));
       return row?.content && this.#body(reader, this.#table.content(reader, row.content), key);
     });
   }
 
   /** The object that an entry is in this space; undefined for entries of other sources and other types. */
-  keyOf(entryKey: string): ObjectKey | undefined {
-    const entry = parseEntryKey(entryKey);
+  keyOf(rowKey: string): ObjectKey | undefined {
+    const entry = parseEntryKey(rowKey);
     if (entry?.type === 'object' && entry.source === this.#source) return entry.object;
     if (entry?.type !== 'placement') return undefined;
     const { source, name } = splitPlacementId(entry.id);

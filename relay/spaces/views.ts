@@ -6,7 +6,8 @@ import { fieldManager } from '../../core/apiserver/managed-fields/field-manager.
 import type { Space } from '../../core/apiserver/space.ts';
 import { type ViewSource, ViewStorage } from '../../core/apiserver/storage/view.ts';
 import { EmbeddedSpace } from '../../core/apiserver/verbs/embedded-space.ts';
-import { type PlacementId, parseEntryKey, placementId } from '../../core/entries/entry-keys.ts';
+import { parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { type PlacementId, placementId } from '../../core/entries/placement-id.ts';
 import type { AppliedChange, Table } from '../../core/feed/feed.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { Clock } from '../../core/runtime/clock.ts';

@@ -3,8 +3,9 @@
  * that all processes of a machine share. Ends with its parent.
  */
 
-import type { TargetAttributes } from '../../core/entries/entry-attributes.ts';
-import { parseEntryKey, splitPlacementId } from '../../core/entries/entry-keys.ts';
+import type { TargetAttributes } from '../../core/entries/down-attributes.ts';
+import { parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { splitPlacementId } from '../../core/entries/placement-id.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import { silentLogger } from '../../core/runtime/logger.ts';
 import { asText } from '../../core/store/bytes.ts';

@@ -4,7 +4,8 @@
  * Once when its children have acknowledged all, and once when they were away and have acknowledged nothing.
  */
 
-import { objectKey, placementId, placementKey, targetKey, treeKey } from '../../core/entries/entry-keys.ts';
+import { entryKey } from '../../core/entries/entry-keys.ts';
+import { placementId } from '../../core/entries/placement-id.ts';
 import { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { WireEntry } from '../../core/feed/feed.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
@@ -116,14 +117,14 @@ function* upstreamEntries(count: number): Generator<WireEntry> {
     originRevision: revision,
     content: { key, attributes: text(stableStringify(attributes)), body },
   });
-  yield entry(treeKey, { path, labels: {} }, new Uint8Array(0));
-  yield entry(placementKey(id), origin, text(stableStringify({ spec })));
+  yield entry(entryKey.tree(), { path, labels: {} }, new Uint8Array(0));
+  yield entry(entryKey.placement(id), origin, text(stableStringify({ spec })));
   for (let i = 0; i < count; i++) {
     const key = { group: '', resource: 'configmaps', namespace: 'bench', name: `object-${i}` };
     const body = { apiVersion: 'v1', kind: 'ConfigMap', data: { i: String(i), filler: 'x'.repeat(bodyBytes) } };
-    yield entry(objectKey(source, key), { ...origin, refs: [placement] }, text(stableStringify(body)));
+    yield entry(entryKey.object(source, key), { ...origin, refs: [placement] }, text(stableStringify(body)));
   }
-  yield entry(targetKey(id), { generation: 1, target: revision, singleton: false }, new Uint8Array(0));
+  yield entry(entryKey.target(id), { generation: 1, target: revision, singleton: false }, new Uint8Array(0));
 }
 
 /** A figure about a million entries is none when there are fewer. */

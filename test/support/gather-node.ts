@@ -4,8 +4,9 @@
  */
 
 import type { Space } from '../../core/apiserver/space.ts';
-import type { StateAttributes } from '../../core/entries/entry-attributes.ts';
-import { parseEntryKey, partialKey, stateKey } from '../../core/entries/entry-keys.ts';
+import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import type { StateAttributes } from '../../core/entries/up-attributes.ts';
+import { checkReporter } from '../../core/entries/up-check.ts';
 import { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { AppliedChange, Content } from '../../core/feed/feed.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
@@ -28,7 +29,6 @@ import { Reporter } from '../../relay/gather/status/reporter.ts';
 import { StatusWriter } from '../../relay/gather/status/status-writer.ts';
 import { SummaryRoom } from '../../relay/gather/summaries/summary-room.ts';
 import { Mailboxes } from '../../relay/mailbox/mailboxes.ts';
-import { checkSpeaker } from '../../relay/mailbox/reported-check.ts';
 import { passUpsynced } from '../../relay/mailbox/upsynced.ts';
 import { MoveBook } from '../../relay/moves/move-store.ts';
 import { type Counting, withoutSiblings } from '../../relay/replicas/counting.ts';
@@ -327,7 +327,7 @@ export class GatherNode {
     const { store } = this.#ports;
     const changes = store.write((t) => {
       const applied = apply(t);
-      for (const change of applied) checkSpeaker(this.path === '' ? child : `${this.path}:${child}`, change);
+      for (const change of applied) checkReporter(this.path === '' ? child : `${this.path}:${child}`, change);
       const isOwn = () => this.#own !== undefined;
       passUpsynced(
         t,
@@ -357,11 +357,15 @@ export class GatherNode {
     const { counts, ...rest } = emptyPartial(target?.generation ?? 0, target?.target ?? 0);
     const one = { expected: 1, fresh: 1, synced: 1, applied: 1, available: Number(available) };
     const body = encodePartial({ ...rest, counts: { ...counts, ...one } });
-    return { key: partialKey(placement), attributes: new Uint8Array(0), body };
+    return { key: entryKey.partial(placement), attributes: new Uint8Array(0), body };
   }
 }
 
 export function state(object: ObjectKey, attributes: Partial<StateAttributes>, status: object): Content {
   const said = { desired: 0, applied: true, available: true, ...attributes };
-  return { key: stateKey(source, object), attributes: text(JSON.stringify(said)), body: text(JSON.stringify(status)) };
+  return {
+    key: entryKey.state(source, object),
+    attributes: text(JSON.stringify(said)),
+    body: text(JSON.stringify(status)),
+  };
 }

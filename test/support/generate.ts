@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { topologySchema } from '../../center/topology/parse.ts';
+import { withEntryTables } from './entry-tables.ts';
 
 interface Generator {
   /** What the files are made from, for messages. */
@@ -21,6 +22,7 @@ const root = join(import.meta.dirname, '../..');
 const generators: readonly Generator[] = [
   { source: 'proto/mesh.proto', generate: generateFrames },
   { source: 'center/topology/parse.ts', generate: generateTopologySchema },
+  { source: 'core/entries/entry-kinds.ts', generate: generateEntryTables },
 ];
 
 const check = process.argv.includes('--check');
@@ -46,6 +48,13 @@ try {
   rmSync(directory, { recursive: true });
 }
 process.exit(check && different > 0 ? 1 : 0);
+
+function generateEntryTables(out: string): readonly string[] {
+  const file = 'docs/architecture.md';
+  mkdirSync(dirname(join(out, file)), { recursive: true });
+  writeFileSync(join(out, file), withEntryTables(readFileSync(join(root, file), 'utf8')));
+  return [file];
+}
 
 function generateFrames(out: string): readonly string[] {
   const file = 'core/wire/generated/mesh.ts';

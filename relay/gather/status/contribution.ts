@@ -20,7 +20,7 @@ export interface ChildView {
   readonly expected: number | undefined;
   /** It has reported nothing here, and was attached to a sibling of this node: what it said there is not known. */
   readonly wasAttached?: boolean;
-  /** Destinations of which nothing is known, since what the child says of them is not what its key says (reported-check.ts); instead of `reported`. */
+  /** Destinations of which nothing is known, since the child's entry is not what its key says (core/entries/up-check.ts); instead of `reported`. */
   readonly refused?: number;
   /** Of an agent: objects that this node could not make for it, so that it has an older form of them, or none. */
   readonly heldBack?: readonly Failure[];

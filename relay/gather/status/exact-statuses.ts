@@ -8,15 +8,9 @@
  * that the placement selects no more.
  */
 import type { Space } from '../../../core/apiserver/space.ts';
-import type { RefsAttributes } from '../../../core/entries/entry-attributes.ts';
-import {
-  attributesOf,
-  objectKey,
-  type PlacementId,
-  placementId,
-  splitPlacementId,
-  statusKey,
-} from '../../../core/entries/entry-keys.ts';
+import type { RefsAttributes } from '../../../core/entries/down-attributes.ts';
+import { attributesOf, entryKey } from '../../../core/entries/entry-keys.ts';
+import { type PlacementId, placementId, splitPlacementId } from '../../../core/entries/placement-id.ts';
 import type { Producer } from '../../../core/feed/feed.ts';
 import { stableStringify } from '../../../core/object/canonical.ts';
 import { hash128 } from '../../../core/object/hash.ts';
@@ -173,7 +167,7 @@ export class ExactStatuses {
     store.write((t) => {
       for (const [formatted, object] of objects) {
         const status = single && singletonStatus(t, this.#ports, single, object);
-        const key = statusKey(id, object);
+        const key = entryKey.status(id, object);
         const attributes = text(stableStringify({ target: single?.target?.target ?? 0 }));
         if (status) {
           outbox.put(t, { key, attributes, body: status }, 0);
@@ -212,7 +206,7 @@ export class ExactStatuses {
 
   #refs(reader: Reader, source: string, object: ObjectKey): readonly string[] {
     const table = this.#ports.tableOf(source);
-    const row = table?.get(reader, hash128(objectKey(source, object)));
+    const row = table?.get(reader, hash128(entryKey.object(source, object)));
     return row?.content && table ? attributesOf<RefsAttributes>(table.content(reader, row.content)).refs : [];
   }
 }

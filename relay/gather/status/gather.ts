@@ -3,8 +3,8 @@
  * log2(children) merges. The trees are in memory and made when first needed, from the rows that the children reported.
  */
 
-import type { PlacementId } from '../../../core/entries/entry-keys.ts';
-import { partialKey } from '../../../core/entries/entry-keys.ts';
+import { entryKey } from '../../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../../core/entries/placement-id.ts';
 import type { Producer, Table } from '../../../core/feed/feed.ts';
 import { hash128 } from '../../../core/object/hash.ts';
 import { mergeParts, type RolloutPart } from '../../../core/rollout/part.ts';
@@ -133,7 +133,7 @@ export class Gather {
       return;
     }
     const last = this.#reported(reader, name, placement.id);
-    const isRefused = this.#ports.isRefused?.(reader, name, hash128(partialKey(placement.id))) ?? false;
+    const isRefused = this.#ports.isRefused?.(reader, name, hash128(entryKey.partial(placement.id))) ?? false;
     const expected = child ? matchChild(placement, child).expected : 0;
     const reported = isRefused ? undefined : last;
     const view = {
@@ -162,7 +162,7 @@ export class Gather {
 
   #reported(reader: Reader, child: string, id: PlacementId): Partial | undefined {
     const table = this.#ports.reportedOf(child);
-    const row = table?.get(reader, hash128(partialKey(id)));
+    const row = table?.get(reader, hash128(entryKey.partial(id)));
     return row?.content && table ? decodePartial(table.content(reader, row.content).body) : undefined;
   }
 }

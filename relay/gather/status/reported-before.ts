@@ -3,7 +3,8 @@
  * commit, and what was told is taken back in a later one. At a start nobody else would think of it any more.
  */
 
-import { type PlacementId, parseEntryKey } from '../../../core/entries/entry-keys.ts';
+import { parseEntryKey } from '../../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../../core/entries/placement-id.ts';
 import type { Producer } from '../../../core/feed/feed.ts';
 import type { Reader } from '../../../core/store/store.ts';
 import type { SummaryId } from '../summaries/summary-writer.ts';

@@ -4,7 +4,7 @@
  * same for other keys, and for exact statuses at a rate of their own.
  */
 
-import type { PlacementId } from '../../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../../core/entries/placement-id.ts';
 import type { Clock, Timer } from '../../../core/runtime/clock.ts';
 import { TokenBucket } from '../../../core/runtime/token-bucket.ts';
 import { Turn } from '../../../core/runtime/turn.ts';

@@ -3,8 +3,9 @@
  * origin: which generation of the origin's object it is of.
  */
 
-import type { StateAttributes } from '../../../core/entries/entry-attributes.ts';
-import { type PlacementId, parseEntryKey, stateKey, statusKey } from '../../../core/entries/entry-keys.ts';
+import { entryKey, parseEntryKey } from '../../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../../core/entries/placement-id.ts';
+import type { StateAttributes } from '../../../core/entries/up-attributes.ts';
 import type { Content, Table } from '../../../core/feed/feed.ts';
 import { stableStringify } from '../../../core/object/canonical.ts';
 import { hash128 } from '../../../core/object/hash.ts';
@@ -53,7 +54,7 @@ export function singletonStatus(
   const role = child === undefined ? undefined : ports.children.get(child)?.role;
   const table = child === undefined ? undefined : ports.reportedOf(child);
   if (role === undefined || !table) return undefined;
-  const key = role === 'relay' ? statusKey(id, object) : stateKey(source, object);
+  const key = role === 'relay' ? entryKey.status(id, object) : entryKey.state(source, object);
   const row = table.get(reader, hash128(key));
   const said = row?.content && table.content(reader, row.content);
   if (!said || said.body.length === 0) return undefined;

@@ -1,6 +1,6 @@
 /** What the SinglePlacementSlices of one placement hold at this node: pure, of what the scheduler and the summary know. */
 import { edgeGroup, sliceEntriesMax } from '../../../core/apiserver/kinds/edge-kinds.ts';
-import { type PlacementId, splitPlacementId } from '../../../core/entries/entry-keys.ts';
+import { type PlacementId, splitPlacementId } from '../../../core/entries/placement-id.ts';
 import { hash128 } from '../../../core/object/hash.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { type Child, matchingDestinations } from '../../children/children.ts';

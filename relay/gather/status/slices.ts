@@ -3,7 +3,7 @@
  * child where another node does. Written some time after the match has changed, never for a change of state alone.
  */
 import type { Space } from '../../../core/apiserver/space.ts';
-import type { PlacementId } from '../../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../../core/entries/placement-id.ts';
 import { stableStringify } from '../../../core/object/canonical.ts';
 import { timestamp } from '../../../core/object/conditions.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';

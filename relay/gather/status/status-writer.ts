@@ -1,6 +1,7 @@
 /** Writes what was gathered: partials to the parent, the status of own EdgePlacements, and by exact-statuses.ts exact statuses of objects. */
 import type { Space } from '../../../core/apiserver/space.ts';
-import { type PlacementId, partialKey } from '../../../core/entries/entry-keys.ts';
+import { entryKey } from '../../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../../core/entries/placement-id.ts';
 import type { Producer } from '../../../core/feed/feed.ts';
 import { timestamp } from '../../../core/object/conditions.ts';
 import { hash128 } from '../../../core/object/hash.ts';
@@ -73,7 +74,7 @@ export class StatusWriter {
     if (!placement) {
       this.#conditions.delete(id);
       this.#ports.exact.write(id, undefined, 0);
-      return store.write((t) => outbox.remove(t, hash128(partialKey(id)), 0));
+      return store.write((t) => outbox.remove(t, hash128(entryKey.partial(id)), 0));
     }
     const partial = store.read((reader) => (isBeingScheduled(reader, id) ? undefined : gather.total(reader, id)));
     if (!partial) return false;
@@ -82,7 +83,7 @@ export class StatusWriter {
     this.#ports.exact.write(id, placement, partial.counts.expected);
     if (own) return true;
     return store.write((t) =>
-      outbox.put(t, { key: partialKey(id), attributes: text('{}'), body: encodePartial(partial) }, 0),
+      outbox.put(t, { key: entryKey.partial(id), attributes: text('{}'), body: encodePartial(partial) }, 0),
     );
   }
 

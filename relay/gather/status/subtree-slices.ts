@@ -3,7 +3,7 @@
  * the inventory for each placement. They have no times: nobody remembers here since when a child counts what it counts.
  */
 
-import { type PlacementId, splitPlacementId } from '../../../core/entries/entry-keys.ts';
+import { type PlacementId, splitPlacementId } from '../../../core/entries/placement-id.ts';
 import { canonicalBytes } from '../../../core/object/canonical.ts';
 import type { ObjectKey } from '../../../core/object/key.ts';
 import type { Placement, Placements } from '../../schedule/placements.ts';

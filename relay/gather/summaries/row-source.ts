@@ -3,12 +3,10 @@
  * one that was born at the edge what the agent reported.
  */
 import type { AssociatedItem, UpsyncItem } from '../../../core/apiserver/kinds/edge-placement.ts';
-import type {
-  AssociatedAttributes,
-  ObjectAttributes,
-  UpsyncedAttributes,
-} from '../../../core/entries/entry-attributes.ts';
-import { attributesOf, type PlacementId, parseEntryKey, stateKey } from '../../../core/entries/entry-keys.ts';
+import type { ObjectAttributes } from '../../../core/entries/down-attributes.ts';
+import { attributesOf, entryKey, parseEntryKey } from '../../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../../core/entries/placement-id.ts';
+import type { AssociatedAttributes, UpsyncedAttributes } from '../../../core/entries/up-attributes.ts';
 import type { Content, Table } from '../../../core/feed/feed.ts';
 import { namesResource } from '../../../core/match/resource-rules.ts';
 import { matchesUpsync } from '../../../core/match/upsync-item.ts';
@@ -79,7 +77,7 @@ export class RowSource {
     const reported = reportedOf(child);
     if (!wanted || !mailbox || !delivered?.content || !reported) return undefined;
     const { object, summarizers } = wanted;
-    const state = contentOf(reader, reported, hash128(stateKey(source, object)));
+    const state = contentOf(reader, reported, hash128(entryKey.state(source, object)));
     if (!state) return undefined;
     const content = this.#rows.content(delivered.content, (reference) => mailbox.content(reader, reference));
     const input = { path: pathOf(child), object, delivered, content, state };

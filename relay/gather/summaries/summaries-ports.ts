@@ -1,6 +1,6 @@
 /** What the summaries that users define stand on, and what they answer. */
 
-import type { PlacementId } from '../../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../../core/entries/placement-id.ts';
 import type { Reader, Store } from '../../../core/store/store.ts';
 import type { Failure } from '../../../core/summary/partial.ts';
 import type { SummarizerSpec } from '../../../core/summary/summarizer-spec.ts';

@@ -7,13 +7,8 @@
  */
 import { edgeGroup } from '../../../core/apiserver/kinds/edge-kinds.ts';
 import type { AssociatedItem, UpsyncItem } from '../../../core/apiserver/kinds/edge-placement.ts';
-import {
-  objectKey,
-  type PlacementId,
-  placementId,
-  placementKey,
-  summaryKey,
-} from '../../../core/entries/entry-keys.ts';
+import { entryKey } from '../../../core/entries/entry-keys.ts';
+import { type PlacementId, placementId } from '../../../core/entries/placement-id.ts';
 import type { Content } from '../../../core/feed/feed.ts';
 import { hash128 } from '../../../core/object/hash.ts';
 import type { ObjectKey } from '../../../core/object/key.ts';
@@ -155,7 +150,7 @@ export class Summaries {
 
   stateChanged(child: string, source: string, object: ObjectKey): void {
     if (this.#byPlacement.size === 0) return;
-    this.#mark({ child, source, keyHash: hash128(objectKey(source, object)), shipped: false });
+    this.#mark({ child, source, keyHash: hash128(entryKey.object(source, object)), shipped: false });
   }
 
   /** A relay has sent another partial. */
@@ -269,7 +264,7 @@ export class Summaries {
   }
 
   #contentOf(reader: Reader, { id, source }: Placement): Content | undefined {
-    return contentOf(reader, this.#ports.tableOf(source), hash128(placementKey(id)));
+    return contentOf(reader, this.#ports.tableOf(source), hash128(entryKey.placement(id)));
   }
 
   // ----------------------------------------------------------------------------------------------------------- rows
@@ -385,7 +380,7 @@ export class Summaries {
     const { counting, reportedOf } = this.#ports;
     if (counting.isFrozen(child) && summary.hasRelay(child)) return;
     const table = reportedOf(child);
-    const content = table && contentOf(reader, table, hash128(summaryKey(id, name)));
+    const content = table && contentOf(reader, table, hash128(entryKey.summary(id, name)));
     const partial = content && readUserPartial(content);
     const { fingerprint, empty } = summary.summarizer;
     const isOurs = partial !== undefined && partial.spec === fingerprint && sameShape(partial, empty);

@@ -3,7 +3,7 @@
  * many placements have summaries. In memory, as the summaries are. Bounds: an entry for each name that a placement's specification has, and one for each object
  * and placement with a row, of whatever many agents and summarizers: never more than there are rows in the summaries themselves.
  */
-import { type PlacementId, splitPlacementId } from '../../../core/entries/entry-keys.ts';
+import { type PlacementId, splitPlacementId } from '../../../core/entries/placement-id.ts';
 import type { RowWatch } from './user-summary.ts';
 
 export class SummaryIndex {

@@ -3,7 +3,8 @@
  * has to know of how they are made.
  */
 import type { Space } from '../../../core/apiserver/space.ts';
-import { auxiliaryKey, type PlacementId, parseEntryKey } from '../../../core/entries/entry-keys.ts';
+import { entryKey, parseEntryKey } from '../../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../../core/entries/placement-id.ts';
 import type { AppliedChange, Producer, Table } from '../../../core/feed/feed.ts';
 import { parseBody } from '../../../core/object/canonical.ts';
 import { hash128 } from '../../../core/object/hash.ts';
@@ -169,7 +170,7 @@ export class SummaryRoom {
     const own = this.#ports.ownSpace(source);
     if (own) return own.get(key)?.spec as SummarizerSpec | undefined;
     const table = this.#ports.tableOf(source);
-    const row = table.get(reader, hash128(auxiliaryKey(source, key)));
+    const row = table.get(reader, hash128(entryKey.auxiliary(source, key)));
     return row?.content && (parseBody(table.content(reader, row.content).body).spec as SummarizerSpec);
   }
 }

@@ -4,7 +4,8 @@
  */
 
 import type { Facts } from '../../../core/customize/customizer.ts';
-import type { ObjectAttributes, StateAttributes } from '../../../core/entries/entry-attributes.ts';
+import type { ObjectAttributes } from '../../../core/entries/down-attributes.ts';
+import type { StateAttributes } from '../../../core/entries/up-attributes.ts';
 import type { Content, ContentReference, Row as TableRow } from '../../../core/feed/feed.ts';
 import { type CelValue, celValue } from '../../../core/match/cel/values.ts';
 import { parseBody, stableStringify } from '../../../core/object/canonical.ts';

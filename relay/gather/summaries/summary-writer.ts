@@ -3,7 +3,8 @@
  * summary is told as it is when its turn comes, at most once a second (reporter.ts), and only if it is another one.
  */
 import type { Space } from '../../../core/apiserver/space.ts';
-import { type PlacementId, splitPlacementId, summaryKey } from '../../../core/entries/entry-keys.ts';
+import { entryKey } from '../../../core/entries/entry-keys.ts';
+import { type PlacementId, splitPlacementId } from '../../../core/entries/placement-id.ts';
 import type { Producer } from '../../../core/feed/feed.ts';
 import { canonicalBytes, stableStringify } from '../../../core/object/canonical.ts';
 import { timestamp } from '../../../core/object/conditions.ts';
@@ -123,7 +124,7 @@ export class SummaryWriter {
     const { store, outbox, summaries, expected } = this.#ports;
     const { source } = splitPlacementId(id);
     const summary = summaries.summary(id, name);
-    const entry = summaryKey(id, name);
+    const entry = entryKey.summary(id, name);
     if (!summary) {
       store.write((t) => outbox.remove(t, hash128(entry), 0));
       return this.#shown.get(source)?.delete(keyOf(id, name).name) ?? false;

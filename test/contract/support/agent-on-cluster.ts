@@ -1,6 +1,6 @@
 /** An agent in this process before a cluster, which gets entries as if from a parent. */
 
-import { downFeedJudge } from '../../../core/entries/entry-shape.ts';
+import { downFeedJudge } from '../../../core/entries/down-check.ts';
 import { FeedConsumer } from '../../../core/feed/consumer.ts';
 import type { WireEntry } from '../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../core/feed/producer.ts';

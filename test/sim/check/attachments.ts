@@ -153,7 +153,7 @@ function owns(sibling: Host, child: string): boolean {
     const held = rows.attributes<{ owner: number; granted: boolean }>('upstream', `owner/${child}`);
     if (held) return held.owner === sibling.replica && held.granted;
     // One that has heard nothing yet has told nothing either.
-    return rows.attributes<{ lead: number }>('upstream', 'siblings')?.lead === sibling.replica;
+    return rows.attributes<{ lead: number }>('upstream', 'replicas')?.lead === sibling.replica;
   });
 }
 

@@ -169,7 +169,7 @@ function parentLies(known: Known, batch: BatchOf, next: number, ends: Say, stays
       ),
     ),
     either('attributes that are no object', of('p/center.retail/first', 'nonsense')),
-    either('a release of nothing', of('release/x', { token: 'x' })),
+    either('a release of nothing', of('approval/x', { token: 'x' })),
     ...(object
       ? [
           stays('poison in the place of an object', poisonOf(object.key, object.originRevision)),

@@ -146,7 +146,13 @@ const good = [
 it('whatever a parent sends under whatever key, a relay hands on the good entries, at the next start too', async () => {
   const start = fc.constantFrom(
     ...['', 'x/', 'p/center.retail/', 't/center.retail/', 'o/center.retail//configmaps/shop/', 'u/center.retail/'],
-    ...['a/center.retail//customizers/shop/', 'i/center.fleet/', 'r/center.retail/', 'g/center.retail/', 'era/center.'],
+    ...[
+      'a/center.retail//customizers/shop/',
+      'i/center.fleet/',
+      'r/center.retail/',
+      'g/center.retail/',
+      'revision-gaps/center.',
+    ],
     ...['q/center.retail/shop//configmaps/shop/', 'c/center.retail/shop//customizers/shop/', 'owner/', 'siblings'],
   );
   const json = fc.json().map((one) => Buffer.from(one));

@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { deletionGuard } from '../../../../core/entries/deletion-guard.ts';
-import { ownerKey, siblingsKey } from '../../../../core/entries/entry-keys.ts';
+import { entryKey } from '../../../../core/entries/entry-keys.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 
 describe('the guard of a down feed', () => {
   it('lets go to whom a child belonged by the word of a parent that has lost it, and nothing else', () => {
     const guard = deletionGuard(new VirtualClock(), undefined);
-    const keys = [ownerKey('till'), siblingsKey, 'o/center.retail//configmaps/shop/till', 't/center.retail/shop'];
-    expect(keys.filter((key) => guard.mayGo(key))).toEqual([ownerKey('till')]);
+    const keys = [
+      entryKey.owner('till'),
+      entryKey.replicas(),
+      'o/center.retail//configmaps/shop/till',
+      't/center.retail/shop',
+    ];
+    expect(keys.filter((key) => guard.mayGo(key))).toEqual([entryKey.owner('till')]);
   });
 });

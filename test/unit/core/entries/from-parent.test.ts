@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { checkFromAbove, checkMarks } from '../../../../core/entries/from-parent.ts';
+import { checkFromParent, checkMarks } from '../../../../core/entries/from-parent.ts';
 
 const check = (path: string, key: string, attributes = '{}') =>
-  checkFromAbove(path, {
+  checkFromParent(path, {
     keyHash: Buffer.alloc(16),
     key,
     originRevision: 1,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TargetAttributes } from '../../../../core/entries/entry-attributes.ts';
+import type { TargetAttributes } from '../../../../core/entries/down-attributes.ts';
 import { optionsOf, saysTheSame } from '../../../../edge-agent/desired/options.ts';
 
 const target = (more: Partial<TargetAttributes> = {}): TargetAttributes => ({

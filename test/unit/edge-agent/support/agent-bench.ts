@@ -1,7 +1,7 @@
 /** An agent on a cluster and a store in memory, with a virtual clock. `restart` is a new process on the same store. */
 
-import type { ReportRules } from '../../../../core/entries/entry-attributes.ts';
-import { downFeedJudge } from '../../../../core/entries/entry-shape.ts';
+import type { ReportRules } from '../../../../core/entries/down-attributes.ts';
+import { downFeedJudge } from '../../../../core/entries/down-check.ts';
 import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import type { WireEntry } from '../../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { EmbeddedStorage } from '../../../../core/apiserver/storage/embedded.ts';
-import { labelsKey } from '../../../../core/entries/entry-keys.ts';
+import { entryKey } from '../../../../core/entries/entry-keys.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
 import { decodeLabelSummary, type LabelSet } from '../../../../core/match/label-summary.ts';
 import { canonicalBytes } from '../../../../core/object/canonical.ts';
@@ -106,7 +106,7 @@ describe('the children of a node', () => {
   }
   function told(): readonly LabelSet[] {
     return store.read((reader) => {
-      const row = outbox.get(reader, hash128(labelsKey))!;
+      const row = outbox.get(reader, hash128(entryKey.labels()))!;
       return decodeLabelSummary(outbox.content(reader, row.content!).attributes).sets!;
     });
   }
@@ -302,7 +302,7 @@ describe('the children of a node', () => {
     };
     says('node/paris', 0);
     expect(comesAgain()).toMatchObject({ epoch: '', incarnation: '', cursor: 0 });
-    says(labelsKey, 0);
+    says(entryKey.labels(), 0);
     expect(comesAgain()).toMatchObject({ epoch: 'lost', incarnation: 'lost', cursor: 1 });
   });
 });

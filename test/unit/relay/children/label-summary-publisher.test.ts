@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { labelsKey } from '../../../../core/entries/entry-keys.ts';
+import { entryKey } from '../../../../core/entries/entry-keys.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
 import { decodeLabelSummary, type LabelSummary } from '../../../../core/match/label-summary.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
@@ -39,7 +39,7 @@ describe('the label summary that a parent is told', () => {
   const tell = (summary: LabelSummary) => store.write((t) => labels.tell(t, summary));
   function told(): (string | undefined)[] {
     return store.read((reader) => {
-      const row = outbox.get(reader, hash128(labelsKey))!;
+      const row = outbox.get(reader, hash128(entryKey.labels()))!;
       const { sets } = decodeLabelSummary(outbox.content(reader, row.content!).attributes);
       return sets!.flatMap((set) => Array<string | undefined>(set.leaves).fill(set.labels.site));
     });
@@ -58,7 +58,9 @@ describe('the label summary that a parent is told', () => {
     const keys = Object.fromEntries(Array.from({ length: 400 }, (_, i) => [`k${i}`, key]));
     const large: LabelSummary = { leaves: 250, keys };
     tell(large);
-    const row = store.read((reader) => outbox.content(reader, outbox.get(reader, hash128(labelsKey))!.content!));
+    const row = store.read((reader) =>
+      outbox.content(reader, outbox.get(reader, hash128(entryKey.labels()))!.content!),
+    );
     expect(decodeLabelSummary(row.attributes)).toMatchObject({ leaves: 250, keys: { k399: { present: 250 } } });
     const before = said;
     tell(large);

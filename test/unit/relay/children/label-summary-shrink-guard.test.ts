@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { labelsKey, placementId } from '../../../../core/entries/entry-keys.ts';
+import { entryKey } from '../../../../core/entries/entry-keys.ts';
+import { placementId } from '../../../../core/entries/placement-id.ts';
 import {
   encodeLabelSummary,
   type LabelSummary,
@@ -42,14 +43,14 @@ function bench(objectsInProd: number) {
     changed: (child) => changed.push(child),
   });
   const content = (labels: LabelSummary) => ({
-    key: labelsKey,
+    key: entryKey.labels(),
     attributes: encodeLabelSummary(labels),
     body: new Uint8Array(0),
   });
   const tell = (before: LabelSummary, after: LabelSummary, isAnew: boolean) => {
     const change = {
-      key: labelsKey,
-      keyHash: hash128(labelsKey),
+      key: entryKey.labels(),
+      keyHash: hash128(entryKey.labels()),
       originRevision: 0,
       before: content(before),
       after: content(after),

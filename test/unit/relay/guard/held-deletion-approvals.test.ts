@@ -5,8 +5,8 @@ import { fieldManager } from '../../../../core/apiserver/managed-fields/field-ma
 import type { Space } from '../../../../core/apiserver/space.ts';
 import { EmbeddedStorage } from '../../../../core/apiserver/storage/embedded.ts';
 import { EmbeddedSpace } from '../../../../core/apiserver/verbs/embedded-space.ts';
-import type { NodeAttributes } from '../../../../core/entries/entry-attributes.ts';
-import { attributesOf, nodeKey, releaseHeldKey } from '../../../../core/entries/entry-keys.ts';
+import { attributesOf, entryKey } from '../../../../core/entries/entry-keys.ts';
+import type { NodeAttributes } from '../../../../core/entries/up-attributes.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
 import { LocalTable } from '../../../../core/feed/table.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
@@ -68,7 +68,7 @@ describe('the word that what a node holds may go', () => {
   const consider = (path: string) => store.write((t) => releases.consider(t, path));
   const handedOn = (path: string) =>
     store.read((reader) => {
-      const row = mailbox.get(reader, hash128(releaseHeldKey(path)));
+      const row = mailbox.get(reader, hash128(entryKey.approval(path)));
       return row?.content && attributesOf<{ token: string }>(mailbox.content(reader, row.content)).token;
     });
 
@@ -81,7 +81,7 @@ describe('the word that what a node holds may go', () => {
 
   it('comes from above as well', () => {
     holds('eu:paris', 'seen');
-    const key = releaseHeldKey('eu:paris');
+    const key = entryKey.approval('eu:paris');
     const content = { key, attributes: text('{"token":"seen"}'), body: new Uint8Array(0) };
     store.write((t) => upstream.put(t, content, 0));
     consider('eu:paris');
@@ -150,7 +150,9 @@ describe('the word that what a node holds may go', () => {
       });
     const handed = (path: string) =>
       siblings.filter((child) =>
-        store.read((reader) => mailboxes.get(child)!.get(reader, hash128(releaseHeldKey(path)))?.content !== undefined),
+        store.read(
+          (reader) => mailboxes.get(child)!.get(reader, hash128(entryKey.approval(path)))?.content !== undefined,
+        ),
       );
 
     it('goes by the one that tells of the node, and follows it to the other', () => {
@@ -167,7 +169,7 @@ describe('the word that what a node holds may go', () => {
     it('is to the sibling whose Node object has it, by the path that it shares with the others', () => {
       for (const child of siblings) tells(child, 'eu:paris', 'seen');
       say('eu:paris~1', 'seen');
-      const told = { key: nodeKey('eu:paris'), keyHash: hash128(nodeKey('eu:paris')), originRevision: 0 };
+      const told = { key: entryKey.node('eu:paris'), keyHash: hash128(entryKey.node('eu:paris')), originRevision: 0 };
       store.write((t) => releases.fromBelow(t, 'paris', [told]));
       expect([handed('eu:paris'), forChild]).toEqual([[], []]);
       store.write((t) => releases.fromBelow(t, 'paris~1', [told]));

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Gap } from '../../../../core/apiserver/storage/history.ts';
-import type { RolledBackAttributes } from '../../../../core/entries/entry-attributes.ts';
-import { attributesOf, eraKey, seenKey } from '../../../../core/entries/entry-keys.ts';
+import { attributesOf, entryKey } from '../../../../core/entries/entry-keys.ts';
 import { isLostRow, noteSeen, readSeen, tellSeen } from '../../../../core/entries/source-incarnations.ts';
+import type { RolledBackAttributes } from '../../../../core/entries/up-attributes.ts';
 import type { AppliedChange } from '../../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
 import { LocalTable } from '../../../../core/feed/table.ts';
@@ -81,13 +81,13 @@ describe('the lives of the spaces of a node', () => {
   };
   const hear = (seen: number, of = source) =>
     store.write((t) => {
-      const said = change(seenKey(of), 0, { revision: seen });
+      const said = change(entryKey.seen(of), 0, { revision: seen });
       reported.put(t, said.after!, 0);
       lives.heard(t, [said]);
     });
   const come = (above: string, attributes: object) =>
     store.write((t) => {
-      const said = change(eraKey(above), 0, attributes);
+      const said = change(entryKey.incarnations(above), 0, attributes);
       upstream.put(t, said.after!, 0);
       lives.fromAbove(t, [said], noteSeen(t, [said], seenPorts));
     });
@@ -107,7 +107,7 @@ describe('the lives of the spaces of a node', () => {
 
   it('are told to a child, so that it knows which of its rows were lost', () => {
     store.write((t) => lives.tell(t, mailbox));
-    expect(row(mailbox, eraKey(source))).toEqual({ gaps: [[100, 1_000]] });
+    expect(row(mailbox, entryKey.incarnations(source))).toEqual({ gaps: [[100, 1_000]] });
     const lost = (key: string, of: number) => store.read((reader) => isLostRow(reader, mailbox, key, of));
     const object = `o/${source}//configmaps/n/a`;
     expect([100, 101, 999, 1_000].map((of) => lost(object, of))).toEqual([false, true, true, false]);
@@ -119,15 +119,15 @@ describe('the lives of the spaces of a node', () => {
   it('are handed on from above, to children that are there and to those that come', () => {
     const above = 'eu.ops';
     come(above, { gaps: [[0, 7]] });
-    expect(row(mailbox, eraKey(above))).toEqual({ gaps: [[0, 7]] });
+    expect(row(mailbox, entryKey.incarnations(above))).toEqual({ gaps: [[0, 7]] });
     come(above, { gaps: [[0, 9]] });
-    expect(row(mailbox, eraKey(above))).toEqual({ gaps: [[0, 9]] });
+    expect(row(mailbox, entryKey.incarnations(above))).toEqual({ gaps: [[0, 9]] });
     const other = store.write((t) => {
       const made = FeedProducer.open(t, { name: 'mailbox/other', bootNonce: 'aa', random: new SeededRandom(2) });
       lives.tell(t, made);
       return made;
     });
-    expect(row(other, eraKey(above))).toEqual({ gaps: [[0, 9]] });
+    expect(row(other, entryKey.incarnations(above))).toEqual({ gaps: [[0, 9]] });
     expect(store.read((reader) => readSeen(reader, above))).toBe(0);
     expect(tells()).toBe(false);
     const head = store.read((reader) => mailbox.head(reader));
@@ -158,7 +158,7 @@ describe('the lives of the spaces of a node', () => {
     come('eu.ops', { gaps: [] });
     hear(2 ** 48 - 1, 'eu.ops');
     expect(disbelieved).toEqual([`${source} ${year + 1}`, `${source} ${2 ** 48 - 1}`, `eu.ops ${2 ** 48 - 1}`]);
-    expect([raised, alarms(), row(outbox, seenKey('eu.ops'))]).toEqual([[], [], undefined]);
+    expect([raised, alarms(), row(outbox, entryKey.seen('eu.ops'))]).toEqual([[], [], undefined]);
     hear(year);
     expect(raised).toEqual([year]);
   });
@@ -166,7 +166,7 @@ describe('the lives of the spaces of a node', () => {
   it('go on behind what was seen when the clock did not see to that, and tell the children so', () => {
     hear(2_000);
     expect(raised).toEqual([2_000]);
-    expect(row(mailbox, eraKey(source))).toEqual({
+    expect(row(mailbox, entryKey.incarnations(source))).toEqual({
       gaps: [
         [100, 1_000],
         [1_005, 2_001],
@@ -193,7 +193,7 @@ describe('the lives of the spaces of a node', () => {
     come('center.platform', { gaps: [] });
     hear(7, 'center.platform');
     hear(5, 'center.platform');
-    expect(row(outbox, seenKey('center.platform'))).toEqual({ revision: 7 });
+    expect(row(outbox, entryKey.seen('center.platform'))).toEqual({ revision: 7 });
   });
 
   it('of which nothing has come from above are handed on when something does: a child may make up names', () => {
@@ -201,7 +201,7 @@ describe('the lives of the spaces of a node', () => {
     hear(7, 'center.platform');
     expect(store.read((reader) => outbox.digest(reader).count)).toBe(0);
     come('center.platform', { gaps: [] });
-    expect(row(outbox, seenKey('center.platform'))).toEqual({ revision: 7 });
+    expect(row(outbox, entryKey.seen('center.platform'))).toEqual({ revision: 7 });
     come('eu.ops', { gaps: [] });
     expect(store.read((reader) => outbox.digest(reader).count)).toBe(1);
   });
@@ -227,6 +227,6 @@ describe('the lives of the spaces of a node', () => {
     expect(store.read((reader) => readSeen(reader, source))).toBe(9);
     expect(tells()).toBe(true);
     expect(tells()).toBe(false);
-    expect(row(outbox, seenKey(source))).toEqual({ revision: 9 });
+    expect(row(outbox, entryKey.seen(source))).toEqual({ revision: 9 });
   });
 });

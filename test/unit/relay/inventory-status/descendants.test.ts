@@ -4,8 +4,8 @@ import { SpaceKinds } from '../../../../core/apiserver/kinds/space-kinds.ts';
 import { fieldManager } from '../../../../core/apiserver/managed-fields/field-manager.ts';
 import { EmbeddedStorage } from '../../../../core/apiserver/storage/embedded.ts';
 import { EmbeddedSpace } from '../../../../core/apiserver/verbs/embedded-space.ts';
-import type { NodeAttributes } from '../../../../core/entries/entry-attributes.ts';
-import { nodeKey } from '../../../../core/entries/entry-keys.ts';
+import { entryKey } from '../../../../core/entries/entry-keys.ts';
+import type { NodeAttributes } from '../../../../core/entries/up-attributes.ts';
 import type { AppliedChange } from '../../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
 import { LocalTable } from '../../../../core/feed/table.ts';
@@ -55,7 +55,7 @@ function node(path: string, counting: Counting = withoutSiblings) {
   /** What a child says, as a session applies it. */
   const hear = (paths: readonly string[], attributes: NodeAttributes | undefined, child = 'eu') => {
     const changes = paths.map((at): AppliedChange => {
-      const key = nodeKey(at);
+      const key = entryKey.node(at);
       const after = attributes && { key, attributes: Buffer.from(JSON.stringify(attributes)), body: new Uint8Array(0) };
       // An agent's rows have revisions of their own.
       return { keyHash: hash128(key), key, originRevision: ++revision, ...(after ? { after } : {}) };

@@ -4,7 +4,7 @@ import { SpaceKinds } from '../../../../core/apiserver/kinds/space-kinds.ts';
 import { fieldManager } from '../../../../core/apiserver/managed-fields/field-manager.ts';
 import { EmbeddedStorage } from '../../../../core/apiserver/storage/embedded.ts';
 import { EmbeddedSpace } from '../../../../core/apiserver/verbs/embedded-space.ts';
-import { nodeKey } from '../../../../core/entries/entry-keys.ts';
+import { entryKey } from '../../../../core/entries/entry-keys.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
 import { LocalTable } from '../../../../core/feed/table.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
@@ -54,7 +54,7 @@ function center() {
   const hear = (count: number) =>
     store.write((t) => {
       const changes = Array.from({ length: count }, (_, i) => {
-        const after = { key: nodeKey(`eu:r${i}`), attributes, body: new Uint8Array(0) };
+        const after = { key: entryKey.node(`eu:r${i}`), attributes, body: new Uint8Array(0) };
         reported.put(t, after, 0);
         return { key: after.key, keyHash: hash128(after.key), originRevision: 0, after };
       });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { reportedFlaw } from '../../../../core/entries/up-check.ts';
 import type { KeySummaries } from '../../../../core/match/key-summary.ts';
 import {
   decodeLabelSummary,
@@ -22,7 +23,6 @@ import {
 import { mergeUserPartials } from '../../../../core/summary/user-partial.ts';
 import { decodeUserPartial, encodeUserPartial } from '../../../../core/summary/user-partial-wire.ts';
 import { contribution } from '../../../../relay/gather/status/contribution.ts';
-import { reportedFlaw } from '../../../../relay/mailbox/reported-check.ts';
 import { field, fold, row, summarizer } from '../../core/summary/support.ts';
 
 const none = Buffer.alloc(0);

@@ -52,7 +52,6 @@ it('what rooms read of a child is without what is quarantined, whichever of them
 it('whatever a child says of itself, nothing is thrown, and what is read of it is what its keys say', () => {
   const prefix = fc.constantFrom(
     'labels',
-    'counted',
     'partial/center.retail/p',
     key,
     'gone/a/b',

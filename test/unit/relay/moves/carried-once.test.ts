@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { PlacementAttributes } from '../../../../core/entries/entry-attributes.ts';
+import type { PlacementAttributes } from '../../../../core/entries/down-attributes.ts';
 import { SpaceBench, source } from '../support/space-bench.ts';
 
 const spec = (more: object = {}) => ({

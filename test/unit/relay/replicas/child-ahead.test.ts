@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { objectKey, seenKey } from '../../../../core/entries/entry-keys.ts';
+import { entryKey } from '../../../../core/entries/entry-keys.ts';
 import { noteSeen } from '../../../../core/entries/source-incarnations.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { parseKey } from '../../../../core/object/key.ts';
@@ -14,14 +14,15 @@ const wallMs = 1_700_000_000_000;
 describe('what a child has seen of the spaces above', () => {
   let bench: ReportedBench;
   const why = () => bench.store.read((reader) => seenBelow(reader, bench.mailboxes.get('paris')?.reported, wallMs));
-  const sees = (of: string, revision: number) => bench.say('paris', { key: seenKey(of), attributes: { revision } });
+  const sees = (of: string, revision: number) =>
+    bench.say('paris', { key: entryKey.seen(of), attributes: { revision } });
   const told = (marks: Record<string, number>) => bench.store.write((t) => raiseWatermarks(t, { told: marks }, wallMs));
 
   beforeEach(() => {
     bench = new ReportedBench('eu');
     bench.child('paris', 'agent');
     bench.store.write((t) => {
-      const key = objectKey(source, parseKey('/configmaps/shop/a'));
+      const key = entryKey.object(source, parseKey('/configmaps/shop/a'));
       noteSeen(t, [{ key, keyHash: hash128(key), originRevision: 3 }], {
         clock: new VirtualClock(wallMs),
         log: silentLogger,

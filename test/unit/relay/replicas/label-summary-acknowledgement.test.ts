@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { attributesOf, labelsKey, matchedKey } from '../../../../core/entries/entry-keys.ts';
+import { attributesOf, entryKey } from '../../../../core/entries/entry-keys.ts';
 import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
 import { encodeLabelSummary, type LabelSummary } from '../../../../core/match/label-summary.ts';
@@ -52,13 +52,13 @@ describe('labels that the tree above has worked off', () => {
   const tell = (summary: LabelSummary) =>
     store.write((t) => {
       const attributes = encodeLabelSummary(summary);
-      outbox.put(t, { key: labelsKey, attributes, body }, 0);
+      outbox.put(t, { key: entryKey.labels(), attributes, body }, 0);
       matched.told(t, attributes);
     });
   const word = (summary: LabelSummary) =>
     store.write((t) => {
       const labels = Buffer.from(hash128(encodeLabelSummary(summary))).toString('hex');
-      matched.fromAbove(t, apply(t, upstream, matchedKey, text(JSON.stringify({ labels }))));
+      matched.fromAbove(t, apply(t, upstream, entryKey.matched(), text(JSON.stringify({ labels }))));
     });
   const hear = (summary: LabelSummary) =>
     store.write((t) => {
@@ -66,7 +66,7 @@ describe('labels that the tree above has worked off', () => {
       const { consumer } = mailboxes.get('paris')!;
       const { cursor } = consumer.resume(t);
       revision = cursor;
-      apply(t, consumer, labelsKey, encodeLabelSummary(summary));
+      apply(t, consumer, entryKey.labels(), encodeLabelSummary(summary));
       matched.heard('paris');
       revision = upstream.resume(t).cursor;
     });
@@ -75,7 +75,7 @@ describe('labels that the tree above has worked off', () => {
   const told = () =>
     store.read((reader) => {
       const { producer } = mailboxes.get('paris')!;
-      const row = producer.get(reader, hash128(matchedKey));
+      const row = producer.get(reader, hash128(entryKey.matched()));
       return row?.content && attributesOf<{ labels: string }>(producer.content(reader, row.content)).labels;
     });
   const hashOf = (summary: LabelSummary) => Buffer.from(hash128(encodeLabelSummary(summary))).toString('hex');

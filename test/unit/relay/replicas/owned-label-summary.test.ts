@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { EmbeddedStorage } from '../../../../core/apiserver/storage/embedded.ts';
-import { countedKey, labelsKey } from '../../../../core/entries/entry-keys.ts';
+import { entryKey } from '../../../../core/entries/entry-keys.ts';
 import type { Content } from '../../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
 import { decodeLabelSummary, encodeLabelSummary, type LabelSummary } from '../../../../core/match/label-summary.ts';
@@ -73,7 +73,7 @@ describe('what a node above siblings tells of the places that it counts', () => 
 
   function hearIn(t: Transaction, child: string, labels: LabelSummary, counted?: LabelSummary): void {
     const body = counted ? encodeLabelSummary(counted) : new Uint8Array(0);
-    apply(t, child, { key: labelsKey, attributes: encodeLabelSummary(labels), body });
+    apply(t, child, { key: entryKey.labels(), attributes: encodeLabelSummary(labels), body });
     book.widen(t, child);
   }
 
@@ -89,7 +89,7 @@ describe('what a node above siblings tells of the places that it counts', () => 
 
   function told(part: 'attributes' | 'body'): LabelSummary | undefined {
     return store.read((reader) => {
-      const bytes = outbox.content(reader, outbox.get(reader, hash128(labelsKey))!.content!)[part];
+      const bytes = outbox.content(reader, outbox.get(reader, hash128(entryKey.labels()))!.content!)[part];
       return bytes.length === 0 ? undefined : decodeLabelSummary(bytes);
     });
   }
@@ -182,27 +182,5 @@ describe('what a node above siblings tells of the places that it counts', () => 
     expect(fail).toThrow('full');
     clock.advance(1);
     expect([labels(), counted()]).toEqual([2, 1]);
-  });
-
-  it('is taken from a row of its own, as a relay of an older version tells it', () => {
-    store.write((t) => {
-      const [all, own] = [encodeLabelSummary(sites('a', 'b')), encodeLabelSummary(sites('a'))];
-      const body = new Uint8Array(0);
-      apply(t, paris, { key: countedKey, attributes: own, body }, { key: labelsKey, attributes: all, body });
-      book.refresh(t, paris);
-    });
-    expect(expected()).toEqual([1, 0]);
-    // Its next version says it in the one, before it takes back the other.
-    say(paris, sites('a', 'b', 'c'), sites('b', 'c'));
-    expect(expected()).toEqual([2, 0]);
-  });
-
-  it('is told in no row of its own any more, once a node of an older version is a newer one', () => {
-    const newer = bookOf('fr', store, outbox, mailboxes);
-    store.write((t) => {
-      outbox.put(t, { key: countedKey, attributes: encodeLabelSummary(sites()), body: new Uint8Array(0) }, 0);
-      newer.load(t);
-    });
-    expect(store.read((reader) => outbox.get(reader, hash128(countedKey))?.content)).toBeUndefined();
   });
 });

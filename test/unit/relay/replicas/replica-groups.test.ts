@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { attachKey, ownerKey } from '../../../../core/entries/entry-keys.ts';
+import { entryKey } from '../../../../core/entries/entry-keys.ts';
 import type { WireEntry } from '../../../../core/feed/feed.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
@@ -90,7 +90,7 @@ class Parent {
   get term(): number {
     const { producer } = this.#mailboxes.get('eu')!;
     return this.#store.read((reader) => {
-      const row = producer.get(reader, hash128('siblings'));
+      const row = producer.get(reader, hash128('replicas'));
       const told = row?.content && producer.content(reader, row.content).attributes;
       return told ? (JSON.parse(Buffer.from(told).toString()) as { term: number }).term : 0;
     });
@@ -154,7 +154,7 @@ class Parent {
     return ['eu', 'eu~1'].map((sibling) => {
       const { producer } = this.#mailboxes.get(sibling)!;
       return this.#store.read((reader) => {
-        const row = producer.get(reader, hash128(ownerKey(child)));
+        const row = producer.get(reader, hash128(entryKey.owner(child)));
         if (!row?.content) return undefined;
         return JSON.parse(Buffer.from(producer.content(reader, row.content).attributes).toString()) as object;
       });
@@ -165,26 +165,26 @@ class Parent {
 describe('what the parent of siblings tells them', () => {
   it('is the highest word of any of them, also when the one that had said it lost its store and comes with an older one', () => {
     const parent = new Parent();
-    parent.says('eu~1', attachKey('till'), { sequence: 5, role: 'agent' });
-    parent.says('eu', 'siblings', { term: parent.term });
-    parent.says('eu', attachKey('till'), { sequence: 7, role: 'agent' });
-    parent.says('eu~1', 'siblings', { term: parent.term });
-    parent.says('eu', attachKey('till'), undefined);
-    parent.says('eu', attachKey('till'), { sequence: 2, role: 'agent' });
+    parent.says('eu~1', entryKey.attach('till'), { sequence: 5, role: 'agent' });
+    parent.says('eu', 'term', { term: parent.term });
+    parent.says('eu', entryKey.attach('till'), { sequence: 7, role: 'agent' });
+    parent.says('eu~1', 'term', { term: parent.term });
+    parent.says('eu', entryKey.attach('till'), undefined);
+    parent.says('eu', entryKey.attach('till'), { sequence: 2, role: 'agent' });
     const [told] = parent.told('till');
     expect(told).toMatchObject({ owner: 1, sequence: 5 });
   });
 
   it('is to whom a child belongs, and nothing more once it is known no more where it attached last', () => {
     const parent = new Parent();
-    parent.says('eu~1', attachKey('till'), { sequence: 5, role: 'agent' });
+    parent.says('eu~1', entryKey.attach('till'), { sequence: 5, role: 'agent' });
     const moving = { owner: 1, granted: false, sequence: 5 };
     expect(parent.told('till')).toEqual([moving, moving]);
-    parent.says('eu', 'siblings', { term: parent.term });
+    parent.says('eu', 'term', { term: parent.term });
     const granted = { ...moving, granted: true };
     expect(parent.told('till')).toEqual([granted, granted]);
-    parent.says('eu~1', attachKey('till'), undefined);
-    parent.says('eu~1', 'siblings', { term: parent.term });
+    parent.says('eu~1', entryKey.attach('till'), undefined);
+    parent.says('eu~1', 'term', { term: parent.term });
     expect(parent.told('till')).toEqual([undefined, undefined]);
     parent.restart();
     expect(parent.nearest('till')).toEqual(['eu', 'eu~1']);
@@ -192,8 +192,8 @@ describe('what the parent of siblings tells them', () => {
 
   it('is that a child is granted once all has come that its former owner had told and rewritten before it said the term', () => {
     const parent = new Parent();
-    parent.says('eu~1', attachKey('till'), { sequence: 5, role: 'agent' });
-    parent.says('eu', 'siblings', { term: parent.term }, 1);
+    parent.says('eu~1', entryKey.attach('till'), { sequence: 5, role: 'agent' });
+    parent.says('eu', 'term', { term: parent.term }, 1);
     const moving = { owner: 1, granted: false, sequence: 5 };
     expect(parent.told('till')).toEqual([moving, moving]);
     parent.restart();
@@ -206,7 +206,7 @@ describe('what the parent of siblings tells them', () => {
 
   it('has the sibling first, of those that a stream may take, to which the next node is attached', () => {
     const parent = new Parent();
-    parent.says('eu~1', attachKey('till'), { sequence: 5, role: 'agent' });
+    parent.says('eu~1', entryKey.attach('till'), { sequence: 5, role: 'agent' });
     expect(parent.nearest('till')).toEqual(['eu~1', 'eu']);
     parent.restart();
     expect(parent.nearest('till')).toEqual(['eu~1', 'eu']);
@@ -214,7 +214,7 @@ describe('what the parent of siblings tells them', () => {
 
   it('counts as it was while the feed of a sibling is reconciled, and anew at the end: its rows are of two histories', () => {
     const parent = new Parent();
-    parent.says('eu', attachKey('till'), { sequence: 5, role: 'agent' });
+    parent.says('eu', entryKey.attach('till'), { sequence: 5, role: 'agent' });
     expect(parent.frozen).toEqual([]);
     parent.reconciles('eu');
     parent.reconciles('eu');
@@ -225,7 +225,7 @@ describe('what the parent of siblings tells them', () => {
 
   it('counts anew after 10 s of a reconciliation that does not end', () => {
     const parent = new Parent();
-    parent.says('eu', attachKey('till'), { sequence: 5, role: 'agent' });
+    parent.says('eu', entryKey.attach('till'), { sequence: 5, role: 'agent' });
     parent.reconciles('eu');
     parent.clock.advance(9_999);
     parent.reconciles('eu');
@@ -238,7 +238,7 @@ describe('what the parent of siblings tells them', () => {
 
   it('counts anew when there is room for that, where the time of a reconciliation is over on a full disk', () => {
     const parent = new Parent();
-    parent.says('eu', attachKey('till'), { sequence: 5, role: 'agent' });
+    parent.says('eu', entryKey.attach('till'), { sequence: 5, role: 'agent' });
     parent.reconciles('eu');
     parent.isFull();
     parent.clock.advance(10_000);
@@ -249,7 +249,7 @@ describe('what the parent of siblings tells them', () => {
 
   it('adds nothing of a sibling that is still reconciled after a start, until the end: how it stood before is not known', () => {
     const parent = new Parent();
-    parent.says('eu', attachKey('till'), { sequence: 5, role: 'agent' });
+    parent.says('eu', entryKey.attach('till'), { sequence: 5, role: 'agent' });
     parent.reconciles('eu');
     parent.restart();
     expect({ frozen: parent.frozen, mixed: parent.mixed }).toEqual({ frozen: [], mixed: ['eu'] });
@@ -259,8 +259,8 @@ describe('what the parent of siblings tells them', () => {
 
   it('takes nothing from them for 10 s after a start in the middle of a change, and looks at them again then', () => {
     const parent = new Parent();
-    parent.says('eu~1', attachKey('till'), { sequence: 5, role: 'agent' });
-    parent.says('eu', 'siblings', { term: parent.term });
+    parent.says('eu~1', entryKey.attach('till'), { sequence: 5, role: 'agent' });
+    parent.says('eu', 'term', { term: parent.term });
     parent.restart();
     expect({ frozen: parent.frozen, changing: parent.changing }).toEqual({ frozen: [], changing: ['eu', 'eu~1'] });
     parent.changed.length = 0;
@@ -268,7 +268,7 @@ describe('what the parent of siblings tells them', () => {
     expect(parent.changing).toEqual(['eu', 'eu~1']);
     parent.clock.advance(1);
     expect({ changing: parent.changing, changed: parent.changed }).toEqual({ changing: [], changed: ['eu', 'eu~1'] });
-    for (const sibling of ['eu', 'eu~1']) parent.says(sibling, 'siblings', { term: parent.term });
+    for (const sibling of ['eu', 'eu~1']) parent.says(sibling, 'term', { term: parent.term });
     parent.restart();
     expect(parent.changing).toEqual([]);
   });
@@ -277,18 +277,18 @@ describe('what the parent of siblings tells them', () => {
     const parent = new Parent();
     parent.comesWithOtherRows('eu');
     expect(parent.term).toBe(0);
-    parent.says('eu', attachKey('till'), { sequence: 5, role: 'agent' });
+    parent.says('eu', entryKey.attach('till'), { sequence: 5, role: 'agent' });
     parent.comesWithOtherRows('eu');
     expect(parent.counted).toEqual(['eu~1']);
-    parent.says('eu', 'siblings', { term: parent.term - 1 });
+    parent.says('eu', 'term', { term: parent.term - 1 });
     expect(parent.counted).toEqual(['eu~1']);
-    parent.says('eu', 'siblings', { term: parent.term });
+    parent.says('eu', 'term', { term: parent.term });
     expect(parent.counted).toEqual(['eu', 'eu~1']);
   });
 
   it('keeps nothing of siblings of which the last has gone for good', () => {
     const parent = new Parent();
-    for (let i = 0; i < 100; i++) parent.says('eu~1', attachKey(`till-${i}`), { sequence: 5, role: 'agent' });
+    for (let i = 0; i < 100; i++) parent.says('eu~1', entryKey.attach(`till-${i}`), { sequence: 5, role: 'agent' });
     expect(parent.rows).toBe(101);
     parent.goes('eu');
     expect(parent.rows).toBe(101);
@@ -301,11 +301,11 @@ describe('what the parent of siblings tells them', () => {
 
   it('does not count as it was once the sibling that is reconciled has to hear first what was decided without it', () => {
     const parent = new Parent();
-    parent.says('eu', attachKey('till'), { sequence: 5, role: 'agent' });
+    parent.says('eu', entryKey.attach('till'), { sequence: 5, role: 'agent' });
     parent.reconciles('eu');
     parent.leaves('eu');
-    parent.says('eu~1', attachKey('till'), { sequence: 6, role: 'agent' });
-    parent.says('eu~1', 'siblings', { term: parent.term });
+    parent.says('eu~1', entryKey.attach('till'), { sequence: 6, role: 'agent' });
+    parent.says('eu~1', 'term', { term: parent.term });
     expect(parent.told('till')[1]).toMatchObject({ owner: 1, granted: true });
     expect(parent.frozen).toEqual([]);
   });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { OwnerAttributes, SaidAttributes, SiblingsAttributes } from '../../../../core/entries/entry-attributes.ts';
-import { attachKey, attributesOf, ownerKey, siblingsKey } from '../../../../core/entries/entry-keys.ts';
+import type { OwnerAttributes, ReplicasAttributes } from '../../../../core/entries/down-attributes.ts';
+import { attributesOf, entryKey } from '../../../../core/entries/entry-keys.ts';
+import type { ReplicaTermAttributes } from '../../../../core/entries/up-attributes.ts';
 import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
@@ -36,7 +37,7 @@ function siblingOf({ replica, replicas }: { replica: number; replicas: number })
   const place = begin();
   let revision = 0;
   /** `more`: so many revisions lie behind the batch. */
-  const hear = (rows: Readonly<Record<string, OwnerAttributes | SiblingsAttributes>>, more = 0) => {
+  const hear = (rows: Readonly<Record<string, OwnerAttributes | ReplicasAttributes>>, more = 0) => {
     const from = revision;
     const entries = Object.entries(rows).map(([key, row]) => ({
       keyHash: hash128(key),
@@ -49,7 +50,7 @@ function siblingOf({ replica, replicas }: { replica: number; replicas: number })
     store.write((t) => place.fromAbove(t, upstream.apply(t, batch)));
   };
   /** In the middle of a reconciliation: rows come in any order, and of no revision. */
-  const hearSome = (rows: Readonly<Record<string, OwnerAttributes | SiblingsAttributes>>) => {
+  const hearSome = (rows: Readonly<Record<string, OwnerAttributes | ReplicasAttributes>>) => {
     store.write((t) => {
       upstream.setResume(t, { epoch: 'e0', incarnation: '', cursor: 0, seenHead: 0 });
       const entries = Object.entries(rows).map(([key, row]) => ({
@@ -68,34 +69,40 @@ function siblingOf({ replica, replicas }: { replica: number; replicas: number })
   };
   const said = () =>
     store.read((reader) => {
-      const row = outbox.get(reader, hash128(siblingsKey));
-      return row?.content && attributesOf<SaidAttributes>(outbox.content(reader, row.content)).term;
+      const row = outbox.get(reader, hash128(entryKey.replicaTerm()));
+      return row?.content && attributesOf<ReplicaTermAttributes>(outbox.content(reader, row.content)).term;
     });
   const attached = (child: string) =>
-    store.read((reader) => outbox.get(reader, hash128(attachKey(child)))?.content !== undefined);
+    store.read((reader) => outbox.get(reader, hash128(entryKey.attach(child)))?.content !== undefined);
   return { store, begin, attached, place, hear, hearSome, finish, retold, said };
 }
 
 describe('one of several siblings', () => {
   it('refuses an older attachment than the one that is known, and names the sequence where that was to itself', () => {
     const { place, hear } = secondSibling();
-    hear({ [ownerKey('shop')]: { owner: 1, granted: true, sequence: 5 } });
+    hear({ [entryKey.owner('shop')]: { owner: 1, granted: true, sequence: 5 } });
     expect(place.superseded('shop', 5)).toBeUndefined();
     expect(place.superseded('shop', 4)).toMatchObject({ sequence: 5, message: expect.stringContaining('sibling 1') });
-    hear({ [ownerKey('shop')]: { owner: 0, granted: true, sequence: 9 } });
+    hear({ [entryKey.owner('shop')]: { owner: 0, granted: true, sequence: 9 } });
     expect(place.superseded('shop', 5)).toEqual({ message: expect.stringContaining('sibling 0') });
   });
 
   it('says the term of a decision once it has told what the decision changes', () => {
     const { hear, retold, said } = secondSibling();
-    hear({ [ownerKey('shop')]: { owner: 0, granted: true, sequence: 5 }, [siblingsKey]: { term: 3, lead: 1 } });
+    hear({
+      [entryKey.owner('shop')]: { owner: 0, granted: true, sequence: 5 },
+      [entryKey.replicas()]: { term: 3, lead: 1 },
+    });
     expect(said()).toBe(3);
     expect(retold).toEqual([[]]);
   });
 
   it('is one also when the others are no longer in the topology: its parent hears who comes over from them', () => {
     const { store, begin, attached, hear, place: before } = siblingOf({ replica: 0, replicas: 2 });
-    hear({ [siblingsKey]: { term: 3, lead: 0 }, [ownerKey('shop')]: { owner: 1, granted: true, sequence: 5 } });
+    hear({
+      [entryKey.replicas()]: { term: 3, lead: 0 },
+      [entryKey.owner('shop')]: { owner: 1, granted: true, sequence: 5 },
+    });
     expect(before.owns('shop')).toBe(false);
     const left = begin({ replica: 0, replicas: 1 });
     store.read((reader) => left.load(reader));
@@ -112,9 +119,9 @@ describe('one of several siblings', () => {
 
   it('says no term before all has come that was decided by then: what was rewritten since lies behind it', () => {
     const { hear, said } = secondSibling();
-    hear({ [siblingsKey]: { term: 3, lead: 1 } }, 2);
+    hear({ [entryKey.replicas()]: { term: 3, lead: 1 } }, 2);
     expect(said()).toBeUndefined();
-    hear({ [ownerKey('shop')]: { owner: 0, granted: true, sequence: 5 } }, 1);
+    hear({ [entryKey.owner('shop')]: { owner: 0, granted: true, sequence: 5 } }, 1);
     expect(said()).toBeUndefined();
     // The last of them were superseded or purged: an empty batch.
     hear({});
@@ -123,9 +130,9 @@ describe('one of several siblings', () => {
 
   it('says no term in the middle of a reconciliation: what it speaks of may come later', () => {
     const { hearSome, finish, said } = secondSibling();
-    hearSome({ [siblingsKey]: { term: 3, lead: 1 } });
+    hearSome({ [entryKey.replicas()]: { term: 3, lead: 1 } });
     expect(said()).toBeUndefined();
-    hearSome({ [ownerKey('shop')]: { owner: 0, granted: true, sequence: 5 } });
+    hearSome({ [entryKey.owner('shop')]: { owner: 0, granted: true, sequence: 5 } });
     expect(said()).toBeUndefined();
     finish();
     expect(said()).toBe(3);
@@ -133,9 +140,12 @@ describe('one of several siblings', () => {
 
   it('tells of a child that is granted to it under a term that it has said before', () => {
     const { place, hear, retold, said } = secondSibling();
-    hear({ [ownerKey('shop')]: { owner: 1, granted: false, sequence: 5 }, [siblingsKey]: { term: 3, lead: 0 } });
+    hear({
+      [entryKey.owner('shop')]: { owner: 1, granted: false, sequence: 5 },
+      [entryKey.replicas()]: { term: 3, lead: 0 },
+    });
     expect(place.owns('shop')).toBe(false);
-    hear({ [ownerKey('shop')]: { owner: 1, granted: true, sequence: 5 } });
+    hear({ [entryKey.owner('shop')]: { owner: 1, granted: true, sequence: 5 } });
     expect(place.owns('shop')).toBe(true);
     expect(retold.at(-1)).toEqual(['shop']);
     expect(said()).toBe(3);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { handedKey, hasKey } from '../../../../core/entries/entry-keys.ts';
+import { entryKey } from '../../../../core/entries/entry-keys.ts';
 import type { Content, Row } from '../../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
 import { LocalTable } from '../../../../core/feed/table.ts';
@@ -38,7 +38,7 @@ function room({ hasSiblings = true, role = 'agent', isOther = false }: RoomOptio
   };
   const says = (said: object) =>
     store.write((t) =>
-      reported.put(t, { key: hasKey(id), attributes: text(JSON.stringify(said)), body: Buffer.of() }, 0),
+      reported.put(t, { key: entryKey.has(id), attributes: text(JSON.stringify(said)), body: Buffer.of() }, 0),
     );
   const puts = (content: Content) => store.write((t) => mailbox.put(t, content, 0));
   const keys = () => store.read((r) => [...mailbox.rows(r)].map((row) => mailbox.content(r, row.content!).key));
@@ -48,7 +48,7 @@ function room({ hasSiblings = true, role = 'agent', isOther = false }: RoomOptio
 describe('what an agent carries from one sibling to another', () => {
   it('is told to agents of places with siblings, and to nobody else', () => {
     for (const [options, told] of [
-      [{}, [handedKey(id)]],
+      [{}, [entryKey.handed(id)]],
       [{ hasSiblings: false }, []],
       [{ role: 'relay' as const }, []],
     ] as const) {

@@ -4,8 +4,9 @@
  */
 
 import type { Space } from '../../../../core/apiserver/space.ts';
-import type { TargetAttributes } from '../../../../core/entries/entry-attributes.ts';
-import { objectKey, partialKey, placementId } from '../../../../core/entries/entry-keys.ts';
+import type { TargetAttributes } from '../../../../core/entries/down-attributes.ts';
+import { entryKey } from '../../../../core/entries/entry-keys.ts';
+import { placementId } from '../../../../core/entries/placement-id.ts';
 import { LocalTable } from '../../../../core/feed/table.ts';
 import { mergeLabelSummaries } from '../../../../core/match/label-summary.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
@@ -169,7 +170,7 @@ class BenchNode {
 
   report(child: string, body: Uint8Array): void {
     const table = this.#reported.get(child)!;
-    const content = { key: partialKey(id), attributes: text('{}'), body };
+    const content = { key: entryKey.partial(id), attributes: text('{}'), body };
     this.store.write((t) => table.put(t, content, 0));
     this.store.read((reader) => this.gather.childChanged(reader, id, child));
   }
@@ -392,7 +393,7 @@ export class RolloutBench {
   /** Origin revision by which the agent has the object, or its end. */
   revisionOf({ hop, name }: AgentOf, object: string): number {
     const { store, mailboxes } = this.hops.get(hop)!;
-    const key = objectKey(source, { group: '', resource: 'configmaps', namespace: 'shop', name: object });
+    const key = entryKey.object(source, { group: '', resource: 'configmaps', namespace: 'shop', name: object });
     return store.read((reader) => mailboxes.get(name)?.producer.get(reader, hash128(key))?.originRevision ?? 0);
   }
 

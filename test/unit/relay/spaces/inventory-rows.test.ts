@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { EmbeddedStorage } from '../../../../core/apiserver/storage/embedded.ts';
-import type { InventoryBody } from '../../../../core/entries/entry-attributes.ts';
+import type { InventoryBody } from '../../../../core/entries/down-attributes.ts';
 import { attributesOf } from '../../../../core/entries/entry-keys.ts';
 import type { AppliedChange } from '../../../../core/feed/feed.ts';
 import { LocalTable } from '../../../../core/feed/table.ts';

@@ -3,7 +3,8 @@
  * agents and their clusters are played. Everything is a step of the test: a delivery, a piece of work, a report, a copy that becomes available.
  */
 
-import { partialKey, placementId } from '../../../../core/entries/entry-keys.ts';
+import { entryKey } from '../../../../core/entries/entry-keys.ts';
+import { placementId } from '../../../../core/entries/placement-id.ts';
 import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import type { Producer } from '../../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
@@ -243,7 +244,7 @@ export class MeshRelay {
     if (this.isRoot || this.#store.read((reader) => isBeingScheduled(reader, id))) return false;
     const partial = this.total();
     return this.#store.write((t) =>
-      partial ? say(t, this.#outbox, partial) : this.#outbox.remove(t, hash128(partialKey(id)), 0),
+      partial ? say(t, this.#outbox, partial) : this.#outbox.remove(t, hash128(entryKey.partial(id)), 0),
     );
   }
 
@@ -370,7 +371,7 @@ export class MeshAgent {
           ? this.#outbox.put(t, { key, attributes: asked, body: new Uint8Array(0) }, 0)
           : this.#outbox.remove(t, hash128(key), 0);
       if (saysGone) return true;
-      if (!target) return this.#outbox.remove(t, hash128(partialKey(id)), 0);
+      if (!target) return this.#outbox.remove(t, hash128(entryKey.partial(id)), 0);
       const { counts, ...rest } = emptyPartial(target?.generation ?? 0, target?.target ?? 0);
       const available = this.copy === 'available' ? 1 : 0;
       return say(t, this.#outbox, { ...rest, counts: { ...counts, expected: 1, fresh: 1, synced: 1, available } });
@@ -383,7 +384,7 @@ export class MeshAgent {
 }
 
 function say(t: Transaction, outbox: Producer, partial: Partial): boolean {
-  return outbox.put(t, { key: partialKey(id), attributes: text('{}'), body: encodePartial(partial) }, 0);
+  return outbox.put(t, { key: entryKey.partial(id), attributes: text('{}'), body: encodePartial(partial) }, 0);
 }
 
 // ------------------------------------------------------------------------------------------------------------ mesh

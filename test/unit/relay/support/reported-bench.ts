@@ -1,6 +1,7 @@
 /** What children report to a node, in a store in memory: their tables, and the node's own outbox. */
 
-import { associatedKey, objectKey, stateKey, upsyncedKey } from '../../../../core/entries/entry-keys.ts';
+import { entryKey } from '../../../../core/entries/entry-keys.ts';
+import { checkReporter } from '../../../../core/entries/up-check.ts';
 import type { AppliedChange } from '../../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
 import { canonicalBytes } from '../../../../core/object/canonical.ts';
@@ -11,7 +12,6 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { type Mailbox, Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
-import { checkSpeaker } from '../../../../relay/mailbox/reported-check.ts';
 import { dropUpsynced, passUpsynced } from '../../../../relay/mailbox/upsynced.ts';
 
 export const source = 'center.retail';
@@ -41,21 +41,21 @@ export function wholeObject(key: ObjectKey, more: object = {}): KubeObject {
 export function upsynced(path: string, key: ObjectKey, more: { source?: string; object?: object } & object = {}): Said {
   const { source: of = source, object, ...attributes } = more;
   return {
-    key: upsyncedKey(of, path, key),
+    key: entryKey.upsynced(of, path, key),
     attributes: { refs: ['compliance'], namespaced: true, returnTo: 'Parent', ...attributes },
     body: canonicalBytes(wholeObject(key, object)),
   };
 }
 
 export function associated(key: ObjectKey): Said {
-  const attributes = { owner: 'apps/deployments/shop/web', namespaced: true };
-  return { key: associatedKey(source, key), attributes, body: canonicalBytes(wholeObject(key)) };
+  const attributes = { owner: 'apps/deployments/shop/web', namespaced: true, refs: ['shop'] };
+  return { key: entryKey.associated(source, key), attributes, body: canonicalBytes(wholeObject(key)) };
 }
 
 export function state(of: string, key: ObjectKey, attributes: object, status?: object): Said {
   const base = { desired: 1, applied: true, available: true };
   const body = status ? text(JSON.stringify(status)) : new Uint8Array(0);
-  return { key: stateKey(of, key), attributes: { ...base, ...attributes }, body };
+  return { key: entryKey.state(of, key), attributes: { ...base, ...attributes }, body };
 }
 
 export class ReportedBench {
@@ -85,7 +85,7 @@ export class ReportedBench {
         return { keyHash: hash128(key), revision, originRevision: claims, ...(content ? { content } : {}) };
       });
       const changes = this.mailboxes.get(child)!.consumer.applyEntries(t, entries);
-      for (const change of changes) checkSpeaker(this.#pathOf(child), change);
+      for (const change of changes) checkReporter(this.#pathOf(child), change);
       const isOwn = (of: string) =>
         of === (this.#path === '' ? 'center.retail' : `${this.#path.replaceAll(':', '.')}.ops`);
       const reportedOf = (name: string) => this.mailboxes.get(name)?.reported;
@@ -107,14 +107,14 @@ export class ReportedBench {
     const body = canonicalBytes(wholeObject(key, { ...more, metadata: { name: key.name, namespace: key.namespace } }));
     const attributes = text(JSON.stringify({ uid: 'above', created: 'c', generation: 1, refs: ['p'] }));
     this.store.write((t) =>
-      this.mailboxes.get(child)!.producer.put(t, { key: objectKey(of, key), attributes, body }, ++this.#revision),
+      this.mailboxes.get(child)!.producer.put(t, { key: entryKey.object(of, key), attributes, body }, ++this.#revision),
     );
   }
 
   /** And not any more; the child may have acknowledged all at once, so that nothing of it is left. */
   withdraw(child: string, of: string, key: ObjectKey): void {
     const { producer } = this.mailboxes.get(child)!;
-    this.store.write((t) => producer.remove(t, hash128(objectKey(of, key)), ++this.#revision));
+    this.store.write((t) => producer.remove(t, hash128(entryKey.object(of, key)), ++this.#revision));
     this.store.write((t) => producer.acknowledge(t, producer.head(t)));
   }
 

@@ -1,6 +1,6 @@
 /** A scheduler over one source with the mailboxes of some children; the children are what the test says they are. */
 
-import { placementId } from '../../../../core/entries/entry-keys.ts';
+import { placementId } from '../../../../core/entries/placement-id.ts';
 import type { AppliedChange, Producer } from '../../../../core/feed/feed.ts';
 import { LocalTable } from '../../../../core/feed/table.ts';
 import { mergeLabelSummaries } from '../../../../core/match/label-summary.ts';

@@ -1,7 +1,7 @@
 /** A workload space with its selection on a store in memory, worked off only when the test says so. */
 
 import type { Space } from '../../../../core/apiserver/space.ts';
-import type { ObjectAttributes, TargetAttributes } from '../../../../core/entries/entry-attributes.ts';
+import type { ObjectAttributes, TargetAttributes } from '../../../../core/entries/down-attributes.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';

@@ -1,6 +1,6 @@
 /** A tree of nodes on stores in memory, with agents that the test speaks for, and a space with a placement and its summarizers. */
 
-import { associatedKey, upsyncedKey } from '../../../../core/entries/entry-keys.ts';
+import { entryKey } from '../../../../core/entries/entry-keys.ts';
 import { parseKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { Labels } from '../../../../core/object/selector.ts';
@@ -219,12 +219,12 @@ export class SummaryTree {
 }
 
 function bornKey(agent: string, name: string): string {
-  return upsyncedKey('center.retail', agent, { group: '', resource: 'configmaps', namespace: 'shop', name });
+  return entryKey.upsynced('center.retail', agent, { group: '', resource: 'configmaps', namespace: 'shop', name });
 }
 
 /** `resource` with its group, such as `apps/replicasets`. */
 function ownedKey(resource: string, name: string): string {
-  return associatedKey('center.retail', parseKey(`${resource}/shop/${name}`));
+  return entryKey.associated('center.retail', parseKey(`${resource}/shop/${name}`));
 }
 
 function nameOf(path: string): string {

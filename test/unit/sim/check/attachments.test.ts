@@ -8,7 +8,7 @@ const [first, second] = [11, 12];
 const owner = (replica: number) => (rows: WrittenRows) => {
   rows.table('upstream', upstream);
   rows.row(upstream, 'owner/a', { owner: replica, granted: true, sequence: 5 });
-  rows.row(upstream, 'siblings', { term: 1, lead: 0 });
+  rows.row(upstream, 'replicas', { term: 1, lead: 0 });
 };
 
 const partial = (fresh: number) => JSON.stringify({ counts: { expected: 1, fresh } });

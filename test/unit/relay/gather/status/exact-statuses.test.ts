@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { objectKey, statusKey } from '../../../../../core/entries/entry-keys.ts';
+import { entryKey } from '../../../../../core/entries/entry-keys.ts';
 import { FeedProducer } from '../../../../../core/feed/producer.ts';
 import { LocalTable } from '../../../../../core/feed/table.ts';
 import { hash128 } from '../../../../../core/object/hash.ts';
@@ -71,7 +71,7 @@ class Bench {
     this.placements.set(placement);
     this.store.write((t) => {
       for (const object of objects) {
-        const key = objectKey(source, object);
+        const key = entryKey.object(source, object);
         const attributes = text(JSON.stringify({ refs: ['p'] }));
         this.#table.put(t, { key, attributes, body: text('{}') }, ++this.#revision);
         storeSelected(t, id, hash128(key));
@@ -146,7 +146,7 @@ describe('the exact status of a placement with one destination', () => {
       bench.isOwn = isOwn;
       bench.say('shop', state, { replicas: 2 });
       const placement = bench.placement(true, web);
-      const written = () => (isOwn ? bench.status() : bench.handedOn()[statusKey(id, web)]);
+      const written = () => (isOwn ? bench.status() : bench.handedOn()[entryKey.status(id, web)]);
       for (const [expected, status] of [
         [1, { replicas: 2 }],
         [2, undefined],
@@ -253,12 +253,12 @@ describe('the exact status of a placement with one destination', () => {
     const placement = bench.placement(true, web);
     const shown = () => bench.store.read((reader) => bench.exact.statusOf(reader, source, web));
     bench.exact.write(id, placement, 1);
-    expect(bench.handedOn()).toEqual({ [statusKey(id, web)]: { replicas: 2 } });
+    expect(bench.handedOn()).toEqual({ [entryKey.status(id, web)]: { replicas: 2 } });
     expect(JSON.parse(Buffer.from(shown()!).toString())).toEqual({ replicas: 2 });
     expect(bench.changed).toEqual([formatKey(web)]);
     bench.say('shop', state, { replicas: 3 });
     bench.exact.objectsChanged(id, [web]);
-    expect(bench.handedOn()).toEqual({ [statusKey(id, web)]: { replicas: 3 } });
+    expect(bench.handedOn()).toEqual({ [entryKey.status(id, web)]: { replicas: 3 } });
     bench.exact.write(id, placement, 2);
     expect(bench.handedOn()).toEqual({});
     expect(shown()).toBeUndefined();
@@ -267,7 +267,7 @@ describe('the exact status of a placement with one destination', () => {
   it('passes on what a relay below says as it is', () => {
     bench = new Bench();
     bench.child('paris', 'relay', 1);
-    bench.say('paris', statusKey(id, web), { observedGeneration: 7 }, { target: 1 });
+    bench.say('paris', entryKey.status(id, web), { observedGeneration: 7 }, { target: 1 });
     bench.exact.write(id, bench.placement(true, web), 1);
     expect(bench.status()).toEqual({ observedGeneration: 7 });
   });

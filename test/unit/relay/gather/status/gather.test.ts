@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { partialKey } from '../../../../../core/entries/entry-keys.ts';
+import { entryKey } from '../../../../../core/entries/entry-keys.ts';
 import { LocalTable } from '../../../../../core/feed/table.ts';
 import { VirtualClock } from '../../../../../core/runtime/clock.ts';
 import { text } from '../../../../../core/store/bytes.ts';
@@ -79,7 +79,7 @@ class Bench {
   say(child: string, counts: object): boolean {
     const empty = emptyPartial(1, 1);
     const body = encodePartial({ ...empty, counts: { ...empty.counts, expected: 1, fresh: 1, ...counts } });
-    const row = { key: partialKey(id), attributes: text('{}'), body };
+    const row = { key: entryKey.partial(id), attributes: text('{}'), body };
     return this.store.write((t) => {
       this.#tables.get(child)!.put(t, row, ++this.#revision);
       return this.gather.childChanged(t, id, child);

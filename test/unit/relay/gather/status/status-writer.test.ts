@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { partialKey, placementId } from '../../../../../core/entries/entry-keys.ts';
+import { entryKey } from '../../../../../core/entries/entry-keys.ts';
+import { placementId } from '../../../../../core/entries/placement-id.ts';
 import { FeedProducer } from '../../../../../core/feed/producer.ts';
 import { hash128 } from '../../../../../core/object/hash.ts';
 import type { Condition } from '../../../../../core/object/meta.ts';
@@ -56,7 +57,7 @@ class Bench {
 
   told(): Partial | undefined {
     return this.store.read((reader) => {
-      const row = this.outbox.get(reader, hash128(partialKey(id)));
+      const row = this.outbox.get(reader, hash128(entryKey.partial(id)));
       return row?.content && decodePartial(this.outbox.content(reader, row.content).body);
     });
   }

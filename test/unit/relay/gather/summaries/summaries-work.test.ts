@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { objectKey, placementId, placementKey, stateKey } from '../../../../../core/entries/entry-keys.ts';
+import { entryKey } from '../../../../../core/entries/entry-keys.ts';
+import { placementId } from '../../../../../core/entries/placement-id.ts';
 import { LocalTable } from '../../../../../core/feed/table.ts';
 import { hash128 } from '../../../../../core/object/hash.ts';
 import { parseKey } from '../../../../../core/object/key.ts';
@@ -69,7 +70,7 @@ class Bench {
 
   /** The object at its source, at each agent, and in what each has reported. */
   object(name: string, summarizers: Record<string, string[]>): void {
-    const key = objectKey(source, objectOf(name));
+    const key = entryKey.object(source, objectOf(name));
     const refs = Object.keys(summarizers);
     const attributes = { uid: name, created: '2026-01-01T00:00:00Z', generation: 1, refs, summarizers };
     const content = { key, attributes: text(JSON.stringify(attributes)), body: text('{"metadata":{}}') };
@@ -77,7 +78,7 @@ class Bench {
     this.#store.write((t) => {
       for (const table of [this.#source, ...this.#mailboxes.values()]) table.put(t, content, 1);
       for (const table of this.#reported.values()) {
-        table.put(t, { key: stateKey(source, objectOf(name)), attributes: said, body: new Uint8Array(0) }, 1);
+        table.put(t, { key: entryKey.state(source, objectOf(name)), attributes: said, body: new Uint8Array(0) }, 1);
       }
       for (const placement of refs) storeSelected(t, placementId(source, placement), hash128(key));
     });
@@ -85,7 +86,7 @@ class Bench {
 
   /** An agent is given the object anew; how many placements were looked at for that. */
   ship(name: string, child = 'a'): number {
-    const keyHash = hash128(objectKey(source, objectOf(name)));
+    const keyHash = hash128(entryKey.object(source, objectOf(name)));
     return this.#looks(() => this.#store.write((t) => this.summaries.shipped(t, { child, source, keyHash })));
   }
 
@@ -108,7 +109,7 @@ class Bench {
     const body = text(JSON.stringify({ metadata: { name }, spec }));
     this.specs.add(name);
     this.object(name, { [name]: [name] });
-    this.#store.write((t) => this.#source.put(t, { key: placementKey(id), attributes: text('{}'), body }, 1));
+    this.#store.write((t) => this.#source.put(t, { key: entryKey.placement(id), attributes: text('{}'), body }, 1));
     this.placements.set({ id, source, name, locationSelectors: [], children: new Set(agents) });
     this.summaries.placementChanged(id);
   }

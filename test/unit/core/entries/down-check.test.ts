@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { downFeedJudge } from '../../../../core/entries/entry-shape.ts';
+import { downFeedJudge } from '../../../../core/entries/down-check.ts';
 
 const attributes = { uid: 'u', created: 'c', generation: 1, refs: ['shop'] };
 const configMap = '{"metadata":{"name":"a"},"apiVersion":"v1","kind":"ConfigMap"}';
@@ -13,7 +13,6 @@ function flaw(role: 'relay' | 'agent', key: string, said: unknown, body = '') {
 
 describe('an entry of the down feed', () => {
   it.each([
-    ['tree', { path: 'eu', labels: { a: 'b' } }, ''],
     [objectKey, attributes, configMap],
     [objectKey, { ...attributes, ofALaterVersion: 1 }, configMap],
     ['t/center.retail/shop', { generation: 1, target: 4, singleton: false, deletion: 'Orphan' }, ''],
@@ -23,6 +22,17 @@ describe('an entry of the down feed', () => {
   ])('%s may be %j', (key, said, body) => {
     expect(flaw('agent', key, said, body)).toBeUndefined();
     expect(flaw('relay', key, said, body)).toBeUndefined();
+  });
+
+  it('is for relays alone, or for agents alone, where its kind says so', () => {
+    const tree = { path: 'eu', labels: { a: 'b' } };
+    expect(flaw('relay', 'tree', tree)).toBeUndefined();
+    expect(flaw('agent', 'tree', tree)).toEqual({ reason: 'it is for relays, and this node is none' });
+    const handed = { release: 1, handed: true };
+    expect(flaw('agent', 'h/center.retail/shop', handed)).toBeUndefined();
+    expect(flaw('relay', 'h/center.retail/shop', handed)).toEqual({
+      reason: 'it is for agents, and this node is none',
+    });
   });
 
   it.each([
@@ -54,7 +64,21 @@ describe('an entry of the down feed', () => {
   });
 
   it('is judged whatever is in it', () => {
-    const prefix = fc.constantFrom('', 'tree', 'p/', 't/', 'o/', 'a/', 'i/', 'r/', 'q/', 'c/', 'u/', 'era/', 'owner/');
+    const prefix = fc.constantFrom(
+      '',
+      'tree',
+      'p/',
+      't/',
+      'o/',
+      'a/',
+      'i/',
+      'r/',
+      'q/',
+      'c/',
+      'u/',
+      'revision-gaps/',
+      'owner/',
+    );
     fc.assert(
       fc.property(prefix, fc.string(), fc.uint8Array(), fc.json(), fc.uint8Array(), (start, rest, raw, json, body) => {
         for (const role of ['relay', 'agent'] as const) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { checkPartial } from '../../../../core/entries/partial-check.ts';
 import { type Counts, emptyPartial, encodePartial, type Failure } from '../../../../core/summary/partial.ts';
-import { checkPartial } from '../../../../relay/mailbox/partial-check.ts';
 
 const agent = { path: 'eu:paris', role: 'agent' } as const;
 const relay = { path: 'eu:paris', role: 'relay' } as const;

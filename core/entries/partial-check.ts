@@ -2,14 +2,14 @@
  * What a child may say of a placement: numbers that can be, of its own destinations. An agent is one destination, whatever it says; how many a relay has below it
  * is known to nobody better.
  */
-import { isAtOrBelow } from '../../core/identity/node-path.ts';
-import { BanyanError } from '../../core/runtime/errors.ts';
-import { countNames, decodePartial } from '../../core/summary/partial.ts';
-import type { ChildRole } from '../children/children.ts';
+import { isAtOrBelow } from '../identity/node-path.ts';
+import { BanyanError } from '../runtime/errors.ts';
+import { countNames, decodePartial } from '../summary/partial.ts';
+import type { Role } from './entry-kind.ts';
 
 export interface Speaker {
   readonly path: string;
-  readonly role: ChildRole;
+  readonly role: Role;
 }
 
 /** Counts of destinations of which more is known than that they are there. */

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { checkReporter, reportedFlaw } from '../../../../core/entries/up-check.ts';
 import { emptyLabelSummary, encodeLabelSummary } from '../../../../core/match/label-summary.ts';
 import { asText } from '../../../../core/store/bytes.ts';
 import { emptyPartial, encodePartial } from '../../../../core/summary/partial.ts';
 import { encodeUserPartial } from '../../../../core/summary/user-partial-wire.ts';
 import type { ChildRole } from '../../../../relay/children/children.ts';
-import { checkSpeaker, reportedFlaw } from '../../../../relay/mailbox/reported-check.ts';
 import { summarizer } from '../../core/summary/support.ts';
 
 const bytes = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
@@ -15,7 +15,7 @@ function check(
 ) {
   const after = { key, attributes: Buffer.isBuffer(attributes) ? attributes : bytes(attributes), body: bytes(body) };
   return () => {
-    checkSpeaker('eu:paris', { key });
+    checkReporter('eu:paris', { key });
     const flaw = reportedFlaw({ path: 'eu:paris', role }, after);
     if (flaw) throw new Error(flaw.reason);
   };
@@ -31,9 +31,9 @@ describe('what a child says', () => {
     expect(check('labels', { attributes: labels })).not.toThrow();
     expect(check('labels', { attributes: labels, body: labels.toString() })).not.toThrow();
     expect(check('partial/center.retail/shop', { body: partial })).not.toThrow();
-    expect(check('state/center.retail//configmaps/shop/till', { attributes: state })).not.toThrow();
+    expect(check('state/center.retail//configmaps/shop/till', { role: 'agent', attributes: state })).not.toThrow();
     expect(check('sum/center.retail/shop/images', { body: summary })).not.toThrow();
-    expect(check('gone/center.retail/shop', { attributes: { asked: 3 } })).not.toThrow();
+    expect(check('gone/center.retail/shop', { role: 'agent', attributes: { asked: 3 } })).not.toThrow();
     expect(check('node/eu:paris', { attributes: { role: 'relay', version: '1' } })).not.toThrow();
     expect(check('node/eu:paris:deep', { attributes: { role: 'relay', version: '1' } })).not.toThrow();
   });
@@ -53,8 +53,10 @@ describe('what a child says', () => {
       /a partial that is none: counts: /,
     );
     expect(check('sum/center.retail/shop/images', { body: { rows: 1 } })).toThrow(/a summary that is none: spec: /);
-    expect(check('state/center.retail//configmaps/shop/till', { attributes: { desired: 1 } })).toThrow(/applied: /);
-    expect(check('gone/center.retail/shop', { attributes: { asked: -1 } })).toThrow(/asked: /);
+    expect(check('state/center.retail//configmaps/shop/till', { role: 'agent', attributes: { desired: 1 } })).toThrow(
+      /applied: /,
+    );
+    expect(check('gone/center.retail/shop', { role: 'agent', attributes: { asked: -1 } })).toThrow(/asked: /);
     expect(check('node/eu:paris', { attributes: { role: 'king', version: '1' } })).toThrow(/role: /);
     const agent = { role: 'agent', version: '1' };
     expect(check('node/eu:paris', { attributes: { ...agent, nodes: -1 } })).toThrow(/nodes: /);
@@ -63,11 +65,13 @@ describe('what a child says', () => {
       /served: /,
     );
     const state = { desired: 1, applied: true, available: false };
-    expect(check('state/center.retail//configmaps/shop/till', { attributes: state, body: '{"a":' })).toThrow(
-      'the status of state/center.retail//configmaps/shop/till that is no JSON',
+    expect(
+      check('state/center.retail//configmaps/shop/till', { role: 'agent', attributes: state, body: '{"a":' }),
+    ).toThrow('the status of state/center.retail//configmaps/shop/till that is no JSON');
+    expect(check('status/center.retail/shop//configmaps/shop/till', { attributes: { target: 1 }, body: '3' })).toThrow(
+      /the status of .* none/,
     );
-    expect(check('status/center.retail/shop//configmaps/shop/till', { body: '3' })).toThrow(/the status of .* none/);
-    expect(check('state/center.retail/till')).toThrow('not the key of an object: state/center.retail/till');
+    expect(check('state/center.retail/till')).toThrow('the key names no object');
   });
 
   it('is refused when it is of a node elsewhere, or what only a parent may say', () => {
@@ -88,9 +92,8 @@ describe('what a child says', () => {
     const till = { metadata: { name: 'till', namespace: 'shop' }, apiVersion: 'v1', kind: 'ConfigMap' };
     const ofRelays: [string, { attributes?: unknown; body?: unknown }][] = [
       ['attach/till', { attributes: { sequence: 1, role: 'agent' } }],
-      ['siblings', { attributes: { term: 1 } }],
+      ['term', { attributes: { term: 1 } }],
       ['labels', { attributes: labels }],
-      ['counted', { attributes: labels }],
       ['sum/center.retail/shop/images', { body: summary }],
       ['status/center.retail/shop//configmaps/shop/till', { attributes: { target: 1 } }],
       ['node/eu:paris:deep', { attributes: { ...node, role: 'relay' } }],
@@ -98,7 +101,7 @@ describe('what a child says', () => {
     ];
     for (const [key, said] of ofRelays) {
       expect(check(key, said)).not.toThrow();
-      expect(check(key, { ...said, role: 'agent' })).toThrow(`an agent says "${key}", which only relays say`);
+      expect(check(key, { ...said, role: 'agent' })).toThrow(`only relays report "${key}"`);
     }
     const ofAgents: [string, { attributes?: unknown; body?: unknown }][] = [
       ['node/eu:paris', { attributes: { ...node, role: 'agent' } }],
@@ -130,7 +133,11 @@ describe('what a child says', () => {
     expect(check(up('eu:paris'), { attributes, body: '{"metadata":' })).toThrow('is no JSON');
     expect(check(up('eu:paris'), { attributes, body: { ...object, apiVersion: 'v1' } })).toThrow('is another one');
     const assoc = (body: object, more = {}) =>
-      check(`assoc/center.retail/${key}`, { attributes: { owner: 'o', namespaced: true, ...more }, body });
+      check(`assoc/center.retail/${key}`, {
+        role: 'agent',
+        attributes: { owner: 'o', namespaced: true, refs: ['p'], ...more },
+        body,
+      });
     expect(assoc(object)).not.toThrow();
     expect(assoc(object, { owner: 1 })).toThrow(/owner: /);
     expect(assoc({ apiVersion: object.apiVersion, kind: object.kind, ...metadata })).toThrow('canonical form');

@@ -1,0 +1,161 @@
+/** Attributes of the entries that a parent sends: what the nodes on the way read. The schema of each is what a node demands before it acts on the entry. */
+import * as z from 'zod';
+import type { AssociatedItem, UpsyncItem } from '../apiserver/kinds/edge-placement.ts';
+import type { KubeObject } from '../object/meta.ts';
+import { name, type Shape, texts, whole } from './shapes.ts';
+
+/** Of every object and placement: what its origin knows of it. `created`: creationTimestamp at the origin. */
+const origin = { uid: z.string(), created: z.string(), generation: whole };
+/** Names of the placements (of the same source) that want the row, sorted. */
+const refs = z.array(name);
+
+export const tree = z.object({
+  path: z.string(),
+  /** What Locations below inherit from the relays above the receiver and from the receiver itself. */
+  labels: texts,
+});
+export type TreeAttributes = Shape<typeof tree>;
+
+export const placement = z.object({
+  ...origin,
+  /**
+   * The order of a move, as the origin found it in effect. On this row and not on the target's: whoever learns that other places match now learns with it in
+   * which order to go there.
+   */
+  move: z
+    .object({ order: z.enum(['MakeBeforeBreak', 'BreakBeforeMake']), deadlineSeconds: z.number().min(0) })
+    .exactOptional(),
+});
+export type PlacementAttributes = Shape<typeof placement>;
+
+export const object = z.object({
+  ...origin,
+  refs,
+  /** Those of the placements whose rules for the object all say that it is only to be made, sorted. */
+  createOnly: refs.exactOptional(),
+  /** Those of the placements that do not select the object and have it only because their objects need it (a Namespace, a definition), sorted. */
+  implied: refs.exactOptional(),
+  /** `namespace/name` of the Customizers that make what a destination gets, in the order of their application. */
+  customizers: z.array(z.string()).exactOptional(),
+  /** `%(name)` in the object's strings is expanded. */
+  expand: z.literal(true).exactOptional(),
+  /** By placement: names of the StatusSummarizers that its rules for this object name, sorted. */
+  summarizers: z.record(z.string(), z.array(z.string())).exactOptional(),
+});
+export type ObjectAttributes = Shape<typeof object>;
+
+/** Of Customizers and StatusSummarizers: they go to relays where objects go that use them, and never to agents. */
+export const auxiliary = z.object({ ...origin, refs });
+export type AuxiliaryAttributes = Shape<typeof auxiliary>;
+
+/** What becomes of what a removed object owns, the most careful first. */
+export const propagationPolicy = z.enum(['Orphan', 'Foreground', 'Background']);
+export type PropagationPolicy = z.infer<typeof propagationPolicy>;
+
+export const target = z.object({
+  generation: whole,
+  /** Revision of the origin's space at which the set or content of the placement's objects last changed. */
+  target: whole,
+  /** The placement wants exact state when it matches one destination in all. */
+  singleton: z.boolean(),
+  /**
+   * Decides, with `created` and `uid`, between sources of one depth that deliver the same object: the placement's spec.priority, its creationTimestamp and uid.
+   * Here and not on the objects' rows: a destination has the targets of those placements only that reach it, and a changed priority is one row.
+   */
+  priority: z.number().exactOptional(),
+  created: z.string().exactOptional(),
+  uid: z.string().exactOptional(),
+  /** spec.deletion.propagationPolicy, unless it is Background. */
+  deletion: propagationPolicy.exactOptional(),
+  /** spec.drift, spec.adopt and spec.replace, as far as they are not the defaults (apply-rules.ts). */
+  apply: z
+    .object({
+      drift: z.enum(['Correct', 'Report', 'Ignore']).exactOptional(),
+      ignored: z.array(z.string()).exactOptional(),
+      adopt: z.enum(['IfUnowned', 'Always', 'Never']).exactOptional(),
+      replace: z.boolean().exactOptional(),
+    })
+    .exactOptional(),
+});
+export type TargetAttributes = Shape<typeof target>;
+
+/** What a parent allows its child of a placement's move: what the child reported under this sequence (core/move/move-part.ts). */
+export const grant = z.object({ sequence: whole });
+export type GrantAttributes = Shape<typeof grant>;
+
+/**
+ * A placement was taken from an agent, and its parent wants to know when the last of its objects has gone from the cluster. The agent's answer has the number
+ * of the question: an acknowledged mailbox says that an agent has received something, not that it has acted on it.
+ */
+export const withdrawn = z.object({ asked: whole });
+export type WithdrawnAttributes = Shape<typeof withdrawn>;
+
+/** To agents that may go from one replica to another, and from them. */
+export const handed = z.object({
+  /** The newest release of the placement that the agent was sent. */
+  release: whole,
+  /** The agent has its candidate, or is about to; false: it has what was promoted before. */
+  handed: z.boolean(),
+});
+export type HandedAttributes = Shape<typeof handed>;
+
+export const promoted = z.object({
+  refs,
+  /** Absent: the placement had no such object then. */
+  promoted: object.exactOptional(),
+  /** Origin revision of the object's row then. */
+  revision: whole,
+});
+export type PromotedAttributes = Shape<typeof promoted>;
+
+export const promotedCustomizer = z.object({
+  refs,
+  /** There was none, or nothing of the placement used it. */
+  absent: z.literal(true).exactOptional(),
+  revision: whole,
+});
+export type PromotedCustomizerAttributes = Shape<typeof promotedCustomizer>;
+
+/** Of a source whose space is right above the receiver: ranges of revisions that the space knows nothing of (apiserver/storage/history.ts). */
+export const incarnations = z.object({ gaps: z.array(z.tuple([whole, whole])) });
+export type IncarnationsAttributes = Shape<typeof incarnations>;
+
+/** The rows that a node holds under this token may be deleted, or the alarm of this token is known to a person. */
+export const approval = z.object({ token: z.string() });
+export type ApprovalAttributes = Shape<typeof approval>;
+
+/** Of a SyncTarget of an inventory space: the path of the agent that it stands for, by which each relay hands the row to the one child that it concerns. */
+export const inventory = z.object({ path: z.string().max(1_200) });
+export type InventoryAttributes = Shape<typeof inventory>;
+
+/** To all replicas: to which of them a child belongs, and whether that one may count it yet. */
+export const owner = z.object({ owner: whole, granted: z.boolean(), sequence: whole });
+export type OwnerAttributes = Shape<typeof owner>;
+
+/** To a relay: the hash, in hex, of the newest label summary that it reported and that is worked off, here and above. */
+export const matched = z.object({ labels: z.string() });
+export type MatchedAttributes = Shape<typeof matched>;
+
+/** To replicas: the number of what their parent has decided so far, and the replica that counts the children of which nothing was reported. */
+export const replicas = z.object({ term: whole, lead: whole });
+export type ReplicasAttributes = Shape<typeof replicas>;
+
+/** Of rows that travel because placements want them. */
+export interface RefsAttributes {
+  readonly refs: readonly string[];
+}
+
+/** Of rows that say what their origin knows of an object. */
+export type OriginAttributes = Shape<z.ZodObject<typeof origin>>;
+
+/** The body of an `i/` row: the SyncTarget, and the Locations of its space that select it, by name. */
+export interface InventoryBody {
+  readonly syncTarget: KubeObject;
+  readonly locations: readonly KubeObject[];
+}
+
+/** The body of a `u/` row: what an agent reports beside the state of what was placed. There is none for a placement without such rules. */
+export interface ReportRules {
+  readonly associated: readonly AssociatedItem[];
+  readonly upsync: readonly UpsyncItem[];
+}

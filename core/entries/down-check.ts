@@ -1,0 +1,62 @@
+/**
+ * What an entry of the down feed has to be for a node to act on it: one judgement by the registry, in front of all that reads. An entry that fails it is
+ * quarantined (feed/quarantine.ts), and nothing else happens.
+ */
+import * as z from 'zod';
+import type { Content } from '../feed/feed.ts';
+import type { Flaw, Judge } from '../feed/quarantine.ts';
+import { text } from '../store/bytes.ts';
+import { checkedJson, keyFlaw } from './checked-json.ts';
+import { type EntryKey, parseEntryKey } from './entry-keys.ts';
+import type { Role } from './entry-kind.ts';
+import { downKind } from './entry-lookup.ts';
+import { name } from './shapes.ts';
+
+/** Two keys fit into one key of a store (1,978 bytes) where that is needed: a placement's of at most 700 and an object's. */
+const keyBytesMax = 1_200;
+const placementIdBytesMax = 700;
+
+/** `role`: of the node that gets the entries. */
+export function downFeedJudge(role: Role): Judge {
+  return (content) => judge(role, content);
+}
+
+function judge(role: Role, content: Content): Flaw | undefined {
+  const { key } = content;
+  const entry = parseEntryKey(key);
+  const wrong = wrongKey(key, entry);
+  if (wrong !== undefined) return { reason: wrong };
+  const kind = entry && downKind(entry.type);
+  if (!kind) return undefined;
+  if (kind.to !== undefined && kind.to !== role) return { reason: `it is for ${kind.to}s, and this node is none` };
+  if (!kind.attributes) return undefined;
+  const attributes = checkedJson('the attributes', kind.attributes, content.attributes);
+  if (typeof attributes === 'string') return { reason: attributes, ...refsIn(content.attributes) };
+  const shape = kind.body?.(role, attributes);
+  const body = shape && checkedJson('the body', shape, content.body);
+  return typeof body === 'string' ? { reason: body, ...refsOf(attributes) } : undefined;
+}
+
+/** What is wrong with a key, as texts for people. A kind that this version does not know is nothing wrong. */
+function wrongKey(key: string, entry: EntryKey | undefined): string | undefined {
+  if (text(key).length > keyBytesMax) return `the key is longer than ${keyBytesMax} bytes`;
+  if (/\p{Cc}/u.test(key)) return 'the key has a control character';
+  if (!entry) return keyFlaw(key);
+  if ('id' in entry && text(entry.id).length > placementIdBytesMax) {
+    return `its placement is longer than ${placementIdBytesMax} bytes`;
+  }
+  return undefined;
+}
+
+function refsIn(bytes: Uint8Array): { readonly refs?: readonly string[] } {
+  const attributes = checkedJson('the attributes', anything, bytes);
+  return typeof attributes === 'string' ? {} : refsOf(attributes);
+}
+
+const anything = z.looseObject({});
+const withRefs = z.object({ refs: z.array(name) });
+
+function refsOf(attributes: unknown): { readonly refs?: readonly string[] } {
+  const found = withRefs.safeParse(attributes);
+  return found.success ? found.data : {};
+}

@@ -1,0 +1,87 @@
+/**
+ * Forms of entry keys: a word, then parts behind slashes, such as `q/{id}/{object}`. A form gives the type of the key's fields, the key from them, and them
+ * from the key.
+ */
+import { formatKey, type ObjectKey, parseKey } from '../object/key.ts';
+import type { PlacementId } from './placement-id.ts';
+
+/** What stands for each part. `{id}` takes two words of a key (source and name), `{object}` four (object/key.ts), each other part one. */
+export interface KeyParts {
+  readonly id: PlacementId;
+  readonly object: ObjectKey;
+  readonly source: string;
+  readonly path: string;
+  readonly child: string;
+  readonly syncTarget: string;
+  readonly summarizer: string;
+}
+
+type PartsOf<Form extends string> = Form extends `${string}{${infer Part extends keyof KeyParts}}${infer Rest}`
+  ? [Part, ...PartsOf<Rest>]
+  : [];
+type ValuesOf<Parts> = { readonly [Index in keyof Parts]: KeyParts[Parts[Index] & keyof KeyParts] };
+
+/** A key that names a placement has its source too. */
+export type FieldsOf<Form extends string> = { readonly [Part in Named<PartsOf<Form>[number]>]: KeyParts[Part] };
+type Named<Part> = Part extends 'id' ? 'id' | 'source' : Part extends keyof KeyParts ? Part : never;
+export type ArgumentsOf<Form extends string> = ValuesOf<PartsOf<Form>>;
+
+export interface KeyForm {
+  /** What the key begins with, up to its first slash. */
+  readonly word: string;
+  readonly parts: readonly (keyof KeyParts)[];
+  format(...values: readonly (string | ObjectKey)[]): string;
+  /** `rest`: what lies behind the word; undefined: there is no slash. Undefined: not of this form. */
+  parse(rest: string | undefined): Partial<KeyParts> | undefined;
+}
+
+export function keyForm(form: string): KeyForm {
+  const [word = '', ...names] = form.split('/');
+  const parts = names.map((name) => name.slice(1, -1) as keyof KeyParts);
+  return {
+    word,
+    parts,
+    format: (...values) => {
+      let key = word;
+      for (const value of values) key += `/${typeof value === 'string' ? value : formatKey(value)}`;
+      return key;
+    },
+    parse: (rest) => (parts.length === 0 ? (rest === undefined ? {} : undefined) : parsed(parts, rest ?? '')),
+  };
+}
+
+/** A part that is the last of its form takes all that is left, which its own words have to fill exactly. */
+function parsed(parts: readonly (keyof KeyParts)[], rest: string): Partial<KeyParts> | undefined {
+  const fields: { -readonly [Part in keyof KeyParts]?: KeyParts[Part] } = {};
+  let from = 0;
+  for (const [index, part] of parts.entries()) {
+    const end = endOf(rest, from, wordsOf[part] ?? 1, index === parts.length - 1);
+    if (end === undefined) return undefined;
+    const text = rest.slice(from, end);
+    if (part === 'object') fields.object = parseKey(text);
+    else if (part === 'id') {
+      const slash = text.indexOf('/');
+      if (slash <= 0 || slash === text.length - 1) return undefined;
+      fields.id = text;
+      fields.source = text.slice(0, slash);
+    } else fields[part] = text;
+    from = end + 1;
+  }
+  return fields;
+}
+
+/** Parts that are more than one word of a key. */
+const wordsOf: { readonly [Part in keyof KeyParts]?: number } = { id: 2, object: 4 };
+
+/** Where so many words end, the next of which begins at `from`. Undefined: there are fewer, or more where they are to be the last. */
+function endOf(text: string, from: number, words: number, isLast: boolean): number | undefined {
+  let at = from;
+  for (let word = 1; word < words; word++) {
+    const slash = text.indexOf('/', at);
+    if (slash < 0) return undefined;
+    at = slash + 1;
+  }
+  const slash = text.indexOf('/', at);
+  if (isLast) return slash < 0 ? text.length : undefined;
+  return slash < 0 ? undefined : slash;
+}

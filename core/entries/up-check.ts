@@ -1,0 +1,51 @@
+/**
+ * What a child reports, looked at by the registry before anything reads it. A child that reports for others ends its session: that is no accident. An entry that
+ * is not what its key says is quarantined (feed/quarantine.ts), and nothing else happens.
+ */
+import type { AppliedChange, Content } from '../feed/feed.ts';
+import type { Flaw } from '../feed/quarantine.ts';
+import { isAtOrBelow } from '../identity/node-path.ts';
+import { BanyanError } from '../runtime/errors.ts';
+import { checkedJson, keyFlaw } from './checked-json.ts';
+import { type EntryKey, parseEntryKey } from './entry-keys.ts';
+import type { Reporter, UpKind } from './entry-kind.ts';
+import { upKind } from './entry-lookup.ts';
+
+/** `path` is the child's; throws Protocol when the entry is not the child's to report. */
+export function checkReporter(path: string, { key }: Pick<AppliedChange, 'key'>): void {
+  const entry = parseEntryKey(key);
+  if (!entry) return;
+  if (!upKind(entry.type)) {
+    throw new BanyanError('Protocol', `"${path}" sends the entry "${key}", which only a parent may send`);
+  }
+  if ('path' in entry && !isAtOrBelow(entry.path, path)) {
+    throw new BanyanError('Protocol', `"${path}" speaks for the node "${entry.path}", which is not below it`);
+  }
+}
+
+/** What is wrong with an entry of this child, as the judge of a feed has it. */
+export function reportedFlaw(reporter: Reporter, content: Content): Flaw | undefined {
+  const entry = parseEntryKey(content.key);
+  // Kinds of parents end the session (checkReporter); a kind that nobody knows here is kept and passed over.
+  const kind = entry && upKind(entry.type);
+  const reason = kind ? flawOf(kind, entry, reporter, content) : entry ? undefined : keyFlaw(content.key);
+  return reason === undefined ? undefined : { reason };
+}
+
+function flawOf(kind: UpKind, entry: EntryKey, reporter: Reporter, content: Content): string | undefined {
+  if (kind.by !== undefined && kind.by !== reporter.role) return `only ${kind.by}s report "${content.key}"`;
+  // Of a node elsewhere the session ends: checkReporter.
+  const isOfBelow = 'path' in entry && entry.path !== reporter.path && isAtOrBelow(entry.path, reporter.path);
+  if (reporter.role === 'agent' && isOfBelow) {
+    return `only relays report "${content.key}", which is of a node below them`;
+  }
+  const attributes = kind.attributes && checkedJson('the attributes', kind.attributes, content.attributes);
+  if (typeof attributes === 'string') return attributes;
+  try {
+    kind.check?.('object' in entry ? { ...content, object: entry.object } : content, reporter);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof BanyanError)) throw error;
+    return error.message;
+  }
+}
