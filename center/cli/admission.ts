@@ -2,7 +2,7 @@
  * The admission of an agent that runs elsewhere: its SyncTarget and Location are made at its parent, each sibling of it. `banyan enroll` and
  * `banyan join-token` begin with it.
  */
-import { nameOf, parentOf } from '../../core/identity/node-path.ts';
+import { nameOf, parentOf, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { checkDnsLabel, checkLabelKey, checkLabelValue } from '../../core/object/names.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
@@ -69,7 +69,7 @@ export async function admission(
   const told = Object.fromEntries(labels.map(labelOf));
   const contexts = nodeContexts(api.contexts(), parentOf(path));
   if (contexts.length === 0) {
-    const context = `node/${parentOf(path) || 'center'}`;
+    const context = `node/${shownPath(parentOf(path))}`;
     throw new BanyanError(
       'NotFound',
       `the kubeconfig has no ${context}: the parent of an agent is a relay of the tree`,

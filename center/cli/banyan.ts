@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
+import { pathShownAs } from '../../core/identity/node-path.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
@@ -77,7 +78,7 @@ program
   .action(async (path: string, options) => {
     const api = clientOf(options);
     do {
-      const rows = await treeRows(api, path === 'center' ? '' : path);
+      const rows = await treeRows(api, pathShownAs(path));
       const text = formatTree(rows, Date.now(), options.output === 'wide');
       if (options.watch && process.stdout.isTTY) process.stdout.write('\x1b[H\x1b[2J');
       say(text);
@@ -142,7 +143,7 @@ program
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
   .action(async (path: string, options) => {
     const api = clientOf(options);
-    await release(api, path === 'center' ? '' : path, options.dryRun, say);
+    await release(api, pathShownAs(path), options.dryRun, say);
     api.close();
   });
 

@@ -1,4 +1,5 @@
 /** Which contexts of the kubeconfig are a node's: one each for siblings, which share a path. */
+import { shownPath } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 
@@ -7,8 +8,7 @@ const prefix = 'node/';
 /** `node/eu:paris`, `node/eu:paris~1`; of the center, path '', `node/center`. */
 export function nodeContexts(contexts: readonly string[], path: string): string[] {
   return contexts.filter(
-    (context) =>
-      context.startsWith(prefix) && splitReplica(context.slice(prefix.length)).name === (path === '' ? 'center' : path),
+    (context) => context.startsWith(prefix) && splitReplica(context.slice(prefix.length)).name === shownPath(path),
   );
 }
 

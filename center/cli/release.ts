@@ -1,9 +1,9 @@
 /** `banyan release PATH`: says what a node keeps although its parent lacks it, and lets it go; see relay/guard/. */
 import { setTimeout as wait } from 'node:timers/promises';
+import { ancestorsOf, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { objectName } from '../../relay/inventory-status/node-objects.ts';
-import { ancestors } from '../topology/plan.ts';
 import type { ApiClient } from './api-client.ts';
 
 interface Kept {
@@ -49,14 +49,14 @@ async function releaseOne(api: ApiClient, context: string, path: string, token: 
     if (Date.now() > deadlineMs)
       throw new BanyanError(
         'Timeout',
-        `${path || 'center'} has not answered; the release stands, and is done when it is reached`,
+        `${shownPath(path)} has not answered; the release stands, and is done when it is reached`,
       );
     await wait(lookEveryMs);
   }
 }
 
 function describe({ held, keptFor, rolledBack = [] }: Shown, path: string, say: (line: string) => void): string[] {
-  const name = path === '' ? 'center' : path;
+  const name = shownPath(path);
   for (const { source, had, seen, since } of rolledBack) {
     say(`${name}: ${source} was emptied or put back: it had revision ${had}, ${seen} has been seen below (${since})`);
   }
@@ -77,8 +77,8 @@ function tokensOf({ held, keptFor, rolledBack = [] }: Shown): string[] {
 
 /** The parent's API, which alone knows what is in the mailbox; undefined: it does not answer, or is where the node was found. */
 async function parentOf(api: ApiClient, path: string, found: string): Promise<string | undefined> {
-  const above = ancestors(path).at(-1);
-  const context = above === undefined ? undefined : `node/${above === '' ? 'center' : above}`;
+  const above = ancestorsOf(path).at(-1);
+  const context = above === undefined ? undefined : `node/${shownPath(above)}`;
   if (context === undefined || context === found || !api.contexts().includes(context)) return undefined;
   try {
     return (await api.get(context, `${nodes}/${objectName(path)}`)) ? context : undefined;
@@ -90,7 +90,7 @@ async function parentOf(api: ApiClient, path: string, found: string): Promise<st
 /** The node's own API, or the nearest above it that answers and shows the node. */
 async function contextOf(api: ApiClient, path: string): Promise<string> {
   const known = new Set(api.contexts());
-  const contexts = [path, ...ancestors(path).reverse()].map((at) => `node/${at === '' ? 'center' : at}`);
+  const contexts = [path, ...ancestorsOf(path).reverse()].map((at) => `node/${shownPath(at)}`);
   let reason = 'no node of the kubeconfig shows it';
   for (const context of contexts.filter((one) => known.has(one))) {
     try {

@@ -1,5 +1,13 @@
 /** `banyan tree`: the tree as the nodes themselves show it, each relay asked for what hangs below it. */
-import { isAtOrBelow, parentOf } from '../../core/identity/node-path.ts';
+import {
+  comparePaths,
+  depthOf,
+  isAtOrBelow,
+  nameOf,
+  parentOf,
+  pathShownAs,
+  shownPath,
+} from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
@@ -70,7 +78,7 @@ export async function treeRows(api: Pick<ApiClient, 'contexts' | 'list'>, root: 
     }
   }
   const shown = [...rows.values()].filter(({ path }) => isShown(path, root));
-  if (shown.length > 0) return shown.sort((a, b) => (a.path < b.path ? -1 : 1));
+  if (shown.length > 0) return shown.sort((a, b) => comparePaths(a.path, b.path));
   const silent = parents.map((name) => rows.get(pathOf(name))).find((row) => row?.rank === 0);
   if (silent) return [unknownRow(root, silent)];
   throw new BanyanError('NotFound', `there is no node "${root}": "banyan tree" shows those that there are`);
@@ -78,13 +86,12 @@ export async function treeRows(api: Pick<ApiClient, 'contexts' | 'list'>, root: 
 
 /** Whether it is there, its parent alone could say. */
 function unknownRow(root: string, parent: TreeRow): TreeRow {
-  const session = `unknown: node/${parent.path || 'center'} is ${parent.session}`;
+  const session = `unknown: node/${shownPath(parent.path)} is ${parent.session}`;
   return { ...parent, path: root, depth: 0, role: '', session };
 }
 
 function pathOf(context: string): string {
-  const name = context.slice('node/'.length);
-  return name === 'center' ? '' : name;
+  return pathShownAs(context.slice('node/'.length));
 }
 
 /** Siblings of `root` are there too. */
@@ -126,7 +133,7 @@ export function formatTree(rows: readonly TreeRow[], nowMs: number, wide = false
   return formatTable(
     ['NODE', 'ROLE', 'SESSION', ...more('TRANSPORT'), 'ROOT AGE', 'LAG', 'DESTINATIONS', 'NOTES'],
     rows.map((row) => [
-      `${'  '.repeat(row.depth)}${row.path === '' ? 'center' : row.path.split(':').at(-1)}`,
+      `${'  '.repeat(row.depth)}${shownPath(nameOf(row.path))}`,
       row.role,
       row.session,
       ...more(row.transport),
@@ -139,7 +146,7 @@ export function formatTree(rows: readonly TreeRow[], nowMs: number, wide = false
 }
 
 async function rowsOf(api: Pick<ApiClient, 'list'>, path: string, rootDepth: number): Promise<TreeRow[]> {
-  const context = `node/${path === '' ? 'center' : path}`;
+  const context = `node/${shownPath(path)}`;
   // Siblings have one path, and the same children.
   const own = splitReplica(path).name;
   try {
@@ -214,8 +221,4 @@ function firstWords(message: string): string {
 
 function readyWordsOf({ conditions = [] }: NodeStatus): string[] {
   return conditions.flatMap(({ type, message }) => (type === 'Ready' && message ? [message] : []));
-}
-
-function depthOf(path: string): number {
-  return path === '' ? 0 : path.split(':').length;
 }

@@ -1,6 +1,6 @@
 /** For `banyan why`: whether a cluster is a destination of a placement, and what the inventories say of it. */
+import { ancestorsOf, nameOf, parentOf, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
-import { ancestors } from '../topology/plan.ts';
 import type { ApiClient } from './api-client.ts';
 
 const inventory = '/apis/inventory.banyan.io/v1alpha1';
@@ -24,15 +24,13 @@ export async function reaching(api: ApiClient, context: string, at: string): Pro
 
 /** What the inventories of the nodes above say of the cluster, one line each. */
 export async function inventoryLines(api: ApiClient, at: string): Promise<string[]> {
-  const above = ancestors(at);
-  const parent = above.at(-1) ?? '';
-  const own = await systemLine(api, `node/${nodeName(parent)}`, at);
-  const others = await Promise.all(above.map((node) => spaceLines(api, nodeName(node), at)));
+  const own = await systemLine(api, `node/${shownPath(parentOf(at))}`, at);
+  const others = await Promise.all(ancestorsOf(at).map((node) => spaceLines(api, shownPath(node), at)));
   return [own, ...others.flat()];
 }
 
 async function systemLine(api: ApiClient, context: string, at: string): Promise<string> {
-  const name = at.split(':').at(-1)!;
+  const name = nameOf(at);
   const [location, target] = await Promise.all([
     api.get(context, `${inventory}/locations/${name}`),
     api.get(context, `${inventory}/synctargets/${name}`),
@@ -74,8 +72,4 @@ function locationWords(location: KubeObject, target: KubeObject | undefined): st
 
 function ownerOf({ metadata }: KubeObject): string {
   return metadata.ownerReferences?.[0]?.name ?? '';
-}
-
-function nodeName(path: string): string {
-  return path === '' ? 'center' : path;
 }

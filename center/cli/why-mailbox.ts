@@ -1,6 +1,6 @@
 /** For `banyan why`: what the parent of an agent has for it, and what is on its cluster, as far as the kubeconfig reaches there. */
 
-import { nameOf, parentOf } from '../../core/identity/node-path.ts';
+import { nameOf, parentOf, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { ApiClient } from './api-client.ts';
@@ -20,7 +20,7 @@ export async function inMailbox(
   if (contexts.includes(own)) return api.get(own, path);
   const parents = nodeContexts(contexts, parentOf(at));
   if (parents.length === 0) {
-    const parent = `node/${parentOf(at) || 'center'}`;
+    const parent = `node/${shownPath(parentOf(at))}`;
     throw new BanyanError('NotFound', `the kubeconfig has neither ${own} nor ${parent}, its parent: is "${at}" right?`);
   }
   const mailbox = `/mailboxes/${nameOf(at)}`;

@@ -1,9 +1,10 @@
 /** `banyan why OBJECT --at PATH`: follows one object from its space to one cluster, and stops at the hop where the answer lies. */
+import { ancestorsOf, isBelow, pathShownAs } from '../../core/identity/node-path.ts';
 import { formatGroupResource } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { type DownsyncItem, selectingItems } from '../../relay/spaces/downsync.ts';
-import { ancestors } from '../topology/plan.ts';
+import { sourceName } from '../topology/plan.ts';
 import type { ApiClient } from './api-client.ts';
 import { askSiblings, spaceContexts } from './node-contexts.ts';
 import { type FoundResource, findResource, objectPath } from './resources.ts';
@@ -62,11 +63,10 @@ async function followDown(api: ApiClient, sought: Sought): Promise<string[]> {
   const { question, path, placements } = sought;
   const lines: string[] = [];
   const [, origin, space] = question.space.split('/') as [string, string, string];
-  const originPath = origin === 'center' ? '' : origin;
-  const source = `${origin.replaceAll(':', '.')}.${space}`;
+  const originPath = pathShownAs(origin);
+  const source = sourceName(originPath, space);
   let lastHop = question.space;
-  for (const relay of ancestors(question.at)) {
-    if (relay === originPath || !relay.startsWith(originPath)) continue;
+  for (const relay of ancestorsOf(question.at).filter((above) => isBelow(above, originPath))) {
     const hops = spaceContexts(api.contexts(), relay, source);
     const { context, answer } = await askSiblings(hops, (hop) => api.get(hop, path));
     lastHop = context;

@@ -1,7 +1,7 @@
 /** The files of a local tree below its data directory, each in one place. */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileName } from '../topology/plan.ts';
+import { dottedPath } from '../../core/identity/node-path.ts';
 
 export class DataDirectory {
   readonly root: string;
@@ -30,11 +30,11 @@ export class DataDirectory {
   }
 
   log(path: string): string {
-    return join(this.root, 'logs', `${fileName(path)}.log`);
+    return join(this.root, 'logs', `${dottedPath(path)}.log`);
   }
 
   config(path: string): string {
-    return join(this.root, 'config', `${fileName(path)}.yaml`);
+    return join(this.root, 'config', `${dottedPath(path)}.yaml`);
   }
 
   /** Node's own cache of compiled code; may be removed at any time. */
@@ -48,12 +48,12 @@ export class DataDirectory {
   }
 
   status(path: string): string {
-    return join(this.run, `${fileName(path)}.json`);
+    return join(this.run, `${dottedPath(path)}.json`);
   }
 
   /** What the node itself keeps; the only thing that is not made anew when it is lost. */
   store(path: string): string {
-    return join(this.root, 'nodes', fileName(path));
+    return join(this.root, 'nodes', dottedPath(path));
   }
 }
 

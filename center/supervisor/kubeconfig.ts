@@ -1,8 +1,8 @@
 /** The kubeconfig of a running tree: a context for every node, space, cluster and mailbox, as docs/reference/cli.md lists them. */
 import { stringify } from 'yaml';
-import { nameOf } from '../../core/identity/node-path.ts';
+import { ancestorsOf, nameOf, shownPath } from '../../core/identity/node-path.ts';
 import { withReplica } from '../../core/identity/replica.ts';
-import { ancestors, type PlannedNode, sourceName } from '../topology/plan.ts';
+import { type PlannedNode, sourceName } from '../topology/plan.ts';
 
 /** Who its user is. */
 export const administrator = { name: 'admin', groups: ['system:masters'] } as const;
@@ -25,16 +25,16 @@ export function contextsOf(nodes: readonly PlannedNode[], urlOf: (id: string) =>
   const idsAt = (path: string) => (siblings.get(path) ?? []).map(({ id }) => id);
   return nodes.flatMap((node): Context[] => {
     const url = urlOf(node.id);
-    const shown = shownAs(node.id);
+    const shown = shownPath(node.id);
     const holders = idsAt(node.parent ?? '');
     if (node.role === 'agent') {
       const mailboxes = holders.map((holder, replica) =>
         mailboxOf(node, withReplica(node.path, replica), urlOf(holder)),
       );
-      const reported = ancestors(node.path)
+      const reported = ancestorsOf(node.path)
         .flatMap(idsAt)
         .map((above) => {
-          return { name: `reported/${shownAs(above)}/${node.path}`, url: `${urlOf(above)}/reported/${node.path}` };
+          return { name: `reported/${shownPath(above)}/${node.path}`, url: `${urlOf(above)}/reported/${node.path}` };
         });
       // A real one has a kubeconfig of its own.
       const own = node.kubeconfig ? [] : [{ name: `cluster/${node.path}`, url }];
@@ -42,7 +42,7 @@ export function contextsOf(nodes: readonly PlannedNode[], urlOf: (id: string) =>
     }
     const sources = [
       ...node.spaces.map(({ name }) => name),
-      ...ancestors(node.path).flatMap((above) =>
+      ...ancestorsOf(node.path).flatMap((above) =>
         (siblings.get(above)?.[0]?.spaces ?? []).map(({ name }) => sourceName(above, name)),
       ),
     ];
@@ -52,10 +52,6 @@ export function contextsOf(nodes: readonly PlannedNode[], urlOf: (id: string) =>
       ...(node.role === 'relay' && holders[0] !== undefined ? [mailboxOf(node, node.id, urlOf(holders[0]))] : []),
     ];
   });
-}
-
-function shownAs(id: string): string {
-  return id === '' ? 'center' : id;
 }
 
 function mailboxOf({ id }: PlannedNode, shown: string, holder: string): Context {

@@ -6,11 +6,12 @@ import { mkdirSync } from 'node:fs';
 import { request } from 'node:https';
 import { dirname } from 'node:path';
 import { stringify } from 'yaml';
+import { dottedPath, shownPath } from '../../core/identity/node-path.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
 import { hostPort } from '../../core/wire/dialer/proxy-url.ts';
-import { fileName, type PlannedNode } from '../topology/plan.ts';
+import type { PlannedNode } from '../topology/plan.ts';
 import { NodeProcess } from './child-process.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { administrator, contextsOf, kubeconfig } from './kubeconfig.ts';
@@ -81,7 +82,7 @@ export class Supervisor {
       }
       if (waiting.size === 0) break;
       if (clock.monotonicMs() > deadline) {
-        const list = [...waiting].map(([id, wrong]) => `${fileName(id)}: ${wrong}`).slice(0, 5);
+        const list = [...waiting].map(([id, wrong]) => `${dottedPath(id)}: ${wrong}`).slice(0, 5);
         throw new BanyanError(
           'Timeout',
           `not ready after ${Math.round(timeoutMs / 1000)} s: ${list.join('; ')}; see the logs`,
@@ -108,7 +109,7 @@ export class Supervisor {
 
   #startNode(node: PlannedNode): void {
     const { data, clock, restart, say } = this.#options;
-    const shown = fileName(node.id);
+    const shown = dottedPath(node.id);
     const process = new NodeProcess(
       {
         path: node.id,
@@ -229,7 +230,7 @@ export class Supervisor {
     const content: ReadyFile = {
       kubeconfig: data.kubeconfig,
       nodes: nodes.map((node) => ({
-        path: node.id === '' ? 'center' : node.id,
+        path: shownPath(node.id),
         role: node.role,
         pid: this.pid(node.id) ?? 0,
         url: this.#url(node.id),

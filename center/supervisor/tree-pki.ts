@@ -11,11 +11,12 @@ import {
   type KeyAndCertificate,
 } from '../../core/identity/authority.ts';
 import { lifeOf } from '../../core/identity/certificate-life.ts';
+import { dottedPath } from '../../core/identity/node-path.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
-import { fileName, type PlannedNode } from '../topology/plan.ts';
+import type { PlannedNode } from '../topology/plan.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { administrator } from './kubeconfig.ts';
 import type { TreePki } from './supervisor.ts';
@@ -34,7 +35,7 @@ export async function ensureTreePki(
       const hosts = [...new Set(['127.0.0.1', 'localhost', node.listen?.host ?? '127.0.0.1'])];
       const { path, id, role, replica } = node;
       const named = { tree, path, role, replica, hosts };
-      return ensure(base(fileName(id)), clock, () => issueNode(authority, named, issuing));
+      return ensure(base(dottedPath(id)), clock, () => issueNode(authority, named, issuing));
     }),
   );
   await Promise.all(
@@ -49,14 +50,14 @@ export async function ensureTreePki(
     caFile: `${base('ca')}.crt`,
     caPem: authority.certPem,
     admin,
-    nodeFiles: (id) => filesAt(base(fileName(id))),
+    nodeFiles: (id) => filesAt(base(dottedPath(id))),
     issuerFiles: (id) => filesAt(base(issuerName(id))),
   };
 }
 
 /** No node has an underscore in its name. */
 function issuerName(id: string): string {
-  return `issuer_${fileName(id)}`;
+  return `issuer_${dottedPath(id)}`;
 }
 
 function filesAt(base: string): { readonly cert: string; readonly key: string } {
@@ -75,7 +76,7 @@ export async function issueAgent(data: DataDirectory, path: string, clock: Clock
     throw new BanyanError('NotFound', `there is no ${file}: name the data directory of the tree by --data`);
   };
   const authority = { certPem: read('ca.crt'), keyPem: read('ca.key') };
-  const { subjectAltName = '' } = new X509Certificate(read(`${fileName('')}.crt`));
+  const { subjectAltName = '' } = new X509Certificate(read(`${dottedPath('')}.crt`));
   const tree = /URI:spiffe:\/\/([^/]+)\/node\/center/.exec(subjectAltName)?.[1];
   if (!tree) throw new BanyanError('Invalid', `${data.pki}: the certificate of the center names no tree`);
   const named = { tree, path, role: 'agent' as const, hosts: [] };

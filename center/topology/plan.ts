@@ -2,17 +2,17 @@
 
 import type { Limits } from '../../core/entries/deletion-guard.ts';
 import type { Issued } from '../../core/identity/certificate-life.ts';
+import { childPath, depthOf, dottedPath } from '../../core/identity/node-path.ts';
 import { withReplica } from '../../core/identity/replica.ts';
 import { hash128 } from '../../core/object/hash.ts';
-import {
-  childPath,
-  type Listen,
-  type Topology,
-  type TopologyCluster,
-  type TopologyKubeconfig,
-  type TopologyLink,
-  type TopologyRelay,
-  type TopologySpace,
+import type {
+  Listen,
+  Topology,
+  TopologyCluster,
+  TopologyKubeconfig,
+  TopologyLink,
+  TopologyRelay,
+  TopologySpace,
 } from './topology.ts';
 
 export interface PlannedNode {
@@ -48,7 +48,6 @@ export function planOf(topology: Topology): PlannedNode[] {
   const below = (path: string) => clusters.filter((cluster) => cluster.parent === path);
   const relaysBelow = (path: string) =>
     relays.filter((relay) => relay.parent === path).flatMap((relay) => siblingsOf(relay.name, relay.replicas));
-  const depth = (path: string) => (path === '' ? 0 : path.split(':').length);
   const replicasAt = new Map(relays.map((relay) => [childPath(relay.parent, relay.name), relay.replicas]));
   const parentsOf = (parent: string, id: string) => inOrderFor(id, siblingsOf(parent, replicasAt.get(parent) ?? 1));
   const sibling = (relay: TopologyRelay, replica: number): PlannedNode => {
@@ -87,7 +86,7 @@ export function planOf(topology: Topology): PlannedNode[] {
     },
     ...relays
       .flatMap((relay) => Array.from({ length: relay.replicas }, (_, replica) => sibling(relay, replica)))
-      .sort((a, b) => depth(a.path) - depth(b.path)),
+      .sort((a, b) => depthOf(a.path) - depthOf(b.path)),
     ...clusters.map((cluster): PlannedNode => {
       const path = childPath(cluster.parent, cluster.name);
       const none = { labels: {}, spaces: [], relays: [], inventory: [] };
@@ -118,18 +117,7 @@ function inOrderFor(id: string, siblings: readonly string[]): string[] {
   return [...siblings.slice(home), ...siblings.slice(0, home)];
 }
 
-/** A node's name in files and logs: `eu.paris`, `center`. */
-export function fileName(path: string): string {
-  return path === '' ? 'center' : path.replaceAll(':', '.');
-}
-
 /** Where a space of a node shows up below it: `center.retail`, `eu.paris.ops`. */
 export function sourceName(path: string, space: string): string {
-  return `${fileName(path)}.${space}`;
-}
-
-/** The paths of the relays above a path, the center first. */
-export function ancestors(path: string): string[] {
-  const names = path.split(':');
-  return path === '' ? [] : names.map((_, i) => names.slice(0, i).join(':'));
+  return `${dottedPath(path)}.${space}`;
 }

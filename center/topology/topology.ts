@@ -2,7 +2,7 @@
 
 import type { Limits } from '../../core/entries/deletion-guard.ts';
 import type { Issued } from '../../core/identity/certificate-life.ts';
-import { checkNodeName } from '../../core/identity/node-path.ts';
+import { checkNodeName, childPath, nameOf } from '../../core/identity/node-path.ts';
 import { checkDnsLabel, checkDnsSubdomain, checkLabelKey, checkLabelValue } from '../../core/object/names.ts';
 import type { LinkOptions } from '../../core/wire/dialer/link-options.ts';
 
@@ -86,10 +86,6 @@ export interface Problem {
   readonly line?: number;
 }
 
-export function childPath(parent: string, name: string): string {
-  return parent === '' ? name : `${parent}:${name}`;
-}
-
 /** What no schema can say: who is whose parent, and the syntax of names and labels. */
 export function checkTopology(topology: Topology): Problem[] {
   return [...checkNames(topology), ...checkParents(topology), ...checkAllLabels(topology), ...checkSiblings(topology)];
@@ -145,7 +141,7 @@ function checkParents({ relays, clusters }: Topology): Problem[] {
       });
       continue;
     }
-    const sameName = known.find((path) => path.split(':').at(-1) === parent);
+    const sameName = known.find((path) => nameOf(path) === parent);
     const hint = sameName ? `; did you mean "${sameName}"?` : `; relays are: ${known.join(', ') || 'none'}`;
     problems.push({ field, message: `"${parent}": there is no relay with this path${hint}` });
   }
@@ -158,7 +154,7 @@ function isCycle(relays: readonly TopologyRelay[], start: string): boolean {
   for (let at: string | undefined = start; at !== undefined && !seen.has(at); ) {
     seen.add(at);
     const relay = relays.find((other) => other.name === at);
-    at = relay && relay.parent !== '' ? relay.parent.split(':').at(-1) : undefined;
+    at = relay && relay.parent !== '' ? nameOf(relay.parent) : undefined;
     if (at === start) return true;
   }
   return false;

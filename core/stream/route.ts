@@ -1,4 +1,5 @@
 /** The next hop on the way to a path. */
+import { childPath, depthOf, isBelow, segmentsOf } from '../identity/node-path.ts';
 import type { Origin } from './stream.ts';
 
 export type Hop =
@@ -11,11 +12,10 @@ export type Hop =
 /** `own`, `target`: paths; `from`: a child's name, where it comes from below. A way goes up, then down, and never back where it came from. */
 export function nextHop(own: string, target: string, origin: Origin, from?: string): Hop {
   if (target === own) return { to: 'here' };
-  const prefix = own === '' ? '' : `${own}:`;
-  if (target.startsWith(prefix)) {
-    const [name = '', below] = target.slice(prefix.length).split(':');
+  if (isBelow(target, own)) {
+    const [name = '', below] = segmentsOf(target).slice(depthOf(own));
     if (origin !== 'below' || name !== from) return { to: 'child', name, ...(below === undefined ? {} : { below }) };
-    return { to: 'nowhere', why: `${target} lies below ${prefix}${name}, which asks for it here` };
+    return { to: 'nowhere', why: `${target} lies below ${childPath(own, name)}, which asks for it here` };
   }
   if (origin === 'above') return { to: 'nowhere', why: `${target} is not below this node` };
   return { to: 'parent' };

@@ -1,4 +1,5 @@
 /** Between requests and resets and their frames. What a peer sends is checked here, field by field, before anything is made of it. */
+import { segmentsOf } from '../identity/node-path.ts';
 import { checkDnsLabel } from '../object/names.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Frame, Open, Reset } from '../wire/generated/mesh.ts';
@@ -72,8 +73,7 @@ export function requestFromWire(open: Open): StreamRequest {
 
 /** Throws BadRequest. */
 export function checkRequest({ path, kind, deadlineMs, header, user, groups }: StreamRequest): void {
-  const wrongPath =
-    path.length > pathLengthMax || (path !== '' && path.split(':').some((name) => checkDnsLabel(name) !== undefined));
+  const wrongPath = path.length > pathLengthMax || segmentsOf(path).some((name) => checkDnsLabel(name) !== undefined);
   if (wrongPath)
     bad(
       'path',

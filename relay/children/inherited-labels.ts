@@ -1,4 +1,5 @@
 /** What Locations below a relay inherit for matching: one label for each relay above them, their path, and the labels of those relays. */
+import { segmentsOf } from '../../core/identity/node-path.ts';
 import type { Labels } from '../../core/object/selector.ts';
 
 const prefix = 'tree.banyan.io/';
@@ -8,7 +9,7 @@ const labelValueMax = 63;
 /** Of the path itself; a path that is too long for a label value leaves `tree.banyan.io/path` out, the levels stay. */
 export function pathLabels(path: string): Labels {
   if (path === '') return {};
-  const names = path.split(':');
+  const names = segmentsOf(path);
   const joined = names.join('.');
   return {
     ...Object.fromEntries(names.map((name, i) => [`${prefix}${i + 1}`, name])),

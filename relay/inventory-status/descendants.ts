@@ -7,7 +7,7 @@ import type { Space } from '../../core/apiserver/space.ts';
 import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { NodeAttributes } from '../../core/entries/up-attributes.ts';
 import type { AppliedChange, ContentReference, Producer, Table } from '../../core/feed/feed.ts';
-import { parentOf } from '../../core/identity/node-path.ts';
+import { childTowards, isBelow, parentOf } from '../../core/identity/node-path.ts';
 import { replicasMax, splitReplica, withReplica } from '../../core/identity/replica.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
@@ -194,10 +194,10 @@ export class Descendants {
 
   /** Paths of the nodes below the child that the changes tell of. */
   #deeper(child: string, changes: readonly AppliedChange[]): string[] {
-    const below = `${childPath(this.#ports.path, child)}:`;
+    const above = childPath(this.#ports.path, child);
     return changes.flatMap(({ key }) => {
       const entry = parseEntryKey(key);
-      return entry?.type === 'node' && entry.path.startsWith(below) ? [entry.path] : [];
+      return entry?.type === 'node' && isBelow(entry.path, above) ? [entry.path] : [];
     });
   }
 }
@@ -229,6 +229,5 @@ function attributesOf(attributes: Uint8Array): NodeAttributes {
 
 /** The child of `own` that a path lies at or below. */
 export function childOf(own: string, path: string): string | undefined {
-  const rest = own === '' ? path : path.startsWith(`${own}:`) ? path.slice(own.length + 1) : '';
-  return rest === '' ? undefined : rest.split(':')[0];
+  return childTowards(own, path);
 }

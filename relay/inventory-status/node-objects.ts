@@ -4,6 +4,7 @@
  */
 import type { Space } from '../../core/apiserver/space.ts';
 import type { HeldAttributes, QuarantinedAttributes, RolledBackAttributes } from '../../core/entries/up-attributes.ts';
+import { dottedPath } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { type NewCondition, timestamp, withCondition } from '../../core/object/conditions.ts';
@@ -52,7 +53,7 @@ export const nodeResource = { group: 'mesh.banyan.io', resource: 'nodes' } as co
 
 /** A name of Kubernetes for a path: `eu.paris`, `center`. */
 export function objectName(path: string): string {
-  return path === '' ? 'center' : path.replaceAll(':', '.').replaceAll('~', '--');
+  return dottedPath(path).replaceAll('~', '--');
 }
 
 /** Siblings share one path. */

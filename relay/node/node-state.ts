@@ -9,6 +9,7 @@ import { farAheadBy } from '../../core/entries/source-incarnations.ts';
 import { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { Producer, Table } from '../../core/feed/feed.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
+import { depthOf } from '../../core/identity/node-path.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Labels } from '../../core/object/selector.ts';
 import { beginBoot, type NodeIdentity } from '../../core/session/node-identity.ts';
@@ -107,7 +108,7 @@ export class Ground {
     const { store, clock, random, log, soon } = ports;
     const { path } = config;
     this.path = path;
-    this.depth = path === '' ? 0 : path.split(':').length;
+    this.depth = depthOf(path);
     this.identity = store.write((t) => beginBoot(t, clock, random));
     const { bootNonce } = this.identity;
     const guard = deletionGuard(clock, config.limits);

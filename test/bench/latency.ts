@@ -4,7 +4,8 @@
  * raw gRPC with as many bytes, and a put of raw lmdb until it is flushed.
  */
 import { ApiClient } from '../../center/cli/api-client.ts';
-import { childPath, type Topology } from '../../center/topology/topology.ts';
+import type { Topology } from '../../center/topology/topology.ts';
+import { childPath } from '../../core/identity/node-path.ts';
 import { keepShortLivedYoung } from '../../relay/process/heap-flags.ts';
 import type { BulkRequest } from './bulk-client.ts';
 import type { BenchPorts, Figure } from './figure.ts';

@@ -1,6 +1,6 @@
 /** What no schema can say of whom a SyncTarget stands for, by its name or by `spec.attachTo`: that depends on where its space is. */
 
-import { checkNodeName } from '../../identity/node-path.ts';
+import { checkNodeName, checkPath, isBelow } from '../../identity/node-path.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { forbidden, invalid, required } from '../crd/field-error.ts';
@@ -36,11 +36,9 @@ function namedAsAgent({ metadata: { name = '' } }: KubeObject): Cause[] {
 }
 
 function wrongPath(path: string, above: string): string | undefined {
-  for (const name of path.split(':')) {
-    const wrong = checkNodeName(name);
-    if (wrong) return `${JSON.stringify(name)}: ${wrong}`;
-  }
-  if (above === '' || path.startsWith(`${above}:`)) return undefined;
+  const wrong = checkPath(path);
+  if (wrong) return wrong;
+  if (isBelow(path, above)) return undefined;
   return `must lie below "${above}", the node that has this space: only there it has a say`;
 }
 

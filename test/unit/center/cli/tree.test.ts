@@ -91,6 +91,21 @@ it('shows what hangs below siblings once, as the one sees it to which it is atta
   expect(shown.join('\n')).toContain('WaitsForParent: takes nothing from this parent since noon');
 });
 
+it('puts each child under its parent where one name begins with another', async () => {
+  const shown = await lines({
+    '': [node('', {}), node('eu', {}), node('eu-west', {})],
+    eu: [node('eu', {}), node('eu:shop', {})],
+    'eu-west': [node('eu-west', {}), node('eu-west:lab', {})],
+  });
+  expect(shown.slice(1).map((line) => line.replace(/ +Relay.*/, ''))).toEqual([
+    'center',
+    '  eu',
+    '    shop',
+    '  eu-west',
+    '    lab',
+  ]);
+});
+
 describe('from a path downwards', () => {
   const agent = (state: string) => ({
     ...node('eu:till', { session: { state } }),

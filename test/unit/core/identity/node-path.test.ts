@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { ancestorsOf, childTowards, comparePaths, isAtOrBelow, isBelow } from '../../../../core/identity/node-path.ts';
+
+describe('the order of paths', () => {
+  it('keeps every subtree whole where one name begins with another', () => {
+    const inOrder = [
+      '',
+      'eu',
+      'eu:paris',
+      'eu:paris:rivoli',
+      'eu:paris-2',
+      'eu~1',
+      'eu~2',
+      'eu-west',
+      'eu-west:lab',
+      'eu0',
+    ];
+    expect([...inOrder].reverse().sort(comparePaths)).toEqual(inOrder);
+  });
+
+  it('is one order, also of siblings with numbers of two digits', () => {
+    expect(['eu~10', 'eu~9', 'eu'].sort(comparePaths)).toEqual(['eu', 'eu~9', 'eu~10']);
+    expect(comparePaths('eu:paris', 'eu:paris')).toBe(0);
+  });
+});
+
+describe('what lies below a path', () => {
+  it('is told by names, and not by the text', () => {
+    expect(isBelow('eu-west', 'eu')).toBe(false);
+    expect(isBelow('eu-west:lab', 'eu')).toBe(false);
+    expect(isBelow('eu:lab', 'eu')).toBe(true);
+    expect([isBelow('eu', 'eu'), isAtOrBelow('eu', 'eu')]).toEqual([false, true]);
+    expect([isBelow('', ''), isAtOrBelow('', ''), isBelow('eu', '')]).toEqual([false, true, true]);
+  });
+
+  it('lies at or below one child', () => {
+    expect(childTowards('eu', 'eu:paris:rivoli')).toBe('paris');
+    expect(childTowards('', 'eu:paris:rivoli')).toBe('eu');
+    expect(childTowards('eu', 'eu-west:lab')).toBeUndefined();
+    expect(childTowards('eu', 'eu')).toBeUndefined();
+  });
+
+  it('has everything above it among its ancestors, the root first', () => {
+    expect(ancestorsOf('eu:paris:rivoli')).toEqual(['', 'eu', 'eu:paris']);
+    expect(ancestorsOf('')).toEqual([]);
+  });
+});
