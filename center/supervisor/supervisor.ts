@@ -9,8 +9,8 @@ import { stringify } from 'yaml';
 import { dottedPath, shownPath } from '../../core/identity/node-path.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import { hostPort } from '../../core/runtime/host-port.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
-import { hostPort } from '../../core/wire/dialer/proxy-url.ts';
 import type { PlannedNode } from '../topology/plan.ts';
 import { NodeProcess } from './child-process.ts';
 import type { DataDirectory } from './data-directory.ts';
@@ -191,7 +191,7 @@ export class Supervisor {
 
   #url(id: string): string {
     const { host, api } = this.#options.ports.get(id)!;
-    return `https://${host}:${api}`;
+    return `https://${hostPort(host, api)}`;
   }
 
   #firstContext(): string | undefined {

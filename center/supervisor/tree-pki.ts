@@ -1,6 +1,7 @@
 /** The certificates of a local tree, kept in its data directory: made once, issued anew when two thirds of their life are over. */
 import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { join } from 'node:path';
 import {
   createAuthority,
@@ -35,7 +36,8 @@ export async function ensureTreePki(
       const hosts = [...new Set(['127.0.0.1', 'localhost', node.listen?.host ?? '127.0.0.1'])];
       const { path, id, role, replica } = node;
       const named = { tree, path, role, replica, hosts };
-      return ensure(base(dottedPath(id)), clock, () => issueNode(authority, named, issuing));
+      const issue = () => issueNode(authority, named, issuing);
+      return ensure(base(dottedPath(id)), clock, issue, (known) => hosts.every((host) => isFor(known, host)));
     }),
   );
   await Promise.all(
@@ -83,11 +85,17 @@ export async function issueAgent(data: DataDirectory, path: string, clock: Clock
   return { caPem: authority.certPem, ...(await issueNode(authority, named, { clock, random: systemRandom })) };
 }
 
-async function ensure(base: string, clock: Clock, make: () => Promise<KeyAndCertificate>): Promise<KeyAndCertificate> {
+async function ensure(
+  base: string,
+  clock: Clock,
+  make: () => Promise<KeyAndCertificate>,
+  fits: (known: X509Certificate) => boolean = () => true,
+): Promise<KeyAndCertificate> {
   const files = filesAt(base);
   if (existsSync(files.cert) && existsSync(files.key)) {
     const known = { certPem: readFileSync(files.cert, 'utf8'), keyPem: readFileSync(files.key, 'utf8') };
-    if (isYoung(known.certPem, clock)) return known;
+    const certificate = new X509Certificate(known.certPem);
+    if (isYoung(certificate, clock) && fits(certificate)) return known;
   }
   const made = await make();
   // The key first: a certificate without its key would be taken for whole.
@@ -96,6 +104,11 @@ async function ensure(base: string, clock: Clock, make: () => Promise<KeyAndCert
   return made;
 }
 
-function isYoung(certPem: string, clock: Clock): boolean {
-  return clock.wallMs() < lifeOf(new X509Certificate(certPem)).renewAtMs;
+function isYoung(certificate: X509Certificate, clock: Clock): boolean {
+  return clock.wallMs() < lifeOf(certificate).renewAtMs;
+}
+
+/** The topology may name another host than it did when the certificate was made. */
+function isFor(certificate: X509Certificate, host: string): boolean {
+  return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
 }

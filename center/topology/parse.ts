@@ -1,9 +1,11 @@
 /** From the text of a topology file to a Topology, or to all its problems with their lines. */
+import { isIP } from 'node:net';
 import { isMap, isNode, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import * as z from 'zod';
 import { limitsSchema } from '../../core/entries/deletion-guard.ts';
 import { issuedSchema } from '../../core/identity/certificate-life.ts';
 import { replicasMax } from '../../core/identity/replica.ts';
+import { checkDnsSubdomain } from '../../core/object/names.ts';
 import { suggest } from '../../core/runtime/suggest.ts';
 import { linkOptionsSchema } from '../../core/wire/dialer/link-options.ts';
 import { checkTopology, type Problem, type Topology } from './topology.ts';
@@ -15,7 +17,10 @@ const space = z.strictObject({
 });
 const port = z.number().int().min(1).max(65_535);
 const listen = z.strictObject({
-  host: z.string().default('127.0.0.1'),
+  host: z
+    .string()
+    .refine(isHost, 'write an address without brackets, port or zone, such as 127.0.0.1 or ::1, or a DNS name')
+    .default('127.0.0.1'),
   apiPort: port.optional().describe('Of the Kubernetes API; a free one if left out.'),
   meshPort: port.optional().describe('Where children attach; a free one if left out.'),
   terminatedTls: z
@@ -96,6 +101,10 @@ export const topologySchema = z.strictObject({
     clusters: z.array(cluster).default([]),
   }),
 });
+
+function isHost(text: string): boolean {
+  return text.includes('%') ? false : isIP(text) !== 0 || checkDnsSubdomain(text.toLowerCase()) === undefined;
+}
 
 /** A file of a tree of 100,000 clusters has some 30 MB; aliases could blow a small one up. */
 const aliasesMax = 100;

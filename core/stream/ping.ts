@@ -1,6 +1,7 @@
 /** Asks a node through the tree who it is and how it is, and, if wanted, sends bytes there and back. */
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../runtime/clock.ts';
+import { durationText } from '../runtime/duration-text.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { duplexOf } from './duplex.ts';
 import { echo, echoKind } from './echo.ts';
@@ -60,7 +61,7 @@ async function within<T>(
   const request = { path, kind, header: new Uint8Array(0), user, groups, deadlineMs, bulk };
   const stream = duplexOf(at, (handler) => router.open(request, handler));
   const timer = clock.after(deadlineMs, () => {
-    const message = `${path === '' ? 'the center' : path} took the stream, and did not answer within ${deadlineMs} ms`;
+    const message = `${path === '' ? 'the center' : path} took the stream, and did not answer within ${durationText(deadlineMs)}`;
     stream.destroy(errorOfReset({ code: 'DeadlineExceeded', message, at }));
   });
   try {

@@ -3,6 +3,7 @@
  * here or asked of the next hop, with what is left of its deadline.
  */
 import type { Clock } from '../runtime/clock.ts';
+import { durationText } from '../runtime/duration-text.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Link } from '../wire/link.ts';
 import { handOn } from './hand-on.ts';
@@ -125,7 +126,12 @@ export class StreamRouter {
     }
     const { deadlineMs } = offer.request;
     const leftMs = Math.floor(deadlineMs - Math.max(deadlineReserveMs, deadlineMs * deadlineShare));
-    if (leftMs <= 0) return this.#refuse(offer, 'DeadlineExceeded', `${deadlineMs} ms are too few to ask the ${who}`);
+    if (leftMs <= 0)
+      return this.#refuse(
+        offer,
+        'DeadlineExceeded',
+        `${durationText(deadlineMs)} is too little time to ask the ${who}`,
+      );
     handOn(offer, [neighbour.streams, ...(neighbour.others ?? [])], leftMs, this.#ports.clock);
   }
 

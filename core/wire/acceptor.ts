@@ -3,6 +3,7 @@ import type { TLSSocket } from 'node:tls';
 import { identityOfPeer } from '../identity/peer-identity.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
+import { hostPort } from '../runtime/host-port.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Refusal } from '../session/session-ends.ts';
@@ -50,7 +51,7 @@ export const lingerMs = 2_000;
 export const sessionNameBytes = 16;
 
 export function remoteOf({ remoteAddress, remotePort }: Pick<TLSSocket, 'remoteAddress' | 'remotePort'>): string {
-  return remoteAddress === undefined ? 'gone already' : `${remoteAddress}:${remotePort}`;
+  return remoteAddress === undefined ? 'gone already' : hostPort(remoteAddress, remotePort ?? 0);
 }
 
 /** What is wrong with the certificate that a new connection came with. A closed one has none any more, so this is asked when it begins. */

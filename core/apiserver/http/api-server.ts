@@ -14,6 +14,7 @@ import type { TLSSocket } from 'node:tls';
 import { isFromIssuer } from '../../identity/issuer-name.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
+import { hostPort } from '../../runtime/host-port.ts';
 import { closeWhenIdle } from '../../runtime/idle-session.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { type Ask, answerOf, passOn, passUpgrade, sendHead } from '../../stream/pass-on.ts';
@@ -139,7 +140,7 @@ export class ApiServer implements AsyncDisposable {
         reject(
           new BanyanError(
             'Unavailable',
-            `can't listen on ${host}:${port} (${error.code}): free the port or choose another`,
+            `can't listen on ${hostPort(host, port)} (${error.code}): free the port or choose another`,
             {},
             { cause: error },
           ),
@@ -147,7 +148,7 @@ export class ApiServer implements AsyncDisposable {
       });
       this.#server.listen(port, host, () => {
         const address = this.#server.address();
-        resolve(`https://${host}:${typeof address === 'object' && address ? address.port : port}`);
+        resolve(`https://${hostPort(host, typeof address === 'object' && address ? address.port : port)}`);
       });
     });
   }

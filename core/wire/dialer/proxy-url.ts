@@ -1,6 +1,6 @@
 /** A proxy as it is written: `http://user:password@proxy.example:3128`. Its password never gets into a message or a log. */
-import { isIP } from 'node:net';
 import { BanyanError } from '../../runtime/errors.ts';
+import { hostPort } from '../../runtime/host-port.ts';
 
 export interface ProxyAddress {
   /** TLS to the proxy itself. */
@@ -31,11 +31,6 @@ export function parseProxy(text: string): ProxyAddress {
   const proxy = { secure: protocol === 'https:', host, port: effectivePort, shown };
   if (username === '' && password === '') return proxy;
   return { ...proxy, authorization: basic(decode(username), decode(password)) };
-}
-
-/** An authority, with the brackets that IPv6 needs. */
-export function hostPort(host: string, port: number): string {
-  return `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 }
 
 /** https://www.rfc-editor.org/rfc/rfc7617#section-2: the name has no colon, and neither has control characters. */

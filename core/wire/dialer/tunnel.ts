@@ -3,8 +3,9 @@ import { isIP, type Socket } from 'node:net';
 import { connect } from 'node:tls';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
+import { hostPort } from '../../runtime/host-port.ts';
 import { ConnectReply } from './connect-reply.ts';
-import { hostPort, type ProxyAddress } from './proxy-url.ts';
+import type { ProxyAddress } from './proxy-url.ts';
 
 export interface TunnelOptions {
   readonly proxy: ProxyAddress;

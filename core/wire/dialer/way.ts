@@ -2,12 +2,13 @@
 import { connect, type Socket } from 'node:net';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
+import { hostPort } from '../../runtime/host-port.ts';
 import type { PeerIdentity } from '../link.ts';
 import type { ParentAddress } from '../network.ts';
 import type { NodeCredentials } from '../node-credentials.ts';
 import type { LinkOptions } from './link-options.ts';
 import { chooseProxy, type EnvironmentProxies } from './proxy-choice.ts';
-import { hostPort, type ProxyAddress } from './proxy-url.ts';
+import type { ProxyAddress } from './proxy-url.ts';
 import {
   type SecureConnection,
   secureConnection,

@@ -88,10 +88,10 @@ export class GrpcAcceptor implements Acceptor {
     openServerWindows();
     this.#leaveGateways = endGatewayCalls(
       accepting.clock,
-      (socket) => this.#connections.get(remoteOf(socket))?.shared === true,
+      (socket) => this.#connections.get(peerOf(socket))?.shared === true,
     );
     this.#leaveMessages = boundMessages((socket) => {
-      const connection = this.#connections.get(remoteOf(socket));
+      const connection = this.#connections.get(peerOf(socket));
       return connection && { isProven: !connection.shared };
     });
     this.#grpc.addService(meshService, {
@@ -113,9 +113,9 @@ export class GrpcAcceptor implements Acceptor {
   }
 
   take(socket: TLSSocket): void {
-    const remote = remoteOf(socket);
+    const [peer, remote] = [peerOf(socket), remoteOf(socket)];
     // A translator of addresses may use a port twice for two addresses of this node; calls could not be told apart.
-    if (this.#connections.has(remote)) {
+    if (this.#connections.has(peer)) {
       socket.destroy();
       this.#accepting.refused('other');
       return this.#refused(remote, new Error('another connection comes from the same address and port'));
@@ -123,7 +123,7 @@ export class GrpcAcceptor implements Acceptor {
     const shared = this.#accepting.isTerminated(socket);
     const fresh = { used: false, turnTaken: false, ending: false, refusal: 'no_session' } as const;
     const connection: Connection = { socket, remote, shared, flaw: shared ? undefined : flawOf(socket), ...fresh };
-    this.#connections.set(remote, connection);
+    this.#connections.set(peer, connection);
     const timer = this.#clock.after(sessionWithinMs, () => {
       if (shared ? connection.used : connection.session) return;
       socket.destroy(new Error(`no session was begun within ${sessionWithinMs} ms`));
@@ -133,7 +133,7 @@ export class GrpcAcceptor implements Acceptor {
     });
     socket.once('close', () => {
       timer.stop();
-      this.#connections.delete(remote);
+      this.#connections.delete(peer);
       if (connection.session?.connection === connection) this.#sessionOver(connection.session);
       if (!connection.used) {
         const { error, refusal } = whyUnused(connection);
@@ -317,4 +317,9 @@ function identityOfCall(call: Call, socket: TLSSocket): PeerIdentity {
 function whyCancelled(socket: TLSSocket): string {
   if (socket.destroyed) return 'the connection broke';
   return `the child broke the call off, or sent a frame far over the limit of ${maxFrameBytes} bytes, in too many pieces or compressed`;
+}
+
+/** As `getPeer` of a call names the other end of its connection: without brackets also where the address is one of IPv6. */
+function peerOf({ remoteAddress, remotePort }: Pick<TLSSocket, 'remoteAddress' | 'remotePort'>): string {
+  return `${remoteAddress}:${remotePort}`;
 }

@@ -1,6 +1,7 @@
 /** The child's side: one connection and one call to the parent, whose certificate must name the parent's path. */
 import { Client, type ClientDuplexStream, Metadata, type ServiceError } from '@grpc/grpc-js';
 import type { Clock } from '../../runtime/clock.ts';
+import { durationText } from '../../runtime/duration-text.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { SecureConnection } from '../dialer/secure-connection.ts';
 import type { Way } from '../dialer/way.ts';
@@ -114,7 +115,7 @@ function linkOf({ call, carrier, way, failure, streams, hangUp }: Connected, eve
 function accepted(call: Call, address: string, clock: Clock, timeoutMs: number): Promise<Metadata> {
   return new Promise((resolve, reject) => {
     const timer = clock.after(timeoutMs, () => {
-      reject(new BanyanError('Unavailable', `${address}: no answer within ${timeoutMs} ms`));
+      reject(new BanyanError('Unavailable', `${address}: no answer within ${durationText(timeoutMs)}`));
     });
     call.once('metadata', (answer) => {
       // A gateway's own answer ends the call, which tells its status.

@@ -7,6 +7,7 @@ import { type AddressInfo, createServer as createTcpServer, type Socket } from '
 import { createServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
+import { hostPort } from '../../runtime/host-port.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { type Random, systemRandom } from '../../runtime/random.ts';
 import { type Accepting, type Acceptor, type Refused, remoteOf, sessionWithinMs } from '../acceptor.ts';
@@ -117,7 +118,7 @@ class MeshListener implements Listener {
     });
     this.#front.on('error', (error) => this.#log.error({ reason: error.message }, 'the listener for children failed'));
     const bound = this.#front.address() as AddressInfo;
-    this.address = `${host.includes(':') ? `[${host}]` : host}:${bound.port}`;
+    this.address = hostPort(host, bound.port);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -171,7 +172,7 @@ class MeshListener implements Listener {
 function cannotListen(host: string, port: number, cause: Error): BanyanError {
   return new BanyanError(
     'Unavailable',
-    `can't listen on ${host}:${port} (${cause.message}); free the port or choose another`,
+    `can't listen on ${hostPort(host, port)} (${cause.message}); free the port or choose another`,
     {},
     { cause },
   );

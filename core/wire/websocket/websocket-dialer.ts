@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { WebSocket } from 'ws';
+import { durationText } from '../../runtime/duration-text.ts';
 import { BanyanError, describeError, type ErrorCode, isErrorCode } from '../../runtime/errors.ts';
 import { connected, type Way } from '../dialer/way.ts';
 import type { FrameLink } from '../frame-link.ts';
@@ -129,7 +130,7 @@ async function open(
   headers: Readonly<Record<string, string>>,
 ): Promise<Opened> {
   let socket: Socket | undefined;
-  const silence = new BanyanError('Unavailable', `${way.shown}: no answer within ${timeoutMs} ms`);
+  const silence = new BanyanError('Unavailable', `${way.shown}: no answer within ${durationText(timeoutMs)}`);
   let giveUp: (error: Error) => void = () => {};
   const givenUp = new Promise<never>((_, reject) => {
     giveUp = reject;

@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { BanyanError } from '../../../core/runtime/errors.ts';
+import { hostPort } from '../../../core/runtime/host-port.ts';
 import { ChangingKubeconfig, type KubeconfigEvents, type KubeconfigReading } from './changing-kubeconfig.ts';
 import { type Credentials, unreadable } from './credentials.ts';
 import { type ClusterAccess, readKubeconfig, type Source } from './kubeconfig.ts';
@@ -85,7 +86,7 @@ function ofPod({ host, port, directory }: PodEnvironment): ClusterAccess {
     );
   }
   return {
-    server: new URL(`https://${host.includes(':') ? `[${host}]` : host}:${port}`),
+    server: new URL(`https://${hostPort(host, port)}`),
     ca: { file: `${directory}/ca.crt` },
     token: { file: `${directory}/token` },
     skipsVerification: false,

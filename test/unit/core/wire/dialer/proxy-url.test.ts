@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hostPort, parseProxy } from '../../../../../core/wire/dialer/proxy-url.ts';
+import { parseProxy } from '../../../../../core/wire/dialer/proxy-url.ts';
 
 describe("a proxy's address", () => {
   it.each([
@@ -50,10 +50,5 @@ describe("a proxy's address", () => {
         expect(shown).toBe('http://proxy.example:3128');
       }),
     );
-  });
-
-  it('is written back with the brackets that IPv6 needs', () => {
-    expect(hostPort('fd00::1', 3128)).toBe('[fd00::1]:3128');
-    expect(hostPort('proxy.example', 3128)).toBe('proxy.example:3128');
   });
 });
