@@ -2,9 +2,11 @@
  * The admission of an agent that runs elsewhere: its SyncTarget and Location are made at its parent, each sibling of it. `banyan enroll` and
  * `banyan join-token` begin with it.
  */
+
 import { nameOf, parentOf, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { checkDnsLabel, checkLabelKey, checkLabelValue } from '../../core/object/names.ts';
+import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { objectName } from '../../relay/inventory-status/node-objects.ts';
 import type { ApiClient } from './api-client.ts';
@@ -90,7 +92,7 @@ export async function admission(
     }));
     for (const [context, words] of silent) {
       warn(
-        `${path} is not admitted at ${context}, and can't fail over to it (${words}); when it answers: banyan ${command} ${path} --again`,
+        `${path} is not admitted at ${context}, and can't fail over to it (${words}); when it answers: ${cliCommand(command, path, '--again')}`,
       );
     }
     return { siblings, silent: [...silent.keys()] };

@@ -1,8 +1,10 @@
 /** Reads the API of a running tree by the contexts of its kubeconfig, for the commands that explain it. */
+
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { parse } from 'yaml';
 import type { KubeObject } from '../../core/object/meta.ts';
+import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError, type ErrorCode, errorTable } from '../../core/runtime/errors.ts';
 
 interface Kubeconfig {
@@ -173,7 +175,7 @@ function readKubeconfig(file: string): Kubeconfig {
   } catch (error) {
     throw new BanyanError(
       'NotFound',
-      `no kubeconfig at ${file}: start a tree with "banyan up", or name its directory with --data`,
+      `no kubeconfig at ${file}: start a tree with: ${cliCommand('up', '-f', 'TOPOLOGY')}; or name its directory with --data`,
       {},
       { cause: error },
     );

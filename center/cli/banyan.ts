@@ -1,9 +1,10 @@
 #!/usr/bin/env node
-/** The `banyan` command. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
 import { pathShownAs } from '../../core/identity/node-path.ts';
+/** The `banyan` command. */
+import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
@@ -28,10 +29,10 @@ const warn = (line: string) => console.error(`banyan: ${line}`);
 const watchEveryMs = 1_000;
 let code: number = exitCode.done;
 
-const program = new Command('banyan')
+const program = new Command(cliCommand())
   .description('A multi-level relay mesh for Kubernetes workloads')
   .version(version())
-  .showHelpAfterError('(banyan --help lists the commands)')
+  .showHelpAfterError(`(${cliCommand('--help')} lists the commands)`)
   .exitOverride();
 
 program
@@ -193,8 +194,9 @@ for (const role of ['center', 'relay', 'agent'] as const satisfies readonly Role
 program
   .command('demo', { hidden: true })
   .description('run an example tree and deploy something to it: npm start')
-  .action(async () => {
-    code = await demo(say);
+  .option('--timeout <seconds>', 'how long to wait for the tree, and then for its workload', positive, 300)
+  .action(async ({ timeout }) => {
+    code = await demo(timeout, say);
   });
 
 try {

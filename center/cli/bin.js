@@ -1,6 +1,37 @@
 #!/usr/bin/env node
-// The command in both of its shapes: a checkout runs its sources as they are, the published package has them bundled.
+// The command in both of its shapes: a checkout runs its sources as they are, the published package has them bundled. This file itself runs on any Node
+// with modules, so that an old one is told of in a sentence: docs/decisions/0008-old-node-runs-the-package.md.
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { constants } from 'node:os';
+import { fileURLToPath } from 'node:url';
 
 const source = new URL('./banyan.ts', import.meta.url);
-await import(existsSync(source) ? source.href : new URL('../../dist/banyan.js', import.meta.url).href);
+const isCheckout = existsSync(source);
+/** The first version that strips types and knows `await using`; and the one that the bundles are made for. */
+const neededMajor = isCheckout ? 24 : 20;
+/** Of the npm package `node`, a development dependency. */
+const newerNode = fileURLToPath(new URL('../../node_modules/node/bin/node', import.meta.url));
+
+if (Number(process.versions.node.split('.')[0]) >= neededMajor) {
+  await import(isCheckout ? source.href : new URL('../../dist/banyan.js', import.meta.url).href);
+} else if (isCheckout && existsSync(newerNode)) {
+  runBy(newerNode);
+} else {
+  const remedy = isCheckout ? 'run npm ci, which brings a Node that is new enough along' : 'install a newer Node';
+  console.error(`banyan: this is Node ${process.versions.node}, and Node ${neededMajor} or later is needed: ${remedy}`);
+  process.exit(2);
+}
+
+/** @param {string} node */
+function runBy(node) {
+  const child = spawn(node, [fileURLToPath(source), ...process.argv.slice(2)], { stdio: 'inherit' });
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.on(name, (/** @type {NodeJS.Signals} */ signal) => child.kill(signal));
+  }
+  child.once('exit', (code, signal) => process.exit(code ?? 128 + (signal ? constants.signals[signal] : 0)));
+  child.once('error', (error) => {
+    console.error(`banyan: ${node} can't be run: ${error.message}; run npm ci, which installs it anew`);
+    process.exit(2);
+  });
+}

@@ -1,42 +1,97 @@
 /** `npm start`: the example tree, a workload with a placement, and its summary arriving. */
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
-import type { KubeObject } from '../../core/object/meta.ts';
-import { BanyanError } from '../../core/runtime/errors.ts';
+import type { Condition, KubeObject } from '../../core/object/meta.ts';
+import { cliCommand, shellWord } from '../../core/runtime/cli-command.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { durationText } from '../../core/runtime/duration-text.ts';
+import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import type { DataDirectory } from '../supervisor/data-directory.ts';
 import { ApiClient } from './api-client.ts';
 import { findResource, objectPath } from './resources.ts';
+import { placementReport } from './status.ts';
 import { endTree, startTree, untilSignal } from './up.ts';
 
 const space = 'space/center/retail';
-const placement = '/apis/edge.banyan.io/v1alpha1/edgeplacements/guestbook';
-/** Everything is local: a minute means that something is broken. */
-const readyWithinSeconds = 60;
+const name = 'guestbook';
+const placement = `/apis/edge.banyan.io/v1alpha1/edgeplacements/${name}`;
 const lookEveryMs = 100;
 
-export async function demo(say: (line: string) => void): Promise<number> {
+/** `timeoutSeconds`: how long the tree may take to be ready, and the workload to be available after that. */
+export async function demo(timeoutSeconds: number, say: (line: string) => void): Promise<number> {
   const stop = untilSignal();
   const options = {
     file: shipped('deploy/topologies/shop.yaml'),
     data: resolve('.banyan/demo'),
-    timeoutSeconds: readyWithinSeconds,
+    timeoutSeconds,
     detach: false,
     restart: true,
   };
-  const { supervisor, data, readyMs } = await startTree(options, say);
-  say(
-    `ready after ${(readyMs / 1000).toFixed(1)} s: a center, four relays and six edge clusters, each a process of its own`,
-  );
+  const { supervisor, data, readyMs } = await startTree(options, say, stop);
+  if (readyMs === undefined) return endTree(supervisor, data);
+  say(`ready after ${durationText(readyMs)}: a center, four relays and six edge clusters, each a process of its own`);
   const api = new ApiClient(data.kubeconfig);
-  const workload = shipped('docs/examples/guestbook.yaml');
-  say(`applying docs/examples/guestbook.yaml to ${space}`);
-  await applyFile(api, workload);
-  await showSummary(api, say);
-  for (const line of nextThings(data.root, data.kubeconfig)) say(line);
-  await stop;
-  api.close();
-  return endTree(supervisor, data);
+  try {
+    await Promise.race([showWorkload(api, data, timeoutSeconds * 1000, say), stop]);
+    await stop;
+  } finally {
+    api.close();
+    await endTree(supervisor, data);
+  }
+  return 0;
+}
+
+async function showWorkload(
+  api: ApiClient,
+  data: DataDirectory,
+  withinMs: number,
+  say: (line: string) => void,
+): Promise<void> {
+  const deadlineMs = systemClock.monotonicMs() + withinMs;
+  const file = 'docs/examples/guestbook.yaml';
+  say(`applying ${file} to ${space}`);
+  await patiently(deadlineMs, () => applyFile(api, shipped(file)));
+  let shown = '';
+  for (;;) {
+    const { display = '', isReady } = await patiently(deadlineMs, () => lookAt(api));
+    if (display !== shown && display !== '') say(display);
+    shown = display;
+    if (isReady) break;
+    if (systemClock.monotonicMs() > deadlineMs) throw await notAvailable(api, data, withinMs);
+    await wait(lookEveryMs);
+  }
+  for (const line of nextThings(data)) say(line);
+}
+
+async function lookAt(api: ApiClient): Promise<{ readonly display?: string | undefined; readonly isReady: boolean }> {
+  const status = (await api.get(space, placement))?.status;
+  const { display, conditions } = (status ?? {}) as { display?: string; conditions?: Condition[] };
+  return { display, isReady: conditions?.some((one) => one.type === 'Ready' && one.status === 'True') ?? false };
+}
+
+/** A busy machine answers late: what is not answered is asked again until the deadline. Throws Timeout after that. */
+async function patiently<T>(deadlineMs: number, ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof BanyanError && error.code === 'Unavailable')) throw error;
+      if (systemClock.monotonicMs() > deadlineMs) throw new BanyanError('Timeout', error.message, {}, { cause: error });
+      await wait(lookEveryMs);
+    }
+  }
+}
+
+/** With the state of the placement, which ends with the tree. */
+async function notAvailable(api: ApiClient, data: DataDirectory, withinMs: number): Promise<BanyanError> {
+  const report = await placementReport(api, space, name).catch(describeError);
+  return new BanyanError(
+    'Timeout',
+    `the EdgePlacement ${name} in ${space} was not Ready after ${durationText(withinMs)}; its last status:\n${report}\nThe logs of the nodes are in ${data.logs}; --timeout SECONDS waits longer`,
+  );
 }
 
 async function applyFile(api: ApiClient, file: string): Promise<void> {
@@ -47,36 +102,29 @@ async function applyFile(api: ApiClient, file: string): Promise<void> {
   }
 }
 
-async function showSummary(api: ApiClient, say: (line: string) => void): Promise<void> {
-  const deadline = performance.now() + readyWithinSeconds * 1000;
-  let shown = '';
-  for (;;) {
-    const status = (await api.get(space, placement))?.status as
-      | { display?: string; conditions?: { type: string; status: string }[] }
-      | undefined;
-    const display = status?.display ?? '';
-    if (display !== shown && display !== '') say(display);
-    shown = display;
-    if (status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True')) return;
-    if (performance.now() > deadline)
-      throw new BanyanError('Timeout', `the example is not available after ${readyWithinSeconds} s: ${shown}`);
-    await new Promise((done) => setTimeout(done, lookEveryMs));
-  }
-}
-
-function nextThings(data: string, kubeconfig: string): string[] {
+/** A test runs each of these. */
+function nextThings({ root, kubeconfig }: DataDirectory): string[] {
+  const checkout = checkoutRoot();
   return [
     '',
     'Next things to try, in another terminal:',
-    `  export KUBECONFIG=${kubeconfig}`,
+    ...(checkout === undefined ? [] : [`  cd ${shellWord(checkout)}`]),
+    `  export KUBECONFIG=${shellWord(kubeconfig)}`,
     '  kubectl get epl,deploy -A',
     '  kubectl --context cluster/eu:paris:rivoli get pods -n guestbook',
     '  kubectl --context space/eu/center.retail get epl          # the same placement, summed up for one region',
-    '  kubectl --context node/eu:berlin label location lab env=prod   # a sixth cluster',
-    `  npm exec -- banyan tree --data ${data}`,
-    `  npm exec -- banyan why deployment/frontend -n guestbook --at eu:paris:rivoli --data ${data}`,
+    '  kubectl --context node/eu:berlin label location lab env=prod --overwrite   # a sixth cluster',
+    "  kubectl wait epl/guestbook --for=jsonpath='{.status.summary.available}'=6 --timeout=2m",
+    `  ${cliCommand('tree', '--data', root)}`,
+    `  ${cliCommand('why', 'deployment/frontend', '-n', 'guestbook', '--at', 'eu:paris:rivoli', '--data', root)}`,
     'Ctrl-C ends all of it.',
   ];
+}
+
+/** npm finds the command of a checkout from inside it alone. */
+function checkoutRoot(): string | undefined {
+  const root = new URL('../../', import.meta.url);
+  return existsSync(new URL('center/cli/demo.ts', root)) ? fileURLToPath(root) : undefined;
 }
 
 /** Files that come with the program: two folders up in a checkout, beside the bundles' folder in a package. */

@@ -2,9 +2,11 @@
  * `banyan join-token PATH`: admits an agent that runs elsewhere, and prints a token with which it gets its certificate from its parent, once. The secret is made
  * here and kept nowhere: the parent gets its hash.
  */
+
 import { hashOfSecret, newJoinToken, writeJoinToken } from '../../core/identity/join-token.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import type { KubeObject, OwnerReference } from '../../core/object/meta.ts';
+import { cliCommand } from '../../core/runtime/cli-command.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Random } from '../../core/runtime/random.ts';
@@ -66,7 +68,7 @@ async function endOlder(
     }
   }
   for (const context of silent) {
-    const remedy = `when it answers, banyan join-token ${path} --again ends it`;
+    const remedy = `when it answers, ${cliCommand('join-token', path, '--again')} ends it`;
     warn(`an older join token of ${path} at ${context} is good until it expires: ${remedy}`);
   }
 }

@@ -1,7 +1,9 @@
 /** `banyan release PATH`: says what a node keeps although its parent lacks it, and lets it go; see relay/guard/. */
+
 import { setTimeout as wait } from 'node:timers/promises';
 import { ancestorsOf, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
+import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { objectName } from '../../relay/inventory-status/node-objects.ts';
 import type { ApiClient } from './api-client.ts';
@@ -99,7 +101,7 @@ async function contextOf(api: ApiClient, path: string): Promise<string> {
       reason = describeError(error);
     }
   }
-  throw new BanyanError('NotFound', `there is no node "${path}" here: ${reason}; banyan tree lists them`);
+  throw new BanyanError('NotFound', `there is no node "${path}" here: ${reason}; ${cliCommand('tree')} lists them`);
 }
 
 async function shown(api: ApiClient, context: string, path: string): Promise<Shown> {

@@ -1,4 +1,5 @@
 /** `banyan tree`: the tree as the nodes themselves show it, each relay asked for what hangs below it. */
+
 import {
   comparePaths,
   depthOf,
@@ -10,6 +11,7 @@ import {
 } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
+import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { ApiClient } from './api-client.ts';
 import { nodeContexts } from './node-contexts.ts';
@@ -81,7 +83,7 @@ export async function treeRows(api: Pick<ApiClient, 'contexts' | 'list'>, root: 
   if (shown.length > 0) return shown.sort((a, b) => comparePaths(a.path, b.path));
   const silent = parents.map((name) => rows.get(pathOf(name))).find((row) => row?.rank === 0);
   if (silent) return [unknownRow(root, silent)];
-  throw new BanyanError('NotFound', `there is no node "${root}": "banyan tree" shows those that there are`);
+  throw new BanyanError('NotFound', `there is no node "${root}"; ${cliCommand('tree')} shows those that there are`);
 }
 
 /** Whether it is there, its parent alone could say. */

@@ -1,9 +1,12 @@
 /** `banyan up` and `banyan down`: a whole tree on this machine. */
+
 import { spawn } from 'node:child_process';
 import { existsSync, fstatSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { cliCommand, shellWord } from '../../core/runtime/cli-command.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
+import { durationText } from '../../core/runtime/duration-text.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
 import { DataDirectory, readJson, removeFile } from '../supervisor/data-directory.ts';
@@ -48,11 +51,19 @@ export function dataOf(options: { file?: string | undefined; data?: string | und
   return new DataDirectory(join(beside, '.banyan'));
 }
 
-/** A running tree: what `banyan up` and the demo share. */
+export interface StartedTree {
+  readonly supervisor: Supervisor;
+  readonly data: DataDirectory;
+  /** Absent: it was told to end before it was ready. */
+  readonly readyMs?: number;
+}
+
+/** What `banyan up` and the demo share. `stop`: told to end. */
 export async function startTree(
   options: UpOptions,
   say: (line: string) => void,
-): Promise<{ supervisor: Supervisor; data: DataDirectory; readyMs: number }> {
+  stop: Promise<void>,
+): Promise<StartedTree> {
   const { topology, data, nodes } = plannedTree(options);
   const startedMs = systemClock.monotonicMs();
   const orphans = await endOrphans(data, systemClock);
@@ -79,13 +90,15 @@ export async function startTree(
   if (options.readyFile !== undefined) removeFile(options.readyFile);
   supervisor.start();
   say(`starting ${nodes.length} nodes of "${topology.name}" in ${data.root}`);
+  let isReady = false;
+  void stop.then(() => (isReady ? undefined : supervisor.end()));
   try {
-    await supervisor.ready(options.timeoutSeconds * 1000);
+    isReady = await supervisor.ready(options.timeoutSeconds * 1000);
   } catch (error) {
     await endTree(supervisor, data);
     throw error;
   }
-  return { supervisor, data, readyMs: systemClock.monotonicMs() - startedMs };
+  return { supervisor, data, ...(isReady ? { readyMs: systemClock.monotonicMs() - startedMs } : {}) };
 }
 
 /** What is wrong with the topology, or with where it is to run, is found before anything is changed. */
@@ -95,7 +108,7 @@ function plannedTree(options: UpOptions): { topology: Topology; data: DataDirect
   const running = runningSupervisor(data);
   if (running !== undefined) {
     throw new UsageError(
-      `${data.root}: a tree runs here already (process ${running}); end it with: banyan down --data ${data.root}`,
+      `${data.root}: a tree runs here already (process ${running}); end it with: ${cliCommand('down', '--data', data.root)}`,
     );
   }
   const nodes = planOf(topology).map((node) => withKubeconfig(withAuthority(node, options.file), options.file));
@@ -121,11 +134,9 @@ function withKubeconfig(node: PlannedNode, topologyFile: string): PlannedNode {
 export async function up(options: UpOptions, say: (line: string) => void): Promise<number> {
   if (options.detach) return detach(options, say);
   const stop = untilSignal();
-  const started = startTree(options, say);
-  const first = await Promise.race([started, stop.then(() => undefined)]);
-  const { supervisor, data, readyMs } = first ?? (await started);
-  say(`ready after ${(readyMs / 1000).toFixed(1)} s`);
-  if (!first) return endTree(supervisor, data);
+  const { supervisor, data, readyMs } = await startTree(options, say, stop);
+  if (readyMs === undefined) return endTree(supervisor, data);
+  say(`ready after ${durationText(readyMs)}`);
   for (const line of firstThingsToTry(data)) say(line);
   await stop;
   return endTree(supervisor, data);
@@ -154,7 +165,7 @@ export async function down(
   const deadline = systemClock.monotonicMs() + 30_000;
   while (runningSupervisor(data) !== undefined) {
     if (systemClock.monotonicMs() > deadline)
-      throw new BanyanError('Timeout', `process ${pid} has not ended within 30 s; see ${data.root}/logs`);
+      throw new BanyanError('Timeout', `process ${pid} has not ended within 30 s; see ${data.logs}`);
     await new Promise((done) => setTimeout(done, 50));
   }
   // One that was killed meanwhile has left its nodes behind.
@@ -165,17 +176,16 @@ export async function down(
 
 export function untilSignal(): Promise<void> {
   return new Promise((done) => {
-    process.once('SIGINT', () => done());
-    process.once('SIGTERM', () => done());
-    process.once('SIGHUP', () => done());
+    // Each stays: a terminal, npm and a parent may each pass one signal on, and the second would leave the nodes behind.
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => done());
   });
 }
 
 function firstThingsToTry(data: DataDirectory): string[] {
   return [
-    `export KUBECONFIG=${data.kubeconfig}`,
+    `export KUBECONFIG=${shellWord(data.kubeconfig)}`,
     'kubectl config get-contexts -o name     # every node, space, cluster and mailbox',
-    'banyan tree -w                          # the tree, live',
+    `${cliCommand('tree', '-w')}          # the tree, live`,
   ];
 }
 
@@ -225,7 +235,7 @@ async function detach(options: UpOptions, say: (line: string) => void): Promise<
     if (code !== undefined) throw notStarted(code, readFileSync(logFile).subarray(saidFrom).toString(), logFile);
   }
   for (const line of [
-    `running in the background; end it with: banyan down --data ${data.root}`,
+    `running in the background; end it with: ${cliCommand('down', '--data', data.root)}`,
     ...firstThingsToTry(data),
   ])
     say(line);

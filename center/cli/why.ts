@@ -1,7 +1,9 @@
 /** `banyan why OBJECT --at PATH`: follows one object from its space to one cluster, and stops at the hop where the answer lies. */
+
 import { ancestorsOf, isBelow, pathShownAs } from '../../core/identity/node-path.ts';
 import { formatGroupResource } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
+import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { type DownsyncItem, selectingItems } from '../../relay/spaces/downsync.ts';
 import { sourceName } from '../topology/plan.ts';
@@ -76,7 +78,10 @@ async function followDown(api: ApiClient, sought: Sought): Promise<string[]> {
         placements.map(({ metadata }) => api.get(lastHop, `${placementsPath}/${metadata.name}`)),
       );
       if (came.some((placement) => placement !== undefined)) {
-        return [...lines, `${lastHop}: the placement came, so the object is on its way; see the lag in "banyan tree"`];
+        return [
+          ...lines,
+          `${lastHop}: the placement came, so the object is on its way; see the lag in: ${cliCommand('tree')}`,
+        ];
       }
       lines.push(`${lastHop}: nothing below matches the placement's locationSelectors and locationExpression`);
       return [...lines, ...(await inventoryLines(api, question.at))];

@@ -29,8 +29,12 @@ export class DataDirectory {
     return join(this.root, 'supervisor.json');
   }
 
+  get logs(): string {
+    return join(this.root, 'logs');
+  }
+
   log(path: string): string {
-    return join(this.root, 'logs', `${dottedPath(path)}.log`);
+    return join(this.logs, `${dottedPath(path)}.log`);
   }
 
   config(path: string): string {

@@ -8,6 +8,7 @@ import { dirname } from 'node:path';
 import { stringify } from 'yaml';
 import { dottedPath, shownPath } from '../../core/identity/node-path.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
+import { durationText } from '../../core/runtime/duration-text.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { hostPort } from '../../core/runtime/host-port.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
@@ -56,7 +57,7 @@ export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #processes = new Map<string, NodeProcess>();
   #ready = false;
-  #ended = false;
+  #ended: Promise<void> | undefined;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
@@ -69,9 +70,9 @@ export class Supervisor {
     for (const node of nodes) this.#startNode(node);
   }
 
-  /** Resolves when every node has joined and every API answers; then the ready file is there. */
-  async ready(timeoutMs: number): Promise<void> {
-    const { nodes, clock } = this.#options;
+  /** Resolves when every node has joined and every API answers: then the ready file is there. Resolves with false where the tree was ended before that. */
+  async ready(timeoutMs: number): Promise<boolean> {
+    const { nodes, clock, data } = this.#options;
     const deadline = clock.monotonicMs() + timeoutMs;
     const waiting = new Map(nodes.map((node) => [node.id, 'has not answered yet']));
     while (waiting.size > 0 && !this.#ended) {
@@ -81,26 +82,26 @@ export class Supervisor {
         else waiting.set(id, wrong);
       }
       if (waiting.size === 0) break;
-      if (clock.monotonicMs() > deadline) {
-        const list = [...waiting].map(([id, wrong]) => `${dottedPath(id)}: ${wrong}`).slice(0, 5);
-        throw new BanyanError(
-          'Timeout',
-          `not ready after ${Math.round(timeoutMs / 1000)} s: ${list.join('; ')}; see the logs`,
-        );
-      }
+      if (clock.monotonicMs() > deadline) throw notReady(waiting, nodes.length, timeoutMs, data.logs);
       await new Promise((resolve) => setTimeout(resolve, askEveryMs));
     }
+    if (this.#ended) return false;
     this.#ready = true;
     this.#writeReadyFile();
+    return true;
   }
 
   pid(id: string): number | undefined {
     return this.#processes.get(id)?.pid;
   }
 
-  /** Ends the children first, so that nobody reports a parent's end as a fault. */
-  async end(): Promise<void> {
-    this.#ended = true;
+  /** Ends the children first, so that nobody reports a parent's end as a fault. Told again, it waits for the same end: a second signal would cut a node short. */
+  end(): Promise<void> {
+    this.#ended ??= this.#endAll();
+    return this.#ended;
+  }
+
+  async #endAll(): Promise<void> {
     const deepestFirst = [...this.#options.nodes].reverse();
     await Promise.all(deepestFirst.map((node) => this.#processes.get(node.id)?.end()));
   }
@@ -239,4 +240,17 @@ export class Supervisor {
     };
     writeWhole(readyFile, JSON.stringify(content, null, 2));
   }
+}
+
+/** Of many nodes the first few say enough: the others mostly wait for these. */
+const namedMax = 5;
+
+function notReady(waiting: ReadonlyMap<string, string>, nodes: number, timeoutMs: number, logs: string): BanyanError {
+  const named = [...waiting].slice(0, namedMax).map(([id, wrong]) => `${shownPath(id)}: ${wrong}`);
+  const more = waiting.size > namedMax ? [`and ${waiting.size - namedMax} more`] : [];
+  const which = [...named, ...more].join('; ');
+  return new BanyanError(
+    'Timeout',
+    `not ready after ${durationText(timeoutMs)}: ${waiting.size} of ${nodes} nodes have not joined (${which}); their logs are in ${logs}; --timeout SECONDS waits longer`,
+  );
 }

@@ -2,6 +2,7 @@
  * The certificate authority of a tree: issues certificates for nodes and for users of the API. Only who issues imports this
  * file; reading certificates needs nothing but node:crypto (peer-identity.ts).
  */
+import { cliCommand } from '../runtime/cli-command.ts';
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -110,7 +111,7 @@ export async function issueAgent(
 ): Promise<string> {
   const { notAfter } = new x509.X509Certificate(issuer.certPem);
   if (notAfter.getTime() <= issuing.clock.wallMs()) {
-    const remedy = 'issue it anew, which `banyan up` does when it starts';
+    const remedy = `issue it anew, which ${cliCommand('up')} does when it starts`;
     throw new BanyanError('Unavailable', `the issuer of this node expired on ${notAfter.toUTCString()}: ${remedy}`);
   }
   const names = new x509.SubjectAlternativeNameExtension([{ type: 'url', value: id }]);

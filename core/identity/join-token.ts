@@ -2,7 +2,9 @@
  * The text of a join token: `banyan-join-1.NAME.SECRET.PIN`. It admits an agent once. The relay that the agent attaches to has a JoinToken object of that name
  * with a hash of the secret; the pin is that of the tree's authority, by which the agent knows its parent before it knows anything else.
  */
+
 import { createHash, timingSafeEqual, X509Certificate } from 'node:crypto';
+import { cliCommand } from '../runtime/cli-command.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Random } from '../runtime/random.ts';
 import { hex } from '../store/bytes.ts';
@@ -39,7 +41,8 @@ export function writeJoinToken({ name, secret, pin }: JoinToken): string {
 
 /** Throws BadRequest that says what is wrong and shows nothing of the secret. `where`: from where the text is. */
 export function readJoinToken(text: string, where: string): JoinToken {
-  const wrong = (why: string) => new BanyanError('BadRequest', `${where}: ${why}; banyan join-token prints one`);
+  const wrong = (why: string) =>
+    new BanyanError('BadRequest', `${where}: ${why}; ${cliCommand('join-token')} prints one`);
   const [first, name = '', secret = '', pin = '', ...more] = text.trim().split('.');
   if (first !== begin) throw wrong(`it is no join token, which begins with ${begin}.`);
   if (more.length > 0 || !isJoinName(name) || !isJoinSecret(secret) || !hashForm.test(pin)) {

@@ -4,7 +4,9 @@
  * to have been put back. Not before the parent has said all that is wanted. What is too much to be taken away at once is looked at again at the next start, and what
  * the cluster can't tell of also before.
  */
+
 import type { DeletionLimits } from '../../core/feed/deletions.ts';
+import { cliCommand } from '../../core/runtime/cli-command.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { describeError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -119,5 +121,4 @@ function after({ clock }: StockTakingPorts, ms: number): Promise<void> {
 
 const someUnknown =
   "these resources can't be listed now, and are asked for again: what another store applied of them stays as it is until then, and all else goes on";
-const tooMany =
-  'nobody wants these objects that this agent has applied, and they are too many to be taken away at once: they stay until they are released (`banyan release PATH`)';
+const tooMany = `nobody wants these objects that this agent has applied, and they are too many to be taken away at once: they stay until they are released (${cliCommand('release', 'PATH')})`;

@@ -1,8 +1,11 @@
 /** What a Node object says of rows that its node keeps although its parent lacks them, and of spaces that were put back: conditions, and Events as they turn. */
+
 import type { Space } from '../../core/apiserver/space.ts';
 import type { HeldAttributes, QuarantinedAttributes, RolledBackAttributes } from '../../core/entries/up-attributes.ts';
+import { shownPath } from '../../core/identity/node-path.ts';
 import type { NewCondition } from '../../core/object/conditions.ts';
 import type { Condition, KubeObject } from '../../core/object/meta.ts';
+import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { writeEvent } from '../inventory-status/object-event.ts';
 
 export interface Guarded {
@@ -92,10 +95,10 @@ function rolledBackCondition(path: string, alarms: readonly RolledBackAttributes
     type: rolledBack,
     status: 'True',
     reason: 'OlderThanBelow',
-    message: `the store was emptied or put back to an older copy: ${each.join('; ')}. What only nodes below have is kept there. When this is known: banyan release ${path === '' ? 'center' : path}`,
+    message: `the store was emptied or put back to an older copy: ${each.join('; ')}. What only nodes below have is kept there. When this is known: ${cliCommand('release', shownPath(path))}`,
   };
 }
 
 function remedy(path: string): string {
-  return `What is still missing is deleted with: banyan release ${path === '' ? 'center' : path}`;
+  return `What is still missing is deleted with: ${cliCommand('release', shownPath(path))}`;
 }

@@ -1,8 +1,10 @@
 /** Gives agents right below this node their certificates: with a join token the first, and with a certificate the next. A use is on record before it is answered. */
+
 import type { Space } from '../../core/apiserver/space.ts';
 import { nameOf, parentOf } from '../../core/identity/node-path.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
+import { cliCommand } from '../../core/runtime/cli-command.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -113,7 +115,7 @@ export class Admissions implements Joins {
     const judged = await signer.judge(path, request);
     // Who could use the agent's key for a moment, and not keep it, would otherwise come to a certificate of his own.
     if (judged.key !== key) {
-      const remedy = `for another key: banyan join-token ${path} --again`;
+      const remedy = `for another key: ${cliCommand('join-token', path, '--again')}`;
       throw new BanyanError('Forbidden', `a certificate is renewed for the key of the one that was shown; ${remedy}`);
     }
     const certificate = await judged.sign();
@@ -143,7 +145,7 @@ export class Admissions implements Joins {
     const { space } = this.#ports;
     const place = this.#isBelow(path) && space.get({ ...syncTargetResource, namespace: '', name: nameOf(path) });
     if (place) return place;
-    const remedy = `admit it again: banyan join-token ${path}`;
+    const remedy = `admit it again: ${cliCommand('join-token', path)}`;
     throw new BanyanError('Forbidden', `there is no SyncTarget of "${path}" here, it may have been deleted: ${remedy}`);
   }
 

@@ -1,6 +1,8 @@
 /** Whether a join token admits who shows it. Pure. */
+
 import { hashOfSecret, isJoinName, isJoinSecret, isSecretOf } from '../../core/identity/join-token.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
+import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 
 export interface JoinTokenSpec {
@@ -41,7 +43,7 @@ export function checkUse(
   { spec, status = {} }: { readonly spec: JoinTokenSpec; readonly status?: JoinTokenStatus | undefined },
   { path, key, nowMs }: { readonly path: string; readonly key: string; readonly nowMs: number },
 ): void {
-  const another = `make another: banyan join-token ${spec.path} --again`;
+  const another = `make another: ${cliCommand('join-token', spec.path, '--again')}`;
   if (path !== spec.path) {
     const remedy = 'correct the path of the agent, or make a token for it';
     throw new BanyanError('Forbidden', `this join token is for "${spec.path}", and not for "${path}": ${remedy}`);
@@ -70,7 +72,7 @@ export function checkOwner({ metadata, spec }: StoredToken, syncTarget: KubeObje
   if (ownerReferences.some((owner) => owner.uid === uid) || made >= placed) return;
   throw new BanyanError(
     'Forbidden',
-    `this join token was made at ${made}, and the SyncTarget of "${spec.path}" at ${placed}, when the one before had been deleted: make another: banyan join-token ${spec.path} --again`,
+    `this join token was made at ${made}, and the SyncTarget of "${spec.path}" at ${placed}, when the one before had been deleted: make another: ${cliCommand('join-token', spec.path, '--again')}`,
   );
 }
 

@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { withoutKubectl } from '../support/kubectl.ts';
-import { fixture, LocalTree, until } from './local-tree.ts';
+import { plainNode } from '../support/plain-node.ts';
+import { fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const space = 'space/center/retail';
@@ -224,7 +225,7 @@ describe.skipIf(withoutKubectl)(`moves on a tree of processes${why}`, () => {
     const figures = (paris: number, us: number) =>
       writeFileSync(feed, JSON.stringify({ 'eu:paris:rivoli': paris, 'us:market': us }));
     figures(56, 380);
-    lines(process.execPath, fixture('docs/examples/carbon/carbon.ts'), feed);
+    lines(plainNode(), fixture('docs/examples/carbon/carbon.mjs'), feed);
     tree.ok(space, 'apply', '-f', fixture('docs/examples/carbon/placement.yaml'));
     ready('forecast');
     await until('it is in Paris', () => available(rivoli, 'forecast'));

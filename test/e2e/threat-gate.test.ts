@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withoutKubectl } from '../support/kubectl.ts';
-import { fixture, LocalTree, until } from './local-tree.ts';
+import { plainNode } from '../support/plain-node.ts';
+import { fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const space = 'space/center/retail';
@@ -28,7 +29,7 @@ describe.skipIf(withoutKubectl)(`a gate that a program of the outside world answ
   beforeAll(async () => {
     await tree.up();
     level('elevated');
-    program = spawn(process.execPath, [join(example, 'threat-gate.ts'), feed, 'threat-level', space], {
+    program = spawn(plainNode(), [join(example, 'threat-gate.mjs'), feed, 'threat-level', space], {
       env: { ...process.env, KUBECONFIG: join(tree.data, 'kubeconfig') },
       stdio: 'ignore',
     });

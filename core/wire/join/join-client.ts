@@ -2,9 +2,11 @@
  * The agent's side: asks its parent for a certificate, over the way that a session takes. TLS has to end at the parent, which is the one that gets the secret:
  * where it is terminated on the way, nothing is sent.
  */
+
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { pinned } from '../../identity/join-token.ts';
+import { cliCommand } from '../../runtime/cli-command.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError, describeError, type ErrorCode, isErrorCode } from '../../runtime/errors.ts';
 import type { LinkOptions } from '../dialer/link-options.ts';
@@ -64,7 +66,7 @@ export async function renewAtParent(
 function wayOf(line: JoinLine, credentials: NodeCredentials, trust?: WayOptions['trust']): Way {
   const { parent, link, linkCaPem, environment, clock } = line;
   if (link.terminatedTls) {
-    const remedy = 'give the agent a certificate by `banyan enroll`, or a way without termination';
+    const remedy = `give the agent a certificate by ${cliCommand('enroll')}, or a way without termination`;
     throw new BanyanError(
       'Invalid',
       `link.terminatedTls: no certificate can be had where TLS ends before the parent, since who ends it would read a token, and the parent would see no certificate: ${remedy}`,

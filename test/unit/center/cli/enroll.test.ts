@@ -139,7 +139,7 @@ describe('banyan enroll under siblings', () => {
     await run();
     expect([...made.keys()]).toEqual([`node/eu:paris~1 ${target}`, `node/eu:paris~1 ${location}`]);
     expect(warned).toEqual([
-      "eu:paris:store-17 is not admitted at node/eu:paris, and can't fail over to it (node/eu:paris does not answer); when it answers: banyan enroll eu:paris:store-17 --again",
+      "eu:paris:store-17 is not admitted at node/eu:paris, and can't fail over to it (node/eu:paris does not answer); when it answers: npm exec -- banyan enroll eu:paris:store-17 --again",
     ]);
     const none = siblings(silent, silent);
     await expect(none.run()).rejects.toThrow(/node\/eu:paris~1 does not answer/);

@@ -137,7 +137,7 @@ describe('banyan join-token', () => {
     await half.run({ again: true });
     expect(half.steps).toEqual(['make JoinToken']);
     expect(half.warned.at(-1)).toMatch(
-      /^an older join token of eu:paris:store-17 at node\/eu:paris~1 is good until it expires: when it answers, banyan/,
+      /^an older join token of eu:paris:store-17 at node\/eu:paris~1 is good until it expires: when it answers, npm exec -- banyan/,
     );
   });
 
