@@ -3,15 +3,15 @@
  * `banyan join-token` begin with it.
  */
 
-import { nameOf, parentOf, shownPath } from '../../core/identity/node-path.ts';
+import { checkPath, nameOf, parentOf, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
-import { checkDnsLabel, checkLabelKey, checkLabelValue } from '../../core/object/names.ts';
+import { checkLabelKey, checkLabelValue } from '../../core/object/names.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { objectName } from '../../relay/inventory-status/node-objects.ts';
 import type { ApiClient } from './api-client.ts';
 import { nodeContexts } from './node-contexts.ts';
-import { UsageError } from './up.ts';
+import { UsageError } from './usage-error.ts';
 
 export interface Asked {
   /** `eu:paris:store-17` */
@@ -49,8 +49,8 @@ interface Place {
   readonly context: string;
   readonly target: KubeObject | undefined;
   readonly location: KubeObject | undefined;
-  /** The name is that of a node already, such as a relay. */
-  readonly isNode: boolean;
+  /** That has the name already. */
+  readonly node: KubeObject | undefined;
 }
 
 /**
@@ -63,12 +63,11 @@ export async function admission(
   { path, labels, again }: Asked,
   warn: (line: string) => void,
 ): Promise<() => Promise<Admitted>> {
-  const wrong = path
-    .split(':')
-    .map(checkDnsLabel)
-    .find((problem) => problem !== undefined);
+  const wrong = checkPath(path);
   if (wrong) throw new UsageError(`"${path}" is no path of an agent, such as eu:paris:store-17: ${wrong}`);
   const told = Object.fromEntries(labels.map(labelOf));
+  const [relay] = nodeContexts(api.contexts(), path);
+  if (relay !== undefined) throw isRelay(path, relay);
   const contexts = nodeContexts(api.contexts(), parentOf(path));
   if (contexts.length === 0) {
     const context = `node/${shownPath(parentOf(path))}`;
@@ -81,7 +80,9 @@ export async function admission(
   const siblings = contexts.map((context) => ({ context }));
   const places = await ofThoseThatAnswer(siblings, silent, ({ context }) => placeAt(api, context, path));
   const first = places.find(({ target, location }) => target && location) ?? places.find(({ target }) => target);
-  const takenAt = first ?? places.find(({ isNode }) => isNode);
+  const relayAt = places.find(({ node }) => (node?.spec as { role?: string } | undefined)?.role === 'Relay');
+  if (relayAt) throw isRelay(path, relayAt.context);
+  const takenAt = first ?? places.find(({ node }) => node);
   if (again && !first) throw unknown(path, contexts, silent);
   if (!again && takenAt) throw taken(path, takenAt.context);
   const wanted = first?.target ? copyOfPlace(first.target, first.location) : placeOf(path, told);
@@ -127,7 +128,7 @@ async function placeAt(api: Api, context: string, path: string): Promise<Place> 
     api.get(context, `${inventory}/locations/${name}`),
     api.get(context, `${nodes}/${objectName(path)}`),
   ]);
-  return { context, target, location, isNode: node !== undefined };
+  return { context, target, location, node };
 }
 
 function placeOf(path: string, labels: Readonly<Record<string, string>>): Wanted {
@@ -159,6 +160,13 @@ function labelOf(text: string): [string, string] {
   const wrong = checkLabelKey(key) ?? checkLabelValue(value);
   if (wrong) throw new UsageError(`--label: "${text}": ${wrong}`);
   return [key, value];
+}
+
+function isRelay(path: string, where: string): UsageError {
+  const remedy = `name an agent right below a relay, such as ${path}:store-17; relays are added in the topology, and can't join by a token or a Secret`;
+  return new UsageError(
+    `the path "${path}" is that of a relay (${where}), and only an agent is admitted here: ${remedy}`,
+  );
 }
 
 function taken(path: string, context: string): BanyanError {

@@ -3,16 +3,32 @@
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { parse } from 'yaml';
+import * as z from 'zod';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
-import { BanyanError, type ErrorCode, errorTable } from '../../core/runtime/errors.ts';
+import { BanyanError, describeError, type ErrorCode, errorTable } from '../../core/runtime/errors.ts';
+import { didYouMean } from './arguments.ts';
 
-interface Kubeconfig {
-  readonly clusters: readonly { name: string; cluster: { server: string; 'certificate-authority-data': string } }[];
-  readonly users: readonly { name: string; user: { 'client-certificate-data': string; 'client-key-data': string } }[];
-  readonly contexts: readonly { name: string; context: { cluster: string; user: string } }[];
-  readonly 'current-context'?: string;
-}
+/** What is needed of the kubeconfig that `up` writes: certificates are in it, and all nodes are asked by one user. */
+const kubeconfigSchema = z.object({
+  clusters: z
+    .array(
+      z.object({ name: z.string(), cluster: z.object({ server: z.url(), 'certificate-authority-data': z.string() }) }),
+    )
+    .min(1, 'there is none'),
+  users: z
+    .array(
+      z.object({
+        name: z.string(),
+        user: z.object({ 'client-certificate-data': z.string(), 'client-key-data': z.string() }),
+      }),
+    )
+    .min(1, 'there is none'),
+  contexts: z.array(z.object({ name: z.string(), context: z.object({ cluster: z.string(), user: z.string() }) })),
+  'current-context': z.string().optional(),
+});
+
+type Kubeconfig = z.infer<typeof kubeconfigSchema>;
 
 /** Everything is local or one hop away: longer means that nobody is there. */
 const timeoutMs = 5_000;
@@ -148,7 +164,7 @@ export class ApiClient {
     if (!cluster) {
       throw new BanyanError(
         'NotFound',
-        `the kubeconfig has no context "${context}"; kubectl config get-contexts lists them`,
+        `the kubeconfig has no context "${context}": ${didYouMean(context, this.contexts(), 'kubectl config get-contexts -o name lists them')}`,
       );
     }
     return cluster.cluster;
@@ -170,9 +186,26 @@ function messageOf(body: string): string {
 }
 
 function readKubeconfig(file: string): Kubeconfig {
+  const parsed = kubeconfigSchema.safeParse(parsedFile(file));
+  if (parsed.success) return parsed.data;
+  const { path, message } = parsed.error.issues[0]!;
+  const field = path.length > 0 ? path.join('.') : 'the whole of it';
+  const remedy = 'name the data directory of a tree with --data, or its kubeconfig with --kubeconfig';
+  throw new BanyanError('BadRequest', `${file} is no kubeconfig of a tree: ${field}: ${message}; ${remedy}`);
+}
+
+function parsedFile(file: string): unknown {
   try {
-    return parse(readFileSync(file, 'utf8')) as Kubeconfig;
+    return parse(readFileSync(file, 'utf8'));
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
+      throw new BanyanError(
+        'BadRequest',
+        `${file} can't be read as a kubeconfig: ${describeError(error)}`,
+        {},
+        { cause: error },
+      );
+    }
     throw new BanyanError(
       'NotFound',
       `no kubeconfig at ${file}: start a tree with: ${cliCommand('up', '-f', 'TOPOLOGY')}; or name its directory with --data`,

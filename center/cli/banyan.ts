@@ -1,8 +1,6 @@
 #!/usr/bin/env node
 import { spawn } from 'node:child_process';
-import { join } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
-import { pathShownAs } from '../../core/identity/node-path.ts';
 /** The `banyan` command. */
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
@@ -12,6 +10,7 @@ import { launchOf } from '../supervisor/launch.ts';
 import { programOf, type Role } from '../supervisor/programs.ts';
 import { issueAgent } from '../supervisor/tree-pki.ts';
 import { ApiClient } from './api-client.ts';
+import { byteCount, kindAndName, nodePath, seconds, spaceContext } from './arguments.ts';
 import { demo } from './demo.ts';
 import { enroll } from './enroll.ts';
 import { joinToken } from './join-token.ts';
@@ -19,7 +18,8 @@ import { pingLine } from './ping.ts';
 import { release } from './release.ts';
 import { placementReport } from './status.ts';
 import { formatTree, treeRows } from './tree.ts';
-import { dataOf, down, exitCode, readTopology, UsageError, up } from './up.ts';
+import { dataOf, down, exitCode, readTopology, up } from './up.ts';
+import { UsageError } from './usage-error.ts';
 import { version } from './version.ts';
 import { why } from './why.ts';
 
@@ -41,7 +41,7 @@ program
   .requiredOption('-f, --file <topology>', 'the topology file')
   .option('--data <dir>', 'where the tree keeps everything (default: .banyan beside the topology file)')
   .option('--ready-file <file>', 'written when every node has joined and every API answers')
-  .option('--timeout <seconds>', 'how long to wait until the tree is ready', positive, 120)
+  .option('--timeout <seconds>', 'how long to wait until the tree is ready', seconds, 120)
   .option('--detach', 'return when the tree is ready, and leave it running', false)
   .option('--no-restart', 'leave a node that dies dead')
   .action(async (options) => {
@@ -71,7 +71,7 @@ program
 program
   .command('tree')
   .description('the tree with its sessions and counts')
-  .argument('[path]', 'from this node downwards', '')
+  .argument('[path]', 'from this node downwards', nodePath, '')
   .option('-w, --watch', 'look again every second', false)
   .addOption(new Option('-o, --output <format>', 'wide: also what carries each session').choices(['wide']))
   .option('--data <dir>', 'data directory of the tree')
@@ -79,7 +79,7 @@ program
   .action(async (path: string, options) => {
     const api = clientOf(options);
     do {
-      const rows = await treeRows(api, pathShownAs(path));
+      const rows = await treeRows(api, path);
       const text = formatTree(rows, Date.now(), options.output === 'wide');
       if (options.watch && process.stdout.isTTY) process.stdout.write('\x1b[H\x1b[2J');
       say(text);
@@ -91,10 +91,10 @@ program
 program
   .command('ping')
   .description('a node through the tree: who it is, whether it is ready, and how long a question to it takes')
-  .argument('<path>', 'of the node, for example eu:paris:store-17; center for the center')
-  .option('--bytes <n>', 'then send so many bytes there and back, and compare them', count, 0)
-  .option('--from <path>', 'the node that asks', 'center')
-  .option('--timeout <seconds>', 'how long to wait for each answer', positive, 5)
+  .argument('<path>', 'of the node, for example eu:paris:store-17; center for the center', nodePath)
+  .option('--bytes <n>', 'then send so many bytes there and back, and compare them', byteCount, 0)
+  .option('--from <path>', 'the node that asks', nodePath, '')
+  .option('--timeout <seconds>', 'how long to wait for each answer', seconds, 5)
   .option('--data <dir>', 'data directory of the tree')
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
   .action(async (path: string, options) => {
@@ -138,13 +138,13 @@ program
 program
   .command('release')
   .description('delete what a node keeps although its parent lacks it, and take the loss of a store as known')
-  .argument('<path>', 'of the node, for example eu:paris or eu:paris:store-17; center for the root')
+  .argument('<path>', 'of the node, for example eu:paris or eu:paris:store-17; center for the root', nodePath)
   .option('--dry-run', 'only say what it would be', false)
   .option('--data <dir>', 'data directory of the tree')
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
   .action(async (path: string, options) => {
     const api = clientOf(options);
-    await release(api, pathShownAs(path), options.dryRun, say);
+    await release(api, path, options.dryRun, say);
     api.close();
   });
 
@@ -156,12 +156,12 @@ program
   .option('--data <dir>', 'data directory of the tree')
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
   .action(async (placement: string, options) => {
-    const [kind, name] = placement.split('/');
-    if (!name || !['epl', 'edgeplacement', 'edgeplacements'].includes(kind ?? '')) {
+    const [kind, name] = kindAndName(placement, 'epl/NAME');
+    if (!['epl', 'edgeplacement', 'edgeplacements'].includes(kind)) {
       throw new UsageError(`"${placement}" is not of the form epl/NAME`);
     }
     const api = clientOf(options);
-    say(await placementReport(api, options.space ?? api.currentContext(), name));
+    say(await placementReport(api, spaceContext(options.space, api.currentContext()), name));
     api.close();
   });
 
@@ -169,14 +169,14 @@ program
   .command('why')
   .description('why an object is, or is not, on a cluster: hop by hop')
   .argument('<object>', 'KIND/NAME, for example deployment/till')
-  .requiredOption('--at <path>', 'path of the cluster, for example eu:paris:store-17')
+  .requiredOption('--at <path>', 'path of the cluster, for example eu:paris:store-17', nodePath)
   .option('-n, --namespace <namespace>', 'namespace of the object', 'default')
   .option('--space <context>', 'the space that it was applied to (default: the current context of the kubeconfig)')
   .option('--data <dir>', 'data directory of the tree')
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
   .action(async (object: string, options) => {
     const api = clientOf(options);
-    const space = options.space ?? api.currentContext();
+    const space = spaceContext(options.space, api.currentContext());
     for (const line of await why(api, { object, namespace: options.namespace, space, at: options.at })) say(line);
     api.close();
   });
@@ -194,7 +194,7 @@ for (const role of ['center', 'relay', 'agent'] as const satisfies readonly Role
 program
   .command('demo', { hidden: true })
   .description('run an example tree and deploy something to it: npm start')
-  .option('--timeout <seconds>', 'how long to wait for the tree, and then for its workload', positive, 300)
+  .option('--timeout <seconds>', 'how long to wait for the tree, and then for its workload', seconds, 300)
   .action(async ({ timeout }) => {
     code = await demo(timeout, say);
   });
@@ -214,19 +214,10 @@ function codeOf(error: unknown): number {
   return exitCode.failed;
 }
 
+/** What is said on the command line comes before what the terminal happens to have. */
 function clientOf(options: { data?: string; kubeconfig?: string }): ApiClient {
-  return new ApiClient(options.kubeconfig ?? process.env.KUBECONFIG ?? join(dataOf(options).root, 'kubeconfig'));
-}
-
-function count(text: string): number {
-  if (/^\d{1,10}$/.test(text)) return Number(text);
-  throw new UsageError(`--bytes: "${text}" is not a number of bytes`);
-}
-
-function positive(text: string): number {
-  const value = Number(text);
-  if (!(value > 0)) throw new UsageError(`--timeout: "${text}" is not a number of seconds above 0`);
-  return value;
+  const fromEnvironment = options.data === undefined ? process.env.KUBECONFIG : undefined;
+  return new ApiClient(options.kubeconfig ?? fromEnvironment ?? dataOf(options).kubeconfig);
 }
 
 /** The node is a process of its own kind of program; signals go through to it, its exit code comes back. */

@@ -6,7 +6,7 @@ import { stringify } from 'yaml';
 import { checkDnsSubdomain } from '../../core/object/names.ts';
 import type { AgentCertificate } from '../supervisor/tree-pki.ts';
 import { type Api, type Asked, admission } from './admission.ts';
-import { UsageError } from './up.ts';
+import { UsageError } from './usage-error.ts';
 
 export interface Enrolment extends Asked {
   /** The name of the Secret. */

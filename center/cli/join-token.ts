@@ -12,7 +12,7 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { type Admitted, type Api as AdmittingApi, type Asked, admission } from './admission.ts';
 import type { ApiClient } from './api-client.ts';
-import { UsageError } from './up.ts';
+import { UsageError } from './usage-error.ts';
 
 export interface TokenAsked extends Asked {
   /** How long it may be used: `24h`. */

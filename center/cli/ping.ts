@@ -1,4 +1,5 @@
 /** `banyan ping PATH`: one node through the tree, as another node sees it. */
+import { shownPath } from '../../core/identity/node-path.ts';
 import type { Pinged } from '../../core/stream/ping.ts';
 import type { ApiClient } from './api-client.ts';
 
@@ -19,11 +20,11 @@ export async function pingLine(
 ): Promise<string> {
   const seconds = Math.max(1, Math.round(timeoutSeconds));
   const what = bytes > 0 ? `echo?bytes=${bytes}&` : 'healthz?';
-  const url = `/tree/${encodeURIComponent(path)}/${what}timeoutSeconds=${seconds}`;
-  const answer = await api.ask<Pinged>(`node/${from}`, url, seconds * 1000 + graceMs);
+  const url = `/tree/${encodeURIComponent(shownPath(path))}/${what}timeoutSeconds=${seconds}`;
+  const answer = await api.ask<Pinged>(`node/${shownPath(from)}`, url, seconds * 1000 + graceMs);
   const { role, version, ready, notReady, roundTripMs, echo } = answer;
   const state = ready ? 'ready' : notReady ? `not ready (${notReady})` : 'not ready';
-  const line = `${path}: ${role} ${version}, ${state}, ${roundTripMs.toFixed(1)} ms`;
+  const line = `${shownPath(path)}: ${role} ${version}, ${state}, ${roundTripMs.toFixed(1)} ms`;
   if (!echo) return line;
   const rate = (2 * echo.bytes) / 1e6 / (echo.ms / 1000);
   return `${line}\n${echo.bytes} bytes there and back, the same, in ${echo.ms.toFixed(0)} ms (${rate.toFixed(1)} MB/s both ways together)`;

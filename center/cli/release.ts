@@ -101,7 +101,7 @@ async function contextOf(api: ApiClient, path: string): Promise<string> {
       reason = describeError(error);
     }
   }
-  throw new BanyanError('NotFound', `there is no node "${path}" here: ${reason}; ${cliCommand('tree')} lists them`);
+  throw new BanyanError('NotFound', `there is no node "${path}" here: ${reason}; ${cliCommand('tree')} lists all`);
 }
 
 async function shown(api: ApiClient, context: string, path: string): Promise<Shown> {

@@ -17,7 +17,7 @@ interface ApiResource {
   shortNames?: string[];
 }
 
-export async function findResource(api: ApiClient, context: string, word: string): Promise<FoundResource> {
+export async function findResource(api: Pick<ApiClient, 'get'>, context: string, word: string): Promise<FoundResource> {
   const wanted = word.toLowerCase();
   const groups = (await api.get(context, '/apis')) as
     | { groups?: { preferredVersion: { groupVersion: string } }[] }
@@ -34,8 +34,14 @@ export async function findResource(api: ApiClient, context: string, word: string
 }
 
 export function objectPath(of: FoundResource, namespace: string, name: string): string {
-  const root = of.group === '' ? `/api/${of.version}` : `/apis/${of.group}/${of.version}`;
-  return `${root}${of.namespaced ? `/namespaces/${namespace}` : ''}/${of.resource}/${name}`;
+  return `${collectionPath(of, namespace)}/${encodeURIComponent(name)}`;
+}
+
+/** Without a namespace: of all of them. */
+export function collectionPath({ group, version, resource, namespaced }: FoundResource, namespace?: string): string {
+  const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+  const within = namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : '';
+  return `${root}${within}/${resource}`;
 }
 
 function isNamed(resource: ApiResource, wanted: string, group: string): boolean {

@@ -14,6 +14,7 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { ApiClient } from './api-client.ts';
+import { didYouMean } from './arguments.ts';
 import { nodeContexts } from './node-contexts.ts';
 import { formatTable } from './table.ts';
 
@@ -83,7 +84,10 @@ export async function treeRows(api: Pick<ApiClient, 'contexts' | 'list'>, root: 
   if (shown.length > 0) return shown.sort((a, b) => comparePaths(a.path, b.path));
   const silent = parents.map((name) => rows.get(pathOf(name))).find((row) => row?.rank === 0);
   if (silent) return [unknownRow(root, silent)];
-  throw new BanyanError('NotFound', `there is no node "${root}"; ${cliCommand('tree')} shows those that there are`);
+  throw new BanyanError(
+    'NotFound',
+    `there is no node "${root}": ${didYouMean(root, [...rows.keys()], `${cliCommand('tree')} lists all`)}`,
+  );
 }
 
 /** Whether it is there, its parent alone could say. */

@@ -17,6 +17,7 @@ import { ensureTreePki } from '../supervisor/tree-pki.ts';
 import { formatProblem, parseTopology } from '../topology/parse.ts';
 import { type PlannedNode, planOf } from '../topology/plan.ts';
 import type { Topology } from '../topology/topology.ts';
+import { UsageError } from './usage-error.ts';
 
 export interface UpOptions {
   readonly file: string;
@@ -29,9 +30,6 @@ export interface UpOptions {
 
 /** Exit codes of the contract. */
 export const exitCode = { done: 0, failed: 1, usage: 2, timeout: 3 } as const;
-
-/** Bad usage or configuration: nothing was started or changed. */
-export class UsageError extends Error {}
 
 export function readTopology(file: string): Topology {
   let text: string;

@@ -1,7 +1,10 @@
 /** For `banyan why`: whether a cluster is a destination of a placement, and what the inventories say of it. */
 import { ancestorsOf, nameOf, parentOf, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
+import { sliceName } from '../../relay/gather/status/slice-contents.ts';
 import type { ApiClient } from './api-client.ts';
+
+type Api = Pick<ApiClient, 'get' | 'list'>;
 
 const inventory = '/apis/inventory.banyan.io/v1alpha1';
 const slices = '/apis/edge.banyan.io/v1alpha1/singleplacementslices';
@@ -11,25 +14,41 @@ interface Slice extends KubeObject {
   readonly destinations?: readonly { readonly path: string; readonly locationName: string }[];
 }
 
-/** Locations by which each placement reaches the cluster, as the parent of its agent matches them. */
-export async function reaching(api: ApiClient, context: string, at: string): Promise<Map<string, string[]>> {
-  const found = new Map<string, string[]>();
-  for (const slice of (await api.list(context, slices)) as Slice[]) {
-    const placement = slice.metadata.labels?.['edge.banyan.io/placement'] ?? ownerOf(slice);
-    const here = (slice.destinations ?? []).filter(({ path }) => path === at).map(({ locationName }) => locationName);
-    if (here.length > 0) found.set(placement, [...(found.get(placement) ?? []), ...here]);
-  }
-  return found;
+/** Locations by which each of the placements that reach the cluster does so, as the parent of its agent matches them. */
+export async function reaching(
+  api: Api,
+  context: string,
+  at: string,
+  placements: readonly string[],
+): Promise<Map<string, string[]>> {
+  const all = (await api.list(context, slices)) as Slice[];
+  const found = placements.map((placement): [string, string[]] => [
+    placement,
+    all
+      .filter(({ metadata }) => isSliceOf(metadata.name ?? '', placement))
+      .flatMap(({ destinations = [] }) => destinations.filter(({ path }) => path === at))
+      .map(({ locationName }) => locationName),
+  ]);
+  return new Map(found.filter(([, locations]) => locations.length > 0));
+}
+
+/** By the name: a label has no room for a placement's name of more than 63 characters, and where the placement is only shown, its slices have no owner. */
+function isSliceOf(slice: string, placement: string): boolean {
+  const stem = sliceName(placement, '');
+  return slice.startsWith(stem) && /^\d+$/.test(slice.slice(stem.length));
 }
 
 /** What the inventories of the nodes above say of the cluster, one line each. */
-export async function inventoryLines(api: ApiClient, at: string): Promise<string[]> {
-  const own = await systemLine(api, `node/${shownPath(parentOf(at))}`, at);
-  const others = await Promise.all(ancestorsOf(at).map((node) => spaceLines(api, shownPath(node), at)));
-  return [own, ...others.flat()];
+export async function inventoryLines(api: Api, at: string): Promise<string[]> {
+  return [await systemLine(api, `node/${shownPath(parentOf(at))}`, at), ...(await standInLines(api, at))];
 }
 
-async function systemLine(api: ApiClient, context: string, at: string): Promise<string> {
+/** SyncTargets of inventory spaces that stand for the cluster. */
+export async function standInLines(api: Api, at: string): Promise<string[]> {
+  return (await Promise.all(ancestorsOf(at).map((node) => spaceLines(api, shownPath(node), at)))).flat();
+}
+
+async function systemLine(api: Api, context: string, at: string): Promise<string> {
   const name = nameOf(at);
   const [location, target] = await Promise.all([
     api.get(context, `${inventory}/locations/${name}`),
@@ -39,14 +58,14 @@ async function systemLine(api: ApiClient, context: string, at: string): Promise<
   return `${context}: ${locationWords(location, target)}`;
 }
 
-async function spaceLines(api: ApiClient, node: string, at: string): Promise<string[]> {
+async function spaceLines(api: Api, node: string, at: string): Promise<string[]> {
   const all = await api.list(`node/${node}`, spaces);
   const named = all.filter(({ spec }) => (spec as { type?: string } | undefined)?.type === 'Inventory');
   const lines = await Promise.all(named.map(({ metadata }) => spaceLine(api, `space/${node}/${metadata.name}`, at)));
   return lines.flat();
 }
 
-async function spaceLine(api: ApiClient, context: string, at: string): Promise<string[]> {
+async function spaceLine(api: Api, context: string, at: string): Promise<string[]> {
   const [targets, locations] = await Promise.all([
     api.list(context, `${inventory}/synctargets`),
     api.list(context, `${inventory}/locations`),
@@ -68,8 +87,4 @@ function locationWords(location: KubeObject, target: KubeObject | undefined): st
   const cordon = unschedulable ? '; spec.unschedulable of its SyncTarget lets nothing new come' : '';
   const eviction = evictAfter === undefined ? '' : `; spec.evictAfter of its SyncTarget is ${evictAfter}`;
   return `${labels}, beside those that it inherits from the relays above${cordon}${eviction}`;
-}
-
-function ownerOf({ metadata }: KubeObject): string {
-  return metadata.ownerReferences?.[0]?.name ?? '';
 }

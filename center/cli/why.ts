@@ -8,8 +8,11 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import { type DownsyncItem, selectingItems } from '../../relay/spaces/downsync.ts';
 import { sourceName } from '../topology/plan.ts';
 import type { ApiClient } from './api-client.ts';
+import { didYouMean, kindAndName } from './arguments.ts';
+import { checkCluster } from './known-cluster.ts';
 import { askSiblings, spaceContexts } from './node-contexts.ts';
-import { type FoundResource, findResource, objectPath } from './resources.ts';
+import { collectionPath, type FoundResource, findResource, objectPath } from './resources.ts';
+import { UsageError } from './usage-error.ts';
 import { inventoryLines, reaching } from './why-destination.ts';
 import { heldBack } from './why-held.ts';
 import { inMailbox, onCluster } from './why-mailbox.ts';
@@ -38,20 +41,17 @@ interface Sought {
 
 const placementsPath = '/apis/edge.banyan.io/v1alpha1/edgeplacements';
 
-export async function why(api: ApiClient, question: WhyQuestion): Promise<string[]> {
+type Api = Pick<ApiClient, 'contexts' | 'get' | 'list'>;
+
+export async function why(api: Api, question: WhyQuestion): Promise<string[]> {
   const { space, namespace } = question;
-  const [word, name] = question.object.split('/');
-  if (!word || !name)
-    throw new BanyanError(
-      'BadRequest',
-      `"${question.object}" is not of the form KIND/NAME, for example deployment/till`,
-    );
+  const [word, name] = kindAndName(question.object, 'KIND/NAME, for example deployment/till');
+  checkOrigin(space);
+  await checkCluster(api, question.at);
   const resource = await findResource(api, space, word);
   const path = objectPath(resource, namespace, name);
   const object = await api.get(space, path);
-  if (!object) {
-    return [`${space}: there is no ${question.object}${resource.namespaced ? ` in namespace ${namespace}` : ''}`];
-  }
+  if (!object) throw await noObject(api, question, resource, name);
   const here = `${space}: it is here, generation ${object.metadata.generation ?? 0}`;
   const placements = await selectingPlacements(api, space, resource, object, name);
   if (placements.length === 0)
@@ -61,11 +61,16 @@ export async function why(api: ApiClient, question: WhyQuestion): Promise<string
   return [here, selected, ...(await followDown(api, { question, path, named, object, placements }))];
 }
 
-async function followDown(api: ApiClient, sought: Sought): Promise<string[]> {
+async function followDown(api: Api, sought: Sought): Promise<string[]> {
   const { question, path, placements } = sought;
   const lines: string[] = [];
   const [, origin, space] = question.space.split('/') as [string, string, string];
   const originPath = pathShownAs(origin);
+  if (!isBelow(question.at, originPath)) {
+    return [
+      `${question.space}: ${question.at} is not below ${origin}, and a space sends objects to what is below its node alone`,
+    ];
+  }
   const source = sourceName(originPath, space);
   let lastHop = question.space;
   for (const relay of ancestorsOf(question.at).filter((above) => isBelow(above, originPath))) {
@@ -91,14 +96,17 @@ async function followDown(api: ApiClient, sought: Sought): Promise<string[]> {
   return [...lines, ...(await atLastHop(api, sought, lastHop))];
 }
 
-async function atLastHop(api: ApiClient, sought: Sought, lastHop: string): Promise<string[]> {
+async function atLastHop(api: Api, sought: Sought, lastHop: string): Promise<string[]> {
   const { question, path, named, object, placements } = sought;
   const { at } = question;
-  const [received, byPlacement] = await Promise.all([inMailbox(api, at, path), reaching(api, lastHop, at)]);
+  const [received, byPlacement] = await Promise.all([
+    inMailbox(api, at, path),
+    reaching(api, lastHop, at, placements.map(nameOfObject)),
+  ]);
   const lines: string[] = [];
   const held: string[] = [];
   for (const origin of placements) {
-    const name = origin.metadata.name ?? '';
+    const name = nameOfObject(origin);
     const isHere = lastHop === question.space;
     const below = isHere ? origin : await api.get(lastHop, `${placementsPath}/${name}`);
     const locations = byPlacement.get(name);
@@ -121,7 +129,7 @@ async function atLastHop(api: ApiClient, sought: Sought, lastHop: string): Promi
 }
 
 async function selectingPlacements(
-  api: ApiClient,
+  api: Api,
   context: string,
   resource: FoundResource,
   object: KubeObject,
@@ -138,4 +146,37 @@ async function selectingPlacements(
     ({ spec }) =>
       selectingItems((spec as { downsync?: DownsyncItem[] } | undefined)?.downsync ?? [], candidate).length > 0,
   );
+}
+
+function nameOfObject({ metadata }: KubeObject): string {
+  return metadata.name ?? '';
+}
+
+/** A relay shows what comes from a space above under a name with dots: `center.retail` at `space/eu/center.retail`. */
+function checkOrigin(context: string): void {
+  const [, , space = ''] = context.split('/');
+  const dot = space.lastIndexOf('.');
+  if (dot < 0) return;
+  const origin = `space/${space.slice(0, dot).replaceAll('.', ':')}/${space.slice(dot + 1)}`;
+  throw new UsageError(`--space: "${context}" shows what comes from ${origin}: ask with --space ${origin}`);
+}
+
+/** Enough to find a name that was mistyped; a space may have 100,000 objects. */
+const namesMax = 500;
+
+async function noObject(
+  api: Api,
+  { object, space, namespace }: WhyQuestion,
+  resource: FoundResource,
+  name: string,
+): Promise<BanyanError> {
+  const all = collectionPath(resource);
+  const where = resource.namespaced ? ` in the namespace "${namespace}"` : '';
+  const missing = `${space}: there is no ${object}${where}`;
+  const namesakes = await api.list(space, `${all}?fieldSelector=${encodeURIComponent(`metadata.name=${name}`)}`);
+  const [namesake] = namesakes.map(({ metadata }) => metadata.namespace ?? '');
+  if (namesake) return new BanyanError('NotFound', `${missing}; there is one in another namespace: -n ${namesake}`);
+  const near = await api.list(space, `${collectionPath(resource, namespace)}?limit=${namesMax}`);
+  const listing = `kubectl --context ${space} get ${resource.resource}${resource.namespaced ? ' -A' : ''} lists all`;
+  return new BanyanError('NotFound', `${missing}: ${didYouMean(name, near.map(nameOfObject), listing)}`);
 }

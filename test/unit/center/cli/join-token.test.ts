@@ -141,6 +141,22 @@ describe('banyan join-token', () => {
     );
   });
 
+  it('refuses the path of a relay, known by the kubeconfig or by its parent, and names what to write', async () => {
+    const words = /the path "(eu:paris|eu:paris:nord)" is that of a relay .* such as eu:paris.*:store-17/;
+    const { made, run } = parents({
+      '/apis/mesh.banyan.io/v1alpha1/nodes/eu.paris.nord': {
+        apiVersion: 'mesh.banyan.io/v1alpha1',
+        kind: 'Node',
+        metadata: { name: 'eu.paris.nord' },
+        spec: { path: 'eu:paris:nord', role: 'Relay' },
+      },
+    });
+    for (const relay of ['eu:paris', 'eu:paris:nord']) {
+      for (const again of [false, true]) await expect(run({ path: relay, again })).rejects.toThrow(words);
+    }
+    expect(made.size).toBe(0);
+  });
+
   it('refuses a name that is taken, and gives another token for an agent that is known only when asked to', async () => {
     const { made, run } = parents(known);
     await expect(run()).rejects.toThrow(/"eu:paris:store-17" is taken at node\/eu:paris/);
@@ -154,6 +170,7 @@ describe('banyan join-token', () => {
     [{ ttl: '31d' }, /--ttl: "31d" is no time up to 30 days/],
     [{ ttl: '24' }, /--ttl: "24" is no time/],
     [{ path: 'eu:Paris' }, /"eu:Paris" is no path of an agent/],
+    [{ path: 'center' }, /"center" is no path of an agent/],
     [{ labels: ['env'] }, /--label: "env" is not of the form key=value/],
   ])('refuses %o in words, and makes nothing', async (wrong, words) => {
     const { made, run } = parents();

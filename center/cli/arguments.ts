@@ -1,0 +1,54 @@
+/** What people write on the command line, checked before anything is asked of a tree. Each throws UsageError, with the field, the value and a remedy. */
+import { checkPath, pathShownAs, segmentsOf } from '../../core/identity/node-path.ts';
+import { splitReplica } from '../../core/identity/replica.ts';
+import { suggest } from '../../core/runtime/suggest.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Of a node, a sibling such as `eu~1` included; `center` is the root. */
+export function nodePath(text: string): string {
+  const path = pathShownAs(text);
+  if (path === '' && text !== '') return path;
+  const wrong = checkPath(
+    segmentsOf(path)
+      .map((name) => splitReplica(name).name)
+      .join(':'),
+  );
+  if (wrong) throw new UsageError(`"${text}" is no path of a node, such as eu:paris or center: ${wrong}`);
+  return path;
+}
+
+export function byteCount(text: string): number {
+  if (/^\d{1,10}$/.test(text)) return Number(text);
+  throw new UsageError(`--bytes: "${text}" is not a number of bytes, at most 9999999999`);
+}
+
+export function seconds(text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new UsageError(`--timeout: "${text}" is not a number of seconds above 0`);
+  return value;
+}
+
+/** `deployment/till` */
+export function kindAndName(text: string, form: string): readonly [string, string] {
+  const [kind = '', name = '', ...more] = text.split('/');
+  if (kind !== '' && name !== '' && more.length === 0) return [kind, name];
+  throw new UsageError(`"${text}" is not of the form ${form}`);
+}
+
+/** A context of a space, not of what a space above sends to a relay. `given`: by --space. */
+export function spaceContext(given: string | undefined, current: string): string {
+  const context = given ?? current;
+  const field = given === undefined ? 'the current context of the kubeconfig' : '--space';
+  const [kind, node = '', space = '', ...more] = context.split('/');
+  if (kind !== 'space' || node === '' || space === '' || more.length > 0) {
+    const remedy = 'name one by --space, such as space/center/retail';
+    throw new UsageError(`${field}: "${context}" is no context of a space: ${remedy}`);
+  }
+  return context;
+}
+
+/** Behind a message about something that is not there. */
+export function didYouMean(word: string, candidates: readonly string[], otherwise: string): string {
+  const near = suggest(word, candidates);
+  return near === undefined ? otherwise : `did you mean "${near}"?`;
+}

@@ -1,0 +1,45 @@
+/** Whether there is a cluster at a path: a question about one that is not there has no answer. */
+import { isBelow, nameOf, parentOf } from '../../core/identity/node-path.ts';
+import { cliCommand } from '../../core/runtime/cli-command.ts';
+import { BanyanError } from '../../core/runtime/errors.ts';
+import { objectName } from '../../relay/inventory-status/node-objects.ts';
+import type { ApiClient } from './api-client.ts';
+import { didYouMean } from './arguments.ts';
+import { askSiblings, nodeContexts } from './node-contexts.ts';
+import { UsageError } from './usage-error.ts';
+import { standInLines } from './why-destination.ts';
+
+type Api = Pick<ApiClient, 'contexts' | 'get' | 'list'>;
+
+const mailbox = 'mailbox/';
+
+/** Throws UsageError for a relay, NotFound for a path that nobody knows, with the cluster that was most likely meant. */
+export async function checkCluster(api: Api, at: string): Promise<void> {
+  const contexts = api.contexts();
+  const isRelay = (path: string) => nodeContexts(contexts, path).length > 0;
+  const clusters = contexts
+    .filter((context) => context.startsWith(mailbox))
+    .map((context) => context.slice(mailbox.length))
+    .filter((path) => !isRelay(path));
+  if (isRelay(at)) {
+    const example = clusters.find((path) => isBelow(path, at)) ?? `${at}:store-17`;
+    throw new UsageError(`--at: "${at}" is no cluster but a relay: name a cluster below it, such as ${example}`);
+  }
+  if (clusters.includes(at) || (await isKnownAbove(api, at))) return;
+  const remedy = didYouMean(at, clusters, `${cliCommand('tree')} lists all`);
+  throw new BanyanError('NotFound', `--at: there is no cluster "${at}": ${remedy}`);
+}
+
+/** Of an agent that was enrolled, its parent has the SyncTarget; of one that is a destination by an inventory space, that space has. */
+async function isKnownAbove(api: Api, at: string): Promise<boolean> {
+  const parents = nodeContexts(api.contexts(), parentOf(at));
+  if (parents.length === 0) return false;
+  const paths = [
+    `/apis/inventory.banyan.io/v1alpha1/synctargets/${nameOf(at)}`,
+    `/apis/mesh.banyan.io/v1alpha1/nodes/${objectName(at)}`,
+  ];
+  for (const path of paths) {
+    if ((await askSiblings(parents, (context) => api.get(context, path))).answer) return true;
+  }
+  return (await standInLines(api, at)).length > 0;
+}

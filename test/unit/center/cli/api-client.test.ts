@@ -1,0 +1,43 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { ApiClient } from '../../../../center/cli/api-client.ts';
+import { kubeconfig } from '../../../../center/supervisor/kubeconfig.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'banyan-kubeconfig-'));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+function clientOf(text: string): ApiClient {
+  const file = join(directory, 'kubeconfig');
+  writeFileSync(file, text);
+  return new ApiClient(file);
+}
+
+const user = { caPem: 'ca', certPem: '', keyPem: '' };
+
+it.each([
+  ['text', 'root:x:0:0', /no kubeconfig of a tree: the whole of it: .* --data, or its kubeconfig with --kubeconfig/],
+  ['nothing', '', /no kubeconfig of a tree: the whole of it/],
+  ['no YAML', '{', /can't be read as a kubeconfig/],
+  ['an empty kubeconfig', '{clusters: [], users: [], contexts: []}', /clusters: there is none/],
+  [
+    'one with a token',
+    '{clusters: [{name: a, cluster: {server: "https://a"}}], users: [{name: b, user: {token: x}}], contexts: []}',
+    /clusters\.0\.cluster\.certificate-authority-data/,
+  ],
+])('says of %s what is wrong, and never shows what is in it', (_, text, words) => {
+  expect(() => clientOf(text)).toThrow(words);
+  expect(() => clientOf(text)).not.toThrow(/root:x/);
+});
+
+it('says of a file that is not there how a tree is started', () => {
+  expect(() => new ApiClient(join(directory, 'none'))).toThrow(/no kubeconfig at .*none: start a tree with: .* up -f/);
+});
+
+it('names the context that a mistyped one was most likely meant to be', async () => {
+  const client = clientOf(kubeconfig([{ name: 'space/center/retail', url: 'https://[::1]:1' }], user));
+  await expect(client.get('space/center/retai', '/')).rejects.toThrow(
+    'the kubeconfig has no context "space/center/retai": did you mean "space/center/retail"?',
+  );
+});

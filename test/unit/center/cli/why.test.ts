@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest';
+import { why } from '../../../../center/cli/why.ts';
+import type { KubeObject } from '../../../../core/object/meta.ts';
+import { sliceOf } from '../../../../relay/gather/status/slice-contents.ts';
+
+const space = 'space/center/retail';
+const question = { object: 'configmap/prices', namespace: 'till', space, at: 'eu:shop' };
+const inventory = '/apis/inventory.banyan.io/v1alpha1';
+const edge = '/apis/edge.banyan.io/v1alpha1';
+
+/** What each context has, by its path; `names` of placements that select the object and reach eu:shop. */
+function treeWith(names: readonly string[], more: Readonly<Record<string, KubeObject>> = {}) {
+  const object = (kind: string, name: string, rest: object = {}): KubeObject => ({
+    apiVersion: 'v1',
+    kind,
+    metadata: { name, namespace: 'till', generation: 1 },
+    ...rest,
+  });
+  const prices = object('ConfigMap', 'prices');
+  const selecting = { spec: { downsync: [{ apiGroup: '*', resources: ['*'], namespaces: ['till'] }] } };
+  const placements = names.map((name) => object('EdgePlacement', name, selecting));
+  const destinations = [
+    { cluster: 'shop', locationName: 'shop', syncTargetName: 'shop', syncTargetUID: 'u', path: 'eu:shop' },
+  ];
+  // As a relay shows them of a placement from above: without an owner.
+  const slices = names.map((name, i) => sliceOf({ name }, i, { destinations }));
+  const found: Record<string, KubeObject> = {
+    [`${space} /apis`]: object('APIGroupList', ''),
+    [`${space} /api/v1`]: {
+      ...object('APIResourceList', ''),
+      resources: [{ name: 'configmaps', singularName: 'configmap', kind: 'ConfigMap', namespaced: true }],
+    } as KubeObject,
+    ...Object.fromEntries(
+      [space, 'space/eu/center.retail', 'mailbox/eu:shop', 'cluster/eu:shop'].map((at) => [
+        `${at} /api/v1/namespaces/till/configmaps/prices`,
+        prices,
+      ]),
+    ),
+    ...Object.fromEntries(
+      placements.map((one) => [`space/eu/center.retail ${edge}/edgeplacements/${one.metadata.name}`, one]),
+    ),
+    ...more,
+  };
+  const lists: Record<string, KubeObject[]> = {
+    [`${space} ${edge}/edgeplacements`]: placements,
+    [`space/eu/center.retail ${edge}/singleplacementslices`]: slices,
+    [`${space} /api/v1/configmaps?fieldSelector=metadata.name%3Dprices`]: [prices],
+    [`${space} /api/v1/namespaces/till/configmaps?limit=500`]: [prices],
+  };
+  return {
+    contexts: () => [
+      'node/center',
+      'node/eu',
+      'node/eu-west',
+      space,
+      'space/eu/center.retail',
+      'space/eu/ops',
+      'space/eu-west/center.retail',
+      'mailbox/eu',
+      'mailbox/eu:shop',
+      'mailbox/eu-west:lab',
+      'cluster/eu:shop',
+    ],
+    get: async (context: string, path: string) => found[`${context} ${path}`],
+    list: async (context: string, path: string) => lists[`${context} ${path}`] ?? [],
+  };
+}
+
+describe('banyan why', () => {
+  const long = 'p'.repeat(100);
+
+  it.each(['till', 'n'.repeat(63), 'n'.repeat(64), long, 'p'.repeat(253)])(
+    'finds the Location by which the placement %s reaches the cluster',
+    async (name) => {
+      const lines = await why(treeWith([name]), question);
+      expect(lines).toContain(`${name}: matches the Location shop`);
+      expect(lines.join('\n')).not.toContain('matches none');
+    },
+  );
+
+  it('tells placements apart of which one name begins with the other', async () => {
+    const tree = treeWith(['till-1', `${long}q`]);
+    const { list } = tree;
+    const selecting = await list(space, `${edge}/edgeplacements`);
+    const others = ['till', long].map((name) => ({ ...selecting[0]!, metadata: { ...selecting[0]!.metadata, name } }));
+    const both = {
+      ...tree,
+      list: async (context: string, path: string) =>
+        path.endsWith('edgeplacements') ? [...selecting, ...others] : list(context, path),
+    };
+    expect((await why(both, question)).filter((line) => line.includes(': matches '))).toEqual([
+      'till-1: matches the Location shop',
+      `${long}q: matches the Location shop`,
+      'till: matches none of its Locations',
+      `${long}: matches none of its Locations`,
+    ]);
+  });
+
+  it.each([
+    [{ at: 'eu:shopp' }, /--at: there is no cluster "eu:shopp": did you mean "eu:shop"\?/],
+    [{ at: 'tokyo:till' }, /--at: there is no cluster "tokyo:till": npm exec -- banyan tree lists all/],
+    [{ at: 'eu' }, /--at: "eu" is no cluster but a relay: name a cluster below it, such as eu:shop/],
+    [{ object: 'configmap/price' }, /there is no configmap\/price in the namespace "till": did you mean "prices"\?/],
+    [
+      { object: 'configmap/zzzzzz' },
+      /there is no configmap\/zzzzzz .*kubectl --context space\/center\/retail get configmaps -A/,
+    ],
+    [
+      { namespace: 'tills' },
+      /no configmap\/prices in the namespace "tills"; there is one in another namespace: -n till/,
+    ],
+    [{ object: 'configmap' }, /"configmap" is not of the form KIND\/NAME/],
+    [{ object: 'configmap/a/b' }, /"configmap\/a\/b" is not of the form KIND\/NAME/],
+    [{ object: 'gadget/x' }, /has no resource "gadget"/],
+    [
+      { space: 'space/eu/center.retail' },
+      /shows what comes from space\/center\/retail: ask with --space space\/center\/retail/,
+    ],
+  ])('of %o says what is missing, and what was most likely meant', async (wrong, words) => {
+    await expect(why(treeWith(['till']), { ...question, ...wrong })).rejects.toThrow(words);
+  });
+
+  it('knows an agent that was enrolled by what its parent has of it', async () => {
+    const target = { apiVersion: 'inventory.banyan.io/v1alpha1', kind: 'SyncTarget', metadata: { name: 'till' } };
+    const tree = treeWith(['till'], { [`node/eu ${inventory}/synctargets/till`]: target });
+    expect((await why(tree, { ...question, at: 'eu:till' })).join('\n')).toContain(
+      'mailbox/eu:till: it is not meant for this cluster',
+    );
+  });
+
+  it('says that a space sends nothing beside its own node, also where one name begins with the other', async () => {
+    const ops = 'space/eu/ops';
+    const tree = treeWith(['till']);
+    const at = (context: string) => (context === ops ? space : context);
+    const here = {
+      contexts: tree.contexts,
+      get: (context: string, path: string) => tree.get(at(context), path),
+      list: (context: string, path: string) => tree.list(at(context), path),
+    };
+    expect((await why(here, { ...question, space: ops, at: 'eu-west:lab' })).at(-1)).toMatch(
+      /space\/eu\/ops: eu-west:lab is not below eu, and a space sends/,
+    );
+  });
+});
