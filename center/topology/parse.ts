@@ -20,7 +20,8 @@ const listen = z.strictObject({
   host: z
     .string()
     .refine(isHost, 'write an address without brackets, port or zone, such as 127.0.0.1 or ::1, or a DNS name')
-    .default('127.0.0.1'),
+    .default('127.0.0.1')
+    .describe('An address, of IPv6 without brackets, or a DNS name.'),
   apiPort: port.optional().describe('Of the Kubernetes API; a free one if left out.'),
   meshPort: port.optional().describe('Where children attach; a free one if left out.'),
   terminatedTls: z
