@@ -11,8 +11,8 @@ import { fixture } from './local-tree.ts';
 const pretendOld = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.20.8' } })`;
 const old = ['--import', `data:text/javascript,${encodeURIComponent(pretendOld)}`];
 /** Stands for the program: says what it was given, and ends as it is told. */
-const program = `console.log('given ' + process.argv.slice(2).join());
-process.on('SIGTERM', () => process.exit(7));
+const program = `process.on('SIGTERM', () => process.exit(7));
+console.log('given ' + process.argv.slice(2).join());
 if (process.argv[2] === 'wait') setInterval(() => {}, 1000); else process.exitCode = 3;
 `;
 
