@@ -167,13 +167,13 @@ describe('a dialer', () => {
     const address = await listening(server);
     const taken = once(server, 'connection');
     const dialer = grpcDialer(wayTo({ address, parentPath: 'eu', credentials: child, clock }));
-    const refused = refusal(dialer.dial(new LinkLog(), 5_000));
+    const refused = refusal(dialer.dial(new LinkLog(), 4_999.9961295));
     const [socket] = (await taken) as [Socket];
     socket.on('error', () => {}).resume();
     await once(socket, 'data');
     const hungUp = once(socket, 'close');
     clock.advance(5_000);
-    expect(await refused).toEqual({ code: 'Unavailable', message: `${address}: no answer within 5000 ms` });
+    expect(await refused).toEqual({ code: 'Unavailable', message: `${address}: no answer within 5 s` });
     await hungUp;
   });
 
