@@ -34,6 +34,16 @@ describe.skipIf(withoutKubectl)(`URLs of other nodes in a chain of five levels, 
     expect(at('a', '/tree/center/spaces/retail', 'get', 'namespaces').out).toMatch(/streams from below|Forbidden/);
   });
 
+  it('are refused to who wants to be somebody else, as the node itself is', () => {
+    for (const url of ['', `/tree/${deep}/cluster`]) {
+      const { code, out } = at('center', url, '--as', 'alice', 'get', 'namespaces');
+      expect(code).not.toBe(0);
+      expect(out).toMatch(
+        /Forbidden\).*users "alice" is forbidden: User ".*" cannot impersonate users: this node offers no impersonation: leave out/,
+      );
+    }
+  });
+
   it('say which hop is missing', async () => {
     const version = (path: string) => tree.kubectl('node/center', ['get', '--raw', `/tree/${path}/cluster/version`]);
     expect(version('a:nope').out).toMatch(/\(NotFound\): a: there is no child a:nope/);

@@ -21,10 +21,11 @@ import { type Ask, answerOf, passOn, passUpgrade, sendHead } from '../../stream/
 import type { Space, UserInfo } from '../space.ts';
 import { readBody } from './body.ts';
 import { SpaceHandler } from './handler.ts';
+import { refuseImpersonation } from './impersonation.ts';
 import type { ApiRequest, ApiResponse } from './requests.ts';
 import { whoIsAsking } from './reviews.ts';
 import { decodePart } from './route.ts';
-import { statusOf } from './status.ts';
+import { failureOf } from './status.ts';
 import { Watch } from './watches.ts';
 
 /** PEM. */
@@ -237,9 +238,7 @@ export class ApiServer implements AsyncDisposable {
         { url: request.url, reason: describeError(error), stack: (error as Error).stack },
         'a request failed',
       );
-    const { http, body, retryAfterSeconds } = statusOf(error);
-    const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
-    this.#answer(response, { status: http, body: Buffer.from(`${JSON.stringify(body)}\n`), headers });
+    this.#answer(response, failureOf(error, [request.headers.accept ?? ''].flat().join(',')));
   }
 
   /** Another protocol is spoken by edge clusters alone; anything else is answered as if it had not been asked for. */
@@ -270,7 +269,15 @@ export class ApiServer implements AsyncDisposable {
     return true;
   }
 
+  /** The same for each request, whoever answers it: a node hands on nobody's wish to be somebody else either. */
   #userOf(request: Http2ServerRequest): UserInfo {
+    const user = this.#holderOf(request);
+    refuseImpersonation(request.headers, user.name);
+    return user;
+  }
+
+  /** Of the connection. */
+  #holderOf(request: Http2ServerRequest): UserInfo {
     const socket = request.socket as TLSSocket;
     // Of HTTP/2 every request has a socket of its own.
     const connection = request.stream?.session ?? socket;

@@ -1,7 +1,29 @@
 /** Errors as Kubernetes says them. */
 import { BanyanError, describeError, errorTable } from '../../runtime/errors.ts';
+import { negotiate } from './negotiate.ts';
+import type { ApiResponse } from './requests.ts';
 
-export function statusOf(error: unknown): { http: number; body: object; retryAfterSeconds?: number } {
+/**
+ * The answer to a request that failed. Of a request for aggregated discovery it is the message alone: client-go reads no Status there, and kubectl would
+ * say "unknown".
+ */
+export function failureOf(error: unknown, accept: string): ApiResponse {
+  const { http, body, retryAfterSeconds } = statusOf(error);
+  const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
+  if (negotiate(accept).as !== 'discovery')
+    return { status: http, body: Buffer.from(`${JSON.stringify(body)}\n`), headers };
+  return {
+    status: http,
+    body: Buffer.from(`${body.message}\n`),
+    headers: { ...headers, 'content-type': 'text/plain; charset=utf-8' },
+  };
+}
+
+export function statusOf(error: unknown): {
+  http: number;
+  body: { message: string };
+  retryAfterSeconds?: number;
+} {
   const known = error instanceof BanyanError ? error : new BanyanError('Internal', describeError(error));
   const { http, reason } = errorTable[known.code];
   const { group, kind, name, causes, retryAfterSeconds } = known.details;

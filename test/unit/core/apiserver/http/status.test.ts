@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { statusOf, successStatus } from '../../../../../core/apiserver/http/status.ts';
+import { failureOf, statusOf, successStatus } from '../../../../../core/apiserver/http/status.ts';
 import { BanyanError, errorTable } from '../../../../../core/runtime/errors.ts';
 
 describe('an error as a Status', () => {
@@ -55,6 +55,23 @@ describe('an error as a Status', () => {
       body: { reason: 'InternalError', code: 500, message: 'x is undefined' },
     });
     expect(statusOf('broken').body).toMatchObject({ message: 'broken' });
+  });
+});
+
+describe('the answer to a request that failed', () => {
+  const error = new BanyanError('TooManyRequests', 'why', { retryAfterSeconds: 3 });
+
+  it('is a Status', () => {
+    const { status, body, headers } = failureOf(error, 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json');
+    expect([status, JSON.parse(body.toString())]).toEqual([429, statusOf(error).body]);
+    expect(headers).toEqual({ 'retry-after': '3' });
+  });
+
+  it('is the message alone where discovery was asked for: kubectl shows no Status of that', () => {
+    const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
+    const { status, body, headers } = failureOf(error, accept);
+    expect([status, body.toString()]).toEqual([429, 'why\n']);
+    expect(headers).toEqual({ 'retry-after': '3', 'content-type': 'text/plain; charset=utf-8' });
   });
 });
 

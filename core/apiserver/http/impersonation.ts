@@ -1,0 +1,33 @@
+/**
+ * Kubernetes' request to act as somebody else: kubectl's --as, --as-group, --as-uid and --as-user-extra. No node takes such a request. A node that
+ * ignored the headers would answer with the rights of the person who asks, and a test of somebody's rights would always pass.
+ */
+import { BanyanError } from '../../runtime/errors.ts';
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+const prefix = 'impersonate-';
+
+/** Throws Forbidden, in the words of kube-apiserver: a client that has no right to impersonate reads the same. */
+export function refuseImpersonation(headers: Headers, user: string): void {
+  // The names of Impersonate-Extra-* are the client's to choose. An empty value asks too.
+  const name = Object.keys(headers).find((header) => header.startsWith(prefix));
+  if (name === undefined) return;
+  const { kind, value } = askedFor(headers, name);
+  const refusal = `${kind} ${JSON.stringify(value)} is forbidden: User ${JSON.stringify(user)} cannot impersonate ${kind}`;
+  const remedy = `this node offers no impersonation: leave out ${headerName(name)} (kubectl: --as, --as-group, --as-uid, --as-user-extra)`;
+  throw new BanyanError('Forbidden', `${refusal}: ${remedy}`, { kind, name: value });
+}
+
+/** The user first: the other headers only say more of that user. */
+function askedFor(headers: Headers, first: string): { kind: string; value: string } {
+  const user = headers['impersonate-user'];
+  if (user !== undefined) return { kind: 'users', value: String(user) };
+  const kind = { 'impersonate-group': 'groups', 'impersonate-uid': 'uids' }[first] ?? 'userextras';
+  return { kind, value: String(headers[first] ?? '') };
+}
+
+/** As its documentation writes it; node gives names in small letters. */
+function headerName(name: string): string {
+  return name.replaceAll(/(^|-)[a-z]/g, (letter) => letter.toUpperCase());
+}
