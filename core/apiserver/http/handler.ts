@@ -2,6 +2,7 @@
 import { formatGroupResource, type ObjectKey } from '../../object/key.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
+import { forbidden } from '../crd/field-error.ts';
 import {
   aggregated,
   apiGroup,
@@ -16,12 +17,13 @@ import { openapiDocument, openapiIndex } from '../openapi/openapi-v3.ts';
 import { selectionOf } from '../selection/selection.ts';
 import type { Kind, Space } from '../space.ts';
 import { isNamespace } from '../verbs/kind-strategy.ts';
-import { methodNotAllowed, notServed } from '../verbs/status-errors.ts';
+import { methodNotAllowed, notFound, notServed } from '../verbs/status-errors.ts';
 import { type Listing, listBytes, oneBytes } from './lists.ts';
 import { negotiate } from './negotiate.ts';
 import { type ApiRequest, type ApiResponse, header, integerOf, jsonResponse, resourceVersionOf } from './requests.ts';
 import { type Route, routeOf } from './route.ts';
 import type { WatchOptions } from './watches.ts';
+import { invalidOption } from './write-options.ts';
 import * as writes from './writes.ts';
 
 type ResourceRoute = Route & { type: 'resource' };
@@ -55,7 +57,7 @@ export class SpaceHandler {
   }
 
   #document(route: Route, request: ApiRequest): ApiResponse {
-    if (request.method !== 'GET')
+    if (request.method !== 'GET' && route.type !== 'unknown')
       throw new BanyanError('MethodNotAllowed', `the server does not allow ${request.method} here`);
     const { kinds, storage } = this.space;
     const options = { readOnly: storage.readOnly };
@@ -102,10 +104,7 @@ export class SpaceHandler {
   #kindOf({ of, version }: ResourceRoute): Kind {
     const kind = this.space.kinds.byResource(of);
     if (!kind?.versions.includes(version))
-      throw new BanyanError('NotFound', 'the server could not find the requested resource', {
-        group: of.group,
-        kind: of.resource,
-      });
+      throw new BanyanError('NotFound', 'the server could not find the requested resource');
     return kind;
   }
 
@@ -140,12 +139,12 @@ export class SpaceHandler {
   async #get(route: ResourceRoute, kind: Kind, key: ObjectKey, request: ApiRequest): Promise<ApiResponse> {
     if (route.subresource === 'scale') {
       const scale = this.space.getScale(key);
-      if (!scale) throw notFound(kind, key);
+      if (!scale) throw notFound(key);
       return jsonResponse(200, scale);
     }
     await this.#waitFor(request);
     const stored = this.space.storage.get(key);
-    if (!stored) throw notFound(kind, key);
+    if (!stored) throw notFound(key);
     return { status: 200, body: oneBytes(this.#listing(route, kind, request), stored) };
   }
 
@@ -174,10 +173,10 @@ export class SpaceHandler {
     if (query.get('sendInitialEvents') === null) return;
     const match = query.get('resourceVersionMatch');
     if (isWatch && match === 'NotOlderThan') return;
-    const message = isWatch
-      ? 'ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'
-      : 'ListOptions.meta.k8s.io "" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list';
-    throw new BanyanError('Invalid', message);
+    const cause = isWatch
+      ? forbidden('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan')
+      : forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list');
+    throw invalidOption('ListOptions', cause);
   }
 
   #listing(route: ResourceRoute, kind: Kind, request: ApiRequest): Listing {
@@ -216,7 +215,7 @@ export class SpaceHandler {
       const timer = this.#clock.after(revisionWaitMs, done);
     });
     if (storage.revision() >= asked) return;
-    const message = `Too large resource version: ${asked}, current: ${storage.revision()}`;
+    const message = `Timeout: Too large resource version: ${asked}, current: ${storage.revision()}`;
     const cause = { reason: 'ResourceVersionTooLarge', message: 'Too large resource version', field: '' };
     throw new BanyanError('Timeout', message, { causes: [cause], retryAfterSeconds: 1 });
   }
@@ -240,13 +239,4 @@ function checkPlace({ of, namespace, name, subresource }: ResourceRoute, kind: K
     (subresource === 'scale' && scale !== undefined) ||
     (subresource === 'finalize' && isNamespace(kind) && method === 'PUT');
   if (!isThere) throw notServed(`${plural} have no subresource ${JSON.stringify(subresource)}`);
-}
-
-function notFound(kind: Kind, key: ObjectKey): BanyanError {
-  const resource = kind.group === '' ? kind.resource : `${kind.resource}.${kind.group}`;
-  return new BanyanError('NotFound', `${resource} ${JSON.stringify(key.name)} not found`, {
-    group: kind.group,
-    kind: kind.resource,
-    name: key.name,
-  });
 }

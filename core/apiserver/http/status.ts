@@ -19,6 +19,7 @@ export function failureOf(error: unknown, accept: string): ApiResponse {
   };
 }
 
+/** `details` is always there, as in kube-apiserver: clients (kubectl debug among them) look into it without asking. */
 export function statusOf(error: unknown): {
   http: number;
   body: { message: string };
@@ -26,12 +27,13 @@ export function statusOf(error: unknown): {
 } {
   const known = error instanceof BanyanError ? error : new BanyanError('Internal', describeError(error));
   const { http, reason } = errorTable[known.code];
-  const { group, kind, name, causes, retryAfterSeconds } = known.details;
+  const { group, kind, name, retryAfterSeconds } = known.details;
+  const causes = causesOf(known);
   const details = {
     ...(name ? { name } : {}),
     ...(group ? { group } : {}),
     ...(kind ? { kind } : {}),
-    ...(causes && causes.length > 0 ? { causes } : {}),
+    ...(causes.length > 0 ? { causes } : {}),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   };
   const body = {
@@ -41,10 +43,16 @@ export function statusOf(error: unknown): {
     status: 'Failure',
     message: known.message,
     reason,
-    ...(Object.keys(details).length > 0 ? { details } : {}),
+    details,
     code: http,
   };
   return { http, body, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) };
+}
+
+/** A failure of the server is its own cause there. */
+function causesOf({ code, message, details: { causes = [] } }: BanyanError): object[] {
+  if (code === 'Internal' && causes.length === 0) return [{ message }];
+  return causes.map(({ field, ...cause }) => (field === '' ? cause : { ...cause, field }));
 }
 
 export function successStatus(kind: string, group: string, name: string, uid: string | undefined): object {

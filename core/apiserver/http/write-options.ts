@@ -1,9 +1,10 @@
 /** Parameters of a write, from its URL, its headers, and for a DELETE from its body. */
-import { BanyanError } from '../../runtime/errors.ts';
+import { BanyanError, type Cause } from '../../runtime/errors.ts';
 import { notSupported } from '../crd/field-error.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
 import type { DeleteOptions, WriteOptions } from '../space.ts';
 import { isRecord } from '../verbs/json-value.ts';
+import { invalid as invalidObject } from '../verbs/status-errors.ts';
 import { mediaTypeOf, parseRequestBody } from './body.ts';
 import { type ApiRequest, header } from './requests.ts';
 
@@ -13,13 +14,23 @@ interface Addressed {
   readonly subresource: string;
 }
 
+type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions' | 'DeleteOptions' | 'ListOptions';
+
+const optionsKinds: Readonly<Record<string, OptionsKind>> = { POST: 'CreateOptions', PUT: 'UpdateOptions' };
+
+/** The parameters of a request are an object of this kind, to kube-apiserver and so to its clients. */
+export function invalidOption(kind: OptionsKind, cause: Cause): BanyanError {
+  return invalidObject({ group: 'meta.k8s.io', kind }, '', [cause]);
+}
+
 /** Warnings are added to the list while the write is done. */
 export function optionsOf(request: ApiRequest, target: Addressed, warnings: string[]): WriteOptions {
   const { query, user } = request;
+  const kind = optionsKinds[request.method] ?? 'PatchOptions';
   return {
     fieldManager: query.get('fieldManager') ?? (header(request, 'user-agent') ?? 'unknown').split('/')[0]!,
-    dryRun: isDryRun(query.get('dryRun')),
-    fieldValidation: fieldValidationOf(query.get('fieldValidation')),
+    dryRun: isDryRun(query.get('dryRun'), kind),
+    fieldValidation: fieldValidationOf(query.get('fieldValidation'), kind),
     warn: (text) => warnings.push(text),
     version: target.version,
     user,
@@ -27,25 +38,24 @@ export function optionsOf(request: ApiRequest, target: Addressed, warnings: stri
   };
 }
 
-function fieldValidationOf(value: string | null): NonNullable<WriteOptions['fieldValidation']> {
+function fieldValidationOf(value: string | null, kind: OptionsKind): NonNullable<WriteOptions['fieldValidation']> {
   if (value === null || value === '') return 'Warn';
   if (value === 'Strict' || value === 'Warn' || value === 'Ignore') return value;
-  throw unsupported('fieldValidation', value, ['Ignore', 'Strict', 'Warn']);
+  throw unsupported(kind, 'fieldValidation', value, ['Ignore', 'Strict', 'Warn']);
 }
 
 function isSubresource(name: string): name is 'status' | 'scale' | 'finalize' {
   return name === 'status' || name === 'scale' || name === 'finalize';
 }
 
-function isDryRun(value: string | null): boolean {
+function isDryRun(value: string | null, kind: OptionsKind): boolean {
   if (value === null || value === '') return false;
   if (value === 'All') return true;
-  throw unsupported('dryRun', value, ['All']);
+  throw unsupported(kind, 'dryRun', value, ['All']);
 }
 
-function unsupported(field: string, value: unknown, supported: readonly string[]): BanyanError {
-  const cause = notSupported(field, value, supported);
-  return new BanyanError('Invalid', `${field}: ${cause.message}`, { causes: [cause] });
+function unsupported(kind: OptionsKind, field: string, value: unknown, supported: readonly string[]): BanyanError {
+  return invalidOption(kind, notSupported(field, value, supported));
 }
 
 export async function deleteOptionsOf(request: ApiRequest, target: Pick<Addressed, 'version'>): Promise<DeleteOptions> {
@@ -55,12 +65,12 @@ export async function deleteOptionsOf(request: ApiRequest, target: Pick<Addresse
   const policy =
     body.propagationPolicy ?? request.query.get('propagationPolicy') ?? (body.orphanDependents ? 'Orphan' : undefined);
   if (policy !== undefined && policy !== 'Foreground' && policy !== 'Background' && policy !== 'Orphan') {
-    throw unsupported('propagationPolicy', policy, ['Foreground', 'Background', 'Orphan']);
+    throw unsupported('DeleteOptions', 'propagationPolicy', policy, ['Foreground', 'Background', 'Orphan']);
   }
   return {
     user: request.user,
     version: target.version,
-    dryRun: isDryRun(request.query.get('dryRun') ?? body.dryRun?.[0] ?? null),
+    dryRun: isDryRun(request.query.get('dryRun') ?? body.dryRun?.[0] ?? null, 'DeleteOptions'),
     ...(policy ? { propagationPolicy: policy } : {}),
     ...(body.preconditions ? { preconditions: body.preconditions } : {}),
   };

@@ -2,6 +2,7 @@
 import type { GroupResource, ObjectKey } from '../../object/key.ts';
 import { formatApiVersion, type JsonObject, type KubeObject } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
+import { required } from '../crd/field-error.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
 import type { Selection } from '../selection/selection.ts';
 import type { Kind, Patch, Space, WriteOptions } from '../space.ts';
@@ -10,7 +11,7 @@ import { isRecord } from '../verbs/json-value.ts';
 import { duplicatesIn, type MediaType, mediaTypeOf, parseRequestBody } from './body.ts';
 import { type ApiRequest, type ApiResponse, header, jsonResponse } from './requests.ts';
 import { successStatus } from './status.ts';
-import { deleteOptionsOf, optionsOf } from './write-options.ts';
+import { deleteOptionsOf, invalidOption, optionsOf } from './write-options.ts';
 
 export interface Target {
   readonly space: Space;
@@ -59,10 +60,7 @@ async function apply(
 ): Promise<ApiResponse> {
   const fieldManager = request.query.get('fieldManager');
   if (!fieldManager) {
-    throw new BanyanError(
-      'BadRequest',
-      'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
-    );
+    throw invalidOption('PatchOptions', required('fieldManager', 'is required for apply patch'));
   }
   const object = asObject(body, target);
   if (object.metadata.name !== undefined) checkName(object, target);

@@ -212,7 +212,7 @@ describe('a revision that the space has not reached', () => {
     api.clock.advance(3_000);
     const { code, message, details } = await answer;
     expect(code).toBe('Timeout');
-    expect(message).toBe(`Too large resource version: ${ahead}, current: ${ahead - 4}`);
+    expect(message).toBe(`Timeout: Too large resource version: ${ahead}, current: ${ahead - 4}`);
     expect(details).toEqual({
       causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version', field: '' }],
       retryAfterSeconds: 1,

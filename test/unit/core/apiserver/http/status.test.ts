@@ -25,7 +25,17 @@ describe('an error as a Status', () => {
     for (const [code, http, reason] of expected) {
       expect(statusOf(new BanyanError(code, 'why'))).toEqual({
         http,
-        body: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: 'why', reason, code: http },
+        body: {
+          kind: 'Status',
+          apiVersion: 'v1',
+          metadata: {},
+          status: 'Failure',
+          message: 'why',
+          reason,
+          // Never absent: kubectl debug looks into it without asking.
+          details: {},
+          code: http,
+        },
       });
     }
   });
@@ -43,6 +53,13 @@ describe('an error as a Status', () => {
     expect(body).not.toHaveProperty('details.group');
   });
 
+  it('has a cause of no field without an empty one', () => {
+    const causes = [{ reason: 'ResourceVersionTooLarge', message: 'why', field: '' }];
+    const { body } = statusOf(new BanyanError('Timeout', 'why', { causes }));
+    expect(body).toMatchObject({ details: { causes: [{ reason: 'ResourceVersionTooLarge', message: 'why' }] } });
+    expect(body).not.toHaveProperty('details.causes.0.field');
+  });
+
   it('says when to come back, for the header too', () => {
     const { body, retryAfterSeconds } = statusOf(new BanyanError('TooManyRequests', 'why', { retryAfterSeconds: 3 }));
     expect(body).toMatchObject({ details: { retryAfterSeconds: 3 } });
@@ -52,7 +69,12 @@ describe('an error as a Status', () => {
   it('is InternalError for anything else that is thrown', () => {
     expect(statusOf(new TypeError('x is undefined'))).toMatchObject({
       http: 500,
-      body: { reason: 'InternalError', code: 500, message: 'x is undefined' },
+      body: {
+        reason: 'InternalError',
+        code: 500,
+        message: 'x is undefined',
+        details: { causes: [{ message: 'x is undefined' }] },
+      },
     });
     expect(statusOf('broken').body).toMatchObject({ message: 'broken' });
   });

@@ -149,6 +149,7 @@ describe('a watch from a revision that is not kept any more', () => {
           status: 'Failure',
           message: `too old resource version: ${since} (${revision()})`,
           reason: 'Expired',
+          details: {},
           code: 410,
         },
       },
