@@ -116,4 +116,6 @@ export type Admission = (request: {
   readonly old?: KubeObject;
   readonly subresource?: string;
   readonly user?: UserInfo;
+  /** What the writer should know although the write is done. */
+  readonly warn?: (text: string) => void;
 }) => void;

@@ -21,6 +21,8 @@ import {
 } from './own-spaces.ts';
 import type { Selection } from './selection.ts';
 
+const spaceResource = { group: 'mesh.banyan.io', resource: 'spaces' };
+
 export interface SpaceListeners {
   /** Told in the transaction that may change the destinations of a SyncTarget. */
   inventoryChanged(t: Transaction, syncTarget: string): void;
@@ -58,8 +60,8 @@ export class NodeSpaces {
           source,
           openInventorySpace(ports, name, source, () => changed(0)),
         );
-      this.#show(name, type);
     }
+    this.#show(spaces);
   }
 
   get system(): Space {
@@ -120,9 +122,17 @@ export class NodeSpaces {
     this.#system.close();
   }
 
-  #show(name: string, type: string): void {
+  /** A Space object for each space of the configuration, and no other: what the configuration no longer names, or names as another type, is gone. */
+  #show(spaces: NodeConfig['spaces']): void {
     const { space } = this.#system;
-    const object = { apiVersion: 'mesh.banyan.io/v1alpha1', kind: 'Space', metadata: { name }, spec: { type } };
-    if (!space.get(space.keyOf(object))) space.create(object);
+    const types = new Map<string, string>(spaces.map(({ name, type }) => [name, type]));
+    for (const stored of space.storage.scan(spaceResource)) {
+      const { metadata, spec } = space.parse(stored);
+      const { type } = (spec ?? {}) as { type?: string };
+      if (types.get(metadata.name!) === type) types.delete(metadata.name!);
+      else space.delete(stored.key);
+    }
+    for (const [name, type] of types)
+      space.create({ apiVersion: 'mesh.banyan.io/v1alpha1', kind: 'Space', metadata: { name }, spec: { type } });
   }
 }

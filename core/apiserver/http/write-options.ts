@@ -58,7 +58,11 @@ function unsupported(kind: OptionsKind, field: string, value: unknown, supported
   return invalidOption(kind, notSupported(field, value, supported));
 }
 
-export async function deleteOptionsOf(request: ApiRequest, target: Pick<Addressed, 'version'>): Promise<DeleteOptions> {
+export async function deleteOptionsOf(
+  request: ApiRequest,
+  target: Pick<Addressed, 'version'>,
+  warnings: string[],
+): Promise<DeleteOptions> {
   const bytes = await request.body();
   const media = mediaTypeOf(header(request, 'content-type'));
   const body = bytes.length === 0 ? {} : deleteBody(parseRequestBody(bytes, media, decodeProtobuf));
@@ -69,6 +73,7 @@ export async function deleteOptionsOf(request: ApiRequest, target: Pick<Addresse
   }
   return {
     user: request.user,
+    warn: (text) => warnings.push(text),
     version: target.version,
     dryRun: isDryRun(request.query.get('dryRun') ?? body.dryRun?.[0] ?? null, 'DeleteOptions'),
     ...(policy ? { propagationPolicy: policy } : {}),

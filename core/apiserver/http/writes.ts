@@ -78,12 +78,15 @@ async function apply(
 }
 
 export async function remove(request: ApiRequest, target: Target): Promise<ApiResponse> {
-  const options = await deleteOptionsOf(request, target);
+  const warnings: string[] = [];
+  const options = await deleteOptionsOf(request, target, warnings);
   const gone = target.space.delete(target.key, options);
   await target.space.storage.flushed();
   const waits = target.space.storage.get(target.key) !== undefined;
-  if (waits || options.dryRun) return jsonResponse(200, gone);
-  return jsonResponse(200, successStatus(target.kind.resource, target.kind.group, target.key.name, gone.metadata.uid));
+  const { kind, key } = target;
+  const isAnswered = waits || options.dryRun;
+  const answer = isAnswered ? gone : successStatus(kind.resource, kind.group, key.name, gone.metadata.uid);
+  return jsonResponse(200, answer, warned(warnings));
 }
 
 export async function removeCollection(
@@ -92,7 +95,8 @@ export async function removeCollection(
   of: GroupResource,
   selection: Selection,
 ): Promise<ApiResponse> {
-  const options = await deleteOptionsOf(request, target);
+  const warnings: string[] = [];
+  const options = await deleteOptionsOf(request, target, warnings);
   const { namespace } = target.key;
   const scope = {
     ...(namespace === '' ? {} : { namespace }),
@@ -102,7 +106,7 @@ export async function removeCollection(
   await target.space.storage.flushed();
   const apiVersion = formatApiVersion(target.kind.group, target.version);
   const metadata = { resourceVersion: String(target.space.storage.revision()) };
-  return jsonResponse(200, { kind: target.kind.listKind, apiVersion, metadata, items });
+  return jsonResponse(200, { kind: target.kind.listKind, apiVersion, metadata, items }, warned(warnings));
 }
 
 async function written(
@@ -112,7 +116,11 @@ async function written(
   warnings: readonly string[],
 ): Promise<ApiResponse> {
   await target.space.storage.flushed();
-  return jsonResponse(status, object, warnings.length > 0 ? { warning: warningHeaders(warnings) } : {});
+  return jsonResponse(status, object, warned(warnings));
+}
+
+function warned(warnings: readonly string[]): Record<string, string[]> {
+  return warnings.length > 0 ? { warning: warningHeaders(warnings) } : {};
 }
 
 /** As in the API server; proxies and clients take some KB of headers. */
@@ -123,7 +131,7 @@ const warningsCharactersMax = 4096;
 function warningHeaders(warnings: readonly string[]): string[] {
   const headers: string[] = [];
   let length = 0;
-  for (const text of warnings) {
+  for (const text of new Set(warnings)) {
     const cut = text.length <= warningCharactersMax ? text : `${text.slice(0, warningCharactersMax)}...`;
     const quoted = JSON.stringify(cut).replaceAll(
       /[^\x20-\x7e]/g,

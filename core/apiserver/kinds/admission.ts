@@ -18,10 +18,12 @@ import { checkAttachTo, type SpacePlace } from './attach-to-check.ts';
 import { checkCustomizer, checkCustomizerNames } from './customizer-admission.ts';
 import { edgeGroup } from './edge-kinds.ts';
 import type { DownsyncItem, EdgePlacementSpec } from './edge-placement.ts';
+import { warnOfNoEffect } from './effect-warnings.ts';
 import { checkIgnoredFields } from './ignored-fields-check.ts';
 import { inventoryGroup } from './inventory-kinds.ts';
 import { checkSelector, checkSelectors } from './label-selector-check.ts';
 import { checkLocationExpression } from './location-expression-check.ts';
+import { checkMeshWrite } from './node-written-check.ts';
 import { checkRollout } from './rollout-check.ts';
 import { checkSummarizer } from './summarizer-check.ts';
 
@@ -34,11 +36,13 @@ export function ownKindsAdmission(kinds: Kinds, place: SpacePlace): Admission {
   return (request) => {
     admitDefinition(request);
     const { operation, key, object, old, subresource } = request;
+    const kind = kinds.byResource(key);
+    if (place.type === 'System') checkMeshWrite(request, place.path);
+    warnOfNoEffect(request, kind, place.type);
     if (!object || operation === 'delete' || subresource !== undefined) return;
     const check = checks[`${key.group}/${key.resource}`];
     if (!check) return;
     // Nothing below is of the wrong type then; what is, validation says after this.
-    const kind = kinds.byResource(key);
     if (kind && kind.rules.validate(object, parseApiVersion(object.apiVersion).version, old).length > 0) return;
     const causes = check(object, old, kinds, place);
     if (causes.length > 0) throw invalidObject({ group: key.group, kind: object.kind }, key.name, causes);

@@ -2,7 +2,7 @@
 import type { SchemaProps } from '../crd/definition.ts';
 import { conditions, definition, integer, list, object, quantities, rule, string, time } from './schema-words.ts';
 
-const meshGroup = 'mesh.banyan.io';
+export const meshGroup = 'mesh.banyan.io';
 
 function count(description: string): SchemaProps {
   return integer(description, { minimum: 0 });

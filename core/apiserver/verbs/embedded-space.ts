@@ -156,7 +156,7 @@ export class EmbeddedSpace implements Space {
     const object = this.parse(stored);
     checkPreconditions(key, object, options.preconditions ?? {});
     checkMayBeDeleted(key);
-    this.#admit({ operation: 'delete', key, old: object, ...withUser(options) });
+    this.#admit({ operation: 'delete', key, old: object, ...withWriter(options) });
     const deletion = decideDeletion(kind, object, options.propagationPolicy, this.#now());
     if (deletion.outcome === 'remove') return this.#remove(key, object, options);
     if (options.dryRun || deletion.next === object) return deletion.next;
@@ -227,7 +227,7 @@ export class EmbeddedSpace implements Space {
     if (kind.subresources.status) delete next.status;
     this.#prepare(write, next);
     strategyOf(kind).prepareCreate?.(next);
-    this.#admit({ operation: 'create', key, object: next, ...withUser(options) });
+    this.#admit({ operation: 'create', key, object: next, ...withWriter(options) });
     const causes = [...validateMeta(kind, next.metadata), ...kind.rules.validate(next, version)];
     if (causes.length > 0) throw status.invalid(kind, key.name, causes);
     if (!write.isApplied) this.#manageFields(write, undefined, next);
@@ -252,7 +252,7 @@ export class EmbeddedSpace implements Space {
       object: next,
       old,
       ...(options.subresource ? { subresource: options.subresource } : {}),
-      ...withUser(options),
+      ...withWriter(options),
     });
     const causes = [
       ...validateMeta(kind, next.metadata, old.metadata),
@@ -359,6 +359,6 @@ function checkSubresource(kind: Kind, subresource: WriteOptions['subresource']):
   if (!isThere) throw status.notServed(`${formatGroupResource(kind)}/${subresource}`);
 }
 
-function withUser({ user }: WriteOptions): { user?: NonNullable<WriteOptions['user']> } {
-  return user ? { user } : {};
+function withWriter({ user, warn }: WriteOptions): Pick<Parameters<Admission>[0], 'user' | 'warn'> {
+  return { ...(user ? { user } : {}), ...(warn ? { warn } : {}) };
 }

@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { builtinKinds } from '../../../../../core/apiserver/builtin/builtin-kinds.ts';
+import { warnOfNoEffect } from '../../../../../core/apiserver/kinds/effect-warnings.ts';
+import { ownKinds, type SpaceType } from '../../../../../core/apiserver/kinds/kinds-of-space.ts';
+import type { Kind } from '../../../../../core/apiserver/space.ts';
+import type { KubeObject } from '../../../../../core/object/meta.ts';
+import { ApiBench } from '../http/api-bench.ts';
+import { testSpace } from './space-support.ts';
+
+const user = { name: 'jo', groups: [] };
+const kinds = [...builtinKinds(), ...ownKinds('System'), ...ownKinds('Workload')];
+
+function warned(kind: Kind, type: SpaceType, more: object = {}): string[] {
+  const warnings: string[] = [];
+  const key = { group: kind.group, resource: kind.resource, namespace: '', name: 'a' };
+  const warn = (text: string) => warnings.push(text);
+  warnOfNoEffect({ operation: 'create', key, object: {} as KubeObject, user, warn, ...more }, kind, type);
+  return warnings;
+}
+
+const silentIn = (type: SpaceType) =>
+  kinds.filter((kind) => warned(kind, type).length === 0).map((kind) => `${kind.group}/${kind.resource}`);
+
+describe('an object that nobody acts on', () => {
+  it.each(['System', 'Inventory'] as const)('is warned of in a space of type %s, whatever its kind', (type) => {
+    expect(silentIn(type).filter((name) => !name.includes('.banyan.io/'))).toEqual([
+      '/configmaps',
+      '/events',
+      '/namespaces',
+      '/secrets',
+      'events.k8s.io/events',
+      'coordination.k8s.io/leases',
+      'apiextensions.k8s.io/customresourcedefinitions',
+    ]);
+  });
+
+  it.each(['Workload', 'Cluster'] as const)('has its effect elsewhere, from a space of type %s', (type) => {
+    const results = ['edge.banyan.io/singleplacementslices', 'edge.banyan.io/statussummaries'];
+    const others = kinds.map((kind) => `${kind.group}/${kind.resource}`).filter((name) => !results.includes(name));
+    expect(silentIn(type)).toEqual(expect.arrayContaining(others));
+  });
+
+  it('is warned of where it is a result that nodes write', () => {
+    const summary = kinds.find(({ kind }) => kind === 'StatusSummary')!;
+    expect(warned(summary, 'Workload')).toEqual([expect.stringMatching(/^a StatusSummary is what nodes make/)]);
+  });
+
+  it('is not warned of when the node writes it, nor when it goes', () => {
+    const role = kinds.find(({ kind }) => kind === 'Role')!;
+    expect(warned(role, 'System')).toHaveLength(1);
+    expect(warned(role, 'System', { user: undefined })).toEqual([]);
+    expect(warned(role, 'System', { operation: 'delete' })).toEqual([]);
+    expect(warned(role, 'System', { operation: 'update', subresource: 'status' })).toEqual([]);
+  });
+});
+
+it('kubectl prints it: a Warning header of each write, with what has rights here instead of a Role', async () => {
+  await using api = await ApiBench.start();
+  api.server.mount('/spaces/system', testSpace('System').space);
+  const roles = '/spaces/system/apis/rbac.authorization.k8s.io/v1/namespaces/shop/roles';
+  const role = { metadata: { name: 'a' }, rules: [] };
+  const text =
+    '299 - "a Role has no effect in a node\'s system space: who has a client certificate of the tree in the group system:masters may do everything at a node, nobody else anything"';
+  const made = await api.call('POST', roles, { body: role });
+  expect([made.status, made.warnings]).toEqual([201, text]);
+  expect((await api.call('PUT', `${roles}/a`, { body: role })).warnings).toBe(text);
+  const applied = {
+    body: { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', ...role },
+    type: 'application/apply-patch+yaml',
+  };
+  expect((await api.call('PATCH', `${roles}/a?fieldManager=jo`, applied)).warnings).toBe(text);
+  expect((await api.call('DELETE', `${roles}/a`)).warnings).toBe('');
+  const [policies, policy] = [
+    roles.replace('roles', 'networkpolicies').replace('rbac.authorization', 'networking'),
+    { body: { metadata: { name: 'a' }, spec: { podSelector: {} } } },
+  ];
+  expect((await api.call('POST', policies, policy)).warnings).toBe(
+    '299 - "a NetworkPolicy has no effect in a node\'s system space: apply it in a workload space, with an EdgePlacement, to have it at edge clusters"',
+  );
+});

@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+import type { Space } from '../../../../../core/apiserver/space.ts';
+import type { KubeObject } from '../../../../../core/object/meta.ts';
+import { refusal, testSpace } from './space-support.ts';
+
+const apiVersion = 'mesh.banyan.io/v1alpha1';
+const user = { name: 'jo', groups: ['system:masters'] };
+
+function object(kind: string, name: string, spec: object, more: object = {}): KubeObject {
+  return { apiVersion, kind, metadata: { name, ...more }, spec } as KubeObject;
+}
+
+const own = [
+  object('Space', 'retail', { type: 'Workload' }),
+  object('Node', 'eu', { path: 'eu', role: 'Relay' }),
+  object('Mailbox', 'eu', { path: 'eu' }),
+];
+
+/** A system space with what its node has written. */
+function system(path = ''): Space {
+  const { space } = testSpace('System', path);
+  for (const one of own) space.create(one);
+  return space;
+}
+
+const named: Readonly<Record<string, { resource: string; remedy: RegExp }>> = {
+  Space: { resource: 'spaces', remedy: /: change `spaces` of the node in the topology/ },
+  Node: { resource: 'nodes', remedy: /: the node writes its Node objects; / },
+  Mailbox: { resource: 'mailboxes', remedy: /: the node writes its Mailbox objects; / },
+};
+
+describe.each(own.map((one) => [one.kind, one] as const))('of a %s', (kind, written) => {
+  const { resource, remedy } = named[kind]!;
+  const patch = (space: Space, change: object, options = {}) =>
+    space.patch(space.keyOf(written), { type: 'merge', patch: change } as never, { user, ...options });
+
+  it('none is made by a person, who reads what to do instead', () => {
+    const space = system();
+    const { code, message, details } = refusal(() =>
+      space.create(object(kind, 'new', written.spec as object), { user }),
+    );
+    expect([code, details.name, details.kind]).toEqual(['Forbidden', 'new', resource]);
+    expect(message).toMatch(/^\w+\.mesh\.banyan\.io "new" is forbidden: /);
+    expect(message).toMatch(remedy);
+    expect(space.get({ group: 'mesh.banyan.io', resource, namespace: '', name: 'new' })).toBeUndefined();
+  });
+
+  it('nothing that the node writes is changed by a person', () => {
+    const space = system();
+    const change = kind === 'Space' ? { provider: { type: 'Embedded' } } : { path: 'us' };
+    expect(refusal(() => patch(space, { spec: change })).code).toBe('Forbidden');
+    const apply = { ...written, spec: { ...(written.spec as object), ...change } } as KubeObject;
+    expect(refusal(() => space.apply(apply, { user, fieldManager: 'jo', force: true })).code).toBe('Forbidden');
+    const status = { status: { conditions: [] } };
+    expect(refusal(() => patch(space, status, { subresource: 'status' })).message).toMatch(remedy);
+  });
+
+  it('labels and annotations are, and the same again is no change', () => {
+    const space = system();
+    expect(patch(space, { metadata: { labels: { team: 'till' } } }).metadata.labels).toEqual({ team: 'till' });
+    const now = space.get(space.keyOf(written))!;
+    expect(space.update(now, { user }).metadata.resourceVersion).toBe(now.metadata.resourceVersion);
+  });
+
+  it('the node goes on to write', () => {
+    const space = system();
+    const now = space.get(space.keyOf(written))!;
+    space.update({ ...now, status: { conditions: [] } }, { subresource: 'status' });
+    space.delete(space.keyOf(written));
+    expect(space.get(space.keyOf(written))).toBeUndefined();
+  });
+});
+
+describe('a person deletes', () => {
+  it.each([
+    ['Space', /change `spaces` of the node/],
+    ['Mailbox', /delete the SyncTarget of the child/],
+  ])('no %s', (kind, remedy) => {
+    const space = system();
+    const written = own.find((one) => one.kind === kind)!;
+    expect(refusal(() => space.delete(space.keyOf(written), { user })).message).toMatch(remedy);
+    expect(space.get(space.keyOf(written))).toBeDefined();
+  });
+
+  it('a Node, and is told that it comes again', () => {
+    const space = system();
+    const warnings: string[] = [];
+    space.delete(space.keyOf(own[1]!), { user, warn: (text) => warnings.push(text) });
+    expect(warnings).toEqual([expect.stringMatching(/^the node writes this Node object again/)]);
+  });
+});
+
+it('a person says in spec.release of a Node that what is held may go', () => {
+  const space = system();
+  const word = object('Node', 'eu', { release: 'token' });
+  expect(space.apply(word, { user, fieldManager: 'banyan' }).spec).toEqual({
+    path: 'eu',
+    role: 'Relay',
+    release: 'token',
+  });
+});
+
+describe('a JoinToken', () => {
+  const token = (path: string) =>
+    object('JoinToken', 'one', { path, expires: '2030-01-01T00:00:00Z', hash: '0'.repeat(64) });
+
+  it.each([
+    ['', 'eu:paris', 'store-17'],
+    ['eu:paris', 'eu:store-17', 'eu:paris:store-17'],
+    ['eu:paris', 'eu:paris:a:b', 'eu:paris:store-17'],
+    ['eu:paris', 'eu:paris:', 'eu:paris:store-17'],
+  ])('at %j for %j would admit nobody', (at, path, example) => {
+    const { code, message } = refusal(() => system(at).create(token(path), { user }));
+    expect([code, message]).toEqual([
+      'Invalid',
+      expect.stringContaining(`right below it only, such as ${example}: make`),
+    ]);
+  });
+
+  it.each([
+    ['', 'store-17'],
+    ['eu:paris', 'eu:paris:store-17'],
+  ])('at %j for %j is taken', (at, path) => {
+    expect(system(at).create(token(path), { user }).metadata.uid).toBeDefined();
+  });
+});
