@@ -41,7 +41,8 @@ export interface Gate {
 
 export interface Webhook {
   readonly url: string;
-  readonly timeoutSeconds: number;
+  /** Absent: 10. */
+  readonly timeoutSeconds?: number;
   /** Base64 of PEM certificates. */
   readonly caBundle?: string;
 }

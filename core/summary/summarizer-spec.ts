@@ -8,7 +8,7 @@ export interface SummarizerSpec {
   select?: NamedExpression[];
   limit: number;
   having?: string;
-  orderBy?: { name: string; descending: boolean }[];
+  orderBy?: { name: string; descending?: boolean }[];
 }
 
 export interface NamedExpression {
@@ -16,12 +16,15 @@ export interface NamedExpression {
   def: string;
 }
 
+/** As many as a person reads. */
+export const topValuesDefault = 10;
+
 export interface CombinedField {
   name: string;
   type: AggregateType;
   subject?: string;
-  /** Of TOPK: how many values. */
-  k: number;
+  /** Of TOPK: how many values; absent: topValuesDefault. */
+  k?: number;
 }
 
 export const aggregateTypes = ['COUNT', 'SUM', 'AVG', 'MIN', 'MAX', 'DISTINCT', 'P50', 'P90', 'P99', 'TOPK'] as const;

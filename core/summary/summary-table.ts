@@ -8,7 +8,7 @@ import { decimalOf, divideDecimal, parseDecimal, shownDecimal } from './decimal.
 import { countDistinct } from './distinct.ts';
 import { quantile } from './quantile-sketch.ts';
 import type { Summarizer } from './summarizer.ts';
-import type { AggregateType, CombinedField, SummarizerSpec } from './summarizer-spec.ts';
+import { type AggregateType, type CombinedField, type SummarizerSpec, topValuesDefault } from './summarizer-spec.ts';
 import { topValues } from './top-values.ts';
 import { type Grouped, groupKey, type RowErrors, type Scalar, type UserPartial } from './user-partial.ts';
 
@@ -120,7 +120,7 @@ function aggregates(
 }
 
 /** Over no values COUNT, DISTINCT and SUM are 0, TOPK is empty, the others are null. */
-function aggregate({ type, k }: CombinedField, cell: Cell | undefined): Shown {
+function aggregate({ type, k = topValuesDefault }: CombinedField, cell: Cell | undefined): Shown {
   switch (type) {
     case 'COUNT':
       return (cell as CellValues['count'] | undefined) ?? 0;
@@ -182,7 +182,7 @@ type Order = (a: readonly Shown[], b: readonly Shown[]) => number;
 
 /** As the summarizer says, then by all columns from the left, so that equal tables are equal texts. */
 function orderOf(spec: SummarizerSpec, columns: readonly Column[]): Order {
-  const asked = (spec.orderBy ?? []).map(({ name, descending }) => ({
+  const asked = (spec.orderBy ?? []).map(({ name, descending = false }) => ({
     at: columns.findIndex((column) => column.name === name),
     descending,
   }));

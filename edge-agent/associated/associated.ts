@@ -5,6 +5,8 @@
  * Bound: for each placed object and resource, the greatest `limit` among the rules of its placements.
  */
 import type { AssociatedItem } from '../../core/apiserver/kinds/edge-placement.ts';
+import type { ReportRules } from '../../core/entries/entry-attributes.ts';
+import { type PlacementId, splitPlacementId } from '../../core/entries/entry-keys.ts';
 import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import { namesResource } from '../../core/match/resource-rules.ts';
 import { formatKey, type GroupResource, parseKey } from '../../core/object/key.ts';
@@ -17,7 +19,7 @@ import { TimedHealth } from '../observe/timed-health.ts';
 import { chooseMembers } from './choice.ts';
 import { type Owner, OwnerGraph } from './owner-graph.ts';
 
-export type AssociatedRules = ReadonlyMap<PlacementId, readonly AssociatedItem[]>;
+export type AssociatedRules = ReadonlyMap<PlacementId, ReportRules['associated']>;
 
 export interface AssociatedPorts {
   readonly cluster: Cluster;

@@ -7,6 +7,8 @@ import { describeError } from '../../core/runtime/errors.ts';
 
 /** An answer is a word and a sentence. */
 const answerBytesMax = 64 * 1024;
+/** A gate is asked again and again: an answer may take as long as a slow query of metrics. */
+const timeoutSecondsDefault = 10;
 /** Of what the webhook says, so much is shown. */
 const messageMax = 500;
 
@@ -28,7 +30,7 @@ export function readAnswer(text: string): GateResult {
   return { passed: false, failed: false, message: said.slice(0, messageMax) };
 }
 
-function post({ url, timeoutSeconds, caBundle }: Webhook, body: string): Promise<string> {
+function post({ url, timeoutSeconds = timeoutSecondsDefault, caBundle }: Webhook, body: string): Promise<string> {
   const signal = AbortSignal.timeout(timeoutSeconds * 1000);
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
   const ca = caBundle === undefined ? {} : { ca: Buffer.from(caBundle, 'base64') };

@@ -5,7 +5,7 @@
  * What else they need is counted by needs.ts.
  */
 import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
-import type { EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
+import { associatedLimitDefault, type EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { Kinds } from '../../core/apiserver/space.ts';
 import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
 import type {
@@ -149,7 +149,8 @@ export class Selection {
   /** A row of its own: it goes to agents, which do not get the placement, and it does not change with every target. */
   #rules(t: Transaction, id: PlacementId, object: KubeObject, revision: number): void {
     const { associated = [], upsync = [] } = object.spec as Partial<EdgePlacementSpec>;
-    const rules: ReportRules = { associated, upsync };
+    const limited = associated.map((item) => ({ limit: associatedLimitDefault, ...item }));
+    const rules: ReportRules = { associated: limited, upsync };
     if (associated.length + upsync.length === 0) this.#drop(t, entryKey.rules(id), revision);
     else this.#put(t, entryKey.rules(id), {}, text(stableStringify(rules)), revision);
   }

@@ -1,6 +1,7 @@
 /** edge.banyan.io: what goes where. Written by workload teams, in workload spaces, at any level. */
 import type { SchemaProps } from '../crd/definition.ts';
 import { applyRules } from './apply-rules-schema.ts';
+import { associatedLimitDefault } from './edge-placement.ts';
 import { moveSpec, movingStatus } from './move-schema.ts';
 import { rolloutSpec, rolloutStatus } from './rollout-schema.ts';
 import {
@@ -60,8 +61,8 @@ const upsyncItem: Properties = {
   names: strings('Names of the objects; * is all.', { maxItems: 1024 }),
   labelSelectors: selectors('Select objects by their labels; one that matches is enough.'),
   returnTo: string(
-    'How far the objects come up: to the node above the cluster, or on from node to node to the one that has this space.',
-    { enum: ['Parent', 'Center'], default: 'Parent' },
+    'How far the objects come up: to the node above the cluster (Parent, also if left out), or on from node to node to the one that has this space.',
+    { enum: ['Parent', 'Center'] },
   ),
   statusSummarizers: strings('Names of StatusSummarizers for these objects: there, returned is the whole object.', {
     maxItems: itemsMax,
@@ -71,11 +72,10 @@ const upsyncItem: Properties = {
 const associatedItem: Properties = {
   apiGroup,
   resources,
-  limit: integer('Objects of these resources per workload object and destination whose state comes back, at most.', {
-    minimum: 1,
-    maximum: 1000,
-    default: 20,
-  }),
+  limit: integer(
+    `Objects of these resources per workload object and destination whose state comes back, at most; ${associatedLimitDefault} if left out.`,
+    { minimum: 1, maximum: 1000 },
+  ),
   statusSummarizers: strings(
     'Names of StatusSummarizers for the objects that come back: there, returned is the whole object, so that returned.kind tells them apart.',
     { maxItems: itemsMax },

@@ -46,9 +46,13 @@ export interface UpsyncItem {
   statusSummarizers?: string[];
 }
 
+/** Pods of a workload, mostly: as many as a person looks at. */
+export const associatedLimitDefault = 20;
+
 export interface AssociatedItem {
   apiGroup?: string;
   resources?: string[];
-  limit: number;
+  /** Absent: associatedLimitDefault. */
+  limit?: number;
   statusSummarizers?: string[];
 }

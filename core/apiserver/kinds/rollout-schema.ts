@@ -35,7 +35,7 @@ const gate = object('One gate: exactly one of expression, rolloutGate and webhoo
     'Asked with a POST of {placement, source, release, wave, summary}; answers {"passed": bool, "message": string}.',
     {
       url: string('https, or http to this machine.', { minLength: 1, maxLength: 2048 }),
-      timeoutSeconds: integer('How long the answer may take.', { minimum: 1, maximum: 30, default: 10 }),
+      timeoutSeconds: integer('How long the answer may take; 10 if left out.', { minimum: 1, maximum: 30 }),
       caBundle: string('Certificates to trust, PEM in base64; the usual ones if left out.', { maxLength: 131_072 }),
     },
     { required: ['url'] },

@@ -1,6 +1,6 @@
 /** edge.banyan.io: what is to be known of the reported state of placed objects, and what is known. */
 
-import { aggregateTypes } from '../../summary/summarizer-spec.ts';
+import { aggregateTypes, topValuesDefault } from '../../summary/summarizer-spec.ts';
 import { errorsMax } from '../../summary/user-partial.ts';
 import { groupsLimit, selectLimit } from '../../summary/user-partial-wire.ts';
 import type { SchemaProps } from '../crd/definition.ts';
@@ -42,7 +42,7 @@ const spec = object(
             { enum: [...aggregateTypes] },
           ),
           subject: expression(`The value; a row where it is null, or names what is not there, has none. ${seen}`),
-          k: integer('How many values TOPK lists.', { minimum: 1, maximum: 100, default: 10 }),
+          k: integer(`How many values TOPK lists; ${topValuesDefault} if left out.`, { minimum: 1, maximum: 100 }),
         },
         {
           required: ['name', 'type'],
@@ -83,7 +83,7 @@ const spec = object(
         'One column.',
         {
           name: columnName('The column.'),
-          descending: boolean('The greatest first. A row without a value comes last either way.', { default: false }),
+          descending: boolean('The greatest first. A row without a value comes last either way.'),
         },
         { required: ['name'] },
       ),

@@ -579,7 +579,7 @@ describe('gates', () => {
     bench.settle();
     expect(bench.status().rollout?.message).toContain("waits for gate '1' (not yet)");
     expect(bench.asked[0]).toEqual({
-      webhook: { ...webhook, timeoutSeconds: 10 },
+      webhook,
       question: {
         placement: 'shop',
         source: 'center.retail',

@@ -202,7 +202,7 @@ describe('a selection', () => {
     bench.placement('p', { ...named('a'), upsync, associated });
     bench.placement('q', named('a'));
     bench.settle();
-    expect(rulesOf('p')).toEqual({ upsync: [{ ...upsync[0], returnTo: 'Parent' }], associated });
+    expect(rulesOf('p')).toEqual({ upsync, associated });
     expect(rulesOf('q')).toBeUndefined();
     bench.placement('p', named('a'));
     bench.settle();

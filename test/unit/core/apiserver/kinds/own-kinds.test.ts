@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import type { SchemaProps } from '../../../../../core/apiserver/crd/definition.ts';
 import { checkDefinition } from '../../../../../core/apiserver/crd/definition-admission.ts';
 import { edgePlacementDefinition } from '../../../../../core/apiserver/kinds/edge-kinds.ts';
 import { ownDefinitions, ownKinds } from '../../../../../core/apiserver/kinds/kinds-of-space.ts';
@@ -27,7 +28,28 @@ function causes(object: KubeObject): string[] {
   return rules.validate(object, 'v1alpha1').map(({ field, message }) => `${field}: ${message}`);
 }
 
+/** Places of defaults below a list. */
+function defaultsInLists(schema: SchemaProps, place: string, isInList = false): string[] {
+  const below = [
+    ...Object.entries(schema.properties ?? {}).flatMap(([name, one]) =>
+      defaultsInLists(one, `${place}.${name}`, isInList),
+    ),
+    ...(schema.items ? defaultsInLists(schema.items, `${place}[]`, true) : []),
+    ...(typeof schema.additionalProperties === 'object'
+      ? defaultsInLists(schema.additionalProperties, `${place}{}`, isInList)
+      : []),
+  ];
+  return isInList && schema.default !== undefined ? [place, ...below] : below;
+}
+
 describe('the definitions of the mesh', () => {
+  it('have no defaults below lists: kubectl apply would find such a list changed each time', () => {
+    const found = ownDefinitions.flatMap(({ spec }) =>
+      spec.versions.flatMap(({ schema }) => defaultsInLists(schema!.openAPIV3Schema!, spec.names.kind)),
+    );
+    expect(found).toEqual([]);
+  });
+
   it.each(ownDefinitions.map((definition) => [definition.metadata.name, definition] as const))(
     '%s is a valid CustomResourceDefinition',
     (_, definition) => {

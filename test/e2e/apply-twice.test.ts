@@ -1,0 +1,74 @@
+/** What somebody applies again without a change is unchanged, for kubectl and for whoever watches. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { fixture, LocalTree, withoutKubectl } from './local-tree.ts';
+
+const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
+const reference = fixture('docs/reference');
+/** Only their node writes them. */
+const writtenByNode = ['Space', 'Node', 'Mailbox'];
+const contexts: Readonly<Record<string, string>> = {
+  'edge.banyan.io': 'space/center/retail',
+  'mesh.banyan.io': 'node/eu:paris',
+  'inventory.banyan.io': 'node/eu:paris',
+};
+
+const examples = readdirSync(reference)
+  .filter((name) => name.endsWith('.yaml'))
+  .map((name) => parse(readFileSync(`${reference}/${name}`, 'utf8')) as Example)
+  .filter(({ kind }) => !writtenByNode.includes(kind));
+
+interface Example {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly ownerReferences?: object[] };
+}
+
+describe.skipIf(withoutKubectl)(`the example of each kind, applied a second time${why}`, () => {
+  const tree = new LocalTree('test/e2e/apply-twice-topology.yaml');
+  beforeAll(async () => {
+    await tree.up('--no-restart');
+    tree.ok('space/center/retail', 'create', 'namespace', 'shop');
+  });
+  afterAll(() => tree[Symbol.asyncDispose]());
+
+  it('has every kind', () => {
+    expect(examples.map(({ kind }) => kind).sort()).toEqual([
+      'Customizer',
+      'EdgePlacement',
+      'JoinToken',
+      'Location',
+      'RolloutGate',
+      'SinglePlacementSlice',
+      'StatusSummarizer',
+      'StatusSummary',
+      'SyncTarget',
+    ]);
+  });
+
+  describe.each(examples.map((one) => [one.kind, one] as const))('%s', (kind, example) => {
+    // Its owner is not there: the garbage collector would take it away.
+    const { ownerReferences: _, ...metadata } = example.metadata;
+    const file = `${tree.data}/${kind}.json`;
+    beforeAll(() => writeFileSync(file, JSON.stringify({ ...example, metadata })));
+    const context = contexts[example.apiVersion.split('/')[0]!]!;
+    const namespace = metadata.namespace === undefined ? [] : ['-n', metadata.namespace];
+    const revision = () =>
+      tree.ok(context, 'get', kind, metadata.name, ...namespace, '-o', 'jsonpath={.metadata.resourceVersion}');
+
+    it('is unchanged, by kubectl apply', () => {
+      tree.ok(context, 'apply', '-f', file);
+      const before = revision();
+      expect(tree.ok(context, 'apply', '-f', file)).toMatch(/ unchanged$/m);
+      expect(revision()).toBe(before);
+    });
+
+    it('keeps its resourceVersion, by kubectl apply --server-side', () => {
+      tree.ok(context, 'apply', '--server-side', '--force-conflicts', '-f', file);
+      const before = revision();
+      tree.ok(context, 'apply', '--server-side', '-f', file);
+      expect(revision()).toBe(before);
+    });
+  });
+});
