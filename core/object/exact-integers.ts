@@ -44,8 +44,12 @@ function isChanged(literal: string): boolean {
   return /^-?\d+$/.test(literal) && Number(literal) !== 0 && String(Number(literal)) !== literal;
 }
 
+/** A literal may be as long as a body. */
+const shownDigits = 64;
+
 function inexact(steps: readonly Step[], literal: string): BanyanError {
   const place = steps.length > 0 ? `${steps.join('.')}: ` : '';
-  const message = `${place}the integer ${literal} can't be kept exactly, it would become ${Number(literal)}: put it in as a text`;
+  const shown = literal.length <= shownDigits ? literal : `${literal.slice(0, shownDigits)}…`;
+  const message = `${place}the integer ${shown} can't be kept exactly, it would become ${Number(literal)}: put it in as a text`;
   return new BanyanError('BadRequest', message);
 }

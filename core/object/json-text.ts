@@ -22,7 +22,7 @@ export function* tokensOf(json: string): Generator<{ readonly found: string; rea
   }
 }
 
-/** Places of fields that one object has twice or more, of which a value has the last: `spec.containers[0].name`. `value` is what JSON.parse makes of the text. */
+/** The first places of fields that one object has twice or more, of which a value has the last: `spec.containers[0].name`. `value` is what JSON.parse makes of the text. */
 export function duplicateFields(json: string, value: unknown): string[] {
   // Nearly every text has none, and counting costs a tenth of looking.
   return namesIn(json) === fieldsOf(value) ? [] : namedTwice(json);
@@ -47,20 +47,28 @@ function endOfString(json: string, from: number): number {
   }
 }
 
+/** As in the API server: who has more has another problem. */
+const duplicatesMax = 100;
+
 function namedTwice(json: string): string[] {
-  const places = new Set<string>();
-  /** Names in each object that is open. */
-  const open: Set<Step>[] = [];
+  const places: string[] = [];
+  /** Names in each object that is open, and which of these were told. */
+  const open: { readonly names: Set<Step>; readonly told: Set<Step> }[] = [];
   for (const { found, steps } of tokensOf(json)) {
-    if (found === '{' || found === '[') open.push(new Set());
+    if (found === '{' || found === '[') open.push({ names: new Set(), told: new Set() });
     else if (found === '}' || found === ']') open.pop();
     else if (found === ':') {
-      const [names, name] = [open.at(-1)!, steps.at(-1)!];
-      if (names.has(name)) places.add(pathOf(steps));
+      const { names, told } = open.at(-1)!;
+      const name = steps.at(-1)!;
+      if (names.has(name) && !told.has(name)) {
+        told.add(name);
+        places.push(pathOf(steps));
+        if (places.length === duplicatesMax) break;
+      }
       names.add(name);
     }
   }
-  return [...places];
+  return places;
 }
 
 /** As the API server writes it. */

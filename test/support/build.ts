@@ -17,6 +17,7 @@ await build({
     center: 'center/main.ts',
     relay: 'relay/main.ts',
     agent: 'edge-agent/main.ts',
+    'yaml-worker': 'core/apiserver/http/yaml-worker.ts',
   },
   outdir: out,
   bundle: true,

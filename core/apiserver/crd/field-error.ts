@@ -56,7 +56,9 @@ const shownCharactersMax = 512;
 
 function show(value: unknown): string {
   const text = JSON.stringify(value ?? null);
-  return text.length <= shownCharactersMax ? text : `${text.slice(0, shownCharactersMax)}…`;
+  if (text.length <= shownCharactersMax) return text;
+  // A part of a text keeps the whole in memory: this is a copy.
+  return `${Buffer.from(text.slice(0, shownCharactersMax)).toString()}…`;
 }
 
 function withDetail(text: string, detail: string): string {

@@ -1,14 +1,18 @@
 /** Request bodies: bounded, and what their content type says. */
-import { type Document, isScalar, LineCounter, type Node, parseDocument, visit } from 'yaml';
-import { exactNumbers, mayHaveLongInteger, parseExactJson } from '../../object/exact-integers.ts';
+import { parseExactJson } from '../../object/exact-integers.ts';
 import { beyondLimits } from '../../object/json-limits.ts';
 import { duplicateFields } from '../../object/json-text.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
+import { checkJsonBounds } from './json-bounds.ts';
+import { parseYaml } from './yaml-body.ts';
+import { YamlThread } from './yaml-thread.ts';
 
 /** etcd's and therefore Kubernetes' limit of a request: 1.5 MiB. */
 export const bodyBytesMax = 1_572_864;
-/** Of YAML: enough for people, too few for a bomb. */
-const aliasesMax = 50;
+/** Characters of YAML that are read at once: the worst of so many takes 20 ms. A thread would take longer to start. */
+const shortYamlMax = 4_096;
+/** Of the process. */
+const yamlThread = new YamlThread();
 /** Without anything in front of it. */
 const openingBrace = 0x7b;
 
@@ -53,9 +57,14 @@ export async function readBody(stream: AsyncIterable<Buffer>): Promise<Buffer> {
 }
 
 /** `decodeProtobuf` gives the JSON of a protobuf body. */
-export function parseRequestBody(body: Buffer, media: MediaType, decodeProtobuf: (body: Buffer) => unknown): unknown {
+export async function parseRequestBody(
+  body: Buffer,
+  media: MediaType,
+  decodeProtobuf: (body: Buffer) => unknown,
+): Promise<unknown> {
   if (body.length === 0) throw new BanyanError('BadRequest', 'the request has no body');
-  const value = parsed(body, media, decodeProtobuf);
+  if (media !== 'protobuf' && !isJson(body, media)) return parsedYaml(body.toString('utf8'));
+  const value = recognized(media, () => (media === 'protobuf' ? decodeProtobuf(body) : parsed(body.toString('utf8'))));
   const wrong = beyondLimits(value);
   if (wrong !== undefined) throw new BanyanError('BadRequest', wrong);
   return value;
@@ -71,50 +80,31 @@ function isJson(body: Buffer, media: MediaType): boolean {
   return media !== 'protobuf' && media !== 'yaml';
 }
 
-function parsed(body: Buffer, media: MediaType, decodeProtobuf: (body: Buffer) => unknown): unknown {
+/** `json` as text is bounded here, so that nothing behind it meets more. */
+function parsed(text: string): unknown {
+  checkJsonBounds(text);
+  return parseExactJson(text);
+}
+
+/** Throws BadRequest where the parser has none of ours. */
+function recognized<Value>(media: MediaType, parse: () => Value): Value {
   try {
-    if (media === 'protobuf') return decodeProtobuf(body);
-    const text = body.toString('utf8');
-    return isJson(body, media) ? parseExactJson(text) : parseYaml(text);
+    return parse();
   } catch (error) {
     if (error instanceof BanyanError) throw error;
-    throw new BanyanError(
-      'BadRequest',
-      `the object provided is unrecognized (must be valid ${media}): ${describeError(error)}`,
-      {},
-      { cause: error },
-    );
+    const message = `the object provided is unrecognized (must be valid ${media}): ${describeError(error)}`;
+    throw new BanyanError('BadRequest', message, {}, { cause: error });
   }
 }
 
-function parseYaml(text: string): unknown {
-  const intAsBigInt = mayHaveLongInteger(text);
-  const lineCounter = new LineCounter();
-  // The library would compare each key of a mapping with all before it.
-  const document = parseDocument(text, { uniqueKeys: false, intAsBigInt, lineCounter });
-  const wrong = document.errors[0]?.message ?? repeatedKey(document, lineCounter);
-  if (wrong !== undefined) throw new BanyanError('BadRequest', `error converting YAML to JSON: ${wrong}`);
-  const value: unknown = document.toJS({ maxAliasCount: aliasesMax });
-  return intAsBigInt ? exactNumbers(value) : value;
-}
-
-/** Where a mapping has a key for the second time. */
-function repeatedKey(document: Document.Parsed, lines: LineCounter): string | undefined {
-  let wrong: string | undefined;
-  visit(document, {
-    Map(_, { items }) {
-      const seen = new Set<unknown>();
-      for (const { key } of items) {
-        const name = isScalar(key) ? key.value : key;
-        if (seen.has(name)) {
-          const { line, col } = lines.linePos((key as Node).range?.[0] ?? 0);
-          wrong = `Map keys must be unique at line ${line}, column ${col}`;
-          return visit.BREAK;
-        }
-        seen.add(name);
-      }
-      return undefined;
-    },
-  });
-  return wrong;
+/** What YAML says in JSON has the bounds of a body in JSON: a few bytes may stand for many. */
+async function parsedYaml(text: string): Promise<unknown> {
+  const isShort = text.length <= shortYamlMax;
+  const json = isShort ? JSON.stringify(recognized('yaml', () => parseYaml(text))) : await yamlThread.read(text);
+  if (json.length > bodyBytesMax) {
+    const message = `Request entity too large: limit is ${bodyBytesMax}, as JSON the body has ${json.length} characters: split the object into smaller ones`;
+    throw new BanyanError('TooLarge', message);
+  }
+  checkJsonBounds(json);
+  return JSON.parse(json);
 }

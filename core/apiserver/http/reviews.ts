@@ -15,7 +15,8 @@ const paths = {
 export async function whoIsAsking(request: ApiRequest): Promise<ApiResponse | undefined> {
   const kind = paths[request.path as keyof typeof paths];
   if (!kind || request.method !== 'POST') return undefined;
-  const body = parseRequestBody(await request.body(), mediaTypeOf(header(request, 'content-type')), decodeProtobuf);
+  const media = mediaTypeOf(header(request, 'content-type'));
+  const body = await parseRequestBody(await request.body(), media, decodeProtobuf);
   if (!isRecord(body))
     throw new BanyanError('BadRequest', `the body of the request must be one object of kind ${kind}`);
   if (kind === 'SelfSubjectAccessReview') {

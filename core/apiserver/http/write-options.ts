@@ -65,7 +65,7 @@ export async function deleteOptionsOf(
 ): Promise<DeleteOptions> {
   const bytes = await request.body();
   const media = mediaTypeOf(header(request, 'content-type'));
-  const body = bytes.length === 0 ? {} : deleteBody(parseRequestBody(bytes, media, decodeProtobuf));
+  const body = bytes.length === 0 ? {} : deleteBody(await parseRequestBody(bytes, media, decodeProtobuf));
   const policy =
     body.propagationPolicy ?? request.query.get('propagationPolicy') ?? (body.orphanDependents ? 'Orphan' : undefined);
   if (policy !== undefined && policy !== 'Foreground' && policy !== 'Background' && policy !== 'Orphan') {

@@ -7,13 +7,24 @@ import { exactNumber, parseExactJson } from '../../object/exact-integers.ts';
 import { parseApiVersion } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { type BuiltinField, type BuiltinType, builtinType, tableKinds } from '../builtin/types-table.ts';
+import { checkJsonBounds, tooManyValues, valuesMax } from '../http/json-bounds.ts';
 import { setField } from '../verbs/json-value.ts';
-import { type WireField, wireFields } from './wire-reader.ts';
+import { FieldBudget, type WireField, wireFields } from './wire-reader.ts';
 
 const magic = Buffer.from('k8s\0');
 /** Deeper than any built-in type, besides JSON schemas, which travel as JSON. */
 const depthMax = 64;
 const metaTypes = 'io.k8s.apimachinery.pkg.apis.meta.v1.';
+
+/** Where a message is. */
+interface At {
+  readonly depth: number;
+  readonly budget: FieldBudget;
+}
+
+function below({ depth, budget }: At): At {
+  return { depth: depth + 1, budget };
+}
 
 export function decodeProtobuf(body: Buffer): unknown {
   if (!body.subarray(0, 4).equals(magic)) {
@@ -22,19 +33,20 @@ export function decodeProtobuf(body: Buffer): unknown {
       'the body is not what its content type says: Kubernetes\' protobuf begins with "k8s" and a zero byte',
     );
   }
+  const budget = new FieldBudget(valuesMax, tooManyValues);
   let apiVersion = '';
   let kind = '';
   let raw: Buffer | undefined;
-  for (const field of wireFields(body.subarray(4))) {
+  for (const field of wireFields(body.subarray(4), budget)) {
     if (field.number === 2) raw = field.bytes;
     if (field.number !== 1) continue;
-    for (const meta of wireFields(field.bytes)) {
+    for (const meta of wireFields(field.bytes, budget)) {
       if (meta.number === 1) apiVersion = meta.bytes.toString('utf8');
       if (meta.number === 2) kind = meta.bytes.toString('utf8');
     }
   }
   if (!raw) throw new BanyanError('BadRequest', 'the protobuf body has no object');
-  return { apiVersion, kind, ...message(raw, typeOf(apiVersion, kind), 0) };
+  return { apiVersion, kind, ...message(raw, typeOf(apiVersion, kind), { depth: 0, budget }) };
 }
 
 function typeOf(apiVersion: string, kind: string): BuiltinType {
@@ -45,15 +57,15 @@ function typeOf(apiVersion: string, kind: string): BuiltinType {
   throw new BanyanError('BadRequest', `no kind "${kind}" of "${apiVersion}" is known in protobuf: send it as JSON`);
 }
 
-function message(bytes: Buffer, type: BuiltinType, depth: number): Record<string, unknown> {
-  if (depth > depthMax)
+function message(bytes: Buffer, type: BuiltinType, at: At): Record<string, unknown> {
+  if (at.depth > depthMax)
     throw new BanyanError('BadRequest', `the protobuf body is nested more than ${depthMax} levels deep`);
   const byNumber = fieldsByNumber(type);
   const object: Record<string, unknown> = {};
-  for (const field of wireFields(bytes)) {
+  for (const field of wireFields(bytes, at.budget)) {
     const inlined = type.inlined().find(({ number }) => number === field.number);
     if (inlined) {
-      Object.assign(object, message(field.bytes, inlined.type, depth + 1));
+      Object.assign(object, message(field.bytes, inlined.type, below(at)));
       continue;
     }
     const known = byNumber.get(field.number);
@@ -62,13 +74,13 @@ function message(bytes: Buffer, type: BuiltinType, depth: number): Record<string
     if (of.wireType.startsWith('[')) {
       // Each item is a field: a body may have a million of them.
       object[name] ??= [];
-      (object[name] as unknown[]).push(single(field, of.wireType.slice(1), depth));
+      (object[name] as unknown[]).push(single(field, of.wireType.slice(1), at));
     } else if (of.wireType.startsWith('{')) {
-      const [key, value] = mapEntry(field.bytes, of.wireType.slice(1), depth);
+      const [key, value] = mapEntry(field.bytes, of.wireType.slice(1), at);
       object[name] ??= {};
       setField(object[name] as Record<string, unknown>, key, value);
     } else {
-      const value = single(field, of.wireType, depth);
+      const value = single(field, of.wireType, at);
       if (!isLeftOut(value, of)) object[name] = value;
     }
   }
@@ -101,20 +113,22 @@ function fieldsByNumber(type: BuiltinType): Map<number, [string, BuiltinField]> 
   return made;
 }
 
-function mapEntry(bytes: Buffer, valueType: string, depth: number): [string, unknown] {
+function mapEntry(bytes: Buffer, valueType: string, at: At): [string, unknown] {
   let key = '';
   let value: unknown = zeroOf(valueType);
-  for (const field of wireFields(bytes)) {
+  for (const field of wireFields(bytes, at.budget)) {
     if (field.number === 1) key = field.bytes.toString('utf8');
-    if (field.number === 2) value = valueType.startsWith('[') ? undefined : single(field, valueType, depth);
-    if (field.number === 2 && valueType.startsWith('[')) value = listValue(field.bytes, valueType.slice(1), depth);
+    if (field.number === 2) value = valueType.startsWith('[') ? undefined : single(field, valueType, at);
+    if (field.number === 2 && valueType.startsWith('[')) value = listValue(field.bytes, valueType.slice(1), at);
   }
   return [key, value];
 }
 
 /** A map of lists (UserInfo's extra) wraps each list in a message with the items as field 1. */
-function listValue(bytes: Buffer, itemType: string, depth: number): unknown[] {
-  return [...wireFields(bytes)].filter((field) => field.number === 1).map((field) => single(field, itemType, depth));
+function listValue(bytes: Buffer, itemType: string, at: At): unknown[] {
+  return [...wireFields(bytes, at.budget)]
+    .filter((field) => field.number === 1)
+    .map((field) => single(field, itemType, at));
 }
 
 function zeroOf(wireType: string): unknown {
@@ -123,8 +137,8 @@ function zeroOf(wireType: string): unknown {
   return wireType.startsWith('int') ? 0 : {};
 }
 
-function single(field: WireField, wireType: string, depth: number): unknown {
-  if (wireType.startsWith('@')) return message(field.bytes, builtinType(wireType.slice(1)), depth + 1);
+function single(field: WireField, wireType: string, at: At): unknown {
+  if (wireType.startsWith('@')) return message(field.bytes, builtinType(wireType.slice(1)), below(at));
   switch (wireType) {
     case 'string':
       return field.bytes.toString('utf8');
@@ -141,19 +155,19 @@ function single(field: WireField, wireType: string, depth: number): unknown {
     case 'bytes':
       return field.bytes.toString('base64');
     case 'time':
-      return time(field.bytes, 0);
+      return time(field.bytes, 0, at);
     case 'microtime':
-      return time(field.bytes, 6);
+      return time(field.bytes, 6, at);
     case 'duration':
-      return `${Number(int(field.bytes, 1)) / 1e9}s`;
+      return `${Number(int(field.bytes, 1, at)) / 1e9}s`;
     case 'quantity':
-      return string(field.bytes, 1);
+      return string(field.bytes, 1, at);
     case 'intstr':
-      return int(field.bytes, 1) === 1n ? string(field.bytes, 3) : Number(int(field.bytes, 2));
+      return int(field.bytes, 1, at) === 1n ? string(field.bytes, 3, at) : Number(int(field.bytes, 2, at));
     case 'raw':
     case 'fields':
     case 'json':
-      return json(string(field.bytes, 1));
+      return json(string(field.bytes, 1, at));
     default:
       throw new BanyanError(
         'BadRequest',
@@ -162,19 +176,19 @@ function single(field: WireField, wireType: string, depth: number): unknown {
   }
 }
 
-function int(bytes: Buffer, number: number): bigint {
-  const found = [...wireFields(bytes)].find((field) => field.number === number);
+function int(bytes: Buffer, number: number, { budget }: At): bigint {
+  const found = [...wireFields(bytes, budget)].find((field) => field.number === number);
   return BigInt.asIntN(64, found?.value ?? 0n);
 }
 
-function string(bytes: Buffer, number: number): string {
-  return [...wireFields(bytes)].find((field) => field.number === number)?.bytes.toString('utf8') ?? '';
+function string(bytes: Buffer, number: number, { budget }: At): string {
+  return [...wireFields(bytes, budget)].find((field) => field.number === number)?.bytes.toString('utf8') ?? '';
 }
 
 /** RFC 3339; null for Go's zero time, which is before 1970. */
-function time(bytes: Buffer, fractionDigits: number): string | null {
-  const seconds = int(bytes, 1);
-  const nanos = int(bytes, 2);
+function time(bytes: Buffer, fractionDigits: number, at: At): string | null {
+  const seconds = int(bytes, 1, at);
+  const nanos = int(bytes, 2, at);
   if (bytes.length === 0 || seconds <= -62_135_596_800n) return null;
   const whole = new Date(Number(seconds) * 1000).toISOString().slice(0, 19);
   return fractionDigits === 0 ? `${whole}Z` : `${whole}.${String(nanos).padStart(9, '0').slice(0, fractionDigits)}Z`;
@@ -182,6 +196,7 @@ function time(bytes: Buffer, fractionDigits: number): string | null {
 
 function json(text: string): unknown {
   if (text === '') return null;
+  checkJsonBounds(text);
   try {
     return parseExactJson(text);
   } catch (error) {

@@ -9,9 +9,25 @@ export interface WireField {
   readonly bytes: Buffer;
 }
 
+/** A field may take two bytes, and a microsecond to read. */
+export class FieldBudget {
+  #left: number;
+  readonly #spent: () => Error;
+
+  constructor(fields: number, spent: () => Error) {
+    this.#left = fields;
+    this.#spent = spent;
+  }
+
+  take(): void {
+    if (this.#left-- <= 0) throw this.#spent();
+  }
+}
+
 const empty = Buffer.alloc(0);
 
-export function* wireFields(message: Buffer): Generator<WireField> {
+/** `budget`: one for all messages of a body. Throws BadRequest for what is no message, and what the budget throws. */
+export function* wireFields(message: Buffer, budget: FieldBudget): Generator<WireField> {
   let at = 0;
   const varint = (): bigint => {
     let value = 0n;
@@ -29,6 +45,7 @@ export function* wireFields(message: Buffer): Generator<WireField> {
     return message.subarray(at - length, at);
   };
   while (at < message.length) {
+    budget.take();
     const tag = Number(varint());
     const number = tag >>> 3;
     switch (tag & 7) {

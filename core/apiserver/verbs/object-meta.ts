@@ -150,6 +150,8 @@ function checkPathSegment(name: string): string | undefined {
 function validateOwners(owners: readonly OwnerReference[], causes: Cause[]): void {
   const at = 'metadata.ownerReferences';
   let controller: OwnerReference | undefined;
+  // A cause quotes all owners: one is enough.
+  let isTold = false;
   for (const owner of owners) {
     if (!owner.apiVersion)
       causes.push(invalid(`${at}.apiVersion`, owner.apiVersion ?? '', 'version must not be empty'));
@@ -157,7 +159,8 @@ function validateOwners(owners: readonly OwnerReference[], causes: Cause[]): voi
       if (!owner[name]) causes.push(invalid(`${at}.${name}`, owner[name] ?? '', 'must not be empty'));
     }
     if (owner.controller !== true) continue;
-    if (controller) {
+    if (controller && !isTold) {
+      isTold = true;
       const both = `${controller.name} and ${owner.name}`;
       const why = `Only one reference can have Controller set to true. Found "true" in references for ${both}`;
       causes.push(invalid(at, owners, why));

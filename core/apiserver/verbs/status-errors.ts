@@ -28,16 +28,25 @@ export function forbidden(key: ObjectKey, why: string, causes: readonly Cause[] 
   return new BanyanError('Forbidden', message, { ...resourceDetails(key), ...(causes.length > 0 ? { causes } : {}) });
 }
 
+/** Nobody reads more, and 50,000 of them would be an answer of many megabytes. */
+const causesMax = 100;
+
+function moreOf(left: number): Cause {
+  return { reason: 'FieldValueInvalid', message: `${left} more fields are wrong in such ways`, field: '' };
+}
+
 /** Several causes are listed in brackets, each text once; details name the kind, not the resource. */
 export function invalid(kind: { group: string; kind: string }, name: string, causes: readonly Cause[]): BanyanError {
-  const texts = [...new Set(causes.map((cause) => `${cause.field}: ${cause.message}`))];
+  const shown =
+    causes.length <= causesMax ? causes : [...causes.slice(0, causesMax), moreOf(causes.length - causesMax)];
+  const texts = [...new Set(shown.map(({ field, message }) => (field === '' ? message : `${field}: ${message}`)))];
   const list = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
   const qualified = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
   return new BanyanError('Invalid', `${qualified} "${name}" is invalid: ${list}`, {
     group: kind.group,
     kind: kind.kind,
     name,
-    causes,
+    causes: shown,
   });
 }
 

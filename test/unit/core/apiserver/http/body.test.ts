@@ -1,14 +1,130 @@
-import { expect, it } from 'vitest';
-import { parseRequestBody } from '../../../../../core/apiserver/http/body.ts';
+import { describe, expect, it } from 'vitest';
+import { type MediaType, parseRequestBody } from '../../../../../core/apiserver/http/body.ts';
+import { valuesMax } from '../../../../../core/apiserver/http/json-bounds.ts';
+import { decodeProtobuf } from '../../../../../core/apiserver/protobuf/decode.ts';
+import { bytes, envelope } from '../protobuf/wire-writer.ts';
+import { refusalOf } from './handler-errors.ts';
 
-const yaml = (text: string) => parseRequestBody(Buffer.from(text), 'yaml', () => undefined);
-const keys = Array.from({ length: 100_000 }, (_, i) => `k${i}: 1`);
+const read = (body: string | Buffer, media: MediaType) => parseRequestBody(Buffer.from(body), media, decodeProtobuf);
+const yaml = (text: string) => read(text, 'yaml');
+const keys = Array.from({ length: valuesMax - 1 }, (_, i) => `k${i}: 1`);
+/** As large as a body may be. */
+const filled = (unit: string) => unit.repeat(Math.floor(1_500_000 / unit.length));
 
-it('reads YAML with as many keys as a request may have: to compare each with each would take minutes', () => {
-  expect(Object.keys(yaml(keys.join('\n')) as object)).toHaveLength(100_000);
+describe('YAML', () => {
+  it('has as many keys as a body may have: to compare each with each would take minutes', async () => {
+    expect(Object.keys((await yaml(keys.join('\n'))) as object)).toHaveLength(valuesMax - 1);
+  });
+
+  it('is refused with the place where a key is there for the second time, short or long', async () => {
+    const short = await refusalOf(yaml('a: {b: 1, c: [1, {d: 1, d: 2}]}\n'));
+    expect(short.message).toMatch(/Map keys must be unique at line 1, column 25$/);
+    const long = await refusalOf(yaml([...keys, 'k5: 2'].join('\n')));
+    expect([long.code, long.message]).toEqual([
+      'BadRequest',
+      expect.stringMatching(/Map keys must be unique at line 50000, column 1$/),
+    ]);
+  });
+
+  it('means the same, read at once or in the thread', async () => {
+    const text = "a: {b: [1, 2.5, 'x', null, true], c: &c {d: |\n    e\n}, f: *c}\nü: 2001-01-01\n";
+    const padded = `${text}${'# padded\n'.repeat(500)}`;
+    const flat = text.replace('|\n    e\n', 'e');
+    expect(await yaml(`${flat}${'# padded\n'.repeat(500)}`)).toEqual(await yaml(flat));
+    const wrong = [await refusalOf(yaml(text)), await refusalOf(yaml(padded))];
+    expect(wrong[1]!.message).toBe(wrong[0]!.message);
+  });
+
+  it('that the parser itself gives up reads the same, at once or in the thread', async () => {
+    const many = `- &a [x]\n${'- *a\n'.repeat(60)}`;
+    const bomb = `${many}- &b [${'*a,'.repeat(60)}]\n- [${'*b,'.repeat(60)}]\n`;
+    const messages = [];
+    for (const text of [bomb, `${bomb}${'# padded\n'.repeat(500)}`])
+      messages.push((await refusalOf(yaml(text))).message);
+    expect(messages[0]).toMatch(/^the object provided is unrecognized \(must be valid yaml\): Excessive alias count/);
+    expect(messages[1]).toBe(messages[0]);
+  });
+
+  it('turns the event loop while it is read', async () => {
+    let turns = 0;
+    let isOver = false;
+    const turn = () => {
+      turns++;
+      if (!isOver) setImmediate(turn);
+    };
+    turn();
+    expect(await yaml(`x: [${'[],'.repeat(valuesMax - 2)}]`)).toBeDefined();
+    isOver = true;
+    expect(turns).toBeGreaterThan(10);
+  });
+
+  it.each([
+    ['brackets', `x: ${filled('[')}`],
+    ['closed brackets', `x: ${'['.repeat(700_000)}${']'.repeat(700_000)}`],
+    ['braces', filled('{a: ')],
+    ['sequences', filled('- ')],
+    ['keys', filled('? ')],
+    ['the least that is too deep', `x: ${'['.repeat(501)}${']'.repeat(501)}`],
+  ])('that is nested too deep is refused before it is parsed: %s', async (_, text) => {
+    const { code, message } = await refusalOf(yaml(text));
+    expect([code, message]).toEqual([
+      'BadRequest',
+      'the body is nested more than 500 levels deep: make it flatter, or put it in as a text',
+    ]);
+  });
+
+  it('has brackets and dashes without end in its texts', async () => {
+    const text = filled('[{- ? ').slice(0, 60_000);
+    const body = `a: "${text}"\nb: '${text}'\nc: |\n  ${text}\nd: x${text.replaceAll(/[?]/g, '')}\n`;
+    expect(await yaml(body)).toMatchObject({ a: text, b: text, c: `${text}\n` });
+  });
+
+  it('that says little and means much is refused as a body in JSON would be', async () => {
+    const { code, message } = await refusalOf(yaml(`a: &a "${'x'.repeat(100_000)}"\nb: [${'*a,'.repeat(40)}]\n`));
+    expect([code, message]).toEqual([
+      'TooLarge',
+      expect.stringMatching(/^Request entity too large: limit is 1572864, as JSON/),
+    ]);
+  });
 });
 
-it('says where a key of YAML is there for the second time', () => {
-  expect(() => yaml('a: {b: 1, c: [1, {d: 1, d: 2}]}\n')).toThrow(/Map keys must be unique at line 1, column 25$/);
-  expect(() => yaml([...keys, 'k5: 2'].join('\n'))).toThrow(/Map keys must be unique at line 100001, column 1$/);
+describe('a body with more fields and items than a node can take', () => {
+  const { length } = keys;
+  const containers = Buffer.concat(Array.from({ length: valuesMax }, () => bytes(2, '')));
+
+  it.each([
+    ['json', `[${'1,'.repeat(length)}1,1]`],
+    ['json', `[${'{},'.repeat(length)}1]`],
+    ['merge-patch', `{${keys.map((key) => `"${key}":1`).join()},"a":1,"b":1}`],
+    ['yaml', '- 1\n'.repeat(2 * valuesMax + 1)],
+    ['protobuf', envelope('v1', 'Pod', bytes(2, containers))],
+  ] as const)('in %s is refused before it is parsed, with the bound', async (media, body) => {
+    const { code, message } = await refusalOf(read(body, media));
+    expect([code, message]).toEqual([
+      'TooLarge',
+      'Request entity too large: the body has more than 50000 fields and items: split the object into smaller ones, or put the data in as one text',
+    ]);
+  });
+
+  it('is none where they are in a text', async () => {
+    const text = '[{\\",:'.repeat(60_000);
+    expect(await read(`{"a":"${text}"}`, 'json')).toEqual({ a: '[{",:'.repeat(60_000) });
+    expect(Object.keys((await read(`{${keys.map((key) => `"${key}":1`).join()}}`, 'json')) as object)).toHaveLength(
+      length,
+    );
+  });
+});
+
+it('a body that is nested too deep is refused where it begins to be, closed or not', async () => {
+  for (const body of [filled('['), `{"spec":{"a":${filled('{"a":')}`]) {
+    const { code, message } = await refusalOf(read(body, 'json'));
+    expect([code, message]).toEqual([
+      'BadRequest',
+      expect.stringMatching(/^(0\.0|spec\.a)\..*\.\.\.: it is nested more than 500/),
+    ]);
+  }
+});
+
+it('a number that is as long as a body is quoted in part', async () => {
+  expect((await refusalOf(read(filled('1'), 'json'))).message.length).toBeLessThan(300);
 });

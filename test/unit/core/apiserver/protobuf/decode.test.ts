@@ -158,8 +158,8 @@ describe('an object written by hand', () => {
     expect(Object.entries(data as object)).toEqual([['__proto__', 'x']]);
   });
 
-  it('may have as many items as fit into a body', () => {
-    const items = 500_000;
+  it('may have as many items as a body may have values, in time that goes with their number', () => {
+    const items = 49_000;
     const body = envelope('v1', 'ConfigMap', bytes(1, Buffer.concat(Array(items).fill(bytes(14, '')))));
     const { metadata } = decodeProtobuf(body) as KubeObject;
     expect(metadata.finalizers).toHaveLength(items);
@@ -221,7 +221,7 @@ describe('a body that is refused', () => {
     expect(refused).toBeGreaterThanOrEqual(body.length - 4);
   });
 
-  it('of any bytes whatever gives an object or BadRequest, and nothing else', () => {
+  it('of any bytes whatever gives an object or BadRequest, and nothing else', async () => {
     const broken = fc
       .tuple(
         fc.constantFrom(...bodies),
@@ -232,10 +232,10 @@ describe('a body that is refused', () => {
         for (const [at, value] of changes) copy[4 + (at % (copy.length - 4))] = value;
         return copy;
       });
-    fc.assert(
-      fc.property(broken, (body) => {
+    await fc.assert(
+      fc.asyncProperty(broken, async (body) => {
         try {
-          expect(parseRequestBody(body, 'protobuf', decodeProtobuf)).toBeTypeOf('object');
+          expect(await parseRequestBody(body, 'protobuf', decodeProtobuf)).toBeTypeOf('object');
         } catch (error) {
           if (!(error instanceof BanyanError)) throw error;
           expect(error.code).toBe('BadRequest');

@@ -1,10 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { wireFields } from '../../../../../core/apiserver/protobuf/wire-reader.ts';
+import { FieldBudget, wireFields } from '../../../../../core/apiserver/protobuf/wire-reader.ts';
 import { BanyanError } from '../../../../../core/runtime/errors.ts';
 import { bytes, fixed, int, varint } from './wire-writer.ts';
 
-const read = (message: Uint8Array) => [...wireFields(Buffer.from(message))];
+const read = (message: Uint8Array) => [
+  ...wireFields(Buffer.from(message), new FieldBudget(1_000, () => new Error('spent'))),
+];
 
 function refusal(message: Uint8Array): BanyanError {
   try {

@@ -1,0 +1,78 @@
+/**
+ * What a JSON text holds, found in one pass before anybody parses the text: JSON.parse takes 0.15 s for 130,000 fields, and all that is done with an object
+ * afterwards takes many times that.
+ */
+import { depthMax } from '../../object/json-limits.ts';
+import { tokensOf } from '../../object/json-text.ts';
+import { BanyanError } from '../../runtime/errors.ts';
+
+/**
+ * Fields and items of a body. The largest definitions in use have some 20,000, and an object of many more short fields is too large to store, with who manages
+ * each of them.
+ */
+export const valuesMax = 50_000;
+
+/** Of the place that is too deep: the rest says nothing. */
+const shownSteps = 5;
+
+const space = 0x20;
+const quote = 0x22;
+const comma = 0x2c;
+const openBracket = 0x5b;
+const backslash = 0x5c;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
+/** Throws BadRequest where the text is nested too deep, TooLarge where it has too many values. What is no JSON is for the parser to say. */
+export function checkJsonBounds(json: string): void {
+  let depth = 0;
+  let values = 1;
+  /** Behind an opening bracket: what follows is its first value, if it is no closing one. */
+  let isFirst = false;
+  for (let at = 0; at < json.length; at++) {
+    const code = json.charCodeAt(at);
+    if (code <= space) continue;
+    const isClosing = code === closeBracket || code === closeBrace;
+    if (isClosing) depth--;
+    else if (isFirst || code === comma) values++;
+    isFirst = code === openBracket || code === openBrace;
+    if (isFirst) depth++;
+    else if (code === quote) at = closingQuote(json, at);
+    if (depth > depthMax) throw tooDeep(json);
+    if (values > valuesMax) throw tooManyValues();
+  }
+}
+
+export function tooManyValues(): BanyanError {
+  const remedy = 'split the object into smaller ones, or put the data in as one text';
+  return new BanyanError(
+    'TooLarge',
+    `Request entity too large: the body has more than ${valuesMax} fields and items: ${remedy}`,
+  );
+}
+
+/** Of a text that ends in a string, the end. */
+function closingQuote(json: string, opening: number): number {
+  for (let at = json.indexOf('"', opening + 1); at >= 0; at = json.indexOf('"', at + 1)) {
+    let escapes = 0;
+    while (json.charCodeAt(at - 1 - escapes) === backslash) escapes++;
+    if (escapes % 2 === 0) return at;
+  }
+  return json.length;
+}
+
+function tooDeep(json: string): BanyanError {
+  const place = placeTooDeep(json).slice(0, shownSteps).join('.');
+  const remedy = 'make it flatter, or put it in as a text';
+  return new BanyanError('BadRequest', `${place}...: it is nested more than ${depthMax} levels deep: ${remedy}`);
+}
+
+function placeTooDeep(json: string): readonly (string | number)[] {
+  try {
+    for (const { steps } of tokensOf(json)) if (steps.length > depthMax) return steps;
+  } catch {
+    // It is no JSON: a name does not parse.
+  }
+  return [];
+}

@@ -1,0 +1,112 @@
+/**
+ * YAML that takes long to read is read in a thread of its own, one text after the other, with bounds of time and memory: the parser takes 3 s for 1.5 MB of short
+ * items, and minutes for 1.5 MB of nothing but quotes. Meanwhile the node serves, and children keep their sessions.
+ */
+import { Worker } from 'node:worker_threads';
+import { type Clock, systemClock, type Timer } from '../../runtime/clock.ts';
+import { BanyanError, describeError, type ErrorCode } from '../../runtime/errors.ts';
+
+export type YamlAnswer = { readonly json: string } | { readonly code: ErrorCode; readonly message: string };
+
+/** As many values as a body may have take 2 s on a processor that has nothing else to do. */
+const parseMsMax = 10_000;
+/** The parser makes some 300 bytes of one of short items; a node of 256 MB is to live on. */
+const heapMbMax = 128;
+/** Each with its text of at most 1.5 MB: the last one waits a minute at worst. */
+const waitingMax = 6;
+/** To start a thread takes 0.1 s; to keep one takes 10 MB. */
+const idleMs = 10_000;
+
+interface Job {
+  readonly text: string;
+  resolve(json: string): void;
+  reject(error: BanyanError): void;
+}
+
+export class YamlThread {
+  readonly #clock: Clock;
+  readonly #jobs: Job[] = [];
+  #worker: Worker | undefined;
+  #timer: Timer | undefined;
+  #isBusy = false;
+
+  constructor(clock: Clock = systemClock) {
+    this.#clock = clock;
+  }
+
+  /** The JSON of a YAML text. Throws BadRequest for what is none, TooLarge for what takes too long, TooManyRequests where too many wait. */
+  read(text: string): Promise<string> {
+    if (this.#jobs.length > waitingMax) {
+      const message = `${waitingMax} large bodies in YAML wait to be read: send the body as JSON, or come again`;
+      return Promise.reject(new BanyanError('TooManyRequests', message, { retryAfterSeconds: 1 }));
+    }
+    return new Promise((resolve, reject) => {
+      this.#jobs.push({ text, resolve, reject });
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    const [job] = this.#jobs;
+    if (this.#isBusy || !job) return;
+    this.#isBusy = true;
+    this.#timer?.stop();
+    const worker = this.#worker ?? this.#started();
+    worker.ref();
+    worker.postMessage(job.text);
+    this.#timer = this.#clock.after(parseMsMax, () => this.#fail(tooMuch(`more than ${parseMsMax} ms`)));
+  }
+
+  #started(): Worker {
+    // The bundle has a file of its own for the thread.
+    const file = import.meta.url.endsWith('.ts') ? './yaml-worker.ts' : './yaml-worker.js';
+    const worker = new Worker(new URL(file, import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
+    });
+    worker.on('message', (answer: YamlAnswer) => {
+      if (worker === this.#worker) this.#settle(answer);
+    });
+    worker.on('error', (error: NodeJS.ErrnoException) => {
+      if (worker !== this.#worker) return;
+      const isFull = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+      this.#fail(
+        isFull ? tooMuch(`more than ${heapMbMax} MB of memory`) : new BanyanError('Internal', describeError(error)),
+      );
+    });
+    this.#worker = worker;
+    return worker;
+  }
+
+  #settle(answer: YamlAnswer): void {
+    const job = this.#jobs.shift();
+    if ('json' in answer) job?.resolve(answer.json);
+    else job?.reject(new BanyanError(answer.code, answer.message));
+    this.#rest();
+  }
+
+  #fail(error: BanyanError): void {
+    void this.#worker?.terminate();
+    this.#worker = undefined;
+    this.#jobs.shift()?.reject(error);
+    this.#rest();
+  }
+
+  /** The thread keeps no process alive. */
+  #rest(): void {
+    this.#isBusy = false;
+    this.#timer?.stop();
+    this.#worker?.unref();
+    if (this.#jobs.length > 0) return this.#next();
+    this.#timer = this.#clock.after(idleMs, () => {
+      void this.#worker?.terminate();
+      this.#worker = undefined;
+    });
+  }
+}
+
+function tooMuch(what: string): BanyanError {
+  return new BanyanError(
+    'TooLarge',
+    `Request entity too large: to read this YAML takes ${what}: send the body as JSON`,
+  );
+}
