@@ -239,14 +239,15 @@ describe('a field that is wrong is named with its value', () => {
         what: 'an unknown kind of validation',
         request: ['POST', `${configMaps}?fieldValidation=Stric`, { body: configMap('new') }],
         ...invalid,
-        message: 'fieldValidation: Unsupported value: "Stric": supported values: "Ignore", "Strict", "Warn"',
+        message:
+          'CreateOptions.meta.k8s.io "" is invalid: fieldValidation: Unsupported value: "Stric": supported values: "Ignore", "Strict", "Warn"',
         fields: ['fieldValidation'],
       },
       {
         what: 'an unknown kind of dry run',
         request: ['POST', `${configMaps}?dryRun=Some`, { body: configMap('new') }],
         ...invalid,
-        message: 'dryRun: Unsupported value: "Some": supported values: "All"',
+        message: 'CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: "Some": supported values: "All"',
         fields: ['dryRun'],
       },
       {
@@ -254,7 +255,7 @@ describe('a field that is wrong is named with its value', () => {
         request: ['DELETE', `${configMaps}/kept`, { body: { kind: 'DeleteOptions', propagationPolicy: 'Later' } }],
         ...invalid,
         message:
-          'propagationPolicy: Unsupported value: "Later": supported values: "Foreground", "Background", "Orphan"',
+          'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "Later": supported values: "Foreground", "Background", "Orphan"',
         fields: ['propagationPolicy'],
       },
       {
