@@ -156,6 +156,6 @@ export interface InventoryBody {
 
 /** The body of a `u/` row: what an agent reports beside the state of what was placed. There is none for a placement without such rules. */
 export interface ReportRules {
-  readonly associated: readonly AssociatedItem[];
+  readonly associated: readonly (AssociatedItem & { readonly limit: number })[];
   readonly upsync: readonly UpsyncItem[];
 }

@@ -4,9 +4,7 @@
  *
  * Bound: for each placed object and resource, the greatest `limit` among the rules of its placements.
  */
-import type { AssociatedItem } from '../../core/apiserver/kinds/edge-placement.ts';
-import type { ReportRules } from '../../core/entries/entry-attributes.ts';
-import { type PlacementId, splitPlacementId } from '../../core/entries/entry-keys.ts';
+import type { ReportRules } from '../../core/entries/down-attributes.ts';
 import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import { namesResource } from '../../core/match/resource-rules.ts';
 import { formatKey, type GroupResource, parseKey } from '../../core/object/key.ts';

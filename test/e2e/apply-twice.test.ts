@@ -2,7 +2,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { fixture, LocalTree, withoutKubectl } from './local-tree.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
+import { fixture, LocalTree } from './local-tree.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const reference = fixture('docs/reference');

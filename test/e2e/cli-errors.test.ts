@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { banyan, fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
+import { banyan, fixture, LocalTree, until } from './local-tree.ts';
 
 const space = 'space/center/retail';
 const object = ['deployment/frontend', '-n', 'guestbook'];

@@ -3,7 +3,8 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { banyan, fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
+import { banyan, fixture, LocalTree, until } from './local-tree.ts';
 
 const hasIpv6 = Object.values(networkInterfaces()).some((of) => of?.some(({ address }) => address === '::1'));
 const lacking = withoutKubectl ?? (hasIpv6 ? undefined : 'this machine has no ::1');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withoutKubectl } from '../support/kubectl.ts';
 import { plainNode } from '../support/plain-node.ts';
-import { fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { fixture, LocalTree, until } from './local-tree.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const space = 'space/center/retail';
