@@ -37,8 +37,8 @@ export interface SpaceStorage {
   get(key: ObjectKey): StoredObject | undefined;
   /** In order of namespace, then name, as one snapshot. */
   scan(resource: GroupResource, options?: ScanOptions): StoredObject[];
-  /** What `scan` gave at an older revision: `continue` tokens need it. 'expired' when the events since then are not kept any more. */
-  scanAt(resource: GroupResource, revision: number, options?: ScanOptions): StoredObject[] | 'expired';
+  /** The same, object by object, without holding all of them; ends when `see` says that it has seen enough (false). Nothing is written meanwhile. */
+  visit(resource: GroupResource, options: ScanOptions, see: (object: StoredObject) => boolean): void;
   /** Every resource of which there is at least one object. */
   resources(): GroupResource[];
   /**

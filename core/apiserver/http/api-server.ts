@@ -22,6 +22,7 @@ import type { Space, UserInfo } from '../space.ts';
 import { readBody } from './body.ts';
 import { SpaceHandler } from './handler.ts';
 import { refuseImpersonation } from './impersonation.ts';
+import { breakOff, type Outgoing, OutgoingAnswers, writePieces } from './outgoing.ts';
 import type { ApiRequest, ApiResponse } from './requests.ts';
 import { whoIsAsking } from './reviews.ts';
 import { decodePart } from './route.ts';
@@ -81,6 +82,7 @@ export class ApiServer implements AsyncDisposable {
   /** Of spaces that resolvers gave, as long as they are in use there. */
   readonly #resolved = new WeakMap<Space, SpaceHandler>();
   readonly #watches = new Set<Watch>();
+  readonly #outgoing: OutgoingAnswers;
   /** By connection: a certificate is shown once, and to decode it takes a third of a millisecond. */
   readonly #users = new WeakMap<object, UserInfo>();
   readonly #sockets = new Set<TLSSocket>();
@@ -91,6 +93,7 @@ export class ApiServer implements AsyncDisposable {
 
   constructor(options: ApiServerOptions) {
     this.#options = options;
+    this.#outgoing = new OutgoingAnswers(options.clock);
     this.#tls = options.tls();
     this.#server = createSecureServer({
       ...this.#tls,
@@ -161,6 +164,11 @@ export class ApiServer implements AsyncDisposable {
     this.#taken.emit('connection', connection);
   }
 
+  /** Bytes of answers that wait for clients. */
+  unreadBytes(): number {
+    return this.#outgoing.unreadBytes();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const watch of this.#watches) watch.end();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
@@ -170,6 +178,7 @@ export class ApiServer implements AsyncDisposable {
     for (const socket of this.#sockets) if (socket.alpnProtocol !== 'h2') socket.end();
     await Promise.race([closed, late]);
     for (const socket of this.#sockets) socket.destroy();
+    this.#outgoing.end();
   }
 
   #renew(): void {
@@ -184,6 +193,8 @@ export class ApiServer implements AsyncDisposable {
       const url = urlOf(request.url);
       if (await this.#health(url.pathname, response)) return;
       const user = this.#userOf(request);
+      const connection = connectionOf(request);
+      this.#outgoing.admit(connection);
       if (url.pathname === '/metrics')
         return this.#answer(response, {
           status: 200,
@@ -199,19 +210,21 @@ export class ApiServer implements AsyncDisposable {
         body: () => this.#body(request),
       };
       const { tree } = this.#options;
-      if (tree && url.pathname.startsWith('/tree/')) {
-        const way = tree.way(request.url, user);
-        if (!way) return this.#answer(response, await tree.answer(asked));
-        const failed = (error: unknown) => this.#fail(request, response, error);
-        return await passOn(request, response, { ...way, failed });
-      }
+      const isTree = tree !== undefined && url.pathname.startsWith('/tree/');
+      const way = isTree ? tree.way(request.url, user) : undefined;
+      // Reads no further ahead than a stream does, and may wait for long: a log is read as somebody scrolls.
+      const failed = (error: unknown) => this.#fail(request, response, error);
+      if (way) return await passOn(request, response, { ...way, failed });
+      const outgoing = this.#outgoing.begin(response, { connection, failed });
+      if (isTree) return this.#answer(response, await tree.answer(asked));
       const { handler, path } = this.#find(url.pathname);
       const api = { ...asked, path };
       const review = await whoIsAsking(api);
       if (review) return this.#answer(response, review);
       const handled = await handler.handle(api);
       if ('answer' in handled) return this.#answer(response, handled.answer);
-      this.#watch(handled.watch, request, response);
+      if ('list' in handled) return this.#list(handled.list, outgoing, response);
+      this.#watch(handled.watch, outgoing, response);
     } catch (error) {
       this.#fail(request, response, error);
     }
@@ -279,8 +292,7 @@ export class ApiServer implements AsyncDisposable {
   /** Of the connection. */
   #holderOf(request: Http2ServerRequest): UserInfo {
     const socket = request.socket as TLSSocket;
-    // Of HTTP/2 every request has a socket of its own.
-    const connection = request.stream?.session ?? socket;
+    const connection = connectionOf(request);
     const known = this.#users.get(connection);
     if (known) return known;
     const certificate = isUser(socket) ? socket.getPeerCertificate() : undefined;
@@ -312,36 +324,27 @@ export class ApiServer implements AsyncDisposable {
   #answer(response: Http2ServerResponse, { status, body, headers }: ApiResponse): void {
     if (response.writableEnded || response.destroyed) return;
     if (response.headersSent) {
-      // A watch that broke: its client takes it up again.
-      response.end();
+      // Its client is not to take what has come for the whole.
+      breakOff(response);
       return;
     }
     response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length, ...headers });
     response.end(body);
   }
 
+  #list(pieces: Generator<Buffer, void>, outgoing: Outgoing, response: Http2ServerResponse): void {
+    writePieces(pieces, outgoing, (length) => {
+      const known = length === undefined ? {} : { 'content-length': length };
+      response.writeHead(200, { 'content-type': 'application/json', ...known });
+    });
+  }
+
   #watch(
     { listing, options }: Extract<Awaited<ReturnType<SpaceHandler['handle']>>, { watch: unknown }>['watch'],
-    request: Http2ServerRequest,
+    outgoing: Outgoing,
     response: Http2ServerResponse,
   ): void {
-    const sink = {
-      write: (bytes: Buffer) => response.write(bytes),
-      queuedBytes: () => response.writableLength,
-      onTaken: (act: () => void) => {
-        response.once('drain', () => {
-          try {
-            act();
-          } catch (error) {
-            this.#fail(request, response, error);
-          }
-        });
-      },
-      end: () => {
-        response.end();
-      },
-    };
-    const watch = new Watch(listing, options, sink, this.#options.clock);
+    const watch = new Watch(listing, options, outgoing, this.#options.clock);
     this.#watches.add(watch);
     response.once('close', () => {
       this.#watches.delete(watch);
@@ -351,6 +354,11 @@ export class ApiServer implements AsyncDisposable {
     sendHead(response);
     watch.start();
   }
+}
+
+/** Of HTTP/2 every request has a socket of its own. */
+function connectionOf(request: Http2ServerRequest): object {
+  return request.stream?.session ?? request.socket;
 }
 
 /** What stands in the request line; "//host" is a path here. */

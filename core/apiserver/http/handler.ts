@@ -18,7 +18,7 @@ import { selectionOf } from '../selection/selection.ts';
 import type { Kind, Space } from '../space.ts';
 import { isNamespace } from '../verbs/kind-strategy.ts';
 import { methodNotAllowed, notFound, notServed } from '../verbs/status-errors.ts';
-import { type Listing, listBytes, oneBytes } from './lists.ts';
+import { type Listing, listBytes, listPieces, oneBytes } from './lists.ts';
 import { negotiate } from './negotiate.ts';
 import { type ApiRequest, type ApiResponse, header, integerOf, jsonResponse, resourceVersionOf } from './requests.ts';
 import { type Route, routeOf } from './route.ts';
@@ -36,6 +36,8 @@ const watchTimeoutMsMax = 24 * 3_600_000;
 
 export type Handled =
   | { readonly answer: ApiResponse }
+  /** To be begun at once. */
+  | { readonly list: Generator<Buffer, void> }
   | { readonly watch: { readonly listing: Listing; readonly options: WatchOptions } };
 
 export class SpaceHandler {
@@ -155,9 +157,7 @@ export class SpaceHandler {
     this.#checkInitialEvents(query, isWatch);
     if (!isWatch) {
       await this.#waitFor(request);
-      return {
-        answer: { status: 200, body: listBytes(listing, integerOf(query, 'limit'), query.get('continue')) },
-      };
+      return { list: listPieces(listing, integerOf(query, 'limit'), query.get('continue')) };
     }
     const seconds = integerOf(query, 'timeoutSeconds');
     const options: WatchOptions = {

@@ -1,9 +1,14 @@
-/** Reads of one space as bytes: objects and lists spliced from what is stored, parsed only where a selector or a form asks for it. */
+/**
+ * Reads of one space as bytes: objects and lists spliced from what is stored, parsed only where a selector or a form asks for it. A list is made while its client
+ * takes it: of what waits for the client the list holds names alone.
+ */
 import { spliceMetadata } from '../../object/canonical.ts';
 import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { Selection } from '../selection/selection.ts';
 import type { Kind, Space } from '../space.ts';
+import { placeOf, placeText } from '../storage/event-log.ts';
+import { Snapshot } from '../storage/snapshot.ts';
 import type { StoredObject } from '../storage.ts';
 import { columnDefinitions, partialMetadata, type TableOptions, table, tableRow } from '../table/table.ts';
 import type { Form } from './negotiate.ts';
@@ -61,61 +66,102 @@ export function oneBytes(listing: Listing, stored: StoredObject): Buffer {
   return bytesInVersion(listing, stored);
 }
 
-export function listBytes(listing: Listing, limit: number, token: string | null): Buffer {
+/** Objects that are held as they were found. Most lists are smaller, and read the store once. */
+const foundBytesMax = 256 * 1024;
+
+/**
+ * The text of a list, piece by piece, all of one revision. Whoever stops before the end calls `return`. The first piece throws what is wrong with the request; a later
+ * one throws Expired when more has changed since the first than a list keeps.
+ */
+export function* listPieces(listing: Listing, limit: number, token: string | null): Generator<Buffer, void> {
+  const from = token ? decodeToken(token) : undefined;
+  const snapshot = new Snapshot(listing.space.storage, listing.kind, from?.revision);
+  try {
+    const page = pageOf(listing, snapshot, limit, from);
+    const { head, item } = formOf(listing, {
+      resourceVersion: String(snapshot.revision),
+      ...(page.next ? { continue: page.next } : {}),
+      ...(page.remaining === undefined ? {} : { remainingItemCount: page.remaining }),
+    });
+    yield Buffer.from(head);
+    let isFirst = true;
+    for (const found of page.items()) {
+      if (!isFirst) yield comma;
+      isFirst = false;
+      yield item(found);
+    }
+    yield Buffer.from(']}\n');
+  } finally {
+    snapshot[Symbol.dispose]();
+  }
+}
+
+interface ListForm {
+  /** Up to the bracket that opens the items. */
+  readonly head: string;
+  item(stored: StoredObject): Buffer;
+}
+
+function formOf(listing: Listing, metadata: object): ListForm {
   const { space, form, kind, version } = listing;
-  const page = pageOf(listing, limit, token);
-  const metadata = {
-    resourceVersion: String(page.revision),
-    ...(page.next ? { continue: page.next } : {}),
-    ...(page.remaining === undefined ? {} : { remainingItemCount: page.remaining }),
-  };
   if (form.as === 'Table') {
     const options = { version: form.version, includeObject: listing.includeObject, nowMs: listing.nowMs };
-    const rows = page.items.map((stored) => tableRow(kind, version, parsed(listing, stored), options));
-    return json(table(columnDefinitions(kind, version), rows, metadata, form.version));
+    const empty = JSON.stringify(table(columnDefinitions(kind, version), [], metadata, form.version));
+    return {
+      // The rows are the last field.
+      head: empty.slice(0, -']}'.length),
+      item: (stored) => Buffer.from(JSON.stringify(tableRow(kind, version, parsed(listing, stored), options))),
+    };
   }
-  if (form.as === 'PartialObjectMetadataList' || form.as === 'PartialObjectMetadata') {
-    const items = page.items.map((stored) => partialMetadata(space.parse(stored), form.version));
-    return json({ kind: 'PartialObjectMetadataList', apiVersion: `meta.k8s.io/${form.version}`, metadata, items });
-  }
-  const apiVersion = formatApiVersion(kind.group, version);
-  const head = `{"kind":${JSON.stringify(kind.listKind)},"apiVersion":"${apiVersion}","metadata":${JSON.stringify(metadata)},"items":[`;
-  const pieces: Buffer[] = [Buffer.from(head)];
-  for (const [i, stored] of page.items.entries()) {
-    if (i > 0) pieces.push(comma);
-    pieces.push(bytesInVersion(listing, stored));
-  }
-  pieces.push(Buffer.from(']}\n'));
-  return Buffer.concat(pieces);
+  const isMetadata = form.as === 'PartialObjectMetadataList' || form.as === 'PartialObjectMetadata';
+  const type = isMetadata
+    ? { kind: 'PartialObjectMetadataList', apiVersion: `meta.k8s.io/${form.version}` }
+    : { kind: kind.listKind, apiVersion: formatApiVersion(kind.group, version) };
+  return {
+    head: JSON.stringify({ ...type, metadata, items: [] }).slice(0, -']}'.length),
+    item: isMetadata
+      ? (stored) => Buffer.from(JSON.stringify(partialMetadata(space.parse(stored), form.version)))
+      : (stored) => bytesInVersion(listing, stored),
+  };
 }
 
 interface Page {
-  readonly revision: number;
-  readonly items: readonly StoredObject[];
+  items(): Iterable<StoredObject>;
   readonly next?: string;
   readonly remaining?: number;
 }
 
-function pageOf(listing: Listing, limit: number, token: string | null): Page {
+function pageOf(listing: Listing, snapshot: Snapshot, limit: number, from: Continue | undefined): Page {
   const { space, kind, namespace, selection } = listing;
-  const from = token ? decodeToken(token) : undefined;
-  const revision = from?.revision ?? space.storage.revision();
   const options = {
     ...(namespace === '' ? {} : { namespace }),
     ...(from ? { after: { namespace: from.namespace, name: from.name } } : {}),
   };
-  const all = from ? space.storage.scanAt(kind, revision, options) : space.storage.scan(kind, options);
-  if (all === 'expired') {
-    const message =
-      'The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter.';
-    throw new BanyanError('Expired', message);
+  const found: StoredObject[] = [];
+  const places: string[] = [];
+  let foundBytes = 0;
+  let last: StoredObject | undefined;
+  let remaining = 0;
+  snapshot.visit(options, (stored) => {
+    if (!selection.isEmpty && !selection.matches(space.parse(stored))) return true;
+    if (limit > 0 && found.length + places.length === limit) {
+      remaining++;
+      return selection.isEmpty;
+    }
+    last = stored;
+    if (foundBytes < foundBytesMax) found.push(stored);
+    else places.push(placeText(stored.key));
+    foundBytes += stored.body.length;
+    return true;
+  });
+  function* items(): Generator<StoredObject> {
+    yield* found.splice(0);
+    const { group, resource } = kind;
+    for (const place of places) yield snapshot.get({ group, resource, ...placeOf(place) })!;
   }
-  const selected = selection.isEmpty ? all : all.filter((stored) => selection.matches(space.parse(stored)));
-  if (limit <= 0 || selected.length <= limit) return { revision, items: selected };
-  const items = selected.slice(0, limit);
-  const last = items.at(-1)!.key;
-  const next = encodeToken({ revision, namespace: last.namespace, name: last.name });
-  return { revision, items, next, ...(selection.isEmpty ? { remaining: selected.length - limit } : {}) };
+  if (remaining === 0 || !last) return { items };
+  const next = encodeToken({ revision: snapshot.revision, namespace: last.key.namespace, name: last.key.name });
+  return { items, next, ...(selection.isEmpty ? { remaining } : {}) };
 }
 
 function encodeToken(token: Continue): string {

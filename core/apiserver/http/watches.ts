@@ -1,11 +1,12 @@
 /** Watches: the events of a storage as a stream, from a revision on, each encoded for the form that its client asked for. */
-import { formatKey, type ObjectKey } from '../../object/key.ts';
 import { formatApiVersion } from '../../object/meta.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
+import { orderOf, placeOf, placeText } from '../storage/event-log.ts';
 import type { StorageEvent, StoredObject } from '../storage.ts';
 import { columnDefinitions, partialMetadata, table, tableRow } from '../table/table.ts';
 import { bytesInVersion, type Listing, parsed } from './lists.ts';
+import { aheadBytesMax } from './outgoing.ts';
 import { statusOf } from './status.ts';
 
 export interface WatchOptions {
@@ -18,19 +19,18 @@ export interface WatchOptions {
 
 /** Where the events go. */
 export interface WatchSink {
-  /** False: the client does not keep up. */
-  write(bytes: Buffer): boolean;
+  write(bytes: Buffer): void;
   /** Bytes that the client has not taken yet. */
   queuedBytes(): number;
+  /** False: more waits for the client than may. */
+  hasRoom(): boolean;
   /** Once, when it has taken them: there are some. */
   onTaken(act: () => void): void;
   end(): void;
+  /** What waits is dropped. */
+  break(): void;
 }
 
-/** A client that is this far behind has its watch ended: it resumes from its last revision, and holds nobody's memory meanwhile. */
-export const queuedBytesMax = 8 * 1024 * 1024;
-/** What is there at the beginning is written so far ahead of the client: most of the bound is left for what happens meanwhile. */
-export const aheadBytesMax = 1024 * 1024;
 const bookmarkEveryMs = 60_000;
 
 export class Watch {
@@ -41,10 +41,10 @@ export class Watch {
   readonly #timers: Timer[] = [];
   #unsubscribe: (() => void) | undefined;
   /**
-   * What was there at the beginning and is still to be told, by formatKey: of what waits for the client the keys alone are kept, and it is told as it is by
+   * What was there at the beginning and is still to be told, by orderOf: of what waits for the client the places alone are kept, and it is told as it is by
    * then. So what happens to it meanwhile is not told.
    */
-  readonly #untold = new Map<string, ObjectKey>();
+  readonly #untold = new Set<string>();
   #revision = 0;
   #columnsSent = false;
   #ended = false;
@@ -85,18 +85,22 @@ export class Watch {
 
   #begin(): void {
     const { space, kind, namespace } = this.#listing;
-    const existing = space.storage.scan(kind, namespace === '' ? {} : { namespace });
-    const told = existing.findIndex((stored) => !this.#sendExisting(stored)) + 1;
-    if (told === 0) return this.#begun();
-    for (const { key } of existing.slice(told)) this.#untold.set(formatKey(key), key);
+    let isAhead = false;
+    space.storage.visit(kind, namespace === '' ? {} : { namespace }, (stored) => {
+      if (isAhead) this.#untold.add(placeText(stored.key));
+      else isAhead = !this.#sendExisting(stored);
+      return !this.#ended;
+    });
+    if (!isAhead) return this.#begun();
     this.#sink.onTaken(() => this.#goOn());
   }
 
   #goOn(): void {
-    for (const [id, key] of this.#untold) {
+    const { group, resource } = this.#listing.kind;
+    for (const place of this.#untold) {
       if (this.#ended) return;
-      this.#untold.delete(id);
-      const stored = this.#listing.space.storage.get(key);
+      this.#untold.delete(place);
+      const stored = this.#listing.space.storage.get({ group, resource, ...placeOf(place) });
       if (stored && !this.#sendExisting(stored)) return this.#sink.onTaken(() => this.#goOn());
     }
     this.#begun();
@@ -117,7 +121,7 @@ export class Watch {
     for (const event of events) {
       if (this.#ended) return;
       this.#revision = Math.max(this.#revision, event.object.revision);
-      if (this.#concerns(event) && !this.#untold.has(formatKey(event.object.key))) this.#tell(event);
+      if (this.#concerns(event) && !this.#untold.has(orderOf(event.object.key))) this.#tell(event);
     }
   }
 
@@ -210,6 +214,8 @@ export class Watch {
   #write(type: string, object: Buffer): void {
     if (this.#ended) return;
     this.#sink.write(Buffer.concat([Buffer.from(`{"type":"${type}","object":`), object, Buffer.from('}\n')]));
-    if (this.#sink.queuedBytes() > queuedBytesMax) this.end();
+    if (this.#sink.hasRoom()) return;
+    this.#sink.break();
+    this.end();
   }
 }

@@ -12,7 +12,7 @@ import { prefixOf } from '../../store/keyspace.ts';
 import { ifRoom } from '../../store/room.ts';
 import type { Range, Reader, Store, Transaction } from '../../store/store.ts';
 import type { ScanOptions, SpaceStorage, SpaceWriter, StorageEvent, StoredObject, WriteHook } from '../storage.ts';
-import { type EventListener, EventLog, undo } from './event-log.ts';
+import { type EventListener, EventLog } from './event-log.ts';
 import { type Gap, noteStart, readGaps } from './history.ts';
 
 export interface EmbeddedStorageOptions {
@@ -68,16 +68,16 @@ export class EmbeddedStorage implements SpaceStorage {
   }
 
   scan(resource: GroupResource, options: ScanOptions = {}): StoredObject[] {
-    const range = this.#rangeOf(resource, options);
-    return this.#store.read((reader) => Array.from(reader.scan(range), ([key, row]) => this.#decode(key, row)));
+    const found: StoredObject[] = [];
+    this.visit(resource, options, (object) => found.push(object) > 0);
+    return found;
   }
 
-  scanAt(resource: GroupResource, revision: number, options: ScanOptions = {}): StoredObject[] | 'expired' {
-    const events = this.#log.eventsSince(revision);
-    if (events === 'expired') return 'expired';
-    if (events.length === 0) return this.scan(resource, options);
-    const { limit: _limit, ...unlimited } = options;
-    return undo(this.scan(resource, unlimited), events, resource, options);
+  visit(resource: GroupResource, options: ScanOptions, see: (object: StoredObject) => boolean): void {
+    const range = this.#rangeOf(resource, options);
+    this.#store.read((reader) => {
+      for (const [key, row] of reader.scan(range)) if (!see(this.#decode(key, row))) return;
+    });
   }
 
   resources(): GroupResource[] {

@@ -9,7 +9,7 @@ import { BanyanError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { equalBytes } from '../../store/bytes.ts';
 import type { ScanOptions, SpaceStorage, StorageEvent, StoredObject } from '../storage.ts';
-import { compareKeys, type EventListener, EventLog, isSelected, undo } from './event-log.ts';
+import { compareKeys, type EventListener, EventLog, isSelected } from './event-log.ts';
 
 /** What is shown. Each change of it is told to the view by `changed`, as soon as `list` and `get` have it. */
 export interface ViewSource {
@@ -63,11 +63,8 @@ export class ViewStorage implements SpaceStorage {
     return selected.sort((a, b) => compareKeys(a.key, b.key)).slice(0, options.limit);
   }
 
-  scanAt(resource: GroupResource, revision: number, options: ScanOptions = {}): StoredObject[] | 'expired' {
-    const events = this.#log.eventsSince(revision);
-    if (events === 'expired') return 'expired';
-    const { limit: _limit, ...unlimited } = options;
-    return undo(this.scan(resource, unlimited), events, resource, options);
+  visit(resource: GroupResource, options: ScanOptions, see: (object: StoredObject) => boolean): void {
+    for (const object of this.scan(resource, options)) if (!see(object)) return;
   }
 
   resources(): GroupResource[] {

@@ -7,7 +7,7 @@ import { json } from 'node:stream/consumers';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import type { ApiTls } from '../../../../../core/apiserver/http/api-server.ts';
-import { queuedBytesMax } from '../../../../../core/apiserver/http/watches.ts';
+import { aheadBytesMax, watchBytesMax } from '../../../../../core/apiserver/http/outgoing.ts';
 import { createAuthority, issueNode } from '../../../../../core/identity/authority.ts';
 import { systemClock, VirtualClock } from '../../../../../core/runtime/clock.ts';
 import { systemRandom } from '../../../../../core/runtime/random.ts';
@@ -194,6 +194,45 @@ describe('the server', () => {
   });
 });
 
+describe('a list over the wire', () => {
+  it('holds little for clients that do not read, over either HTTP, and is whole for who reads', async () => {
+    await using api = await ApiBench.start();
+    const data = { text: 'x'.repeat(100_000) };
+    for (let i = 0; i < 200; i++) {
+      api.space.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `c${i}`, namespace: 'shop' }, data });
+    }
+    const { ca, user } = await tls;
+    const [host, port] = new URL(api.url).host.split(':');
+    const sockets = Array.from({ length: 20 }, () => {
+      const socket = connectTls({ host, port: Number(port), ca, key: user.keyPem, cert: user.certPem });
+      socket.on('error', () => {}).write(`GET ${configMaps} HTTP/1.1\r\nHost: x\r\n\r\n`);
+      return socket;
+    });
+    const streams = Array.from({ length: 20 }, () => api.open('GET', configMaps, {}, true));
+    await Promise.all([
+      ...sockets.map((socket) => once(socket, 'readable')),
+      ...streams.map((stream) => once(stream, 'response')),
+    ]);
+    expect(api.server.unreadBytes()).toBeLessThan(40 * 2 * aheadBytesMax);
+    const list = JSON.parse((await answerOf(streams[0]!)).text) as { items: unknown[] };
+    expect(list.items).toHaveLength(200);
+    for (const socket of sockets) socket.destroy();
+    for (const stream of streams) stream.on('error', () => {}).destroy();
+  });
+
+  it('is refused while too much waits on its connection, and its client is told when to come again', async () => {
+    await using api = await ApiBench.start();
+    const data = { text: 'x'.repeat(1_000_000) };
+    api.space.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c', namespace: 'shop' }, data });
+    const streams = Array.from({ length: 10 }, () => api.open('GET', `${configMaps}/c`, {}, true));
+    const heads = await Promise.all(streams.map(async (stream) => (await once(stream, 'response')) as [object]));
+    expect(heads.at(-1)![0]).toMatchObject({ ':status': 429, 'retry-after': '1' });
+    for (const stream of streams) stream.resume();
+    await Promise.all(streams.map((stream) => once(stream, 'close')));
+    expect((await api.call('GET', `${configMaps}/c`)).status).toBe(200);
+  });
+});
+
 describe('a watch over the wire', () => {
   it('sends each event as it happens, a line each', async () => {
     await using api = await ApiBench.start();
@@ -209,7 +248,7 @@ describe('a watch over the wire', () => {
   it('begins with more than may wait for its client, over HTTP/1.1 too', async () => {
     await using api = await ApiBench.start();
     const data = { text: 'x'.repeat(1_000_000) };
-    const objects = queuedBytesMax / 1_000_000 + 2;
+    const objects = watchBytesMax / 1_000_000 + 2;
     for (let i = 0; i < objects; i++) {
       api.space.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `c${i}`, namespace: 'shop' }, data });
     }

@@ -2,6 +2,7 @@
 import { builtinKinds } from '../../../../../core/apiserver/builtin/builtin-kinds.ts';
 import { CrdController } from '../../../../../core/apiserver/crd/crd-controller.ts';
 import { SpaceHandler } from '../../../../../core/apiserver/http/handler.ts';
+import { watchBytesMax } from '../../../../../core/apiserver/http/outgoing.ts';
 import type { ApiRequest } from '../../../../../core/apiserver/http/requests.ts';
 import { Watch } from '../../../../../core/apiserver/http/watches.ts';
 import { ownKindsAdmission } from '../../../../../core/apiserver/kinds/admission.ts';
@@ -73,13 +74,24 @@ export class HandlerBench {
   /** Throws what the connection would turn into a Status. */
   async call(method: string, url: string, sent: Sent = {}): Promise<Received> {
     const handled = await this.#handler.handle(requestOf(method, url, sent));
-    if (!('answer' in handled)) throw new Error(`${url} is a watch`);
-    const { status, body, headers = {} } = handled.answer;
+    if ('watch' in handled) throw new Error(`${url} is a watch`);
+    const {
+      status,
+      body,
+      headers = {},
+    } = 'answer' in handled ? handled.answer : { status: 200, body: Buffer.concat([...handled.list]) };
     return { status, headers, json: <T>() => JSON.parse(body.toString()) as T };
   }
 
   async get<T>(url: string, accept?: string): Promise<T> {
     return (await this.call('GET', url, accept === undefined ? {} : { headers: { accept } })).json<T>();
+  }
+
+  /** Of a list, piece by piece. */
+  async pieces(url: string): Promise<Generator<Buffer, void>> {
+    const handled = await this.#handler.handle(requestOf('GET', url, {}));
+    if (!('list' in handled)) throw new Error(`${url} is no list`);
+    return handled.list;
   }
 
   /** `queued`: what its client has left on the wire from the beginning. */
@@ -97,17 +109,25 @@ export class HandlerBench {
 /** The client's end of a watch. */
 export class WatchLog {
   ended = false;
+  broken = false;
   /** What the client is said to have left on the wire. */
   queued = 0;
   readonly #events: WatchEvent[] = [];
   #taken: (() => void) | undefined;
 
-  write(bytes: Buffer): boolean {
+  write(bytes: Buffer): void {
     if (this.ended) throw new Error('a watch wrote behind its end');
     const text = bytes.toString();
     if (!text.endsWith('\n')) throw new Error('an event is a line');
     this.#events.push(JSON.parse(text) as WatchEvent);
-    return true;
+  }
+
+  hasRoom(): boolean {
+    return this.queued <= watchBytesMax;
+  }
+
+  break(): void {
+    this.broken = true;
   }
 
   queuedBytes(): number {

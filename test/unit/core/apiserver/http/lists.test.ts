@@ -227,3 +227,66 @@ describe('sendInitialEvents', () => {
     expect(message).toContain('sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list');
   });
 });
+
+describe('a list that is read little by little', () => {
+  const large = (name: string, text = 'old') => ({ ...configMap(name), data: { text, filling: 'x'.repeat(50_000) } });
+  const names = Array.from({ length: 40 }, (_, i) => `c${String(i).padStart(2, '0')}`);
+  const rest = (pieces: Iterable<Buffer>) => Buffer.concat([...pieces]).toString();
+
+  beforeEach(() => {
+    for (const name of names) api.space.create(large(name));
+  });
+
+  it('is of the revision at which it began, whatever happens to what is still to come', async () => {
+    const pieces = await api.pieces(path);
+    const head = pieces.next().value!;
+    const before = String(api.space.storage.revision());
+    remove(names[39]!);
+    remove(names[38]!);
+    api.space.create(large(names[38]!, 'made again'));
+    api.space.update(large(names[37]!, 'new'));
+    api.space.update(large(names[37]!, 'newer'));
+    api.space.create(large('c99'));
+    const list = JSON.parse(head + rest(pieces)) as List;
+    expect(list.metadata.resourceVersion).toBe(before);
+    expect(namesOf(list)).toEqual(names);
+    expect(new Set(list.items.map(({ data }) => (data as { text: string }).text))).toEqual(new Set(['old']));
+  });
+
+  it('goes on behind a page at the revision of that, whatever happens before and while it is read', async () => {
+    const first = await api.get<List>(`${path}?limit=10`);
+    remove(names[38]!);
+    const pieces = await api.pieces(`${path}?continue=${first.metadata.continue}`);
+    const head = pieces.next().value!;
+    remove(names[39]!);
+    const list = JSON.parse(head + rest(pieces)) as List;
+    expect([...namesOf(first), ...namesOf(list)]).toEqual(names);
+  });
+
+  it('ends when more changes meanwhile than it keeps', async () => {
+    const pieces = await api.pieces(path);
+    pieces.next();
+    const huge = 'x'.repeat(1_000_000);
+    for (const name of names.slice(30)) {
+      for (const text of ['a', 'b']) api.space.update({ ...configMap(name), data: { text, huge } });
+    }
+    expect(() => rest(pieces)).not.toThrow();
+    const late = await api.pieces(path);
+    late.next();
+    for (const name of names.slice(30)) api.space.update({ ...configMap(name), data: { text: 'c', huge } });
+    expect(() => rest(late)).toThrow(/more than 4194304 bytes have changed since revision \d+: list again/);
+  });
+
+  it('is as long in all forms as it is when it is read at once', async () => {
+    const accept = (as: string) => `application/json;as=${as};g=meta.k8s.io;v=v1`;
+    expect((await api.get<{ rows: unknown[] }>(path, accept('Table'))).rows).toHaveLength(40);
+    expect((await api.get<List>(path, accept('PartialObjectMetadataList'))).items).toHaveLength(40);
+  });
+
+  it('that is given up hears of nothing any more', async () => {
+    const pieces = await api.pieces(path);
+    pieces.next();
+    pieces.return();
+    expect(pieces.next()).toEqual({ done: true, value: undefined });
+  });
+});

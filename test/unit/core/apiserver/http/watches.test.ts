@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { aheadBytesMax, queuedBytesMax } from '../../../../../core/apiserver/http/watches.ts';
+import { aheadBytesMax, watchBytesMax } from '../../../../../core/apiserver/http/outgoing.ts';
 import type { KubeObject } from '../../../../../core/object/meta.ts';
 import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
 import { HandlerBench } from './handler-bench.ts';
@@ -121,12 +121,12 @@ describe('a watch', () => {
 
   it('ends when its client does not take what it is sent, and holds no memory for it', async () => {
     const watch = await api.watch(watchPath);
-    watch.queued = queuedBytesMax;
+    watch.queued = watchBytesMax;
     add('a');
     expect(watch.ended).toBe(false);
     watch.queued += 1;
     add('b');
-    expect(watch.ended).toBe(true);
+    expect(watch).toMatchObject({ ended: true, broken: true });
     add('c');
     expect(watch.told()).toEqual(['ADDED a', 'ADDED b']);
   });
@@ -244,7 +244,7 @@ describe('sendInitialEvents', () => {
     api.clock.advance(minuteMs);
     watch.drain();
     expect([watch.ended, watch.told()]).toEqual([true, []]);
-    const full = await api.watch(initial, undefined, queuedBytesMax + 1);
+    const full = await api.watch(initial, undefined, watchBytesMax + 1);
     expect([full.ended, full.told()]).toEqual([true, ['ADDED a']]);
     full.drain();
     expect(full.told()).toEqual([]);

@@ -1,0 +1,174 @@
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import {
+  aheadBytesMax,
+  connectionBytesMax,
+  OutgoingAnswers,
+  serverBytesMax,
+  stallMs,
+  watchBytesMax,
+  writePieces,
+} from '../../../../../core/apiserver/http/outgoing.ts';
+import { VirtualClock } from '../../../../../core/runtime/clock.ts';
+import { refusal } from '../kinds/space-support.ts';
+
+/** What a response is to its writer; the client takes what the test has it take. */
+class Response extends EventEmitter {
+  writableLength = 0;
+  destroyed = false;
+  ended = false;
+
+  write(bytes: Buffer): void {
+    this.writableLength += bytes.length;
+  }
+
+  end(): void {
+    this.ended = true;
+  }
+
+  destroy(): void {
+    this.destroyed = true;
+    this.emit('close');
+  }
+
+  take(bytes = this.writableLength): void {
+    this.writableLength -= bytes;
+    if (this.writableLength === 0) this.emit('drain');
+  }
+}
+
+function bench() {
+  const clock = new VirtualClock();
+  const answers = new OutgoingAnswers(clock);
+  const begin = (connection: object) => {
+    const response = new Response();
+    const failures: unknown[] = [];
+    const outgoing = answers.begin(response as unknown as ServerResponse, {
+      connection,
+      failed: (error) => failures.push(error),
+    });
+    return { response, outgoing, failures };
+  };
+  return { clock, answers, begin };
+}
+
+const bytes = (length: number) => Buffer.alloc(length);
+
+describe('an answer in pieces', () => {
+  function* many(made: { pieces: number; closed: boolean }, count: number, fails = false): Generator<Buffer, void> {
+    try {
+      for (; made.pieces < count; made.pieces++) yield bytes(10_000);
+      if (fails) throw new Error('too much has changed');
+    } finally {
+      made.closed = true;
+    }
+  }
+
+  it('is made no further than its client has taken it, and a little more', () => {
+    const { begin } = bench();
+    const { response, outgoing } = begin({});
+    const made = { pieces: 0, closed: false };
+    const heads: unknown[] = [];
+    writePieces(many(made, 1_000), outgoing, (length) => heads.push(length));
+    let taken = 0;
+    while (!response.ended) {
+      expect(response.writableLength).toBeLessThan(2 * aheadBytesMax);
+      taken += response.writableLength;
+      response.take();
+    }
+    expect([taken + response.writableLength, made, heads]).toEqual([
+      10_000_000,
+      { pieces: 1_000, closed: true },
+      [undefined],
+    ]);
+  });
+
+  it('that is small has its length in its head', () => {
+    const { begin } = bench();
+    const { response, outgoing } = begin({});
+    const heads: unknown[] = [];
+    writePieces(many({ pieces: 0, closed: false }, 3), outgoing, (length) => heads.push(length));
+    expect([heads, response.ended, response.writableLength]).toEqual([[30_000], true, 30_000]);
+  });
+
+  it('keeps nothing when its client has gone', () => {
+    const { begin } = bench();
+    const { response, outgoing } = begin({});
+    const made = { pieces: 0, closed: false };
+    writePieces(many(made, 1_000), outgoing, () => {});
+    expect(made.closed).toBe(false);
+    response.emit('close');
+    expect(made.closed).toBe(true);
+  });
+
+  it('that can not be made on says so once the client has taken the piece before', () => {
+    const { begin } = bench();
+    const { response, outgoing, failures } = begin({});
+    writePieces(many({ pieces: 0, closed: false }, 30, true), outgoing, () => {});
+    response.take();
+    expect(failures).toMatchObject([{ message: 'too much has changed' }]);
+  });
+});
+
+describe('answers that wait', () => {
+  it('of one connection have a bound together, and others are served on', () => {
+    const { answers, begin } = bench();
+    const connection = {};
+    const waiting = [begin(connection), begin(connection)];
+    waiting[0]!.outgoing.write(bytes(connectionBytesMax));
+    answers.admit(connection);
+    waiting[1]!.outgoing.write(bytes(1));
+    const { code, details } = refusal(() => answers.admit(connection));
+    expect({ code, details }).toEqual({ code: 'TooManyRequests', details: { retryAfterSeconds: 1 } });
+    answers.admit({});
+    waiting[1]!.response.take();
+    answers.admit(connection);
+  });
+
+  it('of all connections have a bound together', () => {
+    const { answers, begin } = bench();
+    const waiting = Array.from({ length: serverBytesMax / connectionBytesMax }, () => begin({}));
+    for (const { outgoing } of waiting) outgoing.write(bytes(connectionBytesMax));
+    answers.admit({});
+    begin({}).outgoing.write(bytes(1));
+    expect(refusal(() => answers.admit({})).message).toMatch(/wait for clients on all connections: read them/);
+    waiting[0]!.response.destroy();
+    answers.admit({});
+    expect(answers.unreadBytes()).toBe(serverBytesMax - connectionBytesMax + 1);
+  });
+
+  it('leave no room for what can not be made later, but for a little of each', () => {
+    const { begin } = bench();
+    const connection = {};
+    const { outgoing } = begin(connection);
+    outgoing.write(bytes(watchBytesMax));
+    expect(outgoing.hasRoom()).toBe(true);
+    const other = begin(connection).outgoing;
+    other.write(bytes(aheadBytesMax));
+    expect([outgoing.hasRoom(), other.hasRoom()]).toEqual([false, true]);
+    other.write(bytes(1));
+    expect(other.hasRoom()).toBe(false);
+  });
+
+  it('are broken off when their client takes nothing for a minute', () => {
+    const { clock, begin } = bench();
+    const [idle, stalled, slow] = [begin({}), begin({}), begin({})];
+    for (const { outgoing } of [stalled, slow]) outgoing.write(bytes(100_000));
+    for (let ms = 0; ms < 3 * stallMs; ms += 30_000) {
+      clock.advance(30_000);
+      slow.response.take(1_000);
+    }
+    expect([idle, stalled, slow].map(({ response }) => response.destroyed)).toEqual([false, true, false]);
+  });
+
+  it('are not taken for read because more is written to them', () => {
+    const { clock, begin } = bench();
+    const { response, outgoing } = begin({});
+    for (let ms = 0; ms < 2 * stallMs; ms += 10_000) {
+      outgoing.write(bytes(1_000));
+      clock.advance(10_000);
+    }
+    expect(response.destroyed).toBe(true);
+  });
+});
