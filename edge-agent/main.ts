@@ -14,6 +14,7 @@ import { leaveLastWords, takeLastWords } from '../core/crash/last-words.ts';
 import { systemClock } from '../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../core/runtime/errors.ts';
 import { logDestination } from '../core/runtime/log-destination.ts';
+import { makeOnlyPrivateFiles } from '../core/runtime/private-files.ts';
 import { systemRandom } from '../core/runtime/random.ts';
 import { writeWhole } from '../core/runtime/whole-file.ts';
 import { proxiesOf } from '../core/wire/dialer/proxy-choice.ts';
@@ -36,6 +37,7 @@ const usage = 'usage: main.ts --config FILE';
 
 // An agent is one of many things on a small machine, and has something to do now and then (docs/decisions/0038-agents-compile-little.md).
 for (const flag of ['--optimize-for-size', '--no-turbofan', '--no-maglev']) v8.setFlagsFromString(flag);
+makeOnlyPrivateFiles();
 let logger: Pino | undefined;
 try {
   const config = readConfig();

@@ -8,6 +8,7 @@ import { cliCommand, shellWord } from '../../core/runtime/cli-command.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { durationText } from '../../core/runtime/duration-text.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import { makeAllPrivate, makeOnlyPrivateFiles } from '../../core/runtime/private-files.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
 import { DataDirectory, readJson, removeFile } from '../supervisor/data-directory.ts';
 import { endOrphans } from '../supervisor/orphans.ts';
@@ -68,7 +69,9 @@ export async function startTree(
   if (orphans.length > 0) say(`ended ${orphans.length} nodes of an earlier run whose supervisor had died`);
   let ports: Awaited<ReturnType<typeof assignPorts>>;
   try {
-    mkdirSync(data.root, { recursive: true, mode: 0o700 });
+    makeOnlyPrivateFiles();
+    mkdirSync(data.root, { recursive: true });
+    makeAllPrivate(data.root);
     ports = await assignPorts(nodes, data);
   } catch (error) {
     throw new UsageError(`${options.file}: ${describeError(error)}`, { cause: error });
@@ -203,7 +206,8 @@ function runningSupervisor(data: DataDirectory): number | undefined {
 async function detach(options: UpOptions, say: (line: string) => void): Promise<number> {
   const { data } = plannedTree(options);
   const readyFile = options.readyFile ?? join(data.root, 'ready.json');
-  mkdirSync(join(data.root, 'logs'), { recursive: true, mode: 0o700 });
+  makeOnlyPrivateFiles();
+  mkdirSync(join(data.root, 'logs'), { recursive: true });
   removeFile(readyFile);
   const logFile = join(data.root, 'logs', 'supervisor.log');
   const log = openSync(logFile, 'a', 0o600);

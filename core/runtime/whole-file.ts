@@ -9,16 +9,13 @@ import { BanyanError, describeError } from './errors.ts';
 export interface WholeFileOptions {
   /** Of the file, whatever an older one had; less what the process' umask takes away. */
   readonly mode?: number;
-  /** Of folders that have to be made for it. */
-  readonly folderMode?: number;
 }
 
+/** Of folders that have to be made for it. */
+const folderMode = 0o700;
+
 /** On the disk when it returns. Throws Internal with the file and the reason; then the old one is there, or the new one if only the last flush failed, and nothing beside it. */
-export function writeWhole(
-  file: string,
-  content: string,
-  { mode = 0o600, folderMode = 0o777 }: WholeFileOptions = {},
-): void {
+export function writeWhole(file: string, content: string, { mode = 0o600 }: WholeFileOptions = {}): void {
   try {
     const folder = dirname(resolve(file));
     const made = mkdirSync(folder, { recursive: true, mode: folderMode });

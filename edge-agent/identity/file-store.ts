@@ -4,8 +4,6 @@ import { join } from 'node:path';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
 import { type Identity, type IdentityStore, identityParts, nameOfPart } from './identity-store.ts';
 
-const folderMode = 0o700;
-
 export function fileStore(directory: string): IdentityStore {
   const fileOf = (part: keyof Identity) => join(directory, nameOfPart[part]);
   const kept = () => {
@@ -21,11 +19,11 @@ export function fileStore(directory: string): IdentityStore {
     async settleKey(keyPem) {
       const { keyPem: present } = kept() as Partial<Identity>;
       if (present !== undefined) return present;
-      writeWhole(fileOf('keyPem'), keyPem, { folderMode });
+      writeWhole(fileOf('keyPem'), keyPem);
       return keyPem;
     },
     async keep(identity) {
-      for (const part of identityParts) writeWhole(fileOf(part), identity[part], { folderMode });
+      for (const part of identityParts) writeWhole(fileOf(part), identity[part]);
     },
   };
 }

@@ -12,6 +12,7 @@ import { systemClock } from '../../core/runtime/clock.ts';
 import { describeError } from '../../core/runtime/errors.ts';
 import { logDestination } from '../../core/runtime/log-destination.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
+import { makeOnlyPrivateFiles } from '../../core/runtime/private-files.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
 import { openFormatted } from '../../core/store/format.ts';
@@ -32,6 +33,7 @@ import { userOfCertificate } from './users.ts';
 
 /** `environment`: the proxies that were found there. */
 export async function runNode(role: 'center' | 'relay', environment: EnvironmentProxies): Promise<void> {
+  makeOnlyPrivateFiles();
   keepShortLivedYoung();
   giveMemoryBackWhenIdle(systemClock);
   const config = readConfig(role);

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { type Transaction as LmdbSnapshot, open } from 'lmdb';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import { makePrivate } from '../../runtime/private-files.ts';
 import type { Reader, Store, Transaction } from '../store.ts';
 import { DataFile, type DataSync, dataFileName, sealCopy, systemDataSync } from './data-file.ts';
 import { DirectoryLock } from './directory-lock.ts';
@@ -80,6 +81,7 @@ export class LmdbStore implements Store {
     try {
       if (!readOnly) {
         mkdirSync(directory, { recursive: true, mode: 0o700 });
+        makePrivate(directory);
         lock = DirectoryLock.take(directory, host);
       }
       prepareDataFile({ directory, host, readOnly, logger });
@@ -312,6 +314,7 @@ export class LmdbStore implements Store {
     try {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       await this.#database.backup(file, false);
+      makePrivate(file);
       sealCopy(directory, pageBytesOf(this.#database));
     } catch (error) {
       rmSync(file, { force: true });

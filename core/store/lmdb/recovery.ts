@@ -5,6 +5,7 @@
 import { closeSync, constants, existsSync, fstatSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from '../../runtime/logger.ts';
+import { makePrivate } from '../../runtime/private-files.ts';
 import { equalBytes } from '../bytes.ts';
 import { dataFileName, freeDiskBytes, readMetaPages, syncDirectory } from './data-file.ts';
 import { corruptError, fullError } from './disk-errors.ts';
@@ -41,8 +42,10 @@ export function prepareDataFile(opening: Opening): void {
     if (readOnly) throw corruptError(directory, 'open the store', 'there is none');
     writeFirstMark(opening);
   }
-  // LMDB's own file of locks: opening it fails here with an error, there with a crash.
-  if (!readOnly) closeSync(openSync(`${file}-lock`, 'a', 0o600));
+  if (readOnly) return;
+  // LMDB fills an empty data file as it fills one that it makes, which everybody could read. Its file of locks: opening it fails here with an error, there with a crash.
+  for (const path of [file, `${file}-lock`]) closeSync(openSync(path, 'a', 0o600));
+  for (const path of [file, `${file}-lock`, join(directory, markFileName)]) makePrivate(path);
 }
 
 function readMark(directory: string): FlushMark | undefined {

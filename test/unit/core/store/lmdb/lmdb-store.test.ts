@@ -2,10 +2,12 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  chmodSync,
   copyFileSync,
   cpSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -32,6 +34,36 @@ afterEach(() => rmSync(directory, { recursive: true }));
 
 const open = (options: Partial<LmdbStoreOptions> = {}) => LmdbStore.open({ directory, ...options }, silentLogger);
 const file = (name: string) => join(directory, name);
+
+describe('the files of a store', () => {
+  const modes = (in_: string) =>
+    Object.fromEntries(
+      [in_, ...readdirSync(in_).map((name) => join(in_, name))].map((path) => [
+        path.slice(in_.length),
+        statSync(path).mode & 0o777,
+      ]),
+    );
+  const own = { '': 0o700, '/data.mdb': 0o600, '/data.mdb-lock': 0o600, '/flushed': 0o600 };
+
+  it('are read by nobody else: new ones, those that an older version has made, and a backup', async () => {
+    rmSync(directory, { recursive: true });
+    {
+      await using store = open();
+      put(store, 'a', '1');
+      await store.backup(file('copy'));
+      expect(modes(file('copy'))).toEqual({ '': 0o700, '/data.mdb': 0o600, '/flushed': 0o600 });
+      rmSync(file('copy'), { recursive: true });
+    }
+    expect(modes(directory)).toEqual(own);
+    chmodSync(directory, 0o755);
+    for (const name of readdirSync(directory)) chmodSync(file(name), 0o644);
+    {
+      await using store = open();
+      expect(get(store, 'a')).toBe('1');
+    }
+    expect(modes(directory)).toEqual(own);
+  });
+});
 
 describe('flushing', () => {
   it('is shared: 1,000 who wait at once need one or two syncs', async () => {
