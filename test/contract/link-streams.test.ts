@@ -72,6 +72,23 @@ describe.each(makers)('streams beside a link over $name', ({ open }) => {
       expect(stream.child.link.peer).toEqual(parentIdentity);
     });
 
+    it('may be many, one after the other and together, and none listens to the connection behind its end', async () => {
+      const warnings: string[] = [];
+      const warned = ({ message }: Error) => warnings.push(message);
+      process.on('warning', warned);
+      const pair = await connect();
+      for (let id = 2; id <= 30; id += 2) {
+        const { child, parent } = await openStream(pair, id, apart);
+        if (id <= 15) continue;
+        child.link.close('done');
+        await parent.log.closed();
+      }
+      // Node says it at the next turn.
+      await new Promise((resolve) => setImmediate(resolve));
+      process.off('warning', warned);
+      expect(warnings).toEqual([]);
+    });
+
     it('carry frames both ways in their order, each stream its own and none the session', async () => {
       const pair = await connect();
       const streams = [await openStream(pair, 2, apart), await openStream(pair, 4, apart)];

@@ -297,6 +297,7 @@ export class GrpcAcceptor implements Acceptor {
     }
     connection.used = true;
     connection.refusal = undefined;
+    if (session.apart.has(connection)) return;
     connection.session = session;
     session.apart.add(connection);
     connection.socket.once('close', () => session.apart.delete(connection));
