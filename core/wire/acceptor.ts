@@ -10,6 +10,7 @@ import type { Refusal } from '../session/session-ends.ts';
 import type { FrameLink } from './frame-link.ts';
 import type { Joins } from './join/joins.ts';
 import type { Accept, Link, LinkEvents, PeerIdentity } from './link.ts';
+import type { StrangersLog } from './strangers.ts';
 
 export interface Acceptor {
   /** From now on the connection is the acceptor's. */
@@ -35,6 +36,7 @@ export interface Accepting {
   /** Absent: this node gives no certificates. */
   readonly joins: Joins | undefined;
   readonly refused: Refused;
+  readonly strangers: StrangersLog;
   readonly log: Logger;
   readonly clock: Clock;
   readonly random: Random;

@@ -4,7 +4,7 @@ import { type ConnectionInjector, Metadata, Server, ServerCredentials, type Serv
 import { expiryOfSocket } from '../../identity/expiry.ts';
 import { identityOfCertificate, identityOfPeer } from '../../identity/peer-identity.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { BanyanError, describeError } from '../../runtime/errors.ts';
+import { BanyanError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Refusal } from '../../session/session-ends.ts';
@@ -201,7 +201,6 @@ export class GrpcAcceptor implements Acceptor {
 
   #linkOf(call: Call, connection: Connection, name: string, peer: PeerIdentity): FrameLink {
     const { socket, remote, shared } = connection;
-    const whose = shared ? {} : { child: peer.path };
     const link = new FrameLink({
       peer,
       transport: 'grpc',
@@ -211,7 +210,13 @@ export class GrpcAcceptor implements Acceptor {
         write: (bytes, taken) => call.write(bytes, taken),
         end: () => call.end(),
         abort: (error) => {
-          this.#log.warn({ ...whose, remote, code: error.code, reason: error.message }, 'a link is broken off');
+          // Behind a gateway it may be anybody's.
+          if (shared) this.#accepting.strangers.refused(remote, error, 'a link is broken off');
+          else
+            this.#log.warn(
+              { child: peer.path, remote, code: error.code, reason: error.message },
+              'a link is broken off',
+            );
           call.emit('error', statusOf(error));
           this.#endLater(connection, name);
         },
@@ -221,7 +226,10 @@ export class GrpcAcceptor implements Acceptor {
     });
     const broke = () => {
       const reason = whyCancelled(socket);
-      if (link.isOpen && !socket.destroyed) this.#log.warn({ ...whose, remote, reason }, 'a link is over');
+      if (link.isOpen && !socket.destroyed) {
+        if (shared) this.#accepting.strangers.refused(remote, new Error(reason), 'a link is over');
+        else this.#log.warn({ child: peer.path, remote, reason }, 'a link is over');
+      }
       link.failed(new BanyanError('Unavailable', reason));
       this.#endLater(connection, name);
     };
@@ -304,7 +312,7 @@ export class GrpcAcceptor implements Acceptor {
   }
 
   #refused(remote: string, error: unknown): void {
-    this.#log.warn({ remote, reason: describeError(error) }, 'a child was refused');
+    this.#accepting.strangers.refused(remote, error);
   }
 }
 

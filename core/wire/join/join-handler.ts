@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type * as z from 'zod';
 import { identityOfPeer, keyOfPeer } from '../../identity/peer-identity.ts';
-import { BanyanError, describeError, errorTable } from '../../runtime/errors.ts';
-import type { Logger } from '../../runtime/logger.ts';
+import { BanyanError, errorTable } from '../../runtime/errors.ts';
 import type { Refusal } from '../../session/session-ends.ts';
+import type { StrangersLog } from '../strangers.ts';
 import { codeHeader } from '../websocket/websocket-words.ts';
 import {
   authorityPath,
@@ -36,7 +36,7 @@ export async function answerJoinRequest(
   request: IncomingMessage,
   response: ServerResponse,
   connection: JoinConnection,
-  { joins, log }: { readonly joins: Joins | undefined; readonly log: Logger },
+  { joins, strangers }: { readonly joins: Joins | undefined; readonly strangers: StrangersLog },
 ): Promise<void> {
   response.setHeader('connection', 'close');
   connection.refusal = 'join';
@@ -46,7 +46,7 @@ export async function answerJoinRequest(
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   } catch (error) {
     connection.used = true;
-    log.warn({ remote: connection.remote, reason: describeError(error) }, 'a request for a certificate was refused');
+    strangers.refused(connection.remote, error, 'a request for a certificate was refused');
     const { code, details } = error instanceof BanyanError ? error : new BanyanError('Internal', '');
     const words = error instanceof BanyanError ? error.message : 'the parent could not answer: its log says why';
     const later = details.retryAfterSeconds === undefined ? {} : { 'retry-after': String(details.retryAfterSeconds) };

@@ -18,6 +18,7 @@ import type { Joins } from '../join/joins.ts';
 import type { Accept, Listener } from '../link.ts';
 import { type NodeCredentials, perCredentials } from '../node-credentials.ts';
 import { acceptProven } from '../proof/parent-proof.ts';
+import { StrangersLog } from '../strangers.ts';
 import { WebSocketAcceptor } from '../websocket/websocket-acceptor.ts';
 import { webSocketProtocol } from '../websocket/websocket-words.ts';
 import { Door } from './handshake-rate-limiter.ts';
@@ -51,6 +52,7 @@ class MeshListener implements Listener {
   readonly #log: Logger;
   readonly #clock: Clock;
   readonly #countRefused: Refused;
+  readonly #strangers: StrangersLog;
   readonly #tls: TlsServer;
   /** The port; TLS begins where a connection has its turn. */
   readonly #front = createTcpServer({ noDelay: true });
@@ -76,11 +78,13 @@ class MeshListener implements Listener {
     this.#log = log;
     this.#clock = clock;
     this.#countRefused = refused;
+    this.#strangers = new StrangersLog(log, clock);
     const accepting: Accepting = {
       accept,
       acceptUnproven: acceptProven(accept, { credentials, clock, random, refused }),
       joins,
       refused,
+      strangers: this.#strangers,
       isTerminated: (socket) => terminatedTls && socket.getPeerX509Certificate() === undefined,
       admit: () => this.#door.admit(clock.monotonicMs()),
       log,
@@ -165,7 +169,7 @@ class MeshListener implements Listener {
 
   #refused(socket: TLSSocket, error: Error): void {
     this.#countRefused('tls');
-    this.#log.warn({ remote: remoteOf(socket), reason: error.message }, 'a child was refused');
+    this.#strangers.refused(remoteOf(socket), error);
   }
 }
 

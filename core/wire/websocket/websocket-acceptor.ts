@@ -206,7 +206,7 @@ export class WebSocketAcceptor implements Acceptor {
   }
 
   #refused(remote: string, error: unknown): void {
-    this.#accepting.log.warn({ remote, reason: describeError(error) }, 'a child was refused');
+    this.#accepting.strangers.refused(remote, error);
   }
 }
 
