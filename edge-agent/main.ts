@@ -15,6 +15,7 @@ import { systemClock } from '../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../core/runtime/errors.ts';
 import { logDestination } from '../core/runtime/log-destination.ts';
 import { makeOnlyPrivateFiles } from '../core/runtime/private-files.ts';
+import { endOnUncaught, logWarnings } from '../core/runtime/process-log.ts';
 import { systemRandom } from '../core/runtime/random.ts';
 import { writeWhole } from '../core/runtime/whole-file.ts';
 import { proxiesOf } from '../core/wire/dialer/proxy-choice.ts';
@@ -52,7 +53,8 @@ try {
 
 async function run(config: AgentConfig, logger: Pino): Promise<void> {
   const lastWords = join(config.data, 'last-words');
-  process.on('uncaughtExceptionMonitor', (error) => leaveLastWords(lastWords, error));
+  logWarnings(logger);
+  endOnUncaught(logger, (error) => leaveLastWords(lastWords, error));
   let ending = false;
   let starting: Promise<RunningNode> | undefined;
   // Before anything that may be waited for, such as a parent: the first process of a container is ended by no signal that it does not take.
@@ -200,8 +202,8 @@ function readConfig(): AgentConfig {
   return parseAgentConfig(readBytes(file).toString('utf8'), file);
 }
 
-function loggerOf({ logFile, logLevel, path }: AgentConfig): Pino {
-  return pino({ level: logLevel, base: { node: path } }, logDestination(logFile));
+function loggerOf({ logFile, logRotation, logLevel, path }: AgentConfig): Pino {
+  return pino({ level: logLevel, base: { node: path } }, logDestination(logFile, logRotation));
 }
 
 /** In a checkout one folder up; in a package beside the bundle's folder, which is one up too. */

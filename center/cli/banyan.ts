@@ -44,6 +44,7 @@ program
   .option('--timeout <seconds>', 'how long to wait until the tree is ready', seconds, 120)
   .option('--detach', 'return when the tree is ready, and leave it running', false)
   .option('--no-restart', 'leave a node that dies dead')
+  .addOption(new Option('--log-file <file>', 'tell what happens there, as JSON lines').hideHelp())
   .action(async (options) => {
     code = await up({ ...options, timeoutSeconds: options.timeout }, say);
   });

@@ -1,14 +1,17 @@
 /** `banyan up` and `banyan down`: a whole tree on this machine. */
 
 import { spawn } from 'node:child_process';
-import { existsSync, fstatSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { pino } from 'pino';
 import { cliCommand, shellWord } from '../../core/runtime/cli-command.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { durationText } from '../../core/runtime/duration-text.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import { logDestination } from '../../core/runtime/log-destination.ts';
 import { makeAllPrivate, makeOnlyPrivateFiles } from '../../core/runtime/private-files.ts';
+import { endOnUncaught, logWarnings } from '../../core/runtime/process-log.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
 import { DataDirectory, readJson, removeFile } from '../supervisor/data-directory.ts';
 import { endOrphans } from '../supervisor/orphans.ts';
@@ -27,6 +30,8 @@ export interface UpOptions {
   readonly timeoutSeconds: number;
   readonly detach: boolean;
   readonly restart: boolean;
+  /** Where what happens is told as JSON lines; absent: on the terminal. */
+  readonly logFile?: string | undefined;
 }
 
 /** Exit codes of the contract. */
@@ -86,6 +91,7 @@ export async function startTree(
     clock: systemClock,
     restart: options.restart,
     readyFile: options.readyFile,
+    logs: topology.logs,
     say,
   });
   if (options.readyFile !== undefined) removeFile(options.readyFile);
@@ -134,6 +140,20 @@ function withKubeconfig(node: PlannedNode, topologyFile: string): PlannedNode {
 /** Runs until it is told to end; returns the exit code. */
 export async function up(options: UpOptions, say: (line: string) => void): Promise<number> {
   if (options.detach) return detach(options, say);
+  if (options.logFile === undefined) return run(options, say);
+  makeOnlyPrivateFiles();
+  const log = pino({ base: { pid: process.pid } }, logDestination(options.logFile, readTopology(options.file).logs));
+  logWarnings(log);
+  endOnUncaught(log, () => {});
+  try {
+    return await run(options, (line) => log.info({}, line));
+  } catch (error) {
+    log.error({}, describeError(error));
+    throw error;
+  }
+}
+
+async function run(options: UpOptions, say: (line: string) => void): Promise<number> {
   const stop = untilSignal();
   const { supervisor, data, readyMs } = await startTree(options, say, stop);
   if (readyMs === undefined) return endTree(supervisor, data);
@@ -210,8 +230,9 @@ async function detach(options: UpOptions, say: (line: string) => void): Promise<
   mkdirSync(join(data.root, 'logs'), { recursive: true });
   removeFile(readyFile);
   const logFile = join(data.root, 'logs', 'supervisor.log');
-  const log = openSync(logFile, 'a', 0o600);
-  const saidFrom = fstatSync(log).size;
+  // What it prints before it has a log, and what Node prints when it can't go on.
+  const printedFile = join(data.root, 'supervisor.out');
+  const printed = openSync(printedFile, 'w', 0o600);
   const program = fileURLToPath(new URL(import.meta.url));
   const entry = join(dirname(program), basename(program).startsWith('up.') ? 'banyan.ts' : basename(program));
   const args = [
@@ -224,17 +245,19 @@ async function detach(options: UpOptions, say: (line: string) => void): Promise<
     resolve(readyFile),
     '--timeout',
     String(options.timeoutSeconds),
+    '--log-file',
+    logFile,
   ];
   const child = spawn(process.execPath, [entry, ...args, ...(options.restart ? [] : ['--no-restart'])], {
     detached: true,
-    stdio: ['ignore', log, log],
+    stdio: ['ignore', printed, printed],
   });
   const ended = new Promise<number>((done) => child.once('exit', (code) => done(code ?? exitCode.failed)));
   child.unref();
   for (;;) {
     if (existsSync(readyFile)) break;
     const code = await Promise.race([ended, new Promise<undefined>((done) => setTimeout(() => done(undefined), 50))]);
-    if (code !== undefined) throw notStarted(code, readFileSync(logFile).subarray(saidFrom).toString(), logFile);
+    if (code !== undefined) throw notStarted(code, readFileSync(printedFile, 'utf8'), logFile);
   }
   for (const line of [
     `running in the background; end it with: ${cliCommand('down', '--data', data.root)}`,

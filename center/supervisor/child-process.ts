@@ -1,9 +1,10 @@
 /** One node as a process: started, watched, started again with growing pauses when it dies, ended in order. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync } from 'node:fs';
-import { dirname } from 'node:path';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import type { LogRotation } from '../../core/runtime/log-rotation.ts';
+import { fileName } from '../topology/plan.ts';
 import type { Launch } from './launch.ts';
+import { SaidLog } from './said-log.ts';
 
 /** A node that ran this long is healthy: its next death starts again from the shortest pause. */
 const healthyMs = 10_000;
@@ -17,7 +18,7 @@ export interface ProcessSpec {
   readonly program: string;
   readonly launch: Launch;
   readonly args: readonly string[];
-  readonly logFile: string;
+  readonly log: { readonly file: string; readonly rotation?: LogRotation | undefined };
   readonly compileCache: string;
   /** Written anew before each start, so that what was removed meanwhile is there again. */
   prepare(): void;
@@ -53,14 +54,16 @@ export class NodeProcess {
 
   start(): void {
     this.spec.prepare();
-    mkdirSync(dirname(this.spec.logFile), { recursive: true });
-    const log = openSync(this.spec.logFile, 'a', 0o600);
     // What node has compiled is kept for the next start: a node that died is back sooner, and no source text stays in its memory. Who has
     // many trees on one machine can have them share it.
-    const { program, launch, args, compileCache } = this.spec;
+    const { path, program, launch, args, compileCache, log } = this.spec;
     const env = { NODE_COMPILE_CACHE: compileCache, ...launch.env, ...process.env };
-    const child = spawn(process.execPath, [...launch.flags, program, ...args], { env, stdio: ['ignore', log, log] });
-    closeSync(log);
+    const child = spawn(process.execPath, [...launch.flags, program, ...args], {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const said = new SaidLog(log, { node: fileName(path), pid: child.pid, clock: this.#clock });
+    for (const output of [child.stdout, child.stderr]) said.take(output);
     this.#process = child;
     this.#startedAtMs = this.#clock.monotonicMs();
     child.once('error', (error) => this.#ended(child, error.message));

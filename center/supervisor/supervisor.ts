@@ -11,6 +11,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import { durationText } from '../../core/runtime/duration-text.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { hostPort } from '../../core/runtime/host-port.ts';
+import type { LogRotation } from '../../core/runtime/log-rotation.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
 import type { PlannedNode } from '../topology/plan.ts';
 import { NodeProcess } from './child-process.ts';
@@ -38,6 +39,7 @@ export interface SupervisorOptions {
   readonly clock: Clock;
   readonly restart: boolean;
   readonly readyFile?: string | undefined;
+  readonly logs?: LogRotation | undefined;
   /** Absent: the programs that this one came with. */
   readonly programOf?: ((role: Role) => string) | undefined;
   /** Told in words what happens: for the terminal. */
@@ -109,7 +111,7 @@ export class Supervisor {
   // ----------------------------------------------------------------------------------------------------------
 
   #startNode(node: PlannedNode): void {
-    const { data, clock, restart, say } = this.#options;
+    const { data, clock, restart, say, logs } = this.#options;
     const shown = dottedPath(node.id);
     const process = new NodeProcess(
       {
@@ -117,11 +119,11 @@ export class Supervisor {
         program: (this.#options.programOf ?? programOf)(node.role),
         launch: launchOf(node.role),
         args: ['--config', data.config(node.id)],
-        logFile: data.log(node.id),
+        log: { file: data.log(node.id), rotation: logs },
         compileCache: data.compileCache,
         prepare: () => {
           writeWhole(data.config(node.id), stringify(this.#config(node)));
-          mkdirSync(dirname(data.status(node.id)), { recursive: true });
+          mkdirSync(dirname(data.status(node.id)), { recursive: true, mode: 0o700 });
         },
       },
       {
@@ -143,7 +145,7 @@ export class Supervisor {
   }
 
   #config(node: PlannedNode): object {
-    const { data, pki, ports } = this.#options;
+    const { data, pki, ports, logs } = this.#options;
     const own = ports.get(node.id)!;
     const [home, ...others] = node.parents.map((id) => {
       const { host, mesh } = ports.get(id)!;
@@ -157,6 +159,7 @@ export class Supervisor {
       path: node.path,
       data: data.store(node.id),
       logFile: data.log(node.id),
+      ...(logs ? { logRotation: logs } : {}),
       statusFile: data.status(node.id),
       ...(home === undefined ? {} : { parent: { ...parent, path: node.parent } }),
       ...(node.link ? { link } : {}),

@@ -6,6 +6,7 @@ import { limitsSchema } from '../../core/entries/deletion-guard.ts';
 import { issuedSchema } from '../../core/identity/certificate-life.ts';
 import { replicasMax } from '../../core/identity/replica.ts';
 import { checkDnsSubdomain } from '../../core/object/names.ts';
+import { logRotationSchema } from '../../core/runtime/log-rotation.ts';
 import { suggest } from '../../core/runtime/suggest.ts';
 import { linkOptionsSchema } from '../../core/wire/dialer/link-options.ts';
 import { checkTopology, type Problem, type Topology } from './topology.ts';
@@ -100,6 +101,7 @@ export const topologySchema = z.strictObject({
       .default({ labels: {}, spaces: [] }),
     relays: z.array(relay).default([]),
     clusters: z.array(cluster).default([]),
+    logs: logRotationSchema.optional().describe('Of each node, below logs/ in the data directory of `banyan up`.'),
   }),
 });
 

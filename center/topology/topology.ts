@@ -4,6 +4,7 @@ import type { Limits } from '../../core/entries/deletion-guard.ts';
 import type { Issued } from '../../core/identity/certificate-life.ts';
 import { checkNodeName, childPath, nameOf } from '../../core/identity/node-path.ts';
 import { checkDnsLabel, checkDnsSubdomain, checkLabelKey, checkLabelValue } from '../../core/object/names.ts';
+import type { LogRotation } from '../../core/runtime/log-rotation.ts';
 import type { LinkOptions } from '../../core/wire/dialer/link-options.ts';
 
 export interface Topology {
@@ -11,6 +12,7 @@ export interface Topology {
   readonly center: TopologyCenter;
   readonly relays: readonly TopologyRelay[];
   readonly clusters: readonly TopologyCluster[];
+  readonly logs?: LogRotation | undefined;
 }
 
 export interface TopologyCenter {

@@ -3,6 +3,7 @@ import { parse } from 'yaml';
 import * as z from 'zod';
 import { limitsSchema } from '../../core/entries/deletion-guard.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import { logRotationSchema } from '../../core/runtime/log-rotation.ts';
 import { linkOptionsSchema } from '../../core/wire/dialer/link-options.ts';
 import { defaultPace } from '../cluster/embedded/pace.ts';
 import { defaultLimits, inFlightBytesMin } from '../cluster/kubernetes/client-limits.ts';
@@ -27,6 +28,7 @@ const agentConfigSchema = z.strictObject({
   data: z.string().min(1),
   /** JSON lines; absent: standard output. */
   logFile: z.string().optional(),
+  logRotation: logRotationSchema.optional(),
   logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
   /** Written whole once the agent serves: {url, pid}. */
   statusFile: z.string().optional(),

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { limitsSchema } from '../../core/entries/deletion-guard.ts';
 import { issuedSchema } from '../../core/identity/certificate-life.ts';
 import { replicasMax } from '../../core/identity/replica.ts';
+import { logRotationSchema } from '../../core/runtime/log-rotation.ts';
 import { linkOptionsSchema } from '../../core/wire/dialer/link-options.ts';
 
 const labels = z.record(z.string(), z.string());
@@ -21,6 +22,7 @@ export const nodeConfigSchema = z.strictObject({
   data: z.string(),
   /** JSON lines; absent: standard output. */
   logFile: z.string().optional(),
+  logRotation: logRotationSchema.optional(),
   logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
   /** Written whole once the node serves: {url, meshAddress, pid}. */
   statusFile: z.string().optional(),

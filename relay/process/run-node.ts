@@ -13,6 +13,7 @@ import { describeError } from '../../core/runtime/errors.ts';
 import { logDestination } from '../../core/runtime/log-destination.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { makeOnlyPrivateFiles } from '../../core/runtime/private-files.ts';
+import { endOnUncaught, logWarnings } from '../../core/runtime/process-log.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
 import { openFormatted } from '../../core/store/format.ts';
@@ -42,20 +43,11 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
       level: config.logLevel,
       base: { node: config.path === '' ? 'center' : withReplica(config.path, config.replica ?? 0), pid: process.pid },
     },
-    logDestination(config.logFile),
+    logDestination(config.logFile, config.logRotation),
   );
   const lastWordsFile = join(config.data, 'last-words');
-  const fatal = (error: unknown) => {
-    // First, and the exit whatever becomes of the log: an error of this handler would be the end with neither.
-    leaveLastWords(lastWordsFile, error);
-    try {
-      log.fatal({ reason: describeError(error), stack: (error as Error).stack }, 'the node can not go on');
-    } finally {
-      process.exit(1);
-    }
-  };
-  process.on('uncaughtException', fatal);
-  process.on('unhandledRejection', fatal);
+  logWarnings(log);
+  const fatal = endOnUncaught(log, (error) => leaveLastWords(lastWordsFile, error));
   let endInOrder = async () => {};
   // Before anything that may be waited for, such as a disk: the first process of a container is ended by no signal that it does not take.
   endBySignal(log, () => endInOrder());

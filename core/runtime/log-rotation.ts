@@ -1,0 +1,36 @@
+/** How much of a log is kept: the file under its own name, and older ones under that name with `.1`, the newest of them, `.2` and so on. */
+import { renameSync, rmSync, statSync } from 'node:fs';
+import * as z from 'zod';
+
+/** What the kubelet keeps of a container (containerLogMaxSize, containerLogMaxFiles): some days of a quiet node, and 50 MiB of a noisy one at the most. */
+export const logRotationSchema = z.strictObject({
+  fileMiB: z.number().positive().max(1024).default(10).describe('A file that has become larger is put aside.'),
+  files: z
+    .number()
+    .int()
+    .min(1)
+    .max(100)
+    .default(5)
+    .describe('Files of one log that are kept, with the one that is written.'),
+});
+
+export type LogRotation = z.infer<typeof logRotationSchema>;
+
+export const defaultLogRotation: LogRotation = logRotationSchema.parse({});
+
+export function isTooLarge(bytes: number, { fileMiB }: LogRotation): boolean {
+  return bytes > fileMiB * 2 ** 20;
+}
+
+export function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Afterwards there is no file of this name. */
+export function putAside(file: string, { files }: LogRotation): void {
+  const older = (number: number) => (number === 0 ? file : `${file}.${number}`);
+  rmSync(older(files - 1), { force: true });
+  for (let number = files - 2; number >= 0; number--) {
+    if (statSync(older(number), { throwIfNoEntry: false })) renameSync(older(number), older(number + 1));
+  }
+}

@@ -1,0 +1,116 @@
+/** What `banyan up` writes below its data directory: every line of every log is JSON, whatever the processes say and die of, and nobody else reads any of it. */
+import { spawn } from 'node:child_process';
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { banyan, fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
+
+const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
+
+interface Line {
+  readonly level: number;
+  readonly msg: string;
+  readonly warning?: string;
+  readonly reason?: string;
+  readonly printed?: boolean;
+}
+
+describe.skipIf(withoutKubectl)(`the data directory of a tree${why}`, () => {
+  const tree = new LocalTree('test/e2e/data-directory-topology.yaml');
+  const before = process.env.NODE_OPTIONS;
+
+  beforeAll(() => {
+    process.env.NODE_OPTIONS = `--import ${fixture('test/e2e/noisy-preload.mjs')}`;
+    // As an older version left it.
+    chmodSync(tree.data, 0o755);
+    writeFileSync(join(tree.data, 'old'), '');
+    chmodSync(join(tree.data, 'old'), 0o644);
+    return tree.up();
+  });
+  afterAll(async () => {
+    await tree[Symbol.asyncDispose]();
+    if (before === undefined) delete process.env.NODE_OPTIONS;
+    else process.env.NODE_OPTIONS = before;
+  });
+
+  const linesOf = (log: string) =>
+    readFileSync(join(tree.data, 'logs', log), 'utf8')
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as Line);
+
+  it('has only lines of JSON in its logs, after warnings, prints, deaths, many watches and new sessions', async () => {
+    const watch = ['get', 'configmaps', '-A', '-w'];
+    const watches = [
+      ...Array.from({ length: 15 }, () => tree.wordsAt('center', '/spaces/retail')),
+      ...Array.from({ length: 15 }, () => tree.wordsAt('center', '/tree/eu:rivoli/cluster')),
+    ].map((words) => spawn('kubectl', [...words, ...watch], { stdio: 'ignore' }));
+    for (const path of ['eu', 'hq']) {
+      const pid = tree.pid(path);
+      process.kill(pid, 'SIGUSR2');
+      await until(`${path} was started again`, () => ![0, pid, undefined].includes(tree.pid(path)));
+    }
+    for (let time = 0; time < 2; time++) {
+      const pid = tree.pid('eu');
+      tree.kill('eu');
+      await until('eu was started again', () => ![0, pid, undefined].includes(tree.pid('eu')));
+    }
+    await until('all agents are attached again', () => {
+      const { out } = banyan('tree', '--data', tree.data);
+      return !/offline|unknown|never/i.test(out) && out.includes('rivoli');
+    });
+    for (const process of watches) process.kill();
+    for (const log of readdirSync(join(tree.data, 'logs'))) expect(linesOf(log).length, log).toBeGreaterThan(0);
+    for (const log of ['eu.log', 'hq.log']) {
+      const lines = linesOf(log);
+      expect(lines).toContainEqual(
+        expect.objectContaining({
+          level: 40,
+          warning: 'DeprecationWarning',
+          code: 'TEST0001',
+          msg: 'something is old',
+        }),
+      );
+      expect(lines).toContainEqual(expect.objectContaining({ level: 60, reason: 'nobody catches this' }));
+      const printed = lines.filter((line) => line.printed).map(({ msg }) => msg);
+      expect(printed.sort()).toEqual(['a library prints', 'two lines', 'without an end']);
+    }
+    const warned = readdirSync(join(tree.data, 'logs'))
+      .flatMap(linesOf)
+      .map(({ warning }) => warning)
+      .filter((warning) => warning !== undefined);
+    expect(warned).toEqual(['DeprecationWarning', 'DeprecationWarning']);
+  });
+
+  it('keeps all of it from other users, whatever the umask, and what was there before', () => {
+    const paths = [
+      tree.data,
+      ...readdirSync(tree.data, { recursive: true }).map((name) => join(tree.data, String(name))),
+    ];
+    // What kubectl has put there is kubectl's.
+    const own = paths.filter((path) => !path.includes('kubecache'));
+    const open = own.filter((path) => (statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077);
+    expect(own.length).toBeGreaterThan(30);
+    expect(open).toEqual([]);
+  });
+});
+
+describe('a tree in the background', () => {
+  const tree = new LocalTree('test/e2e/data-directory-topology.yaml');
+  const { data } = tree;
+  afterAll(() => {
+    banyan('down', '--data', data);
+    rmSync(data, { recursive: true, force: true });
+  });
+
+  it('tells what happens as lines of JSON too, and goes on in the same log', () => {
+    for (let time = 1; time <= 2; time++) {
+      const up = banyan('up', '--detach', '-f', fixture('test/e2e/data-directory-topology.yaml'), '--data', data);
+      expect(up.code, up.out).toBe(0);
+      const lines = readFileSync(join(data, 'logs/supervisor.log'), 'utf8').split('\n').slice(0, -1);
+      const said = lines.map((line) => (JSON.parse(line) as Line).msg);
+      expect(said.filter((words) => words.startsWith('ready after'))).toHaveLength(time);
+      expect(banyan('down', '--data', data).code).toBe(0);
+    }
+  });
+});

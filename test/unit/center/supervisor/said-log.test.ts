@@ -1,0 +1,61 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SaidLog } from '../../../../center/supervisor/said-log.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+
+let directory: string;
+let file: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'banyan-said-'));
+  file = join(directory, 'logs', 'eu.log');
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+const by = { node: 'eu', pid: 17, clock: new VirtualClock(1_000) };
+
+async function print(...chunks: string[]): Promise<void> {
+  const output = new PassThrough();
+  new SaidLog({ file }, by).take(output);
+  for (const chunk of chunks) output.write(chunk);
+  output.end();
+  await finished(output);
+}
+
+const lines = () => readFileSync(file, 'utf8').split('\n').slice(0, -1);
+
+describe('what a node prints beside its log', () => {
+  it('is in the log, a line of JSON each, whatever pieces it came in', async () => {
+    await print('FATAL ERROR: Reached heap ', 'limit\n\n 1: 0xb8\n {not JSON', '\nwithout an end');
+    const said = (msg: string) => ({ level: 40, time: 1_000, node: 'eu', pid: 17, printed: true, msg });
+    expect(lines().map((line) => JSON.parse(line) as unknown)).toEqual(
+      ['FATAL ERROR: Reached heap limit', ' 1: 0xb8', ' {not JSON', 'without an end'].map(said),
+    );
+  });
+
+  it('stays as it is where it is a line of a log', async () => {
+    await print('{"level":30,"msg":"fine"}\n');
+    expect(lines()).toEqual(['{"level":30,"msg":"fine"}']);
+  });
+
+  it('without an end of line takes no memory without end', async () => {
+    await print('x'.repeat(100_000), 'y'.repeat(100_000));
+    expect(lines().map((line) => (JSON.parse(line) as { msg: string }).msg.length)).toEqual([100_000, 100_000]);
+  });
+
+  it('fills no disk', async () => {
+    await print(...Array.from({ length: 300 }, () => `${'x'.repeat(10_000)}\n`));
+    expect(statSync(file).size).toBeLessThan(1_200_000);
+  });
+});
+
+it('puts aside what a former process left too large, before the next one writes', async () => {
+  await print('first\n');
+  writeFileSync(file, '{}\n'.repeat(4 * 2 ** 20));
+  await print('second\n');
+  expect(lines()).toHaveLength(1);
+  expect(statSync(`${file}.1`).size).toBe(12 * 2 ** 20);
+});
