@@ -1,8 +1,8 @@
 /** One node as a process: started, watched, started again with growing pauses when it dies, ended in order. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { dottedPath } from '../../core/identity/node-path.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { LogRotation } from '../../core/runtime/log-rotation.ts';
-import { fileName } from '../topology/plan.ts';
 import type { Launch } from './launch.ts';
 import { SaidLog } from './said-log.ts';
 
@@ -62,7 +62,7 @@ export class NodeProcess {
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const said = new SaidLog(log, { node: fileName(path), pid: child.pid, clock: this.#clock });
+    const said = new SaidLog(log, { node: dottedPath(path), pid: child.pid, clock: this.#clock });
     for (const output of [child.stdout, child.stderr]) said.take(output);
     this.#process = child;
     this.#startedAtMs = this.#clock.monotonicMs();

@@ -3,7 +3,8 @@ import { spawn } from 'node:child_process';
 import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { banyan, fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { kubectlProgram, withoutKubectl } from '../support/kubectl.ts';
+import { banyan, fixture, LocalTree, until } from './local-tree.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 
@@ -44,7 +45,7 @@ describe.skipIf(withoutKubectl)(`the data directory of a tree${why}`, () => {
     const watches = [
       ...Array.from({ length: 15 }, () => tree.wordsAt('center', '/spaces/retail')),
       ...Array.from({ length: 15 }, () => tree.wordsAt('center', '/tree/eu:rivoli/cluster')),
-    ].map((words) => spawn('kubectl', [...words, ...watch], { stdio: 'ignore' }));
+    ].map((words) => spawn(kubectlProgram, [...words, ...watch], { stdio: 'ignore' }));
     for (const path of ['eu', 'hq']) {
       const pid = tree.pid(path);
       process.kill(pid, 'SIGUSR2');

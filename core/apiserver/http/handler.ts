@@ -18,7 +18,7 @@ import { selectionOf } from '../selection/selection.ts';
 import type { Kind, Space } from '../space.ts';
 import { isNamespace } from '../verbs/kind-strategy.ts';
 import { methodNotAllowed, notFound, notServed } from '../verbs/status-errors.ts';
-import { type Listing, listBytes, listPieces, oneBytes } from './lists.ts';
+import { type Listing, listPieces, oneBytes } from './lists.ts';
 import { negotiate } from './negotiate.ts';
 import { type ApiRequest, type ApiResponse, header, integerOf, jsonResponse, resourceVersionOf } from './requests.ts';
 import { type Route, routeOf } from './route.ts';
