@@ -1,0 +1,56 @@
+/** The store of an agent says its format, so that a program that does not know it leaves it as it is. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { silentLogger } from '../../core/runtime/logger.ts';
+import { asText, text } from '../../core/store/bytes.ts';
+import { prefixOf } from '../../core/store/keyspace.ts';
+import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
+import { fixture, LocalTree } from '../e2e/local-tree.ts';
+
+const topology = `apiVersion: banyan.io/v1alpha1
+kind: Topology
+metadata: {name: format}
+spec:
+  center: {spaces: [{name: retail}]}
+  clusters: [{name: hq}]
+`;
+
+let directory: string;
+let tree: LocalTree;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'banyan-agent-store-'));
+  writeFileSync(join(directory, 'topology.yaml'), topology);
+  tree = new LocalTree(join(directory, 'topology.yaml'));
+});
+afterEach(async () => {
+  await tree[Symbol.asyncDispose]();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+async function withStore<T>(act: (store: LmdbStore) => T): Promise<T> {
+  await using store = LmdbStore.open({ directory: join(tree.data, 'nodes/hq/store') }, silentLogger);
+  return act(store);
+}
+
+const formatOf = (store: LmdbStore): unknown => {
+  const record = store.read((reader) => reader.get(prefixOf('format')));
+  return record && (JSON.parse(asText(record)) as { format: number }).format;
+};
+
+it('also one that an agent of before has written; of a later format it is refused', async () => {
+  await tree.up();
+  await tree.down();
+  expect(await withStore(formatOf)).toBe(2);
+  await withStore((store) => store.write((t) => t.remove(prefixOf('format'))));
+  await tree.up();
+  await tree.down();
+  expect(await withStore(formatOf)).toBe(2);
+  await withStore((store) => store.write((t) => t.put(prefixOf('format'), text('{"format":3}'))));
+  const config = join(tree.data, 'config/hq.yaml');
+  const { status } = spawnSync(process.execPath, [fixture('edge-agent/main.ts'), '--config', config]);
+  expect(status).toBe(1);
+});
