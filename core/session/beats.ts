@@ -73,7 +73,7 @@ export class Beats {
 
   #frame(said: Pick<Beat, 'purgeRevision' | 'digest' | 'head' | 'ready' | 'watermarks'>): Frame {
     const rootAgeMs = Math.round(this.#ports.rootAgeMs());
-    return { frame: { $case: 'beat', value: { ...said, sequence: ++this.#sequence, rootWatermark: 0, rootAgeMs } } };
+    return { frame: { $case: 'beat', value: { ...said, sequence: ++this.#sequence, rootAgeMs } } };
   }
 
   /**

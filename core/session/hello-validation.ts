@@ -7,10 +7,12 @@ import { nonceBytes, revisionMax } from './wire-frames.ts';
 
 /** A name and a version. */
 const softwareCharsMax = 256;
+/** How a child came goes into what every node above shows. */
+const transportCharsMax = 64;
 
 /** The first field that can't be, in words. */
 export function flawOfHello(hello: Hello, certifiedRole: string): string | undefined {
-  const { role, bootCounter, bootNonce, attachSequence, attachedNonce, software, down, held } = hello;
+  const { role, bootCounter, bootNonce, attachSequence, attachedNonce, software, transport, down, held } = hello;
   return (
     (role === certifiedRole ? undefined : `role is ${quoted(role)}, by the certificate it is ${certifiedRole}`) ??
     number('boot_counter', bootCounter, bootCounterMax - 1) ??
@@ -19,7 +21,8 @@ export function flawOfHello(hello: Hello, certifiedRole: string): string | undef
     tuple('down', down) ??
     optional('attached_nonce', attachedNonce) ??
     pieces(held) ??
-    text('software', software)
+    text('software', software) ??
+    flawOfTransport(transport)
   );
 }
 
@@ -68,6 +71,11 @@ function optional(name: string, value: Uint8Array): string | undefined {
 function text(name: string, value: string): string | undefined {
   if (value.length <= softwareCharsMax) return undefined;
   return `${name} has ${value.length} characters: it must have at most ${softwareCharsMax}`;
+}
+
+function flawOfTransport(transport: string): string | undefined {
+  if (/^[a-z0-9+]+$/.test(transport) && transport.length <= transportCharsMax) return undefined;
+  return `transport is ${quoted(transport)}: it must have 1 to ${transportCharsMax} characters of a-z, 0-9 and +`;
 }
 
 function quoted(value: string): string {

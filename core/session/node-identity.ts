@@ -18,8 +18,8 @@ export interface NodeIdentity {
   readonly caughtUp: boolean;
   /** The boot nonce under which a parent welcomed this store last; a copy of an older state of the store has an older one. */
   readonly attachedNonce?: string;
-  /** The boot counter of the first start with this store. Absent: an older version made it. */
-  readonly firstBoot?: number;
+  /** The boot counter of the first start with this store. */
+  readonly firstBoot: number;
 }
 
 /** What the last process with this identity, which had another store, was to the parent; its lawful successor is to be taken for it. */
@@ -34,13 +34,12 @@ export function beginBoot(t: Transaction, clock: Clock, random: Random, forebear
   const theirs = lawful(forebear?.bootCounter, bootCounterMax);
   const attachedNonce = theirs > own ? (forebear?.attachedNonce ?? before?.attachedNonce) : before?.attachedNonce;
   const bootCounter = Math.max(own + 1, theirs + 1, lawful(Math.floor(clock.wallMs() / 1000), bootCounterMax));
-  const firstBoot = before ? before.firstBoot : bootCounter;
   const identity: NodeIdentity = {
     bootCounter,
     bootNonce: nonceOf(bootCounter, random),
     caughtUp: before?.caughtUp ?? false,
+    firstBoot: before?.firstBoot ?? bootCounter,
     ...(attachedNonce === undefined ? {} : { attachedNonce }),
-    ...(firstBoot === undefined ? {} : { firstBoot }),
   };
   t.put(prefixOf('node'), text(JSON.stringify(identity)));
   return identity;
@@ -86,12 +85,9 @@ export function markCaughtUp(t: Transaction): void {
  * the node by that start, shows nothing that this store lacks. A store that was put back to a copy of a former life finds the starts of later ones newer.
  */
 export function isFormerLife(reader: Reader, bootNonce: string): boolean {
-  const { caughtUp = false, firstBoot } = readNodeIdentity(reader) ?? {};
-  const boot = bootOf(bootNonce);
-  return caughtUp && firstBoot !== undefined && boot !== undefined && boot < firstBoot;
+  const identity = readNodeIdentity(reader);
+  return identity?.caughtUp === true && bootOf(bootNonce) < identity.firstBoot;
 }
-
-const counterBytes = 8;
 
 function nonceOf(bootCounter: number, random: Random): string {
   const nonce = Buffer.from(random.bytes(16));
@@ -99,9 +95,7 @@ function nonceOf(bootCounter: number, random: Random): string {
   return hex(nonce);
 }
 
-/** Undefined: all 16 bytes are random, as those of older versions are; one of 2^31 of these would be taken for a counter. */
-function bootOf(bootNonce: string): number | undefined {
-  const bytes = Buffer.from(bootNonce, 'hex');
-  const counter = bytes.length < counterBytes ? undefined : bytes.readBigUInt64BE();
-  return counter === undefined || counter >= bootCounterMax ? undefined : Number(counter);
+/** The boot counter of the start with this nonce, if it was a start of this node; whoever else made the 16 bytes may have put any number there. */
+function bootOf(bootNonce: string): bigint {
+  return Buffer.from(bootNonce, 'hex').readBigUInt64BE();
 }

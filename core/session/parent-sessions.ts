@@ -216,7 +216,7 @@ export class ParentSessions {
         peerReady: false,
       },
     );
-    attached = { runner, sinceMs: clock.wallMs(), transport: transportOf(hello, link) };
+    attached = { runner, sinceMs: clock.wallMs(), transport: hello.transport };
     this.#attached.set(child, attached);
     if (resumes && tuple.cursor > acknowledged) runner.standsAt(tuple.cursor);
     this.#tellFrom(child, link, resumes);
@@ -278,11 +278,4 @@ export class ParentSessions {
     this.#ports.log.info({ child, reason, entries: attached.runner.entries }, 'a child is detached');
     this.#ports.disconnected(child, reason);
   }
-}
-
-/** It goes into what every node above shows; a child of an older version does not tell it. */
-const transportCharsMax = 64;
-
-function transportOf({ transport }: Hello, link: Link): string {
-  return /^[a-z0-9+]+$/.test(transport) && transport.length <= transportCharsMax ? transport : link.transport;
 }

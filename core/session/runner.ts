@@ -289,12 +289,12 @@ export class SessionRunner {
     else this.#afterFlush(go);
   }
 
-  /** Of what the peer acknowledges; absent in what it may leave out. */
+  /** Of what the peer acknowledges. */
   #checkEpoch(epoch: Uint8Array): void {
     const { producer } = this.#ports;
-    if (epoch.length === 0 || isNonce(epoch, producer.epoch)) return;
+    if (isNonce(epoch, producer.epoch)) return;
     const said = hex(epoch).slice(0, 64);
-    throw new BanyanError('Protocol', `an acknowledgement of epoch ${said}; this is ${producer.epoch}`);
+    throw new BanyanError('Protocol', `an acknowledgement of epoch ${said || 'none'}; this is ${producer.epoch}`);
   }
 
   /** A reconciliation waits for its turn. */

@@ -111,6 +111,7 @@ export class Outsider {
       [9, 1 << 20],
       [10, 4 << 20],
       [11, 'second/1'],
+      [12, 'grpc'],
       [13, attachedNonce],
     );
     this.#call.send(frame('hello', hello));
@@ -198,14 +199,14 @@ export class Outsider {
   }
 
   #sayBeat(): void {
-    this.#call.send(frame('beat', write([1, ++this.#beats], [2, this.#kept.head], [6, true])));
+    this.#call.send(frame('beat', write([1, ++this.#beats], [2, this.#kept.head], [5, true])));
   }
 
   #heardBeat(fields: Fields): void {
-    this.#parentReady = numberIn(fields, 6) === 1;
+    this.#parentReady = numberIn(fields, 5) === 1;
     if (this.resumed === false && this.#parentReady && this.#round === 0) this.#reconcile();
     this.#note(numberIn(fields, 2));
-    const digest = digestOf(bytesIn(fields, 8));
+    const digest = digestOf(bytesIn(fields, 7));
     if (!digest || digest.revision !== this.#kept.tuple.cursor) return;
     const own = this.#kept.rows.digest();
     this.digestAgrees = digest.count === own.count && digest.sum.equals(own.sum);

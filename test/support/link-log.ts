@@ -63,7 +63,6 @@ export function beat(sequence: number): Frame {
     sequence,
     head: 0,
     purgeRevision: 0,
-    rootWatermark: 0,
     rootAgeMs: 0,
     ready: true,
     digest: undefined,

@@ -35,7 +35,17 @@ export function saidTo(to: Side, { pair }: OneSide): Said[] {
   /** Of another producer: it has to ask. */
   const cannotGoOn = write([1, epoch], [2, incarnation]);
   const helloOf = (tuple: Buffer) =>
-    write([1, 1], [2, 1], [3, 'eu:kid'], [4, 'agent'], [5, 1_900_000_000], [6, incarnation], [8, tuple], [9, 1 << 20]);
+    write(
+      [1, 1],
+      [2, 1],
+      [3, 'eu:kid'],
+      [4, 'agent'],
+      [5, 1_900_000_000],
+      [6, incarnation],
+      [8, tuple],
+      [9, 1 << 20],
+      [12, 'replay'],
+    );
   const hello = helloOf(goesOn);
   const welcome = (resumes: boolean, tuple = goesOn) =>
     write([1, 1], [2, 1], [3, tuple], [4, 1 << 20], [5, resumes], [6, true], [9, epoch], [10, incarnation]);
@@ -44,17 +54,17 @@ export function saidTo(to: Side, { pair }: OneSide): Said[] {
     [1, 1],
     [2, 1],
     [3, 1],
-    [5, 7],
-    [6, true],
-    [7, [write([1, 'center.s'], [2, 4])]],
-    [8, write([1, 9], [2, 1], [3, epoch])],
+    [4, 7],
+    [5, true],
+    [6, [write([1, 'center.s'], [2, 4])]],
+    [7, write([1, 9], [2, 1], [3, epoch])],
   );
   const greeting = (resumes: boolean, tuple = goesOn) =>
     to === 'parent'
       ? [frameOf(1, helloOf(tuple)), frameOf(16, resume(resumes))]
       : [frameOf(2, welcome(resumes, tuple))];
   const live = greeting(true);
-  const isReady = frameOf(14, write([1, 1], [2, 1], [6, true]));
+  const isReady = frameOf(14, write([1, 1], [2, 1], [5, true]));
   const asked = [...greeting(false), isReady];
   const asksFor = write([1, Buffer.of(1, 2)], [2, Buffer.alloc(8, 3)]);
   const listed = Buffer.concat([hash(row.key), Buffer.alloc(8, 1), Buffer.alloc(6)]);

@@ -58,7 +58,7 @@ const frames = bounds(
   [11, frame('fin')],
   [12, frame('reset')],
   [13, frame('census', [1, { name: 'streams', most: streamsMax, packed: true }])],
-  [14, frame('beat', [7, { name: 'watermarks', most: watermarksMax }], [8, one('digest')])],
+  [14, frame('beat', [6, { name: 'watermarks', most: watermarksMax }], [7, one('digest')])],
   [15, frame('goodbye')],
   [16, frame('resume')],
   [17, frame('proof', [2, sealed(hello)], [3, sealed(welcome)])],

@@ -63,7 +63,7 @@ export interface Proof {
     | Sealed
     | undefined;
   /** Beside a challenge: which of several siblings it comes from, 0 for the first. The child says by it to whom it attaches; the welcome proves it. */
-  replica?: number | undefined;
+  replica: number;
 }
 
 export interface Sealed {
@@ -293,8 +293,6 @@ export interface Beat {
   /** Durable heads of the feed that the sender produces. */
   head: number;
   purgeRevision: number;
-  /** The newest root write that everything the sender has sent covers. */
-  rootWatermark: number;
   /** Ms since the sender last heard from the root, summed over the hops. */
   rootAgeMs: number;
   ready: boolean;
@@ -638,7 +636,7 @@ export const ResumeTuple: MessageFns<ResumeTuple> = {
 };
 
 function createBaseProof(): Proof {
-  return { challenge: noBytes, hello: undefined, welcome: undefined, replica: undefined };
+  return { challenge: noBytes, hello: undefined, welcome: undefined, replica: 0 };
 }
 
 export const Proof: MessageFns<Proof> = {
@@ -652,7 +650,7 @@ export const Proof: MessageFns<Proof> = {
     if (message.welcome !== undefined) {
       Sealed.encode(message.welcome, writer.uint32(26).fork()).join();
     }
-    if (message.replica !== undefined) {
+    if (message.replica !== 0) {
       writer.uint32(32).uint32(message.replica);
     }
     return writer;
@@ -2609,16 +2607,7 @@ export const Digest: MessageFns<Digest> = {
 };
 
 function createBaseBeat(): Beat {
-  return {
-    sequence: 0,
-    head: 0,
-    purgeRevision: 0,
-    rootWatermark: 0,
-    rootAgeMs: 0,
-    ready: false,
-    watermarks: [],
-    digest: undefined,
-  };
+  return { sequence: 0, head: 0, purgeRevision: 0, rootAgeMs: 0, ready: false, watermarks: [], digest: undefined };
 }
 
 export const Beat: MessageFns<Beat> = {
@@ -2632,20 +2621,17 @@ export const Beat: MessageFns<Beat> = {
     if (message.purgeRevision !== 0) {
       writer.uint32(24).uint64(message.purgeRevision);
     }
-    if (message.rootWatermark !== 0) {
-      writer.uint32(32).uint64(message.rootWatermark);
-    }
     if (message.rootAgeMs !== 0) {
-      writer.uint32(40).uint64(message.rootAgeMs);
+      writer.uint32(32).uint64(message.rootAgeMs);
     }
     if (message.ready !== false) {
-      writer.uint32(48).bool(message.ready);
+      writer.uint32(40).bool(message.ready);
     }
     for (const v of message.watermarks) {
-      Watermark.encode(v!, writer.uint32(58).fork()).join();
+      Watermark.encode(v!, writer.uint32(50).fork()).join();
     }
     if (message.digest !== undefined) {
-      Digest.encode(message.digest, writer.uint32(66).fork()).join();
+      Digest.encode(message.digest, writer.uint32(58).fork()).join();
     }
     return writer;
   },
@@ -2692,7 +2678,7 @@ export const Beat: MessageFns<Beat> = {
               break;
             }
 
-            message.rootWatermark = longToNumber(reader.uint64());
+            message.rootAgeMs = longToNumber(reader.uint64());
             continue;
           }
           case 5: {
@@ -2700,27 +2686,19 @@ export const Beat: MessageFns<Beat> = {
               break;
             }
 
-            message.rootAgeMs = longToNumber(reader.uint64());
-            continue;
-          }
-          case 6: {
-            if (tag !== 48) {
-              break;
-            }
-
             message.ready = reader.bool();
             continue;
           }
-          case 7: {
-            if (tag !== 58) {
+          case 6: {
+            if (tag !== 50) {
               break;
             }
 
             message.watermarks.push(Watermark.decode(reader, reader.uint32()));
             continue;
           }
-          case 8: {
-            if (tag !== 66) {
+          case 7: {
+            if (tag !== 58) {
               break;
             }
 

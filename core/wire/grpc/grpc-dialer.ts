@@ -44,21 +44,17 @@ export function grpcDialer(way: Way): Dialer {
       try {
         const answer = await accepted(call, address, clock, timeoutMs);
         carrier = channel.settle();
-        const [name] = answer.get(linkKey);
-        // A parent of an older version gives the session no name and takes no streams.
-        if (typeof name === 'string') {
-          streams = new StreamDialer({
-            address,
-            clock,
-            link: name,
-            peer: carrier.peer,
-            client,
-            newClient: () => {
-              const apart = newChannel();
-              return { client: new Client(way.tcpAddress, apart, options), channel: apart };
-            },
-          });
-        }
+        streams = new StreamDialer({
+          address,
+          clock,
+          link: sessionNameOf(answer, address),
+          peer: carrier.peer,
+          client,
+          newClient: () => {
+            const apart = newChannel();
+            return { client: new Client(way.tcpAddress, apart, options), channel: apart };
+          },
+        });
       } catch (error) {
         hangUp();
         throw channel.refusal ?? (error instanceof BanyanError ? error : errorOfCall(address, error as ServiceError));
@@ -73,14 +69,14 @@ interface Connected {
   readonly carrier: SecureConnection;
   readonly way: Way;
   readonly failure: Error | undefined;
-  readonly streams: StreamDialer | undefined;
+  readonly streams: StreamDialer;
   hangUp(): void;
 }
 
 function linkOf({ call, carrier, way, failure, streams, hangUp }: Connected, events: LinkEvents): Link {
   const link = new FrameLink({
     transport: `grpc${way.suffix}`,
-    ...(streams ? { openStream: (id, apart, streamEvents) => streams.open(id, apart, streamEvents) } : {}),
+    openStream: (id, apart, streamEvents) => streams.open(id, apart, streamEvents),
     peer: carrier.peer,
     expiry: carrier.expiry,
     clock: way.clock,
@@ -109,6 +105,13 @@ function linkOf({ call, carrier, way, failure, streams, hangUp }: Connected, eve
     call.on('data', (bytes: Buffer) => link.received(bytes));
   });
   return link;
+}
+
+/** By which a call for a stream says whose it is. */
+function sessionNameOf(answer: Metadata, address: string): string {
+  const [name] = answer.get(linkKey);
+  if (typeof name === 'string') return name;
+  throw new BanyanError('Protocol', `${address}: the answer does not name the session in ${linkKey}`);
 }
 
 /** The parent sends its headers when it has accepted the call. */

@@ -141,8 +141,8 @@ async function read(way: Way, response: IncomingMessage): Promise<string> {
   const told = headers[codeHeader];
   if (typeof told !== 'string' || !isErrorCode(told)) {
     const code: ErrorCode = statusCode >= 500 || statusCode === 429 ? 'Unavailable' : 'Protocol';
-    const older = 'is it a parent of an older version, or another server?';
-    throw new BanyanError(code, `${way.shown} gives no certificate, it answers ${statusCode}: ${older}`);
+    const other = 'is it another server than the parent?';
+    throw new BanyanError(code, `${way.shown} gives no certificate, it answers ${statusCode}: ${other}`);
   }
   const seconds = Number(headers['retry-after']);
   const details = seconds > 0 ? { retryAfterSeconds: seconds } : {};

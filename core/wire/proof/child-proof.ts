@@ -37,8 +37,8 @@ class ChildProof implements LinkEvents {
   #state: State = 'challenge';
   #link: Link | undefined;
   #nonces: SessionNonces | undefined;
-  /** Which of several siblings the challenge says that it comes from; a parent of an older version does not say. */
-  #replica: number | undefined;
+  /** Which of several siblings the challenge says that it comes from. */
+  #replica = 0;
   #expiry: Expiry | undefined;
   /** Settles the dial. */
   #settle: ((error?: Error) => void) | undefined;
@@ -108,12 +108,12 @@ class ChildProof implements LinkEvents {
   }
 
   #onChallenge({ frame }: Frame): void {
-    const { challenge, replica } = frame?.$case === 'proof' ? frame.value : {};
+    const { challenge, replica = 0 } = frame?.$case === 'proof' ? frame.value : {};
     if (challenge?.length !== nonceBytes) {
       const words = 'the parent sends no challenge: with link.terminatedTls it has to be one that takes such children';
       return this.#fail(new BanyanError('Protocol', `${this.#way.shown}: ${words}`));
     }
-    if (replica !== undefined && replica >= replicasMax) {
+    if (replica >= replicasMax) {
       const words = `the challenge is of sibling ${replica}; there are at most ${replicasMax}`;
       return this.#fail(new BanyanError('Protocol', `${this.#way.shown}: ${words}`));
     }
@@ -143,7 +143,7 @@ class ChildProof implements LinkEvents {
     const refusal = this.#way.notMeant(peer);
     if (refusal) throw refusal;
     const { replica = 0 } = peer;
-    if (this.#replica !== undefined && this.#replica !== replica) {
+    if (this.#replica !== replica) {
       const words = `sibling ${this.#replica} has sent the challenge, and sibling ${replica} the welcome`;
       throw new BanyanError('Unauthorized', `${words}: what is between must keep to one of them for a connection`);
     }

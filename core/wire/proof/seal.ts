@@ -80,7 +80,7 @@ export function proven(
 }
 
 export function proofFrame(proof: Partial<Proof>): Frame {
-  const value: Proof = { challenge: Buffer.alloc(0), hello: undefined, welcome: undefined, ...proof };
+  const value: Proof = { challenge: Buffer.alloc(0), hello: undefined, welcome: undefined, replica: 0, ...proof };
   return { frame: { $case: 'proof', value } };
 }
 

@@ -29,7 +29,11 @@ export function webSocketDialer(way: Way): Dialer {
   return {
     async dial(events, timeoutMs) {
       const opened = await open(way, timeoutMs, sessionPath, {});
-      const [name] = [opened.answer.headers[linkHeader]].flat();
+      const name = opened.answer.headers[linkHeader];
+      if (typeof name !== 'string') {
+        opened.webSocket.terminate();
+        throw new BanyanError('Protocol', `${way.shown}: the answer does not name the session in ${linkHeader}`);
+      }
       const streams = new Streams(way, name);
       const link = linkOf(way, opened, (id, _apart, streamEvents) => streams.open(id, streamEvents));
       opened.webSocket.once('close', () => streams.close());
@@ -77,17 +81,17 @@ function startLater(link: FrameLink, { webSocket }: Opened, events: LinkEvents):
 /** The streams of a session: a connection each, which names the session. */
 class Streams {
   readonly #way: Way;
-  readonly #session: string | undefined;
+  readonly #session: string;
   readonly #open = new Set<WebSocket>();
   #closed = false;
 
-  constructor(way: Way, session: string | undefined) {
+  constructor(way: Way, session: string) {
     this.#way = way;
     this.#session = session;
   }
 
   async open(id: number, events: LinkEvents): Promise<Link> {
-    if (this.#closed || this.#session === undefined) throw new BanyanError('Unavailable', 'the session is over');
+    if (this.#closed) throw new BanyanError('Unavailable', 'the session is over');
     const headers = { [linkHeader]: this.#session, [streamHeader]: String(id) };
     let opened: Opened;
     try {

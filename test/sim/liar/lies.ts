@@ -284,7 +284,6 @@ function beatOf(head: number, digest?: { revision: number; count: number; sum: B
     sequence: 1,
     head,
     purgeRevision: 0,
-    rootWatermark: 0,
     rootAgeMs,
     ready: false,
     watermarks: [],

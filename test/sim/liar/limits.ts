@@ -89,6 +89,6 @@ function manyPrefixes(): number[][] {
 
 function marksOf(first: number): Frame {
   const watermarks = Array.from({ length: marksOfBeat }, (_, i) => ({ source: `center.s${first + i}`, revision: 1 }));
-  const value = { sequence: 1, head: 0, purgeRevision: 0, rootWatermark: 0, rootAgeMs: 0, ready: true, watermarks };
+  const value = { sequence: 1, head: 0, purgeRevision: 0, rootAgeMs: 0, ready: true, watermarks };
   return { frame: { $case: 'beat', value: { ...value, digest: undefined } } };
 }

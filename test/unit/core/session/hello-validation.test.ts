@@ -2,12 +2,17 @@ import { describe, expect, it } from 'vitest';
 import { flawOfHello, flawOfWelcome } from '../../../../core/session/hello-validation.ts';
 import { Hello, Welcome } from '../../../../core/wire/generated/mesh.ts';
 
-const hello: Hello = { ...Hello.decode(new Uint8Array(0)), role: 'agent', bootNonce: Buffer.alloc(16) };
-const welcome: Welcome = { ...Welcome.decode(new Uint8Array(0)), version: 2 };
+const hello: Hello = {
+  ...Hello.decode(new Uint8Array(0)),
+  role: 'agent',
+  bootNonce: Buffer.alloc(16),
+  transport: 'grpc+proxy',
+};
+const welcome: Welcome = { ...Welcome.decode(new Uint8Array(0)), version: 1 };
 const tuple = { epoch: Buffer.alloc(16), incarnation: Buffer.alloc(16), cursor: 0, seenHead: 0 };
 
 describe('a hello', () => {
-  it('may leave out what an older version did not have', () => {
+  it('may leave out what has a meaning when it is absent', () => {
     expect(flawOfHello(hello, 'agent')).toBeUndefined();
     expect(flawOfHello({ ...hello, down: { ...tuple, epoch: Buffer.alloc(0) } }, 'agent')).toBeUndefined();
   });
@@ -28,13 +33,16 @@ describe('a hello', () => {
     ['down', { down: { ...tuple, seenHead: 2 ** 48 } }, 'down.seen_head is'],
     ['held', { held: [{ contentHash: Buffer.alloc(1), bytes: 1 }] }, 'held.content_hash has 1 bytes'],
     ['software', { software: 'x'.repeat(257) }, 'software has 257 characters: it must have at most 256'],
+    ['transport', { transport: '' }, 'transport is "": it must have 1 to 64 characters of a-z, 0-9 and +'],
+    ['transport', { transport: 'no such' }, 'transport is "no such"'],
+    ['transport', { transport: 'x'.repeat(65) }, 'it must have 1 to 64 characters'],
   ])('whose %s is beyond its limit is told which, and what it may be', (_field, wrong, words) => {
     expect(flawOfHello({ ...hello, ...wrong }, 'agent')).toContain(words);
   });
 });
 
 describe('a welcome', () => {
-  it('may leave out what an older version did not have', () => {
+  it('may leave out what has a meaning when it is absent', () => {
     expect(flawOfWelcome(welcome)).toBeUndefined();
   });
 

@@ -89,6 +89,7 @@ const frames: { readonly [kind: string]: fc.Arbitrary<object> } = {
     down: tuple,
     downCreditBytes: number,
     maxFrameBytes: number32,
+    transport: fc.constantFrom('grpc', 'grpc', '', 'NO SUCH'),
     attachedNonce: bytes,
     held,
   }),
@@ -205,6 +206,7 @@ const goodHello = (): Frame => ({
       bootCounter: 1_800_000_000,
       bootNonce: Buffer.alloc(16, 7),
       down: elsewhere,
+      transport: 'grpc',
     },
   },
 });

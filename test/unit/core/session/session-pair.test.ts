@@ -40,7 +40,8 @@ class FullDisk extends MemoryStore {
 
 const helloOf = (path: string) => {
   const said = { versionMin: 1, versionMax: 1, path, role: 'agent', bootCounter: 1, bootNonce: Buffer.alloc(16, 7) };
-  return { frame: { $case: 'hello' as const, value: { ...Hello.decode(new Uint8Array(0)), ...said } } };
+  const value = { ...Hello.decode(new Uint8Array(0)), ...said, transport: 'memory' };
+  return { frame: { $case: 'hello' as const, value } };
 };
 
 /** How often the child has, as it was told. */

@@ -163,7 +163,7 @@ export function ack(cursor: number): Frame {
 
 export function beat(watermarks: Readonly<Record<string, number>>): Frame {
   const marks = Object.entries(watermarks).map(([source, revision]) => ({ source, revision }));
-  const none = { sequence: 1, head: 0, purgeRevision: 0, rootWatermark: 0, rootAgeMs: 0, ready: true };
+  const none = { sequence: 1, head: 0, purgeRevision: 0, rootAgeMs: 0, ready: true };
   return { frame: { $case: 'beat', value: { ...none, digest: undefined, watermarks: marks } } };
 }
 

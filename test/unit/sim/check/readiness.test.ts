@@ -14,7 +14,7 @@ const nodes: PlannedNode[] = [
 const key = 'o/center.retail//configmaps/w/o1';
 
 function beat(ready: boolean): Frame {
-  const none = { sequence: 1, head: 0, purgeRevision: 0, rootWatermark: 0, rootAgeMs: 0 };
+  const none = { sequence: 1, head: 0, purgeRevision: 0, rootAgeMs: 0 };
   return { frame: { $case: 'beat', value: { ...none, ready, watermarks: [], digest: undefined } } };
 }
 

@@ -32,7 +32,7 @@ describe('a frame of 4 MiB', () => {
     ['contents that are held', [1, 14], 'hello has more than 32 held'],
     ['tuples', [2, 3], 'welcome has more than 1 up'],
     ['groups', [8, 7], 'open has more than 256 groups'],
-    ['watermarks', [14, 7], 'beat has more than 4096 watermarks'],
+    ['watermarks', [14, 6], 'beat has more than 4096 watermarks'],
     ['certificates', [17, 2, 3], 'hello has more than 5 certificates'],
     ['contents that a sealed hello says are held', [17, 2, 1, 14], 'sealed hello has more than 32 held'],
     ['contents that a sealed welcome says are held', [17, 3, 1, 12], 'sealed welcome has more than 32 held'],

@@ -222,15 +222,17 @@ describe('a dialer', () => {
 
   // -------------------------------------------------------------------------------------- a parent that sends garbage
 
+  const taken = { ':status': 200, 'content-type': 'application/grpc', 'banyan-link': 'ab' };
+
   /** Accepts the call, and lets the test answer it. */
-  async function rudeParent(): Promise<{ address: string; call: Promise<ServerHttp2Stream> }> {
+  async function rudeParent(answer: object = taken): Promise<{ address: string; call: Promise<ServerHttp2Stream> }> {
     const server = createSecureServer(tlsOf(relay));
     const call = new Promise<ServerHttp2Stream>((resolve) => {
       // The child hangs up without much ado.
       server.on('sessionError', () => {});
       server.on('stream', (stream: ServerHttp2Stream) => {
         stream.on('error', () => {}).resume();
-        stream.respond({ ':status': 200, 'content-type': 'application/grpc' });
+        stream.respond({ ...answer });
         resolve(stream);
       });
     });
@@ -266,13 +268,21 @@ describe('a dialer', () => {
     expect(log.closes).toHaveLength(1);
   });
 
+  it('takes no link of an answer that does not name the session, and hangs up', async () => {
+    const { address, call } = await rudeParent({ ':status': 200, 'content-type': 'application/grpc' });
+    const words = `${address}: the answer does not name the session in banyan-link`;
+    await expect(dial(address)).rejects.toMatchObject({ code: 'Protocol', message: words });
+    const stream = await call;
+    if (!stream.closed) await new Promise((resolve) => stream.once('close', resolve));
+  });
+
   it('learns of an end that comes together with the acceptance', async () => {
     const server = createSecureServer(tlsOf(relay));
     server.on('stream', (stream: ServerHttp2Stream) => {
       stream.on('error', () => {});
       const told = { 'grpc-status': '16', 'grpc-message': 'not any more', 'banyan-code': 'Unauthorized' };
       stream.on('wantTrailers', () => stream.sendTrailers(told));
-      stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+      stream.respond(taken, { waitForTrailers: true });
       stream.end();
     });
     const address = await listening(server);

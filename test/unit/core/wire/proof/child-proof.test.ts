@@ -137,11 +137,6 @@ describe("a child's link where TLS is terminated", () => {
     expect(log.closes[0]).toMatchObject({ code: 'Unauthorized', message: expect.stringContaining(words) });
   });
 
-  it('takes the welcome of whichever sibling a parent is that does not say it, as older versions do', async () => {
-    await answeredBy(await tree.credentials('eu~1', 'relay'), await greeted());
-    expect(log.frames).toEqual([welcome]);
-  });
-
   it('is not made by a sibling that can not be', async () => {
     const dialed = dial();
     await nextTurn();
