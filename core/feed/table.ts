@@ -177,7 +177,7 @@ export function dropTable(t: Transaction, name: string): void {
     t.remove(key);
   }
   dropQuarantined(t, id);
-  for (const space of ['tableRevision', 'producerState', 'consumerState', 'piece', 'pieceRow', 'heldRow'] as const) {
+  for (const space of ['tableRevision', 'producerState', 'consumerState', 'pieceRow', 'heldRow'] as const) {
     for (const [key] of [...t.scan(prefixRange(concat(prefixOf(space), u32(id))))]) t.remove(key);
   }
   t.remove(at);

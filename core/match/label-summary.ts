@@ -30,7 +30,7 @@ export const propertyKeysMax = 512;
 /** Characters of the properties of one place; those of a place with more are not told. */
 export const propertyCharactersMax = 4_096;
 
-/** One Location as its agent has it. What is absent was not told (by an older node, or for its size), and nothing is known of it. */
+/** One Location as its agent has it. What is absent was not told, for its size, and nothing is known of it. */
 export interface Place {
   /** Own labels over inherited ones. */
   readonly labels: Labels;

@@ -12,8 +12,8 @@ export interface ReleaseAttributes {
   readonly refs: readonly string[];
   /** Its id (state.ts): what nodes compare. */
   readonly release: number;
-  /** For people; absent: of an origin that had no other than that. */
-  readonly number?: number;
+  /** For people. */
+  readonly number: number;
   readonly salt: string;
   /** The greatest wave that may be handed out; -1: none. */
   readonly wave: number;
@@ -36,8 +36,8 @@ export interface ReleaseAttributes {
   readonly held: number;
   /** Of the rows that the release is about: who has others has not got all of them yet. */
   readonly digest: string;
-  /** The same of the Customizers that they are made with; absent where the origin says nothing of them. */
-  readonly customizerDigest?: string;
+  /** The same of the Customizers that they are made with. */
+  readonly customizerDigest: string;
   /** It was taken back: what everybody is to have is what was promoted. */
   readonly rolledBack?: true;
 }

@@ -6,9 +6,7 @@ import { prefixOf } from './keyspace.ts';
 import type { Store, Transaction } from './store.ts';
 
 /** Grows when an older program could not read, or would spoil, what this one writes. */
-export const currentFormat = 2;
-/** What is older is not read: consumers kept their state in another form. */
-const oldestFormat = 2;
+export const currentFormat = 1;
 
 export interface FormatRecord {
   readonly format: number;
@@ -19,29 +17,21 @@ export interface FormatRecord {
 /** Every key of every keyspace is below it. */
 const endOfKeys = Buffer.alloc(2, 0xff);
 
-/**
- * Throws StoreVersion for a store of a newer program or a much older one, StoreCorrupt for one whose record is not readable, or missing and not `adopted`:
- * written now beside the data.
- */
-export function openFormatted(store: Store, clock: Clock, unrecorded: 'refused' | 'adopted' = 'refused'): FormatRecord {
+/** Throws StoreVersion for a store of a newer program, StoreCorrupt for one whose record is not readable, or missing beside data. */
+export function openFormatted(store: Store, clock: Clock): FormatRecord {
   const key = prefixOf('format');
   const found = store.read((reader) => reader.get(key));
-  if (!found) return store.write((t) => create(t, key, clock, unrecorded));
+  if (!found) return store.write((t) => create(t, key, clock));
   const record = parse(asText(found));
   if (record.format > currentFormat) {
     const message = `the store has format ${record.format}, this program knows formats up to ${currentFormat}; start the newer program, or restore a backup from before the upgrade`;
     throw new BanyanError('StoreVersion', message);
   }
-  if (record.format < oldestFormat) {
-    const message = `the store has format ${record.format}, this program knows formats from ${oldestFormat}; begin with an empty directory, which is filled from the node's parent and children, or start the older program`;
-    throw new BanyanError('StoreVersion', message);
-  }
   return record;
 }
 
-function create(t: Transaction, key: Uint8Array, clock: Clock, unrecorded: 'refused' | 'adopted'): FormatRecord {
+function create(t: Transaction, key: Uint8Array, clock: Clock): FormatRecord {
   for (const _entry of t.scan({ from: key, to: endOfKeys, limit: 1 })) {
-    if (unrecorded === 'adopted') break;
     throw new BanyanError(
       'StoreCorrupt',
       'the store has data and no format record; restore a backup, or begin with an empty directory',
@@ -54,10 +44,14 @@ function create(t: Transaction, key: Uint8Array, clock: Clock, unrecorded: 'refu
 
 function parse(json: string): FormatRecord {
   const record = readJson(json);
-  if (typeof record === 'object' && record !== null && 'format' in record && Number.isInteger(record.format)) {
+  if (typeof record === 'object' && record !== null && 'format' in record && isFormat(record.format)) {
     return record as FormatRecord;
   }
   throw unreadable(json);
+}
+
+function isFormat(value: unknown): boolean {
+  return Number.isInteger(value) && (value as number) >= 1;
 }
 
 function readJson(json: string): unknown {

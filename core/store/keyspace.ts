@@ -1,5 +1,5 @@
 /**
- * The registry of key prefixes: every key in a store begins with one of these two-byte numbers. Append-only: a number
+ * The registry of key prefixes: every key in a store begins with one of these two-byte numbers. Append-only from the first release on: a number
  * is never used again, retired ones stay listed. `#` means a u48, `h` a 16-byte hash, `4` a u32, `…` text to the end.
  */
 import { u16 } from './bytes.ts';
@@ -69,8 +69,6 @@ export const keyspace = {
   carriesOnce: 42,
   /** … path of an agent, NUL, … entry key of an `i/` row -> nothing: inventory of spaces here and above, by whom it concerns */
   inventoryAt: 50,
-  /** Retired: pieces by their offsets. */
-  piece: 70,
   /** -> JSON Attachment: to which parent this node attached last, as a child (see core/session/attach.ts) */
   attachment: 75,
   /** … name of siblings below -> JSON: what their parent has decided of them all (see relay/replicas/ownership.ts) */

@@ -55,7 +55,7 @@ export interface Signature {
   readonly created: boolean;
   /** Absent: Background. */
   readonly deletion?: PropagationPolicy;
-  /** Of the body that was applied; absent: by an agent that did not say it. */
+  /** Of the body that was applied; absent: the object does not say it. */
   readonly content?: string;
 }
 

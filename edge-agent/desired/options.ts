@@ -47,6 +47,6 @@ export function saysTheSame(a: TargetAttributes | undefined, b: TargetAttributes
   return sameClaim && a.deletion === b.deletion && stableStringify(a.apply ?? {}) === stableStringify(b.apply ?? {});
 }
 
-function claimOf(placement: string, { priority = 0, created = '', uid = '' }: TargetAttributes): Claim {
+function claimOf(placement: string, { priority, created, uid }: TargetAttributes): Claim {
   return { placement, priority, created, uid };
 }

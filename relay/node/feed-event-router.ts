@@ -3,7 +3,7 @@
  * applies it, and once that is over.
  */
 
-import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { entryKey, labelsKey, parseEntryKey, treeKey } from '../../core/entries/entry-keys.ts';
 import { checkReporter } from '../../core/entries/up-check.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import type { ChildSession } from '../../core/session/child-session.ts';
@@ -63,8 +63,8 @@ export class Flows {
       // Siblings get what any of them needs.
       for (const sibling of ground.mailboxes.siblingsOf(child)) markDirty(t, 'child', sibling);
       ground.book.widen(t, child);
+      ground.matched.heard(child);
     }
-    if (changes.some(({ key }) => key === entryKey.labels())) ground.matched.heard(child);
     ground.groups.pass(t, child, changes);
     if (changes.length === 0) return;
     reports().pass(t, child, changes);

@@ -3,7 +3,7 @@
  * a sibling of the relay, whose newer labels the parent knew. So a node tells each relay below by which of its summaries all in front of that word was found,
  * here and above (`matched`, with the hash of the summary), and a node with siblings follows by absence only where that summary covers the child.
  *
- * A parent of an older version never says the word: then nothing waits for it. Work is by relays that told other labels, and by words that came.
+ * The root has no parent that says the word: nothing waits for it there. Work is by relays that told other labels, and by words that came.
  */
 
 import type { MatchedAttributes } from '../../core/entries/down-attributes.ts';

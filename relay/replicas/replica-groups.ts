@@ -67,8 +67,6 @@ export class SiblingGroups {
     const prefix = prefixOf('siblings');
     for (const [key, value] of reader.scan(prefixRange(prefix))) {
       const name = asText(key.subarray(prefix.length));
-      // An older version took what siblings say from agents too.
-      if (this.#ports.mailboxes.get(name)?.role === 'agent') continue;
       const at = childKey(name, '');
       const children = [...reader.scan(prefixRange(at))].map(([childAt, held]): [string, Held] => [
         asText(childAt.subarray(at.length)),

@@ -91,7 +91,7 @@ export class KnownReleases {
     const known = this.known(reader, id);
     const has = digestsOf(reader, id);
     if (!known || !has) return false;
-    const { digest, customizerDigest = has.customizerDigest } = known.release;
+    const { digest, customizerDigest } = known.release;
     return digest === has.digest && customizerDigest === has.customizerDigest;
   }
 

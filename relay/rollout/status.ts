@@ -29,7 +29,7 @@ export function rolloutBelow(
   release: ReleaseAttributes,
   here: { readonly isWhole: boolean; readonly exposed: number; readonly ageMs: number | undefined },
 ): RolloutStatus {
-  const { number = release.release, wave } = release;
+  const { number, wave } = release;
   const of = { release: number, exposed: here.exposed };
   if (isPromoted(release)) return { ...of, phase: 'Promoted', message: `release ${number} is promoted` };
   if (release.rolledBack) {

@@ -124,7 +124,11 @@ function* upstreamEntries(count: number): Generator<WireEntry> {
     const body = { apiVersion: 'v1', kind: 'ConfigMap', data: { i: String(i), filler: 'x'.repeat(bodyBytes) } };
     yield entry(entryKey.object(source, key), { ...origin, refs: [placement] }, text(stableStringify(body)));
   }
-  yield entry(entryKey.target(id), { generation: 1, target: revision, singleton: false }, new Uint8Array(0));
+  yield entry(
+    entryKey.target(id),
+    { generation: 1, target: revision, singleton: false, priority: 0, created: '', uid: '' },
+    new Uint8Array(0),
+  );
 }
 
 /** A figure about a million entries is none when there are fewer. */

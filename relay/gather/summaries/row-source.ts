@@ -127,7 +127,7 @@ export class RowSource {
   }
 
   #associated(child: string, object: ObjectKey, { attributes, body }: Content): ReadRow {
-    const { refs = [] } = JSON.parse(asText(attributes)) as AssociatedAttributes;
+    const { refs } = JSON.parse(asText(attributes)) as AssociatedAttributes;
     const path = this.#ports.pathOf(child);
     return {
       placements: refs,

@@ -151,7 +151,7 @@ test('a record with a fingerprint of another form has its object applied once, a
     const fingerprint = fingerprintOf();
     await bench.agent.stop();
     const records = new OwnerRecords(bench.store);
-    records.set(till, { ...records.get(till)!, fingerprint: 'of an earlier version' });
+    records.set(till, { ...records.get(till)!, fingerprint: 'of another form' });
     await bench.restart();
     await bench.advance(30_000);
     await bench.restart();

@@ -15,7 +15,11 @@ describe('an entry of the down feed', () => {
   it.each([
     [objectKey, attributes, configMap],
     [objectKey, { ...attributes, ofALaterVersion: 1 }, configMap],
-    ['t/center.retail/shop', { generation: 1, target: 4, singleton: false, deletion: 'Orphan' }, ''],
+    [
+      't/center.retail/shop',
+      { generation: 1, target: 4, singleton: false, priority: 0, created: '', uid: '', deletion: 'Orphan' },
+      '',
+    ],
     ['u/center.retail/shop', {}, '{"associated":[],"upsync":[]}'],
     ['p/center.retail/shop', { uid: 'u', created: 'c', generation: 1 }, '{"spec":{"locationSelectors":[{}]}}'],
     ['of-a-later-version/x', 'anything', 'anything'],
@@ -41,8 +45,18 @@ describe('an entry of the down feed', () => {
     [objectKey, { ...attributes, refs: 'shop' }, configMap, 'the attributes: refs'],
     [objectKey, { ...attributes, refs: ['a/b'] }, configMap, 'refs.0: is no name'],
     ['o/center.retail/configmaps', attributes, configMap, 'the key names no object'],
-    ['t/center.retail', { generation: 1, target: 1, singleton: false }, '', 'the key names no placement'],
-    ['t/center.retail/a\0b', { generation: 1, target: 1, singleton: false }, '', 'a control character'],
+    [
+      't/center.retail',
+      { generation: 1, target: 1, singleton: false, priority: 0, created: '', uid: '' },
+      '',
+      'the key names no placement',
+    ],
+    [
+      't/center.retail/a\0b',
+      { generation: 1, target: 1, singleton: false, priority: 0, created: '', uid: '' },
+      '',
+      'a control character',
+    ],
     [`t/center.retail/${'a'.repeat(1_000)}`, {}, '', 'its placement is longer than 700 bytes'],
     [`x/${'a'.repeat(2_000)}`, {}, '', 'the key is longer than 1200 bytes'],
     ['u/center.retail/shop', {}, '{"associated":{}}', 'the body: associated'],

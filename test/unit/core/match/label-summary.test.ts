@@ -169,7 +169,7 @@ describe('a label summary', () => {
     );
   });
 
-  it('of an older node is read, and nothing is taken for granted of what it does not tell', () => {
+  it('that leaves out properties, or the bounds of values, is read, and nothing is taken for granted of these', () => {
     const old = decodeLabelSummary(Buffer.from('{"leaves":2,"sets":[{"labels":{"env":"prod"},"leaves":2}]}'));
     expect(match(old, { matchLabels: { env: 'prod' } })).toEqual({ matches: true, expected: 2 });
     expect(keyedOf(old).properties).toBeUndefined();

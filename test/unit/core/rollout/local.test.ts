@@ -5,6 +5,7 @@ import type { ReleaseAttributes } from '../../../../core/rollout/release.ts';
 const release: ReleaseAttributes = {
   refs: ['p'],
   release: 3,
+  number: 3,
   salt: 'salt',
   wave: 0,
   halted: false,
@@ -18,6 +19,7 @@ const release: ReleaseAttributes = {
   promotedTarget: 5,
   held: 1,
   digest: '',
+  customizerDigest: '',
 };
 const facts = (some: Partial<ChildFacts> = {}): ChildFacts => ({
   path: 'u',

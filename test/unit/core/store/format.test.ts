@@ -31,18 +31,7 @@ describe('the format of a store', () => {
     );
   });
 
-  it('is refused when a much older program made it, with both numbers and the remedy', () => {
-    const store = storeWith(prefixOf('format'), JSON.stringify({ format: 1, createdAt: '' }));
-    expect(() => openFormatted(store, clock)).toThrow(
-      expect.objectContaining({
-        code: 'StoreVersion',
-        message:
-          "the store has format 1, this program knows formats from 2; begin with an empty directory, which is filled from the node's parent and children, or start the older program",
-      }),
-    );
-  });
-
-  it.each(['', '{', 'null', '{"format":"1"}'])('is refused when its record is %j', (json) => {
+  it.each(['', '{', 'null', '{"format":"1"}', '{"format":0}'])('is refused when its record is %j', (json) => {
     const store = storeWith(prefixOf('format'), json);
     expect(() => openFormatted(store, clock)).toThrow(expect.objectContaining({ code: 'StoreCorrupt' }));
   });
@@ -50,19 +39,6 @@ describe('the format of a store', () => {
   it('is refused when there is data and no record', () => {
     const store = storeWith(prefixOf('tableRow'), 'row');
     expect(() => openFormatted(store, clock)).toThrow('the store has data and no format record');
-  });
-
-  it('gets its record once where its data are known to be of programs that wrote none', () => {
-    const store = storeWith(prefixOf('tableRow'), 'row');
-    const adopted = openFormatted(store, clock, 'adopted');
-    expect(adopted.format).toBe(currentFormat);
-    expect(openFormatted(store, new VirtualClock(0))).toEqual(adopted);
-    expect(asText(store.read((reader) => reader.get(prefixOf('tableRow')))!)).toBe('row');
-  });
-
-  it('is refused of another format also there', () => {
-    const store = storeWith(prefixOf('format'), '{"format":3}');
-    expect(() => openFormatted(store, clock, 'adopted')).toThrow(expect.objectContaining({ code: 'StoreVersion' }));
   });
 });
 

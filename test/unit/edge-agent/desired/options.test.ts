@@ -6,6 +6,9 @@ const target = (more: Partial<TargetAttributes> = {}): TargetAttributes => ({
   generation: 1,
   target: 1,
   singleton: false,
+  priority: 0,
+  created: '',
+  uid: '',
   ...more,
 });
 const options = (here: Record<string, TargetAttributes>, createOnly: string[] = []) =>

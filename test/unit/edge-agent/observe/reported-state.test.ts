@@ -25,7 +25,7 @@ const seen = (state: 'Current' | 'InProgress' | 'Failed'): Observation => ({
   health: { state, reason: state, message: 'm' },
   status: new Uint8Array(0),
 });
-const target = { generation: 2, target: 9, singleton: false };
+const target = { generation: 2, target: 9, singleton: false, priority: 0, created: '', uid: '' };
 
 describe('the state of an object', () => {
   it('is available only when its present content was applied and the cluster says that it is current', () => {

@@ -165,7 +165,15 @@ export class EmbeddedBench {
   }
 
   #receive(rows: WireEntry[], revision: number): void {
-    const target = { generation: 1, target: revision, singleton: false, apply: this.#rules };
+    const target = {
+      generation: 1,
+      target: revision,
+      singleton: false,
+      priority: 0,
+      created: '',
+      uid: '',
+      apply: this.#rules,
+    };
     rows.push(entry(`t/${placement}`, target, undefined, revision));
     const changes = this.store.write((t) => this.consumer.applyEntries(t, rows));
     this.agent.received(changes);

@@ -80,7 +80,7 @@ describe('labels that the tree above has worked off', () => {
     });
   const hashOf = (summary: LabelSummary) => Buffer.from(hash128(encodeLabelSummary(summary))).toString('hex');
 
-  it('are all that there are, where the parent never says so: at the root, and below an older one', () => {
+  it('are all that there are at the root, where no parent says so', () => {
     tell(sites('rome'));
     expect(covers('oslo')).toBe(true);
     hear(sites('rome'));

@@ -53,6 +53,7 @@ describe('a release below its origin', () => {
   const release: ReleaseAttributes = {
     refs: ['shop'],
     release: 3,
+    number: 3,
     salt: 'uid/3',
     wave: 1,
     halted: false,
@@ -66,6 +67,7 @@ describe('a release below its origin', () => {
     promotedTarget: 5,
     held: 1,
     digest: '',
+    customizerDigest: '',
   };
   const here = { isWhole: true, exposed: 2, ageMs: 1_000 };
 

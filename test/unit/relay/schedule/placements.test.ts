@@ -77,7 +77,10 @@ describe('placements in memory', () => {
     const first = placement(p, 'rome');
     placements.set(first);
     placements.attach(first, 'paris');
-    placements.set({ ...first, target: { generation: 1, target: 1, singleton: true } });
+    placements.set({
+      ...first,
+      target: { generation: 1, target: 1, singleton: true, priority: 0, created: '', uid: '' },
+    });
     expect([[...placements.ofChild('paris')], [...placements.ofChild('rome')]]).toEqual([[p], [p]]);
     placements.detach(p, first.children, 'rome');
     placements.set(placement(p, 'paris', 'oslo'));

@@ -144,7 +144,14 @@ export class ScheduleBench {
   }
 
   target(name: string): void {
-    this.#put(`t/${idOf(name)}`, { generation: 1, target: this.#revision + 1, singleton: false });
+    this.#put(`t/${idOf(name)}`, {
+      generation: 1,
+      target: this.#revision + 1,
+      singleton: false,
+      priority: 0,
+      created: '',
+      uid: '',
+    });
   }
 
   removePlacement(name: string): void {

@@ -190,7 +190,7 @@ describe('a dialer that finds its transport', () => {
     expect((await dialer.dial(new LinkLog(), 10_000)).transport).toBe('websocket');
   });
 
-  it('does not read what an older version has kept under another name', async () => {
+  it('does not begin with a transport that there is not, whatever was kept', async () => {
     kept.push('pigeon');
     expect((await dialer.dial(new LinkLog(), 10_000)).transport).toBe('grpc');
   });

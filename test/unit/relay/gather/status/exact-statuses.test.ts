@@ -65,7 +65,7 @@ class Bench {
   }
 
   placement(singleton: boolean, ...objects: ObjectKey[]): Placement {
-    const target = { generation: 1, target: 1, singleton };
+    const target = { generation: 1, target: 1, singleton, priority: 0, created: '', uid: '' };
     const children = new Set(this.#children.keys());
     const placement: Placement = { id, source, name: 'p', locationSelectors: [], target, children };
     this.placements.set(placement);
