@@ -30,7 +30,8 @@ import type { Failure } from '../../core/summary/partial.ts';
 import { type Child, destinationFor } from '../children/children.ts';
 import { markDirty } from '../schedule/dirty.ts';
 import { type Outgoing, type OutgoingStage, type Shipment, shipmentKey } from '../schedule/outgoing.ts';
-import type { Placement, Placements } from '../schedule/placements.ts';
+import type { Placement } from '../schedule/placement.ts';
+import type { Placements } from '../schedule/placements.ts';
 import { bodyHash, Ingredients } from './ingredients.ts';
 import { type Customized, Renderings } from './renderings.ts';
 

@@ -3,7 +3,7 @@ import type { MoveRow } from '../../core/move/move.ts';
 import { agentPart, countsAs, emptyMovePart, isOver, mergeMoveParts, relayPart } from '../../core/move/move-part.ts';
 import { emptyPartial, type Partial } from '../../core/summary/partial.ts';
 import type { Wanted } from '../gather/status/contribution.ts';
-import type { Placement } from '../schedule/placements.ts';
+import type { Placement } from '../schedule/placement.ts';
 import type { MoveCounter } from './move-store.ts';
 
 export interface MovingChild {

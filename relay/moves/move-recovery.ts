@@ -6,7 +6,8 @@ import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { Partial } from '../../core/summary/partial.ts';
 import type { Child } from '../children/children.ts';
 import { markDirty } from '../schedule/dirty.ts';
-import type { Placement, Placements } from '../schedule/placements.ts';
+import type { Placement } from '../schedule/placement.ts';
+import type { Placements } from '../schedule/placements.ts';
 import type { MoveBook } from './move-store.ts';
 import { type HeardOut, heardOut, isKeptElsewhere, Others } from './recovered-rows.ts';
 

@@ -6,6 +6,8 @@ import { wordAgeMs } from '../../core/rollout/authority.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { Customization } from '../customize/customization.ts';
+import type { Gather } from '../gather/status/gather.ts';
+import type { SummaryRoom } from '../gather/summaries/summary-room.ts';
 import { dropUpsynced } from '../mailbox/upsynced.ts';
 import { MoveBook } from '../moves/move-store.ts';
 import { Mover } from '../moves/mover.ts';
@@ -17,11 +19,18 @@ import { type BehindPorts, behind } from '../replicas/missing-from-child.ts';
 import { Exposures } from '../rollout/exposure.ts';
 import { HandedReleases } from '../rollout/handed.ts';
 import { OtherHistories } from '../rollout/other-histories.ts';
+import type { Placement } from '../schedule/placement.ts';
 import { Scheduler } from '../schedule/schedule.ts';
 import { WorkGuard } from '../schedule/work-guard.ts';
 import type { NodePorts } from './node-ports.ts';
 import type { Ground, NodeEvents } from './node-state.ts';
-import type { WayUp } from './status-aggregation.ts';
+
+/** What the way down asks the way up, and tells it. */
+export interface Upward {
+  readonly gather: Pick<Gather, 'total' | 'contribution'>;
+  readonly summaries: Pick<SummaryRoom, 'placeChanged' | 'summarizerChanged' | 'stage'>;
+  retell(placements: readonly Placement[]): void;
+}
 
 export class WayDown {
   readonly customization: Customization;
@@ -39,7 +48,7 @@ export class WayDown {
   readonly #clock: Clock;
 
   /** `up` and `rootAgeMs` are asked only once both ways are there, and the node. */
-  constructor(ports: NodePorts, ground: Ground, events: NodeEvents, up: () => WayUp, rootAgeMs: () => number) {
+  constructor(ports: NodePorts, ground: Ground, events: NodeEvents, up: () => Upward, rootAgeMs: () => number) {
     const { store, clock, log, soon } = ports;
     const { lookups } = ground;
     this.#ground = ground;
@@ -189,7 +198,7 @@ export class WayDown {
     return this.#ground.lookups.children.get(child)?.role === 'agent';
   }
 
-  #makeScheduler({ lookups, book, outbox, place, groups }: Ground, events: NodeEvents, up: () => WayUp): Scheduler {
+  #makeScheduler({ lookups, book, outbox, place, groups }: Ground, events: NodeEvents, up: () => Upward): Scheduler {
     return new Scheduler({
       ...lookups,
       refreshChild: (t, name) => {

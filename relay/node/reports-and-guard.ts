@@ -4,7 +4,7 @@ import type { NodeConfig } from '../config/config.ts';
 import { GuardRoom } from '../guard/guard-room.ts';
 import { NodeReports } from '../inventory-status/node-reports.ts';
 import { markDirty } from '../schedule/dirty.ts';
-import type { Placement } from '../schedule/placements.ts';
+import type { Placement } from '../schedule/placement.ts';
 import type { NodeParts } from './node-parts.ts';
 import type { NodePorts } from './node-ports.ts';
 import type { Ground } from './node-state.ts';

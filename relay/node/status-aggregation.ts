@@ -19,7 +19,7 @@ import { passUpsynced, recountUpsynced, type UpsyncedPorts } from '../mailbox/up
 import type { MoveBook } from '../moves/move-store.ts';
 import { Controllers } from '../rollout/controllers.ts';
 import { askWebhook } from '../rollout/webhook.ts';
-import type { Placement } from '../schedule/placements.ts';
+import type { Placement } from '../schedule/placement.ts';
 import { Views } from '../spaces/views.ts';
 import type { WayDown } from './downsync.ts';
 import type { NodePorts } from './node-ports.ts';

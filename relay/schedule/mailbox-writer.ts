@@ -15,7 +15,7 @@ import type { Child } from '../children/children.ts';
 import { markDirty, type Work } from './dirty.ts';
 import { keepObject, releaseObject } from './kept-objects.ts';
 import { type Outgoing, shipmentKey, throughStages } from './outgoing.ts';
-import type { Placement } from './placements.ts';
+import type { Placement } from './placement.ts';
 import type { SchedulePorts } from './ports.ts';
 
 type MailboxWriterPorts = Pick<SchedulePorts, 'tableOf' | 'children' | 'placements' | 'stages' | 'releases'>;

@@ -12,7 +12,8 @@ import type { Transaction } from '../../core/store/store.ts';
 import type { Child } from '../children/children.ts';
 import type { MailboxWriter } from './mailbox-writer.ts';
 import { shipmentKey } from './outgoing.ts';
-import { forgetMatched, type Placement, selectedObjects, storeMatched } from './placements.ts';
+import type { Placement } from './placement.ts';
+import { forgetMatched, selectedObjects, storeMatched } from './placements.ts';
 import type { SchedulePorts } from './ports.ts';
 
 export class Attachments {

@@ -9,7 +9,8 @@ import type { Watermarks } from '../../core/session/watermark.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { Child } from '../children/children.ts';
 import type { OutgoingStage } from './outgoing.ts';
-import type { Placement, Placements } from './placements.ts';
+import type { Placement } from './placement.ts';
+import type { Placements } from './placements.ts';
 import type { WorkGuard } from './work-guard.ts';
 
 export interface SchedulePorts {

@@ -9,7 +9,7 @@ import { stableStringify } from '../../core/object/canonical.ts';
 import { type Labels, requirementsOf } from '../../core/object/selector.ts';
 import { type Child, type Destination, nameOf } from '../children/children.ts';
 import { compiledExpression } from '../children/location-expression.ts';
-import type { Placement } from './placements.ts';
+import type { Placement } from './placement.ts';
 
 const sections = ['labels', 'properties', 'targetLabels'] as const;
 type Section = (typeof sections)[number];

@@ -18,9 +18,10 @@ import { heldObjects } from '../rollout/held-back.ts';
 import { heldCustomizers } from '../rollout/held-customizers.ts';
 import { clearDirty, dirtyClasses, dirtyWork, markDirty, type Work, type WorkClass } from './dirty.ts';
 import { MailboxWriter } from './mailbox-writer.ts';
+import type { Placement } from './placement.ts';
 import { Attachments } from './placement-bindings.ts';
 import { Concerned } from './placement-interest-index.ts';
-import { forgetPlacement, matchedChildren, type Placement, storedPlacements } from './placements.ts';
+import { forgetPlacement, matchedChildren, storedPlacements } from './placements.ts';
 import type { SchedulePorts, Step } from './ports.ts';
 import { readPlacement } from './read-placement.ts';
 

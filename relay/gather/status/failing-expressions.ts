@@ -8,7 +8,7 @@ import { type NewCondition, withCondition } from '../../../core/object/condition
 import type { Condition } from '../../../core/object/meta.ts';
 import { type Child, failingAt } from '../../children/children.ts';
 import { childPath } from '../../inventory-status/node-objects.ts';
-import type { Placement } from '../../schedule/placements.ts';
+import type { Placement } from '../../schedule/placement.ts';
 
 export interface ExpressionFailures {
   /** Destinations, as far as they are certain. */

@@ -16,7 +16,8 @@ import { handed } from '../../moves/handed.ts';
 import { withMove, withOwnCounter } from '../../moves/move-contribution.ts';
 import type { MoveBook } from '../../moves/move-store.ts';
 import { type Counting, withoutSiblings } from '../../replicas/counting.ts';
-import type { Placement, Placements } from '../../schedule/placements.ts';
+import type { Placement } from '../../schedule/placement.ts';
+import type { Placements } from '../../schedule/placements.ts';
 import { contribution, type Wanted } from './contribution.ts';
 
 export interface GatherPorts {

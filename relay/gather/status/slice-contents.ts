@@ -5,7 +5,7 @@ import { hash128 } from '../../../core/object/hash.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { type Child, matchingDestinations } from '../../children/children.ts';
 import { childPath } from '../../inventory-status/node-objects.ts';
-import type { Placement } from '../../schedule/placements.ts';
+import type { Placement } from '../../schedule/placement.ts';
 
 export interface SliceSources {
   readonly path: string;

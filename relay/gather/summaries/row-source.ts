@@ -17,7 +17,7 @@ import { asText } from '../../../core/store/bytes.ts';
 import type { Reader } from '../../../core/store/store.ts';
 import type { Failure } from '../../../core/summary/partial.ts';
 import type { Row } from '../../../core/summary/summarizer.ts';
-import type { Placement } from '../../schedule/placements.ts';
+import type { Placement } from '../../schedule/placement.ts';
 import { type Place, RowReader } from './summary-rows.ts';
 
 export interface RowSourcePorts {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import type { Placement } from '../../../../relay/schedule/placement.ts';
 import {
   forgetMatched,
   forgetPlacement,
   forgetSelected,
   matchedChildren,
-  type Placement,
   Placements,
   selectedObjects,
   storedPlacements,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mergeLabelSummaries, type Place } from '../../../../core/match/label-summary.ts';
 import { type Child, matchChild } from '../../../../relay/children/children.ts';
-import type { Placement } from '../../../../relay/schedule/placements.ts';
+import type { Placement } from '../../../../relay/schedule/placement.ts';
 import { changedKeys, routeKeysOf } from '../../../../relay/schedule/route-keys.ts';
 import { agentChild, byFewKeys, byKey, placement, places, summaryOf } from '../support/match-arbitraries.ts';
 

@@ -6,7 +6,7 @@ import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { LabelRequirement, LabelSelector } from '../../../../core/object/selector.ts';
 import type { Child, Destination } from '../../../../relay/children/children.ts';
 import { locationExpression } from '../../../../relay/children/location-expression.ts';
-import type { Placement } from '../../../../relay/schedule/placements.ts';
+import type { Placement } from '../../../../relay/schedule/placement.ts';
 
 const labelKey = fc.constantFrom('env', 'tier', 'rank');
 const labelValue = fc.constantFrom('prod', 'test', '1', '7', '12');

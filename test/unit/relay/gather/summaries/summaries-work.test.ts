@@ -11,7 +11,8 @@ import type { Child } from '../../../../../relay/children/children.ts';
 import { Summaries } from '../../../../../relay/gather/summaries/summaries.ts';
 import { placeOf } from '../../../../../relay/gather/summaries/summary-rows.ts';
 import { withoutSiblings } from '../../../../../relay/replicas/counting.ts';
-import { type Placement, Placements, storeSelected } from '../../../../../relay/schedule/placements.ts';
+import type { Placement } from '../../../../../relay/schedule/placement.ts';
+import { Placements, storeSelected } from '../../../../../relay/schedule/placements.ts';
 import { field } from '../../../core/summary/support.ts';
 
 const source = 'center.retail';
