@@ -140,6 +140,7 @@ describe('what a child says', () => {
       });
     expect(assoc(object)).not.toThrow();
     expect(assoc(object, { owner: 1 })).toThrow(/owner: /);
+    expect(assoc(object, { refs: undefined })).toThrow(/refs: /);
     expect(assoc({ apiVersion: object.apiVersion, kind: object.kind, ...metadata })).toThrow('canonical form');
     expect(assoc({ ...object, metadata: { name: 'other', namespace: 'shop' } })).toThrow('is another one');
   });

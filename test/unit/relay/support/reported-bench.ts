@@ -48,7 +48,7 @@ export function upsynced(path: string, key: ObjectKey, more: { source?: string; 
 }
 
 export function associated(key: ObjectKey): Said {
-  const attributes = { owner: 'apps/deployments/shop/web', namespaced: true, refs: ['shop'] };
+  const attributes = { owner: 'apps/deployments/shop/web', namespaced: true, refs: ['p'] };
   return { key: entryKey.associated(source, key), attributes, body: canonicalBytes(wholeObject(key)) };
 }
 
