@@ -62,6 +62,7 @@ export async function answerMesh({ path, parent, credentials }: AnsweringChild):
       downCreditBytes: creditBytes,
       maxFrameBytes,
       software: 'bench',
+      transport: 'grpc',
     };
     dialer.dial({ onFrame, onBytes() {}, onDrain() {}, onClose }, 30_000).then((dialled) => {
       link = dialled;

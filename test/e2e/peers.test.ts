@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAuthority, issueNode, type KeyAndCertificate } from '../../core/identity/authority.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
-import { versionMax, versionMin } from '../../core/session/handshake.ts';
+import { ownVersions } from '../../core/session/handshake.ts';
 import { type Frame, Hello } from '../../core/wire/generated/mesh.ts';
 import { grpcDialer } from '../../core/wire/grpc/grpc-dialer.ts';
 import type { Link } from '../../core/wire/link.ts';
@@ -88,6 +88,7 @@ describe('a peer that is not what it should be', () => {
         downCreditBytes: 1 << 20,
         maxFrameBytes: 4 << 20,
         software: 'test',
+        transport: 'grpc',
         ...more,
       },
     },
@@ -148,7 +149,7 @@ describe('a peer that is not what it should be', () => {
     const { reason, message } = await refusal(stranger);
     expect(reason).toBe('version');
     expect(message).toBe(
-      `the child speaks versions 98 to 99, this parent ${versionMin} to ${versionMax}: upgrade the older one`,
+      `the child speaks versions 98 to 99 of the protocol, this parent ${ownVersions}: upgrade the older one`,
     );
   });
 

@@ -107,6 +107,7 @@ class Relay {
       ...Hello.decode(new Uint8Array(0)),
       versionMin,
       versionMax,
+      transport: 'memory',
       path: 'eu:kid:store',
       role: 'agent',
       bootCounter: 1,

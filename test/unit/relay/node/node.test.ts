@@ -75,6 +75,7 @@ class Center {
       ...Hello.decode(new Uint8Array(0)),
       versionMin,
       versionMax,
+      transport: 'memory',
       path: 'store',
       role: 'agent',
       bootCounter: 1,
