@@ -79,7 +79,6 @@ const masters = 'system:masters';
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const { config, clock, logger, storeFailed } = options;
   const store = LmdbStore.open({ directory: join(config.data, 'store'), failed: storeFailed }, logger);
-  // Agents of before wrote no record: data without one are their own, and are no sign of a store that lost it, as a relay's are.
   openFormatted(store, clock);
   const answers: { present: Answers } = { present: standingBy(options, store) };
   const api = apiServer(options, () => answers.present);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { silentLogger } from '../../core/runtime/logger.ts';
 import { asText, text } from '../../core/store/bytes.ts';
+import { currentFormat } from '../../core/store/format.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
 import { fixture, LocalTree } from '../e2e/local-tree.ts';
@@ -41,16 +42,15 @@ const formatOf = (store: LmdbStore): unknown => {
   return record && (JSON.parse(asText(record)) as { format: number }).format;
 };
 
-it('also one that an agent of before has written; of a later format it is refused', async () => {
+it('and one of a later format is refused, as is one without a format', async () => {
   await tree.up();
   await tree.down();
-  expect(await withStore(formatOf)).toBe(2);
-  await withStore((store) => store.write((t) => t.remove(prefixOf('format'))));
-  await tree.up();
-  await tree.down();
-  expect(await withStore(formatOf)).toBe(2);
-  await withStore((store) => store.write((t) => t.put(prefixOf('format'), text('{"format":3}'))));
+  expect(await withStore(formatOf)).toBe(currentFormat);
   const config = join(tree.data, 'config/hq.yaml');
-  const { status } = spawnSync(process.execPath, [fixture('edge-agent/main.ts'), '--config', config]);
-  expect(status).toBe(1);
+  const start = () => spawnSync(process.execPath, [fixture('edge-agent/main.ts'), '--config', config]).status;
+  const later = text(JSON.stringify({ format: currentFormat + 1, createdAt: '' }));
+  await withStore((store) => store.write((t) => t.put(prefixOf('format'), later)));
+  expect(start()).toBe(1);
+  await withStore((store) => store.write((t) => t.remove(prefixOf('format'))));
+  expect(start()).toBe(1);
 });
