@@ -177,19 +177,18 @@ export class GrpcAcceptor implements Acceptor {
     const name = hex(this.#random.bytes(sessionNameBytes));
     try {
       const { shared, socket } = connection;
-      const answer = new Metadata();
-      answer.set(linkKey, name);
+      const sayAccepted = acceptanceOf(call, name);
       // The challenge is sent on acceptance, and who fails to answer it is refused only after that.
-      if (shared) call.sendMetadata(answer);
+      if (shared) sayAccepted();
       const peer = shared ? unproven : identityOfCall(call, socket);
       connection.refusal = undefined;
-      const link = this.#linkOf(call, connection, name, peer);
+      const link = this.#linkOf(call, connection, name, peer, sayAccepted);
       const events = shared ? this.#accepting.acceptUnproven(link) : this.#accepting.accept(link);
       const streams = new StreamCalls({ peer, clock: this.#clock, areListed: shared });
       const session: Session = { name, link, events, connection, apart: new Set(), streams };
       if (!shared) connection.session = session;
       this.#sessions.set(name, session);
-      if (!shared) call.sendMetadata(answer);
+      sayAccepted();
       link.start(events);
       call.on('data', (bytes: Buffer) => link.received(bytes));
     } catch (error) {
@@ -199,7 +198,7 @@ export class GrpcAcceptor implements Acceptor {
     }
   }
 
-  #linkOf(call: Call, connection: Connection, name: string, peer: PeerIdentity): FrameLink {
+  #linkOf(call: Call, connection: Connection, name: string, peer: PeerIdentity, sayAccepted: () => void): FrameLink {
     const { socket, remote, shared } = connection;
     const link = new FrameLink({
       peer,
@@ -207,7 +206,10 @@ export class GrpcAcceptor implements Acceptor {
       expiry: expiryOfSocket(socket),
       clock: this.#clock,
       call: {
-        write: (bytes, taken) => call.write(bytes, taken),
+        write: (bytes, taken) => {
+          sayAccepted();
+          return call.write(bytes, taken);
+        },
         end: () => call.end(),
         abort: (error) => {
           // Behind a gateway it may be anybody's.
@@ -331,4 +333,15 @@ function whyCancelled(socket: TLSSocket): string {
 /** As `getPeer` of a call names the other end of its connection: without brackets also where the address is one of IPv6. */
 function peerOf({ remoteAddress, remotePort }: Pick<TLSSocket, 'remoteAddress' | 'remotePort'>): string {
   return `${remoteAddress}:${remotePort}`;
+}
+
+/** Says once that the call is accepted, and names the session: before the first frame, which whoever accepts may send at once. */
+function acceptanceOf(call: Call, name: string): () => void {
+  const answer = new Metadata();
+  answer.set(linkKey, name);
+  let isSaid = false;
+  return () => {
+    if (!isSaid) call.sendMetadata(answer);
+    isSaid = true;
+  };
 }
