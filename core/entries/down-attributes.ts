@@ -62,9 +62,9 @@ export const target = z.object({
    * Decides, with `created` and `uid`, between sources of one depth that deliver the same object: the placement's spec.priority, its creationTimestamp and uid.
    * Here and not on the objects' rows: a destination has the targets of those placements only that reach it, and a changed priority is one row.
    */
-  priority: z.number().exactOptional(),
-  created: z.string().exactOptional(),
-  uid: z.string().exactOptional(),
+  priority: z.number(),
+  created: z.string(),
+  uid: z.string(),
   /** spec.deletion.propagationPolicy, unless it is Background. */
   deletion: propagationPolicy.exactOptional(),
   /** spec.drift, spec.adopt and spec.replace, as far as they are not the defaults (apply-rules.ts). */

@@ -34,7 +34,7 @@ export const wave = z.looseObject({
 export const release = z.looseObject({
   refs: z.array(name),
   release: whole,
-  number: whole.optional(),
+  number: whole,
   salt: z.string(),
   wave: z.number().int(),
   halted: z.boolean(),
@@ -50,5 +50,5 @@ export const release = z.looseObject({
   promotedTarget: whole,
   held: whole,
   digest: z.string(),
-  customizerDigest: z.string().optional(),
+  customizerDigest: z.string(),
 });

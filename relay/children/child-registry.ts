@@ -1,6 +1,6 @@
 /** The children of this node with what the scheduler needs of them, read from the inventory and from what they report. */
 
-import { entryKey, labelsKey, treeKey } from '../../core/entries/entry-keys.ts';
+import { entryKey } from '../../core/entries/entry-keys.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import {

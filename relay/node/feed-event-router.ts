@@ -3,7 +3,7 @@
  * applies it, and once that is over.
  */
 
-import { entryKey, labelsKey, parseEntryKey, treeKey } from '../../core/entries/entry-keys.ts';
+import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { checkReporter } from '../../core/entries/up-check.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import type { ChildSession } from '../../core/session/child-session.ts';

@@ -7,7 +7,7 @@
  * reconciliation brings them in any order.
  */
 
-import { entryKey, labelsKey } from '../../core/entries/entry-keys.ts';
+import { entryKey } from '../../core/entries/entry-keys.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import {
   decodeLabelSummary,

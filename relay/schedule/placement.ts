@@ -1,7 +1,7 @@
 /** A placement as this node knows it: whom it may reach, what its target is, and which children have it already. */
 
-import type { TargetAttributes } from '../../core/entries/entry-attributes.ts';
-import type { PlacementId } from '../../core/entries/entry-keys.ts';
+import type { TargetAttributes } from '../../core/entries/down-attributes.ts';
+import type { PlacementId } from '../../core/entries/placement-id.ts';
 import type { Move } from '../../core/move/move.ts';
 import type { LabelSelector } from '../../core/object/selector.ts';
 

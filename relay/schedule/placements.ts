@@ -4,11 +4,7 @@
  * children's mailboxes have a placement already, so that a restart goes on where it was.
  */
 
-import type { TargetAttributes } from '../../core/entries/down-attributes.ts';
-import { type PlacementId, splitPlacementId } from '../../core/entries/entry-keys.ts';
 import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
-import type { Move } from '../../core/move/move.ts';
-import type { LabelSelector } from '../../core/object/selector.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { EmbeddedStorage } from '../../../../core/apiserver/storage/embedded.ts';
-import { entryKey, labelsKey } from '../../../../core/entries/entry-keys.ts';
+import { entryKey } from '../../../../core/entries/entry-keys.ts';
 import type { Content } from '../../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
 import { decodeLabelSummary, encodeLabelSummary, type LabelSummary } from '../../../../core/match/label-summary.ts';
