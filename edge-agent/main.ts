@@ -161,7 +161,7 @@ async function clusterOf(
     const { assembleCluster } = await import('./cluster/embedded/assemble.ts');
     return (ports) => assembleCluster({ ...ports, pace: cluster.embedded });
   }
-  const { openKubernetes } = await import('./cluster/kubernetes/open.ts');
+  const { openKubernetes } = await import('./open-kubernetes.ts');
   const access = await accessTo(cluster.kubernetes, events);
   return (ports, guard) => openKubernetes(ports, { ...cluster.kubernetes, access, visitors: streams?.cluster }, guard);
 }
@@ -173,7 +173,7 @@ async function leaseOf(
 ): Promise<LeaseOptions | undefined> {
   if ('embedded' in cluster || !cluster.kubernetes.lease) return undefined;
   const { identity = hostname(), ...lease } = cluster.kubernetes.lease;
-  const { openLease } = await import('./cluster/kubernetes/open.ts');
+  const { openLease } = await import('./open-kubernetes.ts');
   const clock = bootClock(systemClock);
   return { port: openLease(clock, await accessTo(cluster.kubernetes, events), lease), clock, identity, lost };
 }
@@ -181,7 +181,7 @@ async function leaseOf(
 async function secretOf({ cluster }: AgentConfig, secret: SecretName): Promise<IdentityStore> {
   if ('embedded' in cluster)
     throw new Error('the configuration was not checked: an embedded cluster has no such Secret');
-  const { openSecret } = await import('./cluster/kubernetes/open.ts');
+  const { openSecret } = await import('./open-kubernetes.ts');
   return openSecret(systemClock, await accessTo(cluster.kubernetes), secret);
 }
 

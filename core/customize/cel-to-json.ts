@@ -1,7 +1,7 @@
 /** What an expression gave, as JSON. */
 import { UnsignedInt } from '@marcbachmann/cel-js/evaluator';
-import { setField } from '../apiserver/verbs/json-value.ts';
 import { CelError } from '../match/cel/cel-error.ts';
+import { setField } from '../object/json-value.ts';
 import type { Json, JsonObject } from '../object/meta.ts';
 
 /** What a number, a boolean, a brace may take. */

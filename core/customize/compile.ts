@@ -1,10 +1,10 @@
 /** A Customizer made ready to be worked off; what is wrong with it is told with its field. Admission asks the same. */
 
-import { invalid, notSupported, required } from '../apiserver/crd/field-error.ts';
-import { checkSelector } from '../apiserver/kinds/label-selector-check.ts';
 import { type CelProgram, type CelType, compileCel } from '../match/cel/cel.ts';
 import { CelError } from '../match/cel/cel-error.ts';
+import { invalid, notSupported, required } from '../object/field-error.ts';
 import { type JsonPathStep, parseJsonPath } from '../object/jsonpath.ts';
+import { checkSelector } from '../object/label-selector-check.ts';
 import type { Json } from '../object/meta.ts';
 import type { Cause } from '../runtime/errors.ts';
 import type { CustomizerSpec, PatchItem, Replacement, Target } from './customizer.ts';

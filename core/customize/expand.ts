@@ -1,5 +1,5 @@
 /** `%(name)` in the strings of an object, from the Location's labels, then its annotations, then the SyncTarget's properties; `%%` is `%`. */
-import { isRecord, setField } from '../apiserver/verbs/json-value.ts';
+import { isRecord, setField } from '../object/json-value.ts';
 import { CustomizeError } from './customizer.ts';
 import type { Recorder } from './reads.ts';
 

@@ -1,5 +1,5 @@
 /** Sets values by JSONPath: what is there is replaced; a name at the end of the path is added where only its object is there. */
-import { isRecord, setField } from '../apiserver/verbs/json-value.ts';
+import { isRecord, setField } from '../object/json-value.ts';
 import type { JsonPathStep } from '../object/jsonpath.ts';
 import { evaluateJsonPath } from '../object/jsonpath.ts';
 

@@ -1,8 +1,8 @@
 /** What came out of a customization, checked: still the same object, valid as far as its kind is known here, and not too large. */
 import type { Kind } from '../apiserver/space.ts';
-import { cloneJson, isRecord } from '../apiserver/verbs/json-value.ts';
-import { objectBytesMax } from '../apiserver/verbs/status-errors.ts';
+import { objectBytesMax } from '../apiserver/status-errors.ts';
 import { canonicalBytes } from '../object/canonical.ts';
+import { cloneJson, isRecord } from '../object/json-value.ts';
 import { type KubeObject, parseApiVersion } from '../object/meta.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { CustomizeError } from './customizer.ts';

@@ -4,9 +4,9 @@
  * `$${{` stands for the characters `${{`.
  */
 
-import { cloneJson, setField } from '../apiserver/verbs/json-value.ts';
 import type { CelProgram } from '../match/cel/cel.ts';
 import type { CelValue } from '../match/cel/values.ts';
+import { cloneJson, setField } from '../object/json-value.ts';
 import type { Json, JsonObject } from '../object/meta.ts';
 import { celToJson } from './cel-to-json.ts';
 

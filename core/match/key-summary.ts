@@ -2,9 +2,10 @@
  * One key of a label summary that has too many sets to hold them: how many places have it, which values, which numbers. Each key stands
  * alone, so what is said of two keys together is "maybe".
  */
+
+import { cutCounts, presentMax } from '../object/bounded-counts.ts';
 import { stableStringify } from '../object/canonical.ts';
 import { isInteger, type LabelRequirement, type Labels } from '../object/selector.ts';
-import { cutCounts, presentMax } from '../summary/counts.ts';
 
 /** Values counted per key; with more, only that it is present, and its numbers. */
 export const valuesPerKeyMax = 256;

@@ -7,11 +7,11 @@
  */
 
 import * as z from 'zod';
+import { countUpTo, destinationsMax, placesMax, presentMax } from '../object/bounded-counts.ts';
 import { stableStringify } from '../object/canonical.ts';
 import { decodeChecked } from '../object/checked.ts';
 import type { Labels } from '../object/selector.ts';
 import { compareText } from '../object/text-order.ts';
-import { countUpTo, destinationsMax, placesMax, presentMax } from '../summary/counts.ts';
 import {
   coversKeys,
   encodeKey,

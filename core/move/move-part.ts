@@ -9,7 +9,7 @@
  * which only lies of children bring it to: whoever compares two of them compares the shorter way.
  */
 import * as z from 'zod';
-import { countUpTo, cutCounts, destinationsMax } from '../summary/counts.ts';
+import { countUpTo, cutCounts, destinationsMax } from '../object/bounded-counts.ts';
 import { dueMs, type Move, type MoveOrder, type MoveRow } from './move.ts';
 
 export interface MovePart {

@@ -3,7 +3,7 @@
  * different releases do not mix: the older one counts for nothing but that somebody has not heard of the newer one yet.
  */
 import * as z from 'zod';
-import { countUpTo, cutCounts, destinationsMax } from '../summary/counts.ts';
+import { countUpTo, cutCounts, destinationsMax } from '../object/bounded-counts.ts';
 import { smallestPositions } from './waves.ts';
 
 export interface WaveCounts {

@@ -59,7 +59,7 @@ export const keyspace = {
   rollout: 33,
   /** h key hash of an object, … placement id -> nothing: the other way round of heldBack */
   heldBy: 34,
-  /** … placement id -> h: exclusive or of the content hashes of a staged placement's rows (see relay/rollout/digest.ts) */
+  /** … placement id -> h: exclusive or of the content hashes of a staged placement's rows (see relay/promoted/digest.ts) */
   releaseDigest: 35,
   /** … placement id, NUL, … child -> JSON MoveRow: an agent here that is part of a move (see core/move/move.ts) */
   move: 40,
@@ -81,7 +81,7 @@ export const keyspace = {
   customizerDigest: 60,
   /** … placement id, NUL, … `namespace/name` of a Customizer -> nothing: those of which the promoted form is kept */
   heldCustomizer: 61,
-  /** … agent, NUL, h keyHash -> key of the entry by which the agent is told to keep what it has of an object (see relay/schedule/kept-objects.ts) */
+  /** … agent, NUL, h keyHash -> key of the entry by which the agent is told to keep what it has of an object (see relay/mailbox/kept-objects.ts) */
   keptObject: 62,
   /** -> text: the transport that reached the parent last (see wire/transport-memory.ts) */
   transport: 80,

@@ -3,7 +3,7 @@
  * value. Two aggregates that need the same share a cell.
  */
 import * as z from 'zod';
-import { countedMax, countUpTo, toldRows } from './counts.ts';
+import { countedMax, countUpTo, toldRows } from '../object/bounded-counts.ts';
 import { type Distinct, distinctOf, hashesMax, mergeDistinct } from './distinct.ts';
 import { mergeSketches, type QuantileSketch, sketchOf } from './quantile-sketch.ts';
 import { mergeTop, rowsMax, type TopValues, topOf, valuesMax } from './top-values.ts';

@@ -5,12 +5,12 @@
  */
 import * as z from 'zod';
 import { type MovePart, mergeMoveParts, movePartSchema, toldMovePart } from '../move/move-part.ts';
+import { countUpTo, cutCounts, destinationsMax, expectedMax } from '../object/bounded-counts.ts';
 import { stableStringify } from '../object/canonical.ts';
 import { decodeChecked } from '../object/checked.ts';
 import { compareText } from '../object/text-order.ts';
 import { mergeParts, partSchema, type RolloutPart, toldPart } from '../rollout/part.ts';
 import { text } from '../store/bytes.ts';
-import { countUpTo, cutCounts, destinationsMax, expectedMax } from './counts.ts';
 
 export interface Partial {
   /** Of the placement, at its origin. */

@@ -1,12 +1,12 @@
 /** Partials of user-defined summaries as they travel: JSON, the same bytes for the same partial. */
 import * as z from 'zod';
+import { countedMax, countUpTo, toldRows } from '../object/bounded-counts.ts';
 import { stableStringify } from '../object/canonical.ts';
 import { decodeChecked } from '../object/checked.ts';
 import { compareText } from '../object/text-order.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { text } from '../store/bytes.ts';
 import { type Cell, type CellKind, cellKinds, cellSchema, encodeCell } from './cells.ts';
-import { countedMax, countUpTo, toldRows } from './counts.ts';
 import { hashesMax } from './distinct.ts';
 import { errorsMax, type Grouped, type Selected, type UserPartial, withGroupsMax } from './user-partial.ts';
 

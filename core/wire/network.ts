@@ -3,7 +3,7 @@
  * simulation. A node is given one and asks no further.
  */
 import type { Refused } from './acceptor.ts';
-import type { Joins } from './join/joins.ts';
+import type { Joins } from './joins.ts';
 import type { Accept, Dialer, Listener } from './link.ts';
 
 export interface ParentAddress {

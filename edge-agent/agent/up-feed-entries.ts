@@ -21,9 +21,9 @@ import type { Leaving } from '../apply/removal-progress.ts';
 import type { Delivery, Desired } from '../desired/desired.ts';
 import { type Poisoned, poisonedState, withPoisoned } from '../desired/poisoned.ts';
 import type { Observer } from '../observe/observer.ts';
-import { leavingState, type ObjectState, objectState, placementPartial, unasked } from '../observe/reported-state.ts';
 import type { Saying } from '../outbox/outbox.ts';
 import type { EdgeReports } from './edge-reports.ts';
+import { leavingState, type ObjectState, objectState, placementPartial, unasked } from './reported-state.ts';
 
 export interface SayingsPorts {
   /** Of the agent. */

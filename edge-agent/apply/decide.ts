@@ -4,9 +4,9 @@ import type { AdoptRule, ApplyRules } from '../../core/entries/apply-rules.ts';
 import type { PropagationPolicy } from '../../core/entries/down-attributes.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { terminating, terminatingWords } from '../../core/object/terminating.ts';
+import { isMarked, marked, signatureOf } from '../cluster/mark.ts';
 import { ignoredOf } from './ignored-fields.ts';
 import { foreignOwner } from './keepers.ts';
-import { isMarked, marked, signatureOf } from './mark.ts';
 import type { OwnerRecord } from './owner-records.ts';
 import { isAsRecorded } from './projection.ts';
 

@@ -3,7 +3,7 @@ import { type FieldSet, isEmpty } from '../../core/apiserver/managed-fields/fiel
 import { stableStringify } from '../../core/object/canonical.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { compareText } from '../../core/object/text-order.ts';
-import { fieldManager } from './mark.ts';
+import { fieldManager } from '../cluster/mark.ts';
 
 const namedMax = 5;
 const valueCharsMax = 60;

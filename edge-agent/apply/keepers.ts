@@ -1,6 +1,6 @@
 /** Who else keeps an object: a controller, whoever applies it server-side, and programs that say so on it in another way. */
 import type { Json, KubeObject, ManagedFieldsEntry, ObjectMeta } from '../../core/object/meta.ts';
-import { fieldManager } from './mark.ts';
+import { fieldManager } from '../cluster/mark.ts';
 
 /**
  * Why an object that exists without our mark must not be taken over; undefined: it may be. Someone's controller owns it, or

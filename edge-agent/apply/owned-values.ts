@@ -2,7 +2,7 @@
 import { type FieldSet, isEmpty } from '../../core/apiserver/managed-fields/field-set.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
-import { bare } from './mark.ts';
+import { bare } from '../cluster/mark.ts';
 import { ownedFields } from './projection.ts';
 
 /** `live`: as told in the version in which it was applied. */

@@ -2,8 +2,8 @@
 import { parseKey } from '../../core/object/key.ts';
 import { formatApiVersion, type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
 import type { AsItWas, Cluster } from '../cluster/cluster.ts';
+import { unmarking, withoutMark } from '../cluster/mark.ts';
 import { signerOf } from './decide.ts';
-import { unmarking, withoutMark } from './mark.ts';
 import { ownedValues } from './owned-values.ts';
 import type { OwnerRecord } from './owner-records.ts';
 import { appliedVersion } from './projection.ts';

@@ -21,8 +21,8 @@ import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { beyondLimits } from '../../core/object/json-limits.ts';
 import { type KubeObject, type ManagedFieldsEntry, parseApiVersion } from '../../core/object/meta.ts';
+import { fieldManager } from '../cluster/mark.ts';
 import { withoutFields, withoutIgnored } from './ignored-fields.ts';
-import { fieldManager } from './mark.ts';
 
 /**
  * Hex; equal for two states of the live object, both as told in the version that was applied, exactly when they agree at every field of `applied` that is not

@@ -6,7 +6,7 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { leavingWords, terminating } from '../../core/object/terminating.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Cluster } from '../cluster/cluster.ts';
-import { released } from './mark.ts';
+import { released } from '../cluster/mark.ts';
 import { definitionKeyOf, isDefinition, isNamespace, namespaceKeyOf } from './order.ts';
 import type { OwnerRecords } from './owner-records.ts';
 import { giveUp } from './ownership-release.ts';

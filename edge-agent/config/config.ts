@@ -5,7 +5,7 @@ import { limitsSchema } from '../../core/entries/deletion-guard.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { logRotationSchema } from '../../core/runtime/log-rotation.ts';
 import { linkOptionsSchema } from '../../core/wire/dialer/link-options.ts';
-import { defaultPace } from '../cluster/embedded/pace.ts';
+import { defaultPace } from '../cluster/embedded/controllers/pace.ts';
 import { defaultLimits, inFlightBytesMin } from '../cluster/kubernetes/client-limits.ts';
 import { bytesSchema } from '../limits/byte-quantity.ts';
 

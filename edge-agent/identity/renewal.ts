@@ -6,7 +6,7 @@ import { X509Certificate } from 'node:crypto';
 import type { TroubleAttributes } from '../../core/entries/up-attributes.ts';
 import { type Life, lifeOf } from '../../core/identity/certificate-life.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
-import type { JoinAnswer } from '../../core/wire/join/join-words.ts';
+import type { JoinAnswer } from '../../core/wire/join-words.ts';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 import type { Identity } from './identity-store.ts';
 import { askEach, type JoiningPorts, whole } from './joining.ts';

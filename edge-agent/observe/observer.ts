@@ -13,8 +13,8 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { SharedValues } from '../../core/object/shared-values.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { text } from '../../core/store/bytes.ts';
-import { isMarked } from '../apply/mark.ts';
 import type { Cluster, ClusterEvent } from '../cluster/cluster.ts';
+import { isMarked } from '../cluster/mark.ts';
 import { quietStatus } from './status-noise.ts';
 import { overdue, TimedHealth } from './timed-health.ts';
 

@@ -23,16 +23,16 @@ import type { Reader, Transaction } from '../../core/store/store.ts';
 import { SegmentTree } from '../../core/summary/segment-tree.ts';
 import { childPath } from '../inventory-status/node-objects.ts';
 import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
+import { locationExpression, propertiesOf } from '../placements/location-expression.ts';
 import { CountedLabels, saidCounted } from '../replicas/owned-label-summary.ts';
-import { markDirty } from '../schedule/dirty.ts';
 import type { InventoryRow } from '../schedule/inventory-below.ts';
+import { markDirty } from '../work/dirty.ts';
 import type { Child, ChildRole, Destination } from './children.ts';
 import type { Evictions } from './evictions.ts';
 import { inheritedBelow } from './inherited-labels.ts';
 import { type Inventory, type InventoryLocation, type Schedulability, schedulabilityOf } from './inventory.ts';
 import { ToldLabels, type ToldLabelsPorts } from './label-summary-publisher.ts';
 import { heldLabels } from './label-summary-shrink-guard.ts';
-import { locationExpression, propertiesOf } from './location-expression.ts';
 
 export interface ChildBookPorts extends ToldLabelsPorts {
   readonly inventory: Inventory;

@@ -9,8 +9,8 @@ import { type Labels, matchesSelector } from '../../core/object/selector.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
+import { compiledExpression } from '../placements/location-expression.ts';
 import type { Placement } from '../schedule/placement.ts';
-import { compiledExpression } from './location-expression.ts';
 
 export type ChildRole = 'relay' | 'agent';
 

@@ -13,8 +13,8 @@ import { hash128 } from '../../core/object/hash.ts';
 import { asBuffer, asText, concat, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
+import { selectedObjects } from '../placements/placements.ts';
 import type { Placement } from '../schedule/placement.ts';
-import { selectedObjects } from '../schedule/placements.ts';
 import { matchChild } from './children.ts';
 
 export interface NarrowingPorts {

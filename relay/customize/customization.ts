@@ -28,10 +28,10 @@ import { asBuffer, equalBytes, text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { Failure } from '../../core/summary/partial.ts';
 import { type Child, destinationFor } from '../children/children.ts';
-import { markDirty } from '../schedule/dirty.ts';
+import type { Placements } from '../placements/placements.ts';
 import { type Outgoing, type OutgoingStage, type Shipment, shipmentKey } from '../schedule/outgoing.ts';
 import type { Placement } from '../schedule/placement.ts';
-import type { Placements } from '../schedule/placements.ts';
+import { markDirty } from '../work/dirty.ts';
 import { bodyHash, Ingredients } from './ingredients.ts';
 import { type Customized, Renderings } from './renderings.ts';
 

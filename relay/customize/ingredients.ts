@@ -14,7 +14,7 @@ import { hash128 } from '../../core/object/hash.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import { asBuffer } from '../../core/store/bytes.ts';
 import type { Reader } from '../../core/store/store.ts';
-import { customizerKey, promotedCustomizer } from '../rollout/held-customizers.ts';
+import { customizerKey, promotedCustomizer } from '../promoted/held-customizers.ts';
 
 export interface Ingredient<T> {
   /** The same for the same text, whatever the attributes of its row are. */

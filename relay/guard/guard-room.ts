@@ -15,7 +15,7 @@ import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { Narrowing } from '../children/label-summary-shrink-guard.ts';
 import { nodeResource } from '../inventory-status/node-objects.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';
-import { heldEntries, quarantinedEntries } from '../process/metrics.ts';
+import { heldEntries, quarantinedEntries } from '../node/metrics.ts';
 import type { Placement } from '../schedule/placement.ts';
 import type { NodeSpaces } from '../spaces/node-spaces.ts';
 import { Releases } from './held-deletion-approvals.ts';

@@ -9,8 +9,8 @@ import { splitReplica } from '../../core/identity/replica.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { type NewCondition, timestamp, withCondition } from '../../core/object/conditions.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
-import { conditionsOf, guardConditions, heldCondition, tellGuardEvents } from '../guard/conditions.ts';
 import { type Alarms, alarmConditions } from './alarm-conditions.ts';
+import { conditionsOf, guardConditions, heldCondition, tellGuardEvents } from './guard-conditions.ts';
 
 export type NodeRole = 'Center' | 'Relay' | 'Agent';
 export type SessionState = 'Connected' | 'Disconnected' | 'Unknown';

@@ -12,6 +12,7 @@ import type {
   WaitsAttributes,
 } from '../../core/entries/up-attributes.ts';
 import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
+import { cutCounts } from '../../core/object/bounded-counts.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -22,7 +23,6 @@ import { type Waiting, waitsAttributes } from '../../core/session/watermark-gate
 import { text } from '../../core/store/bytes.ts';
 import { ifRoom } from '../../core/store/room.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
-import { cutCounts } from '../../core/summary/counts.ts';
 import type { Child } from '../children/children.ts';
 import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
 import { type Counting, withoutSiblings } from '../replicas/counting.ts';

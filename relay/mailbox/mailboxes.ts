@@ -14,7 +14,7 @@ import type { Store, Transaction } from '../../core/store/store.ts';
 import { type ChildRole, forgetChild, storeChild, storedChildren } from '../children/children.ts';
 import { forgetHeldLabels } from '../children/label-summary-shrink-guard.ts';
 import { childPath, siblingPath } from '../inventory-status/node-objects.ts';
-import { forgetKept } from '../schedule/kept-objects.ts';
+import { forgetKept } from './kept-objects.ts';
 
 export interface Mailbox {
   readonly child: string;

@@ -3,7 +3,7 @@
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { dueMs, isAhead, type Move, type MoveRow } from '../../core/move/move.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
-import type { Placements } from '../schedule/placements.ts';
+import type { Placements } from '../placements/placements.ts';
 import type { MoveBook } from './move-store.ts';
 
 export interface DeadlinesPorts {

@@ -8,8 +8,8 @@ import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-
 import type { Producer } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Reader } from '../../core/store/store.ts';
+import { selectedObjects } from '../placements/placements.ts';
 import type { Placement } from '../schedule/placement.ts';
-import { selectedObjects } from '../schedule/placements.ts';
 
 export function handed(reader: Reader, mailbox: Producer, placement: Placement): TargetAttributes | undefined {
   const row = mailbox.get(reader, hash128(entryKey.target(placement.id)));

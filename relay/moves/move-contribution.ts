@@ -1,8 +1,8 @@
 /** What a child adds to a placement's move here, put to what it adds to the counts. */
 import type { MoveRow } from '../../core/move/move.ts';
 import { agentPart, countsAs, emptyMovePart, isOver, mergeMoveParts, relayPart } from '../../core/move/move-part.ts';
+import type { Wanted } from '../../core/summary/contribution.ts';
 import { emptyPartial, type Partial } from '../../core/summary/partial.ts';
-import type { Wanted } from '../gather/status/contribution.ts';
 import type { Placement } from '../schedule/placement.ts';
 import type { MoveCounter } from './move-store.ts';
 
@@ -19,7 +19,7 @@ export interface MovingChild {
   readonly handed: Wanted | undefined;
 }
 
-/** `counted`: by relay/gather/status/contribution.ts. An old copy counts as leaving and as nothing else. */
+/** `counted`: by core/summary/contribution.ts. An old copy counts as leaving and as nothing else. */
 export function withMove(placement: Placement, child: MovingChild, counted: Partial): Partial {
   const { move } = placement;
   if (!move || !placement.target) return counted;

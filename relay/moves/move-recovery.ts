@@ -5,9 +5,9 @@ import { attaching, detaching, type MoveRow } from '../../core/move/move.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { Partial } from '../../core/summary/partial.ts';
 import type { Child } from '../children/children.ts';
-import { markDirty } from '../schedule/dirty.ts';
+import type { Placements } from '../placements/placements.ts';
 import type { Placement } from '../schedule/placement.ts';
-import type { Placements } from '../schedule/placements.ts';
+import { markDirty } from '../work/dirty.ts';
 import type { MoveBook } from './move-store.ts';
 import { type HeardOut, heardOut, isKeptElsewhere, Others } from './recovered-rows.ts';
 

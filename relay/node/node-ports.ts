@@ -8,7 +8,7 @@ import type { Random } from '../../core/runtime/random.ts';
 import type { Store } from '../../core/store/store.ts';
 import type { MeshNetwork } from '../../core/wire/network.ts';
 import type { Signer } from '../join/signer.ts';
-import type { WorkNote } from '../schedule/work-guard.ts';
+import type { WorkNote } from '../work/work-guard.ts';
 
 /** Where people reach the spaces of a node: the API server of the product, nothing in the simulation. */
 export interface NodeApi extends AsyncDisposable {

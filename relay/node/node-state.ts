@@ -22,14 +22,14 @@ import { inheritedBelow } from '../children/inherited-labels.ts';
 import type { NodeConfig } from '../config/config.ts';
 import { childPath } from '../inventory-status/node-objects.ts';
 import { Mailboxes } from '../mailbox/mailboxes.ts';
+import { Placements } from '../placements/placements.ts';
 import type { Counting } from '../replicas/counting.ts';
 import { MatchedLabels } from '../replicas/label-summary-acknowledgement.ts';
 import { SiblingGroups } from '../replicas/replica-groups.ts';
 import { SiblingPlace } from '../replicas/replica-place.ts';
-import { markDirty } from '../schedule/dirty.ts';
 import { InventoryBelow } from '../schedule/inventory-below.ts';
-import { Placements } from '../schedule/placements.ts';
 import { NodeSpaces } from '../spaces/node-spaces.ts';
+import { markDirty } from '../work/dirty.ts';
 import type { NodePorts } from './node-ports.ts';
 
 /** What the rooms tell and ask the node that holds them. */

@@ -1,7 +1,7 @@
 /** What a node does in its turns: the events of its rooms, and the work of its scheduler. */
 
-import { markDirty } from '../schedule/dirty.ts';
 import { ScheduleLoop } from '../schedule/loop.ts';
+import { markDirty } from '../work/dirty.ts';
 import type { NodeParts } from './node-parts.ts';
 import type { NodePorts } from './node-ports.ts';
 import type { NodeEvents } from './node-state.ts';

@@ -3,7 +3,7 @@
  * without a flush, and the end of the machine is no work's fault.
  */
 import { constants, openSync, readFileSync, writeSync } from 'node:fs';
-import type { WorkNote } from '../schedule/work-guard.ts';
+import type { WorkNote } from '../work/work-guard.ts';
 
 /** Where the words begin: before them is how long they are. */
 const headBytes = 4;

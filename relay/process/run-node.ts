@@ -25,11 +25,11 @@ import { perCredentials, renewedCredentials } from '../../core/wire/node-credent
 import { type NodeConfig, nodeConfigSchema } from '../config/config.ts';
 import { unreadableFiles } from '../config/config-files.ts';
 import { issuerSigner } from '../join/signer.ts';
+import { measureNode, processMetrics } from '../node/metrics.ts';
 import { Node } from '../node/node.ts';
 import { openWorkNote } from './crash-journal.ts';
 import { keepShortLivedYoung } from './heap-flags.ts';
 import { giveMemoryBackWhenIdle } from './idle-memory.ts';
-import { measureNode, processMetrics } from './metrics.ts';
 import { userOfCertificate } from './users.ts';
 
 /** `environment`: the proxies that were found there. */

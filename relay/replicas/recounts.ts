@@ -2,7 +2,7 @@
 
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
-import { isBeingScheduled } from '../schedule/dirty.ts';
+import { isBeingScheduled } from '../work/dirty.ts';
 
 export interface RecountsPorts {
   readonly store: Store;

@@ -17,15 +17,15 @@ import { contentChanged, initialState, type RolloutState, specChanged, targetMov
 import { asText, concat, equalBytes, readU48, text, u48 } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import { ensureDigests, forgetDigests } from './digest.ts';
-import { heldObjects, type Promoted, promotedOf, promotedRow } from './held-back.ts';
+import { ensureDigests, forgetDigests } from '../promoted/digest.ts';
+import { heldObjects, type Promoted, promotedOf, promotedRow } from '../promoted/held-back.ts';
 import {
   customizerKey,
   customizerName,
   heldCustomizers,
   promotedCustomizer,
   promotedCustomizerRow,
-} from './held-customizers.ts';
+} from '../promoted/held-customizers.ts';
 
 export interface BaselinePorts {
   readonly source: string;

@@ -13,10 +13,10 @@ import { isPromoted, type ReleaseAttributes } from '../../core/rollout/release.t
 import { isStaged, type RolloutSpec } from '../../core/rollout/spec.ts';
 import type { Timer } from '../../core/runtime/clock.ts';
 import type { Reader } from '../../core/store/store.ts';
-import { isDirty } from '../schedule/dirty.ts';
-import type { Placements } from '../schedule/placements.ts';
+import type { Placements } from '../placements/placements.ts';
+import { digestsOf } from '../promoted/digest.ts';
+import { isDirty } from '../work/dirty.ts';
 import { readRelease } from './baseline.ts';
-import { digestsOf } from './digest.ts';
 import { storedExposures } from './exposure-rows.ts';
 
 export interface KnownRelease {

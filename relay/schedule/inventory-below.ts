@@ -13,7 +13,7 @@ import type { Reader, Transaction } from '../../core/store/store.ts';
 import { childOf } from '../inventory-status/descendants.ts';
 import { childPath } from '../inventory-status/node-objects.ts';
 import type { Mailbox } from '../mailbox/mailboxes.ts';
-import { clearDirty, dirtyWork, markDirty, type Work } from './dirty.ts';
+import { clearDirty, dirtyWork, markDirty, type Work } from '../work/dirty.ts';
 
 export interface InventoryBelowPorts {
   readonly path: string;

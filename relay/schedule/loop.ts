@@ -9,9 +9,9 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import { Turn } from '../../core/runtime/turn.ts';
 import { lacksRoom, roomAgainMs } from '../../core/store/room.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
+import type { WorkGuard } from '../work/work-guard.ts';
 import type { Step } from './ports.ts';
 import type { Scheduler } from './schedule.ts';
-import type { WorkGuard } from './work-guard.ts';
 
 export interface LoopPorts {
   readonly store: Store;

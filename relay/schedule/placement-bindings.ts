@@ -10,10 +10,10 @@ import { hash128 } from '../../core/object/hash.ts';
 import type { Watermarks } from '../../core/session/watermark.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import type { Child } from '../children/children.ts';
+import { forgetMatched, selectedObjects, storeMatched } from '../placements/placements.ts';
 import type { MailboxWriter } from './mailbox-writer.ts';
 import { shipmentKey } from './outgoing.ts';
 import type { Placement } from './placement.ts';
-import { forgetMatched, selectedObjects, storeMatched } from './placements.ts';
 import type { SchedulePorts } from './ports.ts';
 
 export class Attachments {

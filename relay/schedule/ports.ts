@@ -8,10 +8,10 @@ import type { ObjectKey } from '../../core/object/key.ts';
 import type { Watermarks } from '../../core/session/watermark.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { Child } from '../children/children.ts';
+import type { Placements } from '../placements/placements.ts';
+import type { WorkGuard } from '../work/work-guard.ts';
 import type { OutgoingStage } from './outgoing.ts';
 import type { Placement } from './placement.ts';
-import type { Placements } from './placements.ts';
-import type { WorkGuard } from './work-guard.ts';
 
 export interface SchedulePorts {
   /** The table that holds a source's rows: one of the node's own spaces, or what comes from above. */

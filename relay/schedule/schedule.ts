@@ -14,16 +14,16 @@ import type { Producer } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { type Child, matchChild } from '../children/children.ts';
-import { heldObjects } from '../rollout/held-back.ts';
-import { heldCustomizers } from '../rollout/held-customizers.ts';
-import { clearDirty, dirtyClasses, dirtyWork, markDirty, type Work, type WorkClass } from './dirty.ts';
+import { forgetPlacement, matchedChildren, storedPlacements } from '../placements/placements.ts';
+import { readPlacement } from '../placements/read-placement.ts';
+import { heldObjects } from '../promoted/held-back.ts';
+import { heldCustomizers } from '../promoted/held-customizers.ts';
+import { clearDirty, dirtyClasses, dirtyWork, markDirty, type Work, type WorkClass } from '../work/dirty.ts';
 import { MailboxWriter } from './mailbox-writer.ts';
 import type { Placement } from './placement.ts';
 import { Attachments } from './placement-bindings.ts';
 import { Concerned } from './placement-interest-index.ts';
-import { forgetPlacement, matchedChildren, storedPlacements } from './placements.ts';
 import type { SchedulePorts, Step } from './ports.ts';
-import { readPlacement } from './read-placement.ts';
 
 /**
  * Rows put or removed in one transaction before others get their turn: some ms on one core. What they are for is flushed and sent while those of the next

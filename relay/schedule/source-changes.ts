@@ -5,12 +5,12 @@ import { attributesOf, type EntryKey, parseEntryKey } from '../../core/entries/e
 import { placementId } from '../../core/entries/placement-id.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import type { Transaction } from '../../core/store/store.ts';
-import { noteDigest } from '../rollout/digest.ts';
-import { noteHeld } from '../rollout/held-back.ts';
-import { noteHeldCustomizer } from '../rollout/held-customizers.ts';
-import { markDirty } from './dirty.ts';
+import { forgetSelected, storePlacement, storeSelected } from '../placements/placements.ts';
+import { noteDigest } from '../promoted/digest.ts';
+import { noteHeld } from '../promoted/held-back.ts';
+import { noteHeldCustomizer } from '../promoted/held-customizers.ts';
+import { markDirty } from '../work/dirty.ts';
 import { noteInventoryRow } from './inventory-below.ts';
-import { forgetSelected, storePlacement, storeSelected } from './placements.ts';
 
 /** Marks what a change of a source's row makes necessary; called in the transaction of the change. */
 export function noteSourceChange(t: Transaction, change: AppliedChange): void {

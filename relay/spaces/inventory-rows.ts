@@ -12,7 +12,7 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import { Inventory, isLocation, isSyncTarget, syncTargetResource } from '../children/inventory.ts';
-import { clearDirty, dirtyWork, markDirty } from '../schedule/dirty.ts';
+import { clearDirty, dirtyWork, markDirty } from '../work/dirty.ts';
 import { changesOnlyStatus, payloadOf } from './payload.ts';
 import { dropRow, putRow, type SourceRows } from './source-rows.ts';
 

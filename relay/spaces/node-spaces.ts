@@ -4,12 +4,12 @@ import type { Table } from '../../core/feed/feed.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import { Inventory } from '../children/inventory.ts';
 import type { NodeConfig } from '../config/config.ts';
-import { originOf } from '../guard/origins.ts';
 import type { Origin } from '../guard/space-incarnations.ts';
 import { objectName } from '../inventory-status/node-objects.ts';
 import type { RolloutOrigin } from '../rollout/controllers.ts';
-import { markDirty } from '../schedule/dirty.ts';
+import { markDirty } from '../work/dirty.ts';
 import type { InventoryRows } from './inventory-rows.ts';
+import { originOf } from './origins.ts';
 import {
   type InventorySpace,
   type OpenSpace,

@@ -6,6 +6,7 @@
  */
 import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import { associatedLimitDefault, type EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
+import { mayTravel } from '../../core/apiserver/kinds/travelling.ts';
 import type { Kinds } from '../../core/apiserver/space.ts';
 import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
 import type {
@@ -18,7 +19,6 @@ import type {
 import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { type PlacementId, placementId } from '../../core/entries/placement-id.ts';
 import type { Content, Row, Table } from '../../core/feed/feed.ts';
-import { mayTravel } from '../../core/match/travelling.ts';
 import { type Move, moveOf, moveSpecOf } from '../../core/move/move.ts';
 import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -27,10 +27,10 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { carriesAnyOnce, noteCarried } from '../moves/carried-once.ts';
+import { selectedObjects } from '../placements/placements.ts';
+import { isCustomizer } from '../promoted/held-customizers.ts';
 import { Baseline } from '../rollout/baseline.ts';
-import { isCustomizer } from '../rollout/held-customizers.ts';
-import { clearDirty, dirtyWork, markDirty } from '../schedule/dirty.ts';
-import { selectedObjects } from '../schedule/placements.ts';
+import { clearDirty, dirtyWork, markDirty } from '../work/dirty.ts';
 import { applyRulesOf } from './apply-rules-of.ts';
 import { isAuxiliary, isSummarizer, namedSummarizers, summarizerKey, usesOf } from './auxiliaries.ts';
 import type { Candidate, DownsyncItem } from './downsync.ts';

@@ -3,10 +3,10 @@
  * at the edge. One small rule a line; the words are those of Kubernetes' field errors.
  */
 
+import { equalJson } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import { type LabelSelector, matchesSelector } from '../../object/selector.ts';
 import type { Cause } from '../../runtime/errors.ts';
-import { equalJson } from '../verbs/json-value.ts';
 
 type Rule = (object: KubeObject, old?: KubeObject) => Cause[];
 type Values = Record<string, unknown>;

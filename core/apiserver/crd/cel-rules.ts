@@ -11,10 +11,10 @@ import { type CelProgram, type CelType, compileCel } from '../../match/cel/cel.t
 import { CelError } from '../../match/cel/cel-error.ts';
 import type { CelValue } from '../../match/cel/values.ts';
 import { stableStringify } from '../../object/canonical.ts';
+import { duplicate, type FieldPath, forbidden, formatPath, invalid, required } from '../../object/field-error.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { celConverter, celType } from './cel-schema.ts';
 import type { SchemaProps, ValidationRule } from './definition.ts';
-import { duplicate, type FieldPath, forbidden, formatPath, invalid, required } from './field-error.ts';
 import { isRecord } from './prepare.ts';
 
 /** Walks the object and its old state side by side. */

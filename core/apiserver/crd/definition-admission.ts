@@ -2,10 +2,12 @@
  * What makes a CustomResourceDefinition acceptable beyond the types of its fields: names, versions, schemas. A definition that is stored can
  * be compiled; the messages are those of the API server.
  */
+
+import { duplicate, forbidden, invalid, notSupported, required } from '../../object/field-error.ts';
 import { checkDnsSubdomain } from '../../object/names.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import type { Admission, Kinds } from '../space.ts';
-import { invalid as invalidObject } from '../verbs/status-errors.ts';
+import { invalid as invalidObject } from '../status-errors.ts';
 import {
   type CustomResourceDefinition,
   crdResource,
@@ -15,7 +17,6 @@ import {
   isDefinition,
   type SchemaProps,
 } from './definition.ts';
-import { duplicate, forbidden, invalid, notSupported, required } from './field-error.ts';
 import { checkStructural } from './structural.ts';
 
 /** Fills in defaults, in place, and throws Invalid. What has fields of the wrong type is left to validation. */

@@ -5,10 +5,11 @@
  * Order and meaning are the API server's: prune what is not specified, drop a null where a default stands and null is
  * not allowed, fill in defaults on the way down (a default may itself have parts with defaults).
  */
+
+import { type FieldPath, formatPath } from '../../object/field-error.ts';
 import type { Json } from '../../object/meta.ts';
 import type { Field, FieldType, ObjectType } from '../schema.ts';
 import type { SchemaProps } from './definition.ts';
-import { type FieldPath, formatPath } from './field-error.ts';
 import { objectMetaType } from './object-meta-type.ts';
 
 /** Changes `value` in place; adds the paths of what it removed to `unknown`. */

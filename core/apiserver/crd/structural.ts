@@ -7,11 +7,11 @@
 import type { CelType } from '../../match/cel/cel.ts';
 import { CelError } from '../../match/cel/cel-error.ts';
 import { compilePattern } from '../../match/cel/pattern.ts';
+import { forbidden, invalid, notSupported, required } from '../../object/field-error.ts';
 import { type Cause, describeError } from '../../runtime/errors.ts';
 import { compileRule } from './cel-rules.ts';
 import { celType } from './cel-schema.ts';
 import type { SchemaProps, ValidationRule } from './definition.ts';
-import { forbidden, invalid, notSupported, required } from './field-error.ts';
 import { compilePrepare, isRecord } from './prepare.ts';
 import { compileCheck } from './validate.ts';
 

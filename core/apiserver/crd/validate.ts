@@ -5,8 +5,6 @@
 
 import { compilePattern } from '../../match/cel/pattern.ts';
 import { stableStringify } from '../../object/canonical.ts';
-import type { Cause } from '../../runtime/errors.ts';
-import type { SchemaProps } from './definition.ts';
 import {
   duplicate,
   type FieldPath,
@@ -17,7 +15,9 @@ import {
   tooLong,
   tooMany,
   typeInvalid,
-} from './field-error.ts';
+} from '../../object/field-error.ts';
+import type { Cause } from '../../runtime/errors.ts';
+import type { SchemaProps } from './definition.ts';
 import { formatCheck } from './formats.ts';
 import { isRecord } from './prepare.ts';
 

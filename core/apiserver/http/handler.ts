@@ -1,8 +1,9 @@
 /** One request of a space to one answer; watches are left to the connection (server.ts). */
+
+import { forbidden } from '../../object/field-error.ts';
 import { formatGroupResource, type ObjectKey } from '../../object/key.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
-import { forbidden } from '../crd/field-error.ts';
 import {
   aggregated,
   apiGroup,
@@ -16,8 +17,8 @@ import { encodeOpenapiV2, openapiV2Asked, openapiV2ContentType } from '../openap
 import { openapiDocument, openapiIndex } from '../openapi/openapi-v3.ts';
 import { selectionOf } from '../selection/selection.ts';
 import type { Kind, Space } from '../space.ts';
+import { methodNotAllowed, notFound, notServed } from '../status-errors.ts';
 import { isNamespace } from '../verbs/kind-strategy.ts';
-import { methodNotAllowed, notFound, notServed } from '../verbs/status-errors.ts';
 import { type Listing, listPieces, oneBytes } from './lists.ts';
 import { negotiate } from './negotiate.ts';
 import { type ApiRequest, type ApiResponse, header, integerOf, jsonResponse, resourceVersionOf } from './requests.ts';

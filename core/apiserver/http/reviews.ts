@@ -1,8 +1,8 @@
 /** Questions about oneself: `kubectl auth whoami` and `kubectl auth can-i`. */
 
+import { isRecord } from '../../object/json-value.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
-import { isRecord } from '../verbs/json-value.ts';
 import { mediaTypeOf, parseRequestBody } from './body.ts';
 import { type ApiRequest, type ApiResponse, header, jsonResponse } from './requests.ts';
 

@@ -1,10 +1,11 @@
 /** Parameters of a write, from its URL, its headers, and for a DELETE from its body. */
+
+import { notSupported } from '../../object/field-error.ts';
+import { isRecord } from '../../object/json-value.ts';
 import { BanyanError, type Cause } from '../../runtime/errors.ts';
-import { notSupported } from '../crd/field-error.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
 import type { DeleteOptions, WriteOptions } from '../space.ts';
-import { isRecord } from '../verbs/json-value.ts';
-import { invalid as invalidObject } from '../verbs/status-errors.ts';
+import { invalid as invalidObject } from '../status-errors.ts';
 import { mediaTypeOf, parseRequestBody } from './body.ts';
 import { type ApiRequest, header } from './requests.ts';
 

@@ -1,13 +1,14 @@
 /** Writes of one space: bodies and parameters to the verbs, results to bytes. The answer waits until the write is durable. */
+
+import { required } from '../../object/field-error.ts';
+import { isRecord } from '../../object/json-value.ts';
 import type { GroupResource, ObjectKey } from '../../object/key.ts';
 import { formatApiVersion, type JsonObject, type KubeObject } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
-import { required } from '../crd/field-error.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
 import type { Selection } from '../selection/selection.ts';
 import type { Kind, Patch, Space, WriteOptions } from '../space.ts';
 import { reportDuplicateFields } from '../verbs/field-validation.ts';
-import { isRecord } from '../verbs/json-value.ts';
 import { duplicatesIn, type MediaType, mediaTypeOf, parseRequestBody } from './body.ts';
 import { type ApiRequest, type ApiResponse, header, jsonResponse } from './requests.ts';
 import { successStatus } from './status.ts';

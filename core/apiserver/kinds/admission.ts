@@ -3,17 +3,17 @@
  * is a slip of the pen that would select nothing, and a definition that comes later can come first.
  */
 
-import { mayTravel } from '../../match/travelling.ts';
 import { stableStringify } from '../../object/canonical.ts';
+import { invalid } from '../../object/field-error.ts';
+import { checkSelector, checkSelectors } from '../../object/label-selector-check.ts';
 import { type KubeObject, parseApiVersion } from '../../object/meta.ts';
 import type { LabelSelector } from '../../object/selector.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { suggest } from '../../runtime/suggest.ts';
 import type { SummarizerSpec } from '../../summary/summarizer-spec.ts';
 import { definitionAdmission } from '../crd/definition-admission.ts';
-import { invalid } from '../crd/field-error.ts';
 import type { Admission, Kind, Kinds } from '../space.ts';
-import { invalid as invalidObject } from '../verbs/status-errors.ts';
+import { invalid as invalidObject } from '../status-errors.ts';
 import { checkAttachTo, type SpacePlace } from './attach-to-check.ts';
 import { checkCustomizer, checkCustomizerNames } from './customizer-admission.ts';
 import { edgeGroup } from './edge-kinds.ts';
@@ -21,11 +21,11 @@ import type { DownsyncItem, EdgePlacementSpec } from './edge-placement.ts';
 import { warnOfNoEffect } from './effect-warnings.ts';
 import { checkIgnoredFields } from './ignored-fields-check.ts';
 import { inventoryGroup } from './inventory-kinds.ts';
-import { checkSelector, checkSelectors } from './label-selector-check.ts';
 import { checkLocationExpression } from './location-expression-check.ts';
 import { checkMeshWrite } from './node-written-check.ts';
 import { checkRollout } from './rollout-check.ts';
 import { checkSummarizer } from './summarizer-check.ts';
+import { mayTravel } from './travelling.ts';
 
 /**
  * For a space with kinds of the mesh: what is checked of these, and of CustomResourceDefinitions. It looks only at what has changed, so that an

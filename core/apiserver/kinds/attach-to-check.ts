@@ -1,10 +1,10 @@
 /** What no schema can say of whom a SyncTarget stands for, by its name or by `spec.attachTo`: that depends on where its space is. */
 
 import { checkNodeName, checkPath, isBelow } from '../../identity/node-path.ts';
+import { forbidden, invalid, required } from '../../object/field-error.ts';
+import { equalJson } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
-import { forbidden, invalid, required } from '../crd/field-error.ts';
-import { equalJson } from '../verbs/json-value.ts';
 import type { SpaceType } from './kinds-of-space.ts';
 
 /** Where a space is: its type, and the path of the node that has it (empty: the center). */

@@ -1,11 +1,11 @@
 /** A Customizer that can't be worked off is refused, with everything that is wrong with it. */
 import { compileCustomizer } from '../../customize/compile.ts';
 import type { CustomizerSpec } from '../../customize/customizer.ts';
+import { invalid } from '../../object/field-error.ts';
+import { equalJson } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import { checkDnsSubdomain } from '../../object/names.ts';
 import type { Cause } from '../../runtime/errors.ts';
-import { invalid } from '../crd/field-error.ts';
-import { equalJson } from '../verbs/json-value.ts';
 import { CostTrial } from './customizer-cost.ts';
 import { checkIdentity } from './customizer-identity.ts';
 

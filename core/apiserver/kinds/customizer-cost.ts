@@ -4,8 +4,8 @@
  */
 import type { CelProgram } from '../../match/cel/cel.ts';
 import { CelError } from '../../match/cel/cel-error.ts';
+import { invalid } from '../../object/field-error.ts';
 import type { Cause } from '../../runtime/errors.ts';
-import { invalid } from '../crd/field-error.ts';
 import { biggestDestination, costsTooMuch } from './location-expression-check.ts';
 
 /** Of one expression: what all of an object share at its destination, so that what is refused could not be worked off there. */

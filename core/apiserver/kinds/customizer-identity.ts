@@ -3,11 +3,11 @@
  * told by the destinations.
  */
 import type { CustomizerSpec, PatchItem, Target } from '../../customize/customizer.ts';
+import { forbidden } from '../../object/field-error.ts';
+import { isRecord } from '../../object/json-value.ts';
 import { parseJsonPath } from '../../object/jsonpath.ts';
 import { parseApiVersion } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
-import { forbidden } from '../crd/field-error.ts';
-import { isRecord } from '../verbs/json-value.ts';
 
 /** Fields as the names that lead to them. */
 const identity = ['apiVersion', 'kind', 'metadata.name', 'metadata.namespace'];

@@ -1,7 +1,8 @@
 /** The syntax of spec.drift.ignoredFields. */
+
+import { invalid } from '../../object/field-error.ts';
 import { parseJsonPath } from '../../object/jsonpath.ts';
 import type { Cause } from '../../runtime/errors.ts';
-import { invalid } from '../crd/field-error.ts';
 
 export function checkIgnoredFields(paths: readonly string[] = [], field = 'spec.drift.ignoredFields'): Cause[] {
   return paths.flatMap((path, i) => {

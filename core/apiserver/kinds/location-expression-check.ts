@@ -2,8 +2,8 @@
 import { compileCel } from '../../match/cel/cel.ts';
 import { CelError } from '../../match/cel/cel-error.ts';
 import { celValue } from '../../match/cel/values.ts';
+import { invalid } from '../../object/field-error.ts';
 import type { Cause } from '../../runtime/errors.ts';
-import { invalid } from '../crd/field-error.ts';
 
 /** What an expression of a placement can name, for admission and for matching. */
 export const locationVariables = {

@@ -5,11 +5,11 @@
 
 import { nameOf, parentOf } from '../../identity/node-path.ts';
 import { splitReplica } from '../../identity/replica.ts';
+import { invalid } from '../../object/field-error.ts';
+import { equalJson } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
-import { invalid } from '../crd/field-error.ts';
 import type { Admission } from '../space.ts';
-import { equalJson } from '../verbs/json-value.ts';
-import { forbidden, invalid as invalidObject } from '../verbs/status-errors.ts';
+import { forbidden, invalid as invalidObject } from '../status-errors.ts';
 import { joinTokenDefinition } from './join-token-kind.ts';
 import { meshGroup } from './mesh-kinds.ts';
 

@@ -1,12 +1,12 @@
 /** What no schema can say of `spec.rollout`: waves that could not be gone through, amounts that are none, gates that could not be asked. */
 import { CelError } from '../../match/cel/cel-error.ts';
 import { stableStringify } from '../../object/canonical.ts';
+import { duplicate, forbidden, invalid, required } from '../../object/field-error.ts';
+import { checkSelector } from '../../object/label-selector-check.ts';
 import { checkDnsSubdomain } from '../../object/names.ts';
 import { compileGate } from '../../rollout/gates.ts';
 import type { Amount, Gate, RolloutSpec, Wave } from '../../rollout/spec.ts';
 import type { Cause } from '../../runtime/errors.ts';
-import { duplicate, forbidden, invalid, required } from '../crd/field-error.ts';
-import { checkSelector } from './label-selector-check.ts';
 
 /** Nothing of a rollout that stays as it was. */
 export function checkRollout(rollout: RolloutSpec | undefined, old: RolloutSpec | undefined): Cause[] {

@@ -2,6 +2,7 @@
 import { type CelProgram, type CelType, compileCel } from '../../match/cel/cel.ts';
 import { CelError } from '../../match/cel/cel-error.ts';
 import { stableStringify } from '../../object/canonical.ts';
+import { duplicate, invalid } from '../../object/field-error.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { suggest } from '../../runtime/suggest.ts';
 import {
@@ -13,7 +14,6 @@ import {
   scalarTypes,
 } from '../../summary/summarizer-spec.ts';
 import { columnsOf, havingVariables } from '../../summary/summary-table.ts';
-import { duplicate, invalid } from '../crd/field-error.ts';
 
 /** Nothing of a specification that stays as it was. */
 export function checkSummarizer(spec: SummarizerSpec, old: SummarizerSpec | undefined): Cause[] {

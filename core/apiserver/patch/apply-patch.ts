@@ -1,10 +1,11 @@
 /** The three patches of the Kubernetes API that work without field ownership: an object and a patch in, an object out. */
+
+import { isRecord } from '../../object/json-value.ts';
 import type { JsonObject, KubeObject } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { ObjectType } from '../schema.ts';
 import type { Patch } from '../space.ts';
-import { isRecord } from '../verbs/json-value.ts';
-import { badRequest } from '../verbs/status-errors.ts';
+import { badRequest } from '../status-errors.ts';
 import { applyJsonPatch } from './json-patch.ts';
 import { mergePatch } from './merge-patch.ts';
 import { strategicMergePatch } from './strategic-merge-patch.ts';

@@ -3,9 +3,9 @@
  * least difference of two lists, of which the time and the memory go with the product of their lengths, where all that is asked is whether there is one.
  */
 import { applyPatch, type Operation } from 'rfc6902';
+import { cloneJson, equalJson, isRecord, ownField } from '../../object/json-value.ts';
 import { BanyanError } from '../../runtime/errors.ts';
-import { cloneJson, equalJson, isRecord, ownField } from '../verbs/json-value.ts';
-import { badRequest } from '../verbs/status-errors.ts';
+import { badRequest } from '../status-errors.ts';
 
 /** As in the API server: a longer patch is more likely a mistake than a wish. */
 const operationsMax = 10_000;

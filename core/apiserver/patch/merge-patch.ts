@@ -1,6 +1,7 @@
 /** JSON merge patch, RFC 7386. */
+
+import { cloneJson, isRecord, ownField, setField } from '../../object/json-value.ts';
 import type { Json, JsonObject } from '../../object/meta.ts';
-import { cloneJson, isRecord, ownField, setField } from '../verbs/json-value.ts';
 
 /** `target` with `patch`: a null removes, an object goes deeper, everything else replaces. Changes neither. */
 export function mergePatch(target: unknown, patch: Json): Json {

@@ -12,9 +12,10 @@
  * Unlike the reference, `$patch: merge` is allowed (it says what happens anyhow), and neither nulls nor directives remain in
  * parts that are taken over whole: the reference loses those when it decodes into Go types.
  */
+
+import { isRecord, ownField, setField } from '../../object/json-value.ts';
 import type { FieldType } from '../schema.ts';
-import { isRecord, ownField, setField } from '../verbs/json-value.ts';
-import { badRequest } from '../verbs/status-errors.ts';
+import { badRequest } from '../status-errors.ts';
 import { type KeyOf, orderItems } from './list-order.ts';
 
 type Fields = Record<string, unknown>;

@@ -2,9 +2,10 @@
  * What a delete does to an object: it goes at once, or it is marked and stays until its finalizers are empty. Dependents are the
  * garbage collector's (`lifecycle/garbage-collector.ts`); the two meet in the finalizers `orphan` and `foregroundDeletion`.
  */
+
+import { equalJson } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import type { DeleteOptions, Kind } from '../space.ts';
-import { equalJson } from './json-value.ts';
 import { isNamespace, type Namespace } from './kind-strategy.ts';
 import { foregroundFinalizer, orphanFinalizer } from './object-meta.ts';
 

@@ -5,6 +5,7 @@
  */
 import { canonicalBytes, parseBody } from '../../object/canonical.ts';
 import { timestamp } from '../../object/conditions.ts';
+import { cloneJson, isRecord } from '../../object/json-value.ts';
 import { formatGroupResource, type GroupResource, type ObjectKey } from '../../object/key.ts';
 import { type KubeObject, parseApiVersion } from '../../object/meta.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -12,18 +13,17 @@ import { BanyanError } from '../../runtime/errors.ts';
 import type { Random } from '../../runtime/random.ts';
 import { applyPatch } from '../patch/apply-patch.ts';
 import type { Admission, ApplyOptions, DeleteOptions, Kind, Kinds, Patch, Space, WriteOptions } from '../space.ts';
+import * as status from '../status-errors.ts';
 import type { SpaceStorage, StoredObject } from '../storage.ts';
 import { decideDeletion, isReadyToGo } from './deletion.ts';
 import type { FieldManager } from './field-manager.ts';
 import { reportUnknownFields } from './field-validation.ts';
-import { cloneJson, isRecord } from './json-value.ts';
 import { isNamespace, strategyOf } from './kind-strategy.ts';
 import { checkMayBeDeleted, checkNamespaceTakesObjects } from './namespace-guard.ts';
 import { incoming, inVersion, isContentChanged, keyIn, storedBytes } from './object-form.ts';
 import { fillNewMeta, generateName, keepServerMeta, nameRequired, validateMeta } from './object-meta.ts';
 import { checkIdentity, checkPreconditions, checkUpdatable } from './preconditions.ts';
 import { type Scale, scaleOf, withScale } from './scale.ts';
-import * as status from './status-errors.ts';
 
 export interface EmbeddedSpaceOptions {
   readonly name: string;

@@ -1,7 +1,7 @@
 /** What is said about fields that a kind does not have, or that a body has twice, as `fieldValidation` asks: nothing, a warning each, or a refusal. */
 import type { Cause } from '../../runtime/errors.ts';
 import type { Kind, WriteOptions } from '../space.ts';
-import { badRequest, invalid } from './status-errors.ts';
+import { badRequest, invalid } from '../status-errors.ts';
 
 export interface CheckedWrite {
   readonly kind: Kind;

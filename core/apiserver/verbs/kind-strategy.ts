@@ -2,12 +2,13 @@
  * What the API server does to objects of single built-in kinds before they are stored, and that no schema says: Secrets,
  * ConfigMaps, Namespaces. Other kinds have none of it.
  */
+
+import { forbidden, invalid } from '../../object/field-error.ts';
+import { equalJson, isRecord } from '../../object/json-value.ts';
 import type { GroupResource } from '../../object/key.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
-import { forbidden, invalid } from '../crd/field-error.ts';
 import type { Kind } from '../space.ts';
-import { equalJson, isRecord } from './json-value.ts';
 
 export interface KindStrategy {
   /** After defaults, in place. */

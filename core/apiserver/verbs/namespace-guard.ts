@@ -2,9 +2,9 @@
 import { parseBody } from '../../object/canonical.ts';
 import type { ObjectKey } from '../../object/key.ts';
 import type { Cause } from '../../runtime/errors.ts';
+import { forbidden, notFound } from '../status-errors.ts';
 import type { SpaceStorage } from '../storage.ts';
 import { isNamespace } from './kind-strategy.ts';
-import { forbidden, notFound } from './status-errors.ts';
 
 export const namespaceResource = { group: '', resource: 'namespaces' };
 

@@ -1,12 +1,12 @@
 /** The forms of an object on its way from a request to the store: its copy, its key, its versions, its bytes. */
 import { canonicalBytes } from '../../object/canonical.ts';
 import { objectBeyondLimits } from '../../object/json-limits.ts';
+import { cloneJson, cloneWithoutNulls, equalJson } from '../../object/json-value.ts';
 import type { ObjectKey } from '../../object/key.ts';
 import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
 import type { Kind } from '../space.ts';
-import { cloneJson, cloneWithoutNulls, equalJson } from './json-value.ts';
+import { badRequest, objectBytesMax, tooLarge } from '../status-errors.ts';
 import { checkMetaTypes, normalizeMeta } from './object-meta.ts';
-import { badRequest, objectBytesMax, tooLarge } from './status-errors.ts';
 
 /** A copy of what came in, that later steps may change, with metadata that can be relied on. */
 export function incoming(kind: Kind, object: KubeObject): KubeObject {

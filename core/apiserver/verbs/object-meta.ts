@@ -1,5 +1,7 @@
 /** What the server itself decides about `metadata`: made at creation, kept on update, checked on both. */
 import { timestamp } from '../../object/conditions.ts';
+import { forbidden, invalid, required, tooLong } from '../../object/field-error.ts';
+import { isRecord } from '../../object/json-value.ts';
 import type { KubeObject, ObjectMeta, OwnerReference } from '../../object/meta.ts';
 import {
   checkDnsLabel,
@@ -11,9 +13,7 @@ import {
 } from '../../object/names.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { type Random, uuid } from '../../runtime/random.ts';
-import { forbidden, invalid, required, tooLong } from '../crd/field-error.ts';
 import type { Kind } from '../space.ts';
-import { isRecord } from './json-value.ts';
 
 export const orphanFinalizer = 'orphan';
 export const foregroundFinalizer = 'foregroundDeletion';

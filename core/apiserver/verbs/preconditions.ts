@@ -1,11 +1,12 @@
 /** What must hold between an object as it is and what a client wants to make of it. */
+
+import { isRecord } from '../../object/json-value.ts';
 import type { ObjectKey } from '../../object/key.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import type { Kind } from '../space.ts';
-import { isRecord } from './json-value.ts';
+import { badRequest, conflict, invalid, modifiedMessage } from '../status-errors.ts';
 import { needsResourceVersion } from './kind-strategy.ts';
-import { badRequest, conflict, invalid, modifiedMessage } from './status-errors.ts';
 
 /** The version that an update was made from, and the uid, if it names them. */
 export function checkUpdatable(kind: Kind, key: ObjectKey, sent: KubeObject, old: KubeObject, isPatch: boolean): void {

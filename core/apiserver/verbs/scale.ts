@@ -1,11 +1,12 @@
 /** The scale subresource: an autoscaling/v1 Scale as a window on three fields of an object. */
+
+import { invalid as invalidField } from '../../object/field-error.ts';
+import { cloneJson, isRecord, ownField, setField } from '../../object/json-value.ts';
 import { formatGroupResource } from '../../object/key.ts';
 import type { KubeObject, ObjectMeta } from '../../object/meta.ts';
 import type { LabelRequirement, LabelSelector } from '../../object/selector.ts';
-import { invalid as invalidField } from '../crd/field-error.ts';
 import type { Kind, ScalePaths } from '../space.ts';
-import { cloneJson, isRecord, ownField, setField } from './json-value.ts';
-import { badRequest, invalid, methodNotAllowed } from './status-errors.ts';
+import { badRequest, invalid, methodNotAllowed } from '../status-errors.ts';
 
 export interface Scale extends KubeObject {
   spec: { replicas?: number };

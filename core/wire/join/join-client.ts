@@ -13,9 +13,6 @@ import type { LinkOptions } from '../dialer/link-options.ts';
 import type { EnvironmentProxies } from '../dialer/proxy-choice.ts';
 import { trustInAuthority, trustInNobody } from '../dialer/secure-connection.ts';
 import { connected, Way, type WayOptions } from '../dialer/way.ts';
-import type { ParentAddress } from '../network.ts';
-import type { NodeCredentials } from '../node-credentials.ts';
-import { codeHeader, webSocketProtocol } from '../websocket/websocket-words.ts';
 import {
   authorityPath,
   type JoinAnswer,
@@ -24,7 +21,10 @@ import {
   joinBodyBytesMax,
   joinPath,
   renewPath,
-} from './join-words.ts';
+} from '../join-words.ts';
+import type { ParentAddress } from '../network.ts';
+import type { NodeCredentials } from '../node-credentials.ts';
+import { codeHeader, webSocketProtocol } from '../websocket/websocket-words.ts';
 
 export interface JoinLine {
   readonly parent: ParentAddress;

@@ -5,8 +5,6 @@ import type * as z from 'zod';
 import { identityOfPeer, keyOfPeer } from '../../identity/peer-identity.ts';
 import { BanyanError, errorTable } from '../../runtime/errors.ts';
 import type { Refusal } from '../../session/session-ends.ts';
-import type { StrangersLog } from '../strangers.ts';
-import { codeHeader } from '../websocket/websocket-words.ts';
 import {
   authorityPath,
   type JoinAnswer,
@@ -15,8 +13,10 @@ import {
   joinRequestSchema,
   renewPath,
   renewRequestSchema,
-} from './join-words.ts';
-import type { Joins } from './joins.ts';
+} from '../join-words.ts';
+import type { Joins } from '../joins.ts';
+import type { StrangersLog } from '../strangers.ts';
+import { codeHeader } from '../websocket/websocket-words.ts';
 
 export interface JoinConnection {
   readonly socket: TLSSocket;

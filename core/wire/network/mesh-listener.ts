@@ -14,7 +14,7 @@ import { type Accepting, type Acceptor, type Refused, remoteOf, sessionWithinMs 
 import { tlsVersionMin } from '../dialer/secure-connection.ts';
 import { GrpcAcceptor } from '../grpc/grpc-acceptor.ts';
 import { grpcProtocol } from '../grpc/tls-channel.ts';
-import type { Joins } from '../join/joins.ts';
+import type { Joins } from '../joins.ts';
 import type { Accept, Listener } from '../link.ts';
 import { type NodeCredentials, perCredentials } from '../node-credentials.ts';
 import { acceptProven } from '../proof/parent-proof.ts';

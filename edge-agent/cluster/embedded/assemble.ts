@@ -11,8 +11,8 @@ import { EmbeddedStorage } from '../../../core/apiserver/storage/embedded.ts';
 import { EmbeddedSpace } from '../../../core/apiserver/verbs/embedded-space.ts';
 import type { ClusterPorts, OpenCluster } from '../cluster.ts';
 import { clusterAdmission } from './admission.ts';
+import type { ClusterPace } from './controllers/pace.ts';
 import { EmbeddedCluster } from './embedded-cluster.ts';
-import type { ClusterPace } from './pace.ts';
 
 export interface AssembleOptions extends ClusterPorts {
   readonly pace: ClusterPace;

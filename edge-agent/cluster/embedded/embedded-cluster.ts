@@ -10,7 +10,6 @@ import type { Clock } from '../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import type { Random } from '../../../core/runtime/random.ts';
-import { fieldManager } from '../../apply/mark.ts';
 import type {
   Cluster,
   ClusterApplyOptions,
@@ -20,6 +19,7 @@ import type {
   WatchEvents,
 } from '../cluster.ts';
 import { describeNodes, sizeOf } from '../described-nodes.ts';
+import { fieldManager } from '../mark.ts';
 import { bootstrap } from './bootstrap.ts';
 import { AutoscalerController } from './controllers/autoscaler.ts';
 import { ClaimController } from './controllers/claim.ts';
@@ -30,12 +30,12 @@ import { DeploymentController } from './controllers/deployment.ts';
 import { DisruptionBudgetController } from './controllers/disruption-budget.ts';
 import { JobController } from './controllers/job.ts';
 import type { ControlledSpace } from './controllers/objects.ts';
+import type { ClusterPace } from './controllers/pace.ts';
 import { PodController } from './controllers/pod.ts';
 import { ReplicaSetController } from './controllers/replica-set.ts';
 import { ControllerRunner } from './controllers/runner.ts';
 import { ServiceAccountController } from './controllers/service-account.ts';
 import { StatefulSetController } from './controllers/stateful-set.ts';
-import type { ClusterPace } from './pace.ts';
 
 export interface EmbeddedClusterOptions {
   readonly space: ControlledSpace;

@@ -2,8 +2,8 @@
 import { formatGroupResource } from '../../../core/object/key.ts';
 import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
-import { markSelector, signatureOf } from '../../apply/mark.ts';
 import type { AppliedObject, FoundObjects, ServedResource } from '../cluster.ts';
+import { markSelector, signatureOf } from '../mark.ts';
 import type { ApiClient } from './api-client.ts';
 import type { ClusterIdentity } from './cluster-identity.ts';
 import { type Discovery, pathOf, unheardOf } from './discovery.ts';

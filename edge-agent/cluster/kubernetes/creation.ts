@@ -8,7 +8,7 @@
  */
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
-import { bare } from '../../apply/mark.ts';
+import { bare } from '../mark.ts';
 import type { ApiAnswer } from './api-client.ts';
 
 /** The last of the revisions that etcd counts to; unlike a small one, no server that counts for each object anew gets there. */

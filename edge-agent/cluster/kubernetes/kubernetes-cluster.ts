@@ -8,7 +8,6 @@ import type { Logger } from '../../../core/runtime/logger.ts';
 import type { Random } from '../../../core/runtime/random.ts';
 import type { Store } from '../../../core/store/store.ts';
 import type { Passed } from '../../../core/stream/pass-on.ts';
-import { fieldManager, markSelector } from '../../apply/mark.ts';
 import type { LimitUse } from '../../limits/limit-use.ts';
 import type {
   AsItWas,
@@ -21,6 +20,7 @@ import type {
   WatchOptions,
   WriteGuard,
 } from '../cluster.ts';
+import { fieldManager, markSelector } from '../mark.ts';
 import type { Access } from './access.ts';
 import { type ApiAnswer, ApiClient } from './api-client.ts';
 import { appliedObjects, metadataPages } from './applied-objects.ts';

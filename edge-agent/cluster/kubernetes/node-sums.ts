@@ -1,5 +1,5 @@
 /** The nodes of a cluster, followed, and what they have together. */
-import { equalJson } from '../../../core/apiserver/verbs/json-value.ts';
+import { equalJson } from '../../../core/object/json-value.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
 import type { BanyanError } from '../../../core/runtime/errors.ts';
 import type { Cluster } from '../cluster.ts';

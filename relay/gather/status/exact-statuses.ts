@@ -19,8 +19,8 @@ import type { Logger } from '../../../core/runtime/logger.ts';
 import { asText, concat, prefixRange, text } from '../../../core/store/bytes.ts';
 import { prefixOf } from '../../../core/store/keyspace.ts';
 import type { Reader, Store } from '../../../core/store/store.ts';
+import type { Placements } from '../../placements/placements.ts';
 import type { Placement } from '../../schedule/placement.ts';
-import type { Placements } from '../../schedule/placements.ts';
 import { mayHaveStatus, objectsWithStatus, type SingletonPorts, singletonStatus } from './singleton.ts';
 import { updateStatus } from './update-status.ts';
 

@@ -9,16 +9,16 @@ import type { Producer, Table } from '../../../core/feed/feed.ts';
 import { hash128 } from '../../../core/object/hash.ts';
 import { mergeParts, type RolloutPart } from '../../../core/rollout/part.ts';
 import type { Reader } from '../../../core/store/store.ts';
+import { contribution, type Wanted } from '../../../core/summary/contribution.ts';
 import { decodePartial, emptyPartial, type Failure, merge, type Partial } from '../../../core/summary/partial.ts';
 import { SegmentTree } from '../../../core/summary/segment-tree.ts';
 import { type Child, matchChild } from '../../children/children.ts';
 import { handed } from '../../moves/handed.ts';
 import { withMove, withOwnCounter } from '../../moves/move-contribution.ts';
 import type { MoveBook } from '../../moves/move-store.ts';
+import type { Placements } from '../../placements/placements.ts';
 import { type Counting, withoutSiblings } from '../../replicas/counting.ts';
 import type { Placement } from '../../schedule/placement.ts';
-import type { Placements } from '../../schedule/placements.ts';
-import { contribution, type Wanted } from './contribution.ts';
 
 export interface GatherPorts {
   readonly placements: Placements;

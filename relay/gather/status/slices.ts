@@ -9,8 +9,8 @@ import { timestamp } from '../../../core/object/conditions.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
 import type { Clock, Timer } from '../../../core/runtime/clock.ts';
 import { ifRoom, roomAgainMs } from '../../../core/store/room.ts';
+import type { Placements } from '../../placements/placements.ts';
 import type { Placement } from '../../schedule/placement.ts';
-import type { Placements } from '../../schedule/placements.ts';
 import { placementResource } from '../../spaces/selection.ts';
 import { type SliceContent, type SliceSources, type Subtree, sliceContents, sliceOf } from './slice-contents.ts';
 

@@ -12,17 +12,17 @@ import type { Logger } from '../../../core/runtime/logger.ts';
 import { text } from '../../../core/store/bytes.ts';
 import type { Reader, Store } from '../../../core/store/store.ts';
 import { encodePartial, type Partial } from '../../../core/summary/partial.ts';
+import type { Placements } from '../../placements/placements.ts';
 import type { RolloutStatus } from '../../rollout/status.ts';
-import { isBeingScheduled } from '../../schedule/dirty.ts';
 import type { Placement } from '../../schedule/placement.ts';
-import type { Placements } from '../../schedule/placements.ts';
 import { placementResource } from '../../spaces/selection.ts';
-import { withSummarizers } from '../summaries/summarizers-resolved.ts';
+import { isBeingScheduled } from '../../work/dirty.ts';
 import { tellConflict } from './conflict-event.ts';
 import type { ExactStatuses } from './exact-statuses.ts';
 import { type ExpressionFailures, type FailingExpressions, withExpression } from './failing-expressions.ts';
 import type { Gather } from './gather.ts';
 import { type PlacementStatus, placementStatus } from './placement-status.ts';
+import { withSummarizers } from './summarizers-resolved.ts';
 import { updateStatus } from './update-status.ts';
 
 export interface StatusWriterPorts {

@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { ObjectKey } from '../../../core/object/key.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
-import { isMarked, marked, released } from '../../../edge-agent/apply/mark.ts';
 import type { Cluster, ClusterEvent } from '../../../edge-agent/cluster/cluster.ts';
+import { isMarked, marked, released } from '../../../edge-agent/cluster/mark.ts';
 
 const configMaps = { group: '', resource: 'configmaps' };
 const waitMsMax = 20_000;

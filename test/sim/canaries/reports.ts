@@ -2,7 +2,7 @@
 import { type Acknowledged, Acknowledgements } from '../../../core/session/acknowledgements.ts';
 import { EdgeReports } from '../../../edge-agent/agent/edge-reports.ts';
 import { ExactStatuses } from '../../../relay/gather/status/exact-statuses.ts';
-import { MailboxContents } from '../../../relay/mailbox/mailbox-view.ts';
+import { MailboxContents } from '../../../relay/views/mailbox-view.ts';
 import type { Canaries } from './canary.ts';
 
 export const reportCanaries: Canaries = {

@@ -5,7 +5,7 @@
  */
 
 import type { Entry } from '../../../core/wire/generated/mesh.ts';
-import { workClass } from '../../../relay/schedule/dirty.ts';
+import { workClass } from '../../../relay/work/dirty.ts';
 import type { Change } from '../disk.ts';
 import type { Host } from '../host.ts';
 import { isStagedObject } from '../model/releases.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseKey } from '../../../core/object/key.ts';
-import { signatureOf } from '../../../edge-agent/apply/mark.ts';
 import type { AppliedObject } from '../../../edge-agent/cluster/cluster.ts';
+import { signatureOf } from '../../../edge-agent/cluster/mark.ts';
 import { AgentBench, configMap, namespace } from './support/agent-bench.ts';
 
 const shop = 'center.retail/shop';

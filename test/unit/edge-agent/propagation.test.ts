@@ -1,7 +1,7 @@
 /** How an object is to be removed stands on it, for a store of the agent that has no record of it. */
 import { expect, test } from 'vitest';
 import { parseKey } from '../../../core/object/key.ts';
-import { signatureOf } from '../../../edge-agent/apply/mark.ts';
+import { signatureOf } from '../../../edge-agent/cluster/mark.ts';
 import { AgentBench, deployment, namespace } from './support/agent-bench.ts';
 
 const placement = 'center.retail/shop';

@@ -9,9 +9,9 @@ import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { Clock } from '../../../../core/runtime/clock.ts';
 import type { Random } from '../../../../core/runtime/random.ts';
-import type { PodPace } from '../pace.ts';
 import type { Controller } from './controller.ts';
 import type { Objects } from './objects.ts';
+import type { PodPace } from './pace.ts';
 import { type Container, type Pod, type PodStatus, podResource } from './pods.ts';
 
 export const nodeName = 'node-1';

@@ -8,7 +8,7 @@ import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { encodeFrame } from '../../../../core/wire/codec/frames.ts';
 import { sessionMethod, streamMethod } from '../../../../core/wire/grpc/session-method.ts';
-import { joinPath } from '../../../../core/wire/join/join-words.ts';
+import { joinPath } from '../../../../core/wire/join-words.ts';
 import type { Listener } from '../../../../core/wire/link.ts';
 import { listenMesh } from '../../../../core/wire/network/mesh-listener.ts';
 import type { NodeCredentials } from '../../../../core/wire/node-credentials.ts';

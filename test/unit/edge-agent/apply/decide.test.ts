@@ -3,9 +3,9 @@ import { type AdoptRule, type DriftMode, defaultRules } from '../../../../core/e
 import type { KubeObject, ObjectMeta } from '../../../../core/object/meta.ts';
 import { decide as decideOf, decideRemoval, type Wanted } from '../../../../edge-agent/apply/decide.ts';
 import { withoutFields } from '../../../../edge-agent/apply/ignored-fields.ts';
-import { marked, signed } from '../../../../edge-agent/apply/mark.ts';
 import type { OwnerRecord } from '../../../../edge-agent/apply/owner-records.ts';
 import { fingerprint } from '../../../../edge-agent/apply/projection.ts';
+import { marked, signed } from '../../../../edge-agent/cluster/mark.ts';
 
 const object: KubeObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { a: '1' } };
 const wanted: Wanted = { source: 'center.retail', bodyHash: 'h1', createOnly: false, rules: defaultRules, object };

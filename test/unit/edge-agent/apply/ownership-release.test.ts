@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { formatKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import { BanyanError } from '../../../../core/runtime/errors.ts';
-import { isMarked, marked, signatureOf, signed } from '../../../../edge-agent/apply/mark.ts';
 import { ownedValues } from '../../../../edge-agent/apply/owned-values.ts';
 import { giveUp } from '../../../../edge-agent/apply/ownership-release.ts';
 import type { Cluster } from '../../../../edge-agent/cluster/cluster.ts';
+import { isMarked, marked, signatureOf, signed } from '../../../../edge-agent/cluster/mark.ts';
 import { variedDeployment } from '../../../support/varied-deployment.ts';
 import { EmbeddedBench } from '../support/embedded-bench.ts';
 

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { KubeObject, ObjectMeta } from '../../../../core/object/meta.ts';
-import { isMarked, marked, released, signed } from '../../../../edge-agent/apply/mark.ts';
 import type { OwnerRecord } from '../../../../edge-agent/apply/owner-records.ts';
 import { type RemovalWithReason, removalOf } from '../../../../edge-agent/apply/removal.ts';
+import { isMarked, marked, released, signed } from '../../../../edge-agent/cluster/mark.ts';
 import { FakeCluster } from '../support/fake-cluster.ts';
 
 const key = 'apiextensions.k8s.io/customresourcedefinitions//tills.shop.example.com';

@@ -13,7 +13,7 @@ import { type Clock, VirtualClock } from '../../../../core/runtime/clock.ts';
 import { BanyanError, type ErrorCode } from '../../../../core/runtime/errors.ts';
 import { type Logger, silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom, systemRandom } from '../../../../core/runtime/random.ts';
-import type { JoinRequest } from '../../../../core/wire/join/join-words.ts';
+import type { JoinRequest } from '../../../../core/wire/join-words.ts';
 import { currentOf } from '../../../../core/wire/node-credentials.ts';
 import { fileStore } from '../../../../edge-agent/identity/file-store.ts';
 import type { IdentityStore } from '../../../../edge-agent/identity/identity-store.ts';

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { parseKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
-import { marked } from '../../../../edge-agent/apply/mark.ts';
 import type { WatchEvents } from '../../../../edge-agent/cluster/cluster.ts';
+import { marked } from '../../../../edge-agent/cluster/mark.ts';
 import { Observer } from '../../../../edge-agent/observe/observer.ts';
 import { FakeCluster } from '../support/fake-cluster.ts';
 

@@ -17,7 +17,7 @@ import { decodePartial, type Failure, type Partial } from '../../../../core/summ
 import { Agent } from '../../../../edge-agent/agent/agent.ts';
 import type { Cluster } from '../../../../edge-agent/cluster/cluster.ts';
 import { assembleCluster } from '../../../../edge-agent/cluster/embedded/assemble.ts';
-import { defaultPace } from '../../../../edge-agent/cluster/embedded/pace.ts';
+import { defaultPace } from '../../../../edge-agent/cluster/embedded/controllers/pace.ts';
 import { entry, tombstone } from './feed-entries.ts';
 
 const placement = 'center.retail/all';

@@ -12,15 +12,15 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import type { Transaction } from '../../../../core/store/store.ts';
+import { changedKeys } from '../../../../relay/children/changed-keys.ts';
 import { ChildBook } from '../../../../relay/children/child-registry.ts';
 import { matchChild } from '../../../../relay/children/children.ts';
 import { Evictions } from '../../../../relay/children/evictions.ts';
 import { Inventory, locationResource, syncTargetResource } from '../../../../relay/children/inventory.ts';
 import { narrowingDelayMs } from '../../../../relay/children/label-summary-publisher.ts';
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
-import { clearDirty, dirtyWork, markDirty } from '../../../../relay/schedule/dirty.ts';
 import type { InventoryRow } from '../../../../relay/schedule/inventory-below.ts';
-import { changedKeys } from '../../../../relay/schedule/route-keys.ts';
+import { clearDirty, dirtyWork, markDirty } from '../../../../relay/work/dirty.ts';
 
 const apiVersion = 'inventory.banyan.io/v1alpha1';
 const hour = 3_600_000;

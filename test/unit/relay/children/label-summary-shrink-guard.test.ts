@@ -10,8 +10,8 @@ import {
 import { hash128 } from '../../../../core/object/hash.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { heldLabels, Narrowing } from '../../../../relay/children/label-summary-shrink-guard.ts';
+import { storeSelected } from '../../../../relay/placements/placements.ts';
 import type { Placement } from '../../../../relay/schedule/placement.ts';
-import { storeSelected } from '../../../../relay/schedule/placements.ts';
 
 const place = (env: string) => summaryOfAgent([{ labels: { env } }]);
 const [prod, test] = [place('prod'), place('test')];

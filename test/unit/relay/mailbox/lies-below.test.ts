@@ -12,6 +12,7 @@ import { emptyMovePart } from '../../../../core/move/move-part.ts';
 import type { LabelRequirement } from '../../../../core/object/selector.ts';
 import { emptyPart } from '../../../../core/rollout/part.ts';
 import { asText } from '../../../../core/store/bytes.ts';
+import { contribution } from '../../../../core/summary/contribution.ts';
 import {
   countNames,
   decodePartial,
@@ -22,7 +23,6 @@ import {
 } from '../../../../core/summary/partial.ts';
 import { mergeUserPartials } from '../../../../core/summary/user-partial.ts';
 import { decodeUserPartial, encodeUserPartial } from '../../../../core/summary/user-partial-wire.ts';
-import { contribution } from '../../../../relay/gather/status/contribution.ts';
 import { field, fold, row, summarizer } from '../../core/summary/support.ts';
 
 const none = Buffer.alloc(0);

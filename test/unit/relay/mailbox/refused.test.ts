@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { hash128 } from '../../../../core/object/hash.ts';
-import { guardConditions } from '../../../../relay/guard/conditions.ts';
+import { guardConditions } from '../../../../relay/inventory-status/guard-conditions.ts';
 import { untakenEntries } from '../../../../relay/inventory-status/node-objects.ts';
 import { ReportedBench } from '../support/reported-bench.ts';
 

@@ -6,7 +6,7 @@ import { parseKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import type { Transaction } from '../../../../core/store/store.ts';
-import { storedPlacements } from '../../../../relay/schedule/placements.ts';
+import { storedPlacements } from '../../../../relay/placements/placements.ts';
 import { WholeTree } from '../../../support/whole-tree.ts';
 
 const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { Recounts } from '../../../../relay/replicas/recounts.ts';
-import { markDirty } from '../../../../relay/schedule/dirty.ts';
+import { markDirty } from '../../../../relay/work/dirty.ts';
 
 const placementsOf: Readonly<Record<string, readonly string[]>> = {
   'paris~1': ['center.retail/shop', 'center.retail/till'],

@@ -6,10 +6,10 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
-import { clearDirty, dirtyWork } from '../../../../relay/schedule/dirty.ts';
 import { InventoryBelow } from '../../../../relay/schedule/inventory-below.ts';
 import { noteSourceChange } from '../../../../relay/schedule/source-changes.ts';
 import { dropRow, putRow } from '../../../../relay/spaces/source-rows.ts';
+import { clearDirty, dirtyWork } from '../../../../relay/work/dirty.ts';
 
 const source = 'center.fleet';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mayTravel } from '../../../../core/match/travelling.ts';
+import { mayTravel } from '../../../../core/apiserver/kinds/travelling.ts';
 import {
   type Candidate,
   concernsResource,

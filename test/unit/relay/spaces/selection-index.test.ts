@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { mayTravel } from '../../../../core/match/travelling.ts';
+import { mayTravel } from '../../../../core/apiserver/kinds/travelling.ts';
 import { type Candidate, type DownsyncItem, selectingItems } from '../../../../relay/spaces/downsync.ts';
 import { type Selecting, SelectionIndex, scopesOf } from '../../../../relay/spaces/selection-index.ts';
 

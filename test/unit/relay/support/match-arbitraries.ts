@@ -5,7 +5,7 @@ import { keyedOf, type LabelSummary, type Place, summaryOfAgent } from '../../..
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { LabelRequirement, LabelSelector } from '../../../../core/object/selector.ts';
 import type { Child, Destination } from '../../../../relay/children/children.ts';
-import { locationExpression } from '../../../../relay/children/location-expression.ts';
+import { locationExpression } from '../../../../relay/placements/location-expression.ts';
 import type { Placement } from '../../../../relay/schedule/placement.ts';
 
 const labelKey = fc.constantFrom('env', 'tier', 'rank');

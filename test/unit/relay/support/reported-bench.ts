@@ -11,8 +11,8 @@ import type { KubeObject } from '../../../../core/object/meta.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { dropUpsynced, passUpsynced } from '../../../../relay/gather/upsynced.ts';
 import { type Mailbox, Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
-import { dropUpsynced, passUpsynced } from '../../../../relay/mailbox/upsynced.ts';
 
 export const source = 'center.retail';
 export const report: ObjectKey = parseKey('wgpolicyk8s.io/policyreports/shop/till');

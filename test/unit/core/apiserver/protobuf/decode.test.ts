@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseRequestBody } from '../../../../../core/apiserver/http/body.ts';
 import { decodeProtobuf } from '../../../../../core/apiserver/protobuf/decode.ts';
-import { cloneWithoutNulls } from '../../../../../core/apiserver/verbs/json-value.ts';
+import { cloneWithoutNulls } from '../../../../../core/object/json-value.ts';
 import type { KubeObject } from '../../../../../core/object/meta.ts';
 import { BanyanError } from '../../../../../core/runtime/errors.ts';
 import { HandlerBench } from '../http/handler-bench.ts';

@@ -7,7 +7,7 @@ import { silentLogger } from '../../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../../core/runtime/random.ts';
 import { linkOptionsSchema } from '../../../../../core/wire/dialer/link-options.ts';
 import { joinParent } from '../../../../../core/wire/join/join-client.ts';
-import type { Joins } from '../../../../../core/wire/join/joins.ts';
+import type { Joins } from '../../../../../core/wire/joins.ts';
 import type { Listener } from '../../../../../core/wire/link.ts';
 import { listenMesh } from '../../../../../core/wire/network/mesh-listener.ts';
 import { webSocketDialer } from '../../../../../core/wire/websocket/websocket-dialer.ts';

@@ -10,8 +10,8 @@ import { SeededRandom } from '../../../../../core/runtime/random.ts';
 import { text } from '../../../../../core/store/bytes.ts';
 import type { Child, ChildRole } from '../../../../../relay/children/children.ts';
 import { ExactStatuses } from '../../../../../relay/gather/status/exact-statuses.ts';
+import { Placements, storeSelected } from '../../../../../relay/placements/placements.ts';
 import type { Placement } from '../../../../../relay/schedule/placement.ts';
-import { Placements, storeSelected } from '../../../../../relay/schedule/placements.ts';
 import { SpaceBench, source } from '../../support/space-bench.ts';
 
 const id = `${source}/p`;

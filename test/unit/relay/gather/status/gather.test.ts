@@ -8,7 +8,7 @@ import { emptyPartial, encodePartial } from '../../../../../core/summary/partial
 import type { Child } from '../../../../../relay/children/children.ts';
 import { Gather } from '../../../../../relay/gather/status/gather.ts';
 import { MoveBook } from '../../../../../relay/moves/move-store.ts';
-import { Placements } from '../../../../../relay/schedule/placements.ts';
+import { Placements } from '../../../../../relay/placements/placements.ts';
 import { factsOf } from '../../support/facts.ts';
 
 const id = 'center.retail/p';

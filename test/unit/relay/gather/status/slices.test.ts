@@ -12,7 +12,7 @@ import { SeededRandom } from '../../../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
 import type { Child } from '../../../../../relay/children/children.ts';
 import { Slices } from '../../../../../relay/gather/status/slices.ts';
-import { Placements } from '../../../../../relay/schedule/placements.ts';
+import { Placements } from '../../../../../relay/placements/placements.ts';
 import { factsOf } from '../../support/facts.ts';
 
 const id = 'center.retail/shop';

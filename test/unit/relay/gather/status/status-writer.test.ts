@@ -9,7 +9,7 @@ import { silentLogger } from '../../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../../core/runtime/random.ts';
 import { decodePartial, emptyPartial, type Partial } from '../../../../../core/summary/partial.ts';
 import { StatusWriter } from '../../../../../relay/gather/status/status-writer.ts';
-import { Placements } from '../../../../../relay/schedule/placements.ts';
+import { Placements } from '../../../../../relay/placements/placements.ts';
 import { SpaceBench, source } from '../../support/space-bench.ts';
 
 const id = placementId(source, 'p');

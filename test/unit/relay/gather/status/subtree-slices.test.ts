@@ -4,7 +4,7 @@ import { parseBody } from '../../../../../core/object/canonical.ts';
 import type { KubeObject } from '../../../../../core/object/meta.ts';
 import type { Child } from '../../../../../relay/children/children.ts';
 import { SubtreeSlices } from '../../../../../relay/gather/status/subtree-slices.ts';
-import { Placements } from '../../../../../relay/schedule/placements.ts';
+import { Placements } from '../../../../../relay/placements/placements.ts';
 import { agentChild } from '../../support/match-arbitraries.ts';
 
 const source = 'center.retail';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { emptyPartial } from '../../../../../core/summary/partial.ts';
-import { withSummarizers } from '../../../../../relay/gather/summaries/summarizers-resolved.ts';
+import { withSummarizers } from '../../../../../relay/gather/status/summarizers-resolved.ts';
 import { summaryContent, summaryName, summaryObject } from '../../../../../relay/gather/summaries/summary-object.ts';
 import { field, summarizer } from '../../../core/summary/support.ts';
 

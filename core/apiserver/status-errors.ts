@@ -1,0 +1,77 @@
+/**
+ * The errors of the verbs in the words of the Kubernetes API server (apimachinery's api/errors), which kubectl prints and
+ * programs look for.
+ */
+import { formatGroupResource, type GroupResource, type ObjectKey } from '../object/key.ts';
+import { BanyanError, type Cause } from '../runtime/errors.ts';
+
+export function notFound(key: ObjectKey): BanyanError {
+  return new BanyanError('NotFound', `${formatGroupResource(key)} "${key.name}" not found`, resourceDetails(key));
+}
+
+export function alreadyExists(key: ObjectKey, isBeingDeleted = false): BanyanError {
+  const prefix = isBeingDeleted ? 'object is being deleted: ' : '';
+  const message = `${prefix}${formatGroupResource(key)} "${key.name}" already exists`;
+  return new BanyanError('AlreadyExists', message, resourceDetails(key));
+}
+
+export const modifiedMessage =
+  'the object has been modified; please apply your changes to the latest version and try again';
+
+export function conflict(key: ObjectKey, why: string): BanyanError {
+  const message = `Operation cannot be fulfilled on ${formatGroupResource(key)} "${key.name}": ${why}`;
+  return new BanyanError('Conflict', message, resourceDetails(key));
+}
+
+export function forbidden(key: ObjectKey, why: string, causes: readonly Cause[] = []): BanyanError {
+  const message = `${formatGroupResource(key)} "${key.name}" is forbidden: ${why}`;
+  return new BanyanError('Forbidden', message, { ...resourceDetails(key), ...(causes.length > 0 ? { causes } : {}) });
+}
+
+/** Nobody reads more, and 50,000 of them would be an answer of many megabytes. */
+const causesMax = 100;
+
+function moreOf(left: number): Cause {
+  return { reason: 'FieldValueInvalid', message: `${left} more fields are wrong in such ways`, field: '' };
+}
+
+/** Several causes are listed in brackets, each text once; details name the kind, not the resource. */
+export function invalid(kind: { group: string; kind: string }, name: string, causes: readonly Cause[]): BanyanError {
+  const shown =
+    causes.length <= causesMax ? causes : [...causes.slice(0, causesMax), moreOf(causes.length - causesMax)];
+  const texts = [...new Set(shown.map(({ field, message }) => (field === '' ? message : `${field}: ${message}`)))];
+  const list = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
+  const qualified = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
+  return new BanyanError('Invalid', `${qualified} "${name}" is invalid: ${list}`, {
+    group: kind.group,
+    kind: kind.kind,
+    name,
+    causes: shown,
+  });
+}
+
+export function badRequest(message: string): BanyanError {
+  return new BanyanError('BadRequest', message);
+}
+
+/** etcd's own default limit of a request; Kubernetes clusters have had this limit of an object since ever. */
+export const objectBytesMax = 1.5 * 1024 * 1024;
+
+export function tooLarge(key: ObjectKey, bytes: number): BanyanError {
+  const what = `${formatGroupResource(key)} "${key.name}" has ${bytes} bytes`;
+  const message = `Request entity too large: ${what}, the limit is ${objectBytesMax} bytes (1.5 MiB)`;
+  return new BanyanError('TooLarge', message, resourceDetails(key));
+}
+
+export function methodNotAllowed(of: GroupResource, what: string): BanyanError {
+  const message = `${what} is not supported on resources of kind "${formatGroupResource(of)}"`;
+  return new BanyanError('MethodNotAllowed', message, { group: of.group, kind: of.resource });
+}
+
+export function notServed(what: string): BanyanError {
+  return new BanyanError('NotFound', `the server could not find the requested resource: ${what}`);
+}
+
+function resourceDetails(key: ObjectKey) {
+  return { group: key.group, kind: key.resource, name: key.name };
+}

@@ -1,0 +1,39 @@
+/**
+ * How an agent asks its parent for a certificate: requests of HTTP/1.1 on the port where sessions begin, over TLS that ends at the parent. Bodies are JSON; a
+ * refusal has a status, the code in a header, and words.
+ */
+import * as z from 'zod';
+import { requestBytesMax } from '../identity/request-bytes.ts';
+
+/** GET: the authorities of the tree as PEM, to anybody. */
+export const authorityPath = '/banyan.mesh.v1/authority';
+/** POST: a JoinRequest with a join token, without a certificate. */
+export const joinPath = '/banyan.mesh.v1/join';
+/** POST: a RenewRequest, with the certificate that is to be renewed. */
+export const renewPath = '/banyan.mesh.v1/renew';
+
+/** Of a body, either way: a request has a quarter of it at most, and the chain of an answer some kilobytes. */
+export const joinBodyBytesMax = 32 * 1024;
+
+const requestText = z.string().min(1).max(requestBytesMax);
+
+export const joinRequestSchema = z.strictObject({
+  /** The name and the secret of the join token. */
+  name: z.string().max(64),
+  secret: z.string().max(64),
+  path: z.string().max(4_096),
+  /** PEM: PKCS #10. */
+  request: requestText,
+});
+
+export const renewRequestSchema = z.strictObject({ request: requestText });
+
+export const joinAnswerSchema = z.object({
+  /** PEM: all that the parent trusts. */
+  authority: z.string().min(1),
+  /** PEM: the agent's own, and the issuer's. */
+  certificate: z.string().min(1),
+});
+
+export type JoinRequest = z.infer<typeof joinRequestSchema>;
+export type JoinAnswer = z.infer<typeof joinAnswerSchema>;

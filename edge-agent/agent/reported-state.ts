@@ -1,0 +1,94 @@
+/** What is said of an object and of a placement at this destination: functions of what is wanted, done and seen. */
+
+import type { TargetAttributes } from '../../core/entries/down-attributes.ts';
+import type { StateAttributes } from '../../core/entries/up-attributes.ts';
+import { displayKey, parseKey } from '../../core/object/key.ts';
+import { terminating } from '../../core/object/terminating.ts';
+import { emptyPartial, type Failure, type Partial, smallestFailures } from '../../core/summary/partial.ts';
+import type { Progress } from '../apply/progress.ts';
+import type { Hindrance } from '../apply/removal-progress.ts';
+import { precedence } from '../desired/claim.ts';
+import type { Delivery } from '../desired/desired.ts';
+import type { Observation } from '../observe/observer.ts';
+
+export interface ObjectState extends Omit<StateAttributes, 'failed'> {
+  /** Another source delivers the object and wins, or a rule of upsync takes it. Not sent; `reason` says it. */
+  readonly conflicted: boolean;
+  readonly failed: boolean;
+}
+
+export function objectState(
+  delivery: Delivery,
+  winner: Delivery,
+  progress: Progress | undefined,
+  seen: Observation | undefined,
+): ObjectState {
+  const base = { desired: delivery.revision, applied: false, available: false, conflicted: false, failed: false };
+  if (delivery.source !== winner.source) {
+    return { ...base, conflicted: true, reason: 'Conflicted', message: precedence(winner, delivery) };
+  }
+  if (!progress || progress.source !== delivery.source || progress.bodyHash !== delivery.bodyHash) {
+    return { ...base, reason: unasked, message: 'the cluster has not been asked yet' };
+  }
+  if (progress.phase !== 'applied') {
+    const { phase, reason, message } = progress;
+    return { ...base, failed: phase === 'failed', conflicted: phase === 'yielded', reason, message };
+  }
+  if (!seen) return { ...base, applied: true, reason: 'NotSeen', message: 'the cluster has not told its state yet' };
+  const { state, reason, message } = seen.health;
+  // Not wrong by the placement's own rules, and said all the same.
+  const { fight, drift = fight } = progress;
+  const drifted = drift === undefined ? {} : { reason: 'Drifted', message: drift };
+  if (state === 'Current') return { ...base, applied: true, available: true, ...drifted };
+  // Being put back keeps many kinds from ever being as they are to be for long, and what somebody has changed may keep them so: why, is worth more than that.
+  if (drift !== undefined && state === 'InProgress') return { ...base, applied: true, ...drifted };
+  return { ...base, applied: true, failed: state === 'Failed', reason, message };
+}
+
+/** Of an object that is wanted no more and still there: as that of any other, so that one whose removal is refused counts as failed. */
+export function leavingState({ reason, message, isRefused }: Hindrance): ObjectState {
+  return { desired: 0, applied: false, available: false, conflicted: false, failed: isRefused, reason, message };
+}
+
+/** The reason of an object that the cluster has not been asked about. */
+export const unasked = 'Pending';
+/** Nothing wrong by itself, and what somebody has to know who wonders. */
+const told: ReadonlySet<string> = new Set(['Drifted', terminating]);
+
+/**
+ * The partial of a placement at one destination: every count is 0 or 1. `settled`: what the placement wants no more has gone from the
+ * cluster. `notes` are told in the sample without counting as failures.
+ */
+export function placementPartial(
+  path: string,
+  target: TargetAttributes,
+  objects: Iterable<readonly [key: string, state: ObjectState]>,
+  settled: boolean,
+  notes: readonly Failure[] = [],
+): Partial {
+  let [applied, available, failed, conflicted] = [settled, settled, false, false];
+  let failures = notes;
+  for (const [key, state] of objects) {
+    applied &&= state.applied;
+    available &&= state.applied && state.available;
+    failed ||= state.failed;
+    conflicted ||= state.conflicted;
+    if (!state.failed && !state.conflicted && !told.has(state.reason ?? '')) continue;
+    const { reason = '', message = '' } = state;
+    failures = smallestFailures(failures, [{ path, object: displayKey(parseKey(key)), reason, message }]);
+  }
+  const { counts, ...rest } = emptyPartial(target.generation, target.target);
+  const one = { expected: 1, fresh: 1, synced: 1 };
+  return {
+    ...rest,
+    counts: {
+      ...counts,
+      ...one,
+      applied: Number(applied),
+      available: Number(available),
+      failed: Number(failed),
+      conflicted: Number(conflicted),
+    },
+    failures,
+  };
+}

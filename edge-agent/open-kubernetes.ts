@@ -1,0 +1,54 @@
+/** A real cluster as the agent opens it. */
+import type { Clock } from '../core/runtime/clock.ts';
+import type { ClusterPorts, OpenCluster, WriteGuard } from './cluster/cluster.ts';
+import type { Access } from './cluster/kubernetes/access.ts';
+import { ApiClient } from './cluster/kubernetes/api-client.ts';
+import type { ClientLimits } from './cluster/kubernetes/client-limits.ts';
+import { ClusterProxy, type Visitors } from './cluster/kubernetes/cluster-proxy.ts';
+import { KubernetesCluster } from './cluster/kubernetes/kubernetes-cluster.ts';
+import type { IdentityStore } from './identity/identity-store.ts';
+import { secretStore } from './identity/secret-store.ts';
+import { KubernetesLease } from './lease/kubernetes-lease.ts';
+import type { LeasePort } from './lease/lease.ts';
+
+/** Whether anybody answers is seen later, again and again. */
+export function openKubernetes(
+  ports: ClusterPorts,
+  options: {
+    readonly access: Access;
+    readonly uid?: string | undefined;
+    readonly limits: ClientLimits;
+    readonly visitors?: Visitors | undefined;
+  },
+  guard?: WriteGuard,
+): OpenCluster {
+  const { access, uid, limits, visitors } = options;
+  const cluster = new KubernetesCluster({ ...ports, access, uid, limits, guard });
+  const proxy = new ClusterProxy({ visitors, log: ports.logger, ask: (passed) => cluster.pass(passed) });
+  return {
+    cluster,
+    applied: (path) => cluster.applied(path),
+    take: (connection, user) => proxy.take(connection, user),
+    [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
+  };
+}
+
+/** Over connections of its own: what the agent asks of the cluster holds up no renewal. */
+export function openLease(
+  clock: Clock,
+  access: Access,
+  lease: { readonly namespace: string; readonly name: string },
+): LeasePort {
+  const client = new ApiClient(access, clock);
+  return new KubernetesLease({ ...lease, json: (asked) => client.json(asked), wallMs: () => clock.wallMs() });
+}
+
+/** Before the cluster is opened: who the agent is to its parent may be kept there. */
+export function openSecret(
+  clock: Clock,
+  access: Access,
+  secret: { readonly namespace: string; readonly name: string },
+): IdentityStore {
+  const client = new ApiClient(access, clock);
+  return secretStore({ ...secret, json: (asked) => client.json(asked) });
+}

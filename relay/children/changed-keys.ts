@@ -1,0 +1,134 @@
+/**
+ * What decides whether a placement reaches a child, as keys: a change of a child concerns the placements that name a key which changed, and
+ * no other. `labels/K`, `properties/K` and `targetLabels/K` name one key; `labels/*` all of a map, and `*` what is in none of these.
+ */
+import { differentKeys, type KeySummaries } from '../../core/match/key-summary.ts';
+import { keyedOf, type LabelSet, type LabelSummary, setId } from '../../core/match/label-summary.ts';
+import { sectionOf } from '../../core/match/summary-match.ts';
+import { stableStringify } from '../../core/object/canonical.ts';
+import { type Labels, requirementsOf } from '../../core/object/selector.ts';
+import { compiledExpression } from '../placements/location-expression.ts';
+import type { Placement } from '../schedule/placement.ts';
+import { type Child, type Destination, nameOf } from './children.ts';
+
+const sections = ['labels', 'properties', 'targetLabels'] as const;
+type Section = (typeof sections)[number];
+
+/** The keys that a placement names. One that names none asks only whether there is a destination at all. */
+export function routeKeysOf(placement: Placement): ReadonlySet<string> {
+  const { locationSelectors, locationExpression, waveSelectors = [] } = placement;
+  const keys = new Set<string>();
+  for (const selector of [...locationSelectors, ...waveSelectors])
+    for (const { key } of requirementsOf(selector)) keys.add(`labels/${key}`);
+  const expression = locationExpression === undefined ? undefined : compiledExpression(locationExpression);
+  if (expression === undefined || expression === 'unreadable') return keys;
+  for (const path of expression.reads) {
+    const { section, key } = sectionOf(path) ?? {};
+    if (section) keys.add(`${section}/${key ?? '*'}`);
+    // A child's path never changes; other names are bound by macros, over what is read elsewhere.
+    else if (path[0] === 'location' || path[0] === 'syncTarget') keys.add('*');
+  }
+  return keys;
+}
+
+/** `all`: destinations have come or gone, which concerns also who names no key. */
+export function changedKeys(before: Child | undefined, after: Child | undefined): ReadonlySet<string> | 'all' {
+  if (!before || !after || before.role !== after.role) return 'all';
+  if (after.role === 'agent') return changedDestinations(before.destinations, after.destinations);
+  const labels = changedLabels(before.labels, after.labels);
+  if (!before.counted && !after.counted) return labels;
+  // What is counted says how many places a placement has there.
+  const counted = changedLabels(before.counted ?? before.labels, after.counted ?? after.labels);
+  return labels === 'all' || counted === 'all' ? 'all' : new Set([...labels, ...counted]);
+}
+
+function changedLabels(before: LabelSummary | undefined, after: LabelSummary | undefined): Set<string> | 'all' {
+  if (before === after) return new Set();
+  return before && after ? changedSummary(before, after) : 'all';
+}
+
+function changedDestinations(before: readonly Destination[], after: readonly Destination[]): Set<string> | 'all' {
+  if (before.length !== after.length) return 'all';
+  const keys = new Set<string>();
+  const known = new Map(before.map((destination) => [nameOf(destination), destination]));
+  for (const destination of after) {
+    const old = known.get(nameOf(destination));
+    if (!old || (old.cordoned ?? false) !== (destination.cordoned ?? false)) return 'all';
+    for (const section of sections) addDifferent(keys, section, old[section] ?? {}, destination[section] ?? {});
+    if (old.rest !== destination.rest) keys.add('*');
+  }
+  return keys;
+}
+
+function addDifferent(keys: Set<string>, section: Section, a: Labels, b: Labels): void {
+  for (const name of new Set([...Object.keys(a), ...Object.keys(b)])) {
+    if (a[name] !== b[name] || Object.hasOwn(a, name) !== Object.hasOwn(b, name)) add(keys, section, name);
+  }
+}
+
+function add(keys: Set<string>, section: Section, name: string): void {
+  keys.add(`${section}/${name}`);
+  keys.add(`${section}/*`);
+}
+
+function changedSummary(before: LabelSummary, after: LabelSummary): Set<string> | 'all' {
+  if (before.leaves !== after.leaves) return 'all';
+  if (before.sets && after.sets) return changedSets(before.sets, after.sets);
+  if (before.sets || after.sets) return 'all';
+  const [a, b] = [keyedOf(before), keyedOf(after)];
+  if (a.places !== b.places || a.moreKeys !== b.moreKeys) return 'all';
+  const keys = new Set<string>();
+  for (const section of sections) {
+    const [old, now] = section === 'labels' ? [a.keys, b.keys] : [a[section], b[section]];
+    if (!old !== !now) return 'all';
+    if (old && now) addDifferentSummaries(keys, section, old, now);
+  }
+  return keys;
+}
+
+function addDifferentSummaries(keys: Set<string>, section: Section, a: KeySummaries, b: KeySummaries): void {
+  for (const name of differentKeys(a, b)) add(keys, section, name);
+}
+
+/**
+ * The keys without which what went and what came are the same. They are guessed from each key's own values, and checked: keys may have
+ * changed places among sets while each kept its counts, and then every key of these sets counts as changed.
+ */
+function changedSets(before: readonly LabelSet[], after: readonly LabelSet[]): Set<string> | 'all' {
+  const [gone, come] = [without(before, after), without(after, before)];
+  if ([...gone, ...come].some((set) => set.cordoned || set.others || !set.properties || !set.targetLabels))
+    return 'all';
+  const keys = new Set<string>();
+  const [a, b] = [asKeyed(gone), asKeyed(come)];
+  for (const section of sections) addDifferentSummaries(keys, section, a[section], b[section]);
+  if (projected(gone, keys) === projected(come, keys)) return keys;
+  for (const section of sections) {
+    for (const name of [...Object.keys(a[section]), ...Object.keys(b[section])]) add(keys, section, name);
+  }
+  return keys;
+}
+
+/** Those of `sets` that are not in `others` with as many leaves, with what they have more. */
+function without(sets: readonly LabelSet[], others: readonly LabelSet[]): LabelSet[] {
+  const leaves = new Map(others.map((set) => [setId(set), set.leaves]));
+  return sets
+    .map((set) => ({ ...set, leaves: set.leaves - (leaves.get(setId(set)) ?? 0) }))
+    .filter((set) => set.leaves > 0);
+}
+
+function asKeyed(sets: readonly LabelSet[]): Record<Section, KeySummaries> {
+  const keyed = keyedOf({ leaves: sets.reduce((sum, set) => sum + set.leaves, 0), sets });
+  return { labels: keyed.keys, properties: keyed.properties ?? {}, targetLabels: keyed.targetLabels ?? {} };
+}
+
+function projected(sets: readonly LabelSet[], leaving: ReadonlySet<string>): string {
+  const counts = new Map<string, number>();
+  for (const set of sets) {
+    const left = sections.map((section) =>
+      Object.fromEntries(Object.entries(set[section] ?? {}).filter(([name]) => !leaving.has(`${section}/${name}`))),
+    );
+    const id = stableStringify(left);
+    counts.set(id, (counts.get(id) ?? 0) + set.leaves);
+  }
+  return stableStringify(Object.fromEntries(counts));
+}

@@ -1,0 +1,104 @@
+/** What a Node object says of rows that its node keeps although its parent lacks them, and of spaces that were put back: conditions, and Events as they turn. */
+
+import type { Space } from '../../core/apiserver/space.ts';
+import type { HeldAttributes, QuarantinedAttributes, RolledBackAttributes } from '../../core/entries/up-attributes.ts';
+import { shownPath } from '../../core/identity/node-path.ts';
+import type { NewCondition } from '../../core/object/conditions.ts';
+import type { Condition, KubeObject } from '../../core/object/meta.ts';
+import { cliCommand } from '../../core/runtime/cli-command.ts';
+import { writeEvent } from './object-event.ts';
+
+export interface Guarded {
+  readonly held?: HeldAttributes;
+  /** In its mailbox at its parent. */
+  readonly keptFor?: HeldAttributes;
+  readonly rolledBack?: readonly RolledBackAttributes[];
+  /** Of what it gets, and of what it tells. */
+  readonly quarantined?: QuarantinedAttributes;
+  readonly refused?: QuarantinedAttributes;
+}
+
+const held = 'DeletionHeld';
+const rolledBack = 'StoreRolledBack';
+const quarantined = 'EntriesQuarantined';
+const alarms: readonly string[] = [held, rolledBack, quarantined];
+
+/** All, also when they are False. */
+export function guardConditions(path: string, node: Guarded): readonly NewCondition[] {
+  return [heldCondition(path, node), rolledBackCondition(path, node.rolledBack ?? []), quarantineCondition(node)];
+}
+
+export function conditionsOf(object: KubeObject): readonly Condition[] {
+  return (object.status as { conditions?: Condition[] } | undefined)?.conditions ?? [];
+}
+
+/** When one of them turns. A Node object that is only now made begins with none. */
+export function tellGuardEvents(space: Space, node: KubeObject, before: KubeObject, wallMs: number): void {
+  for (const { type, status, message } of conditionsOf(node)) {
+    if (!alarms.includes(type)) continue;
+    const was = conditionsOf(before).find((one) => one.type === type)?.status ?? 'False';
+    if (was === status) continue;
+    const isOn = status === 'True';
+    const reason = isOn ? type : `${type}Over`;
+    writeEvent(
+      space,
+      node,
+      { type: isOn ? 'Warning' : 'Normal', reason, message, component: 'banyan.io/node' },
+      wallMs,
+    );
+  }
+}
+
+export function heldCondition(path: string, { held: missing, keptFor }: Guarded): NewCondition {
+  if (!missing && !keptFor) return { type: held, status: 'False', reason: 'NothingHeld', message: 'nothing is held' };
+  const parts = [
+    ...(missing ? [`${counted(missing)} although the parent lacks them: ${sampleOf(missing)}`] : []),
+    ...(keptFor ? [`${counted(keptFor)} in its mailbox although it tells of fewer places: ${sampleOf(keptFor)}`] : []),
+  ];
+  const reason = missing ? 'MissingAtParent' : 'FewerPlaces';
+  return { type: held, status: 'True', reason, message: `${parts.join('; ')}. ${remedy(path)}` };
+}
+
+function counted({ entries, since }: HeldAttributes): string {
+  return `${entries} entries are kept since ${since}`;
+}
+
+function sampleOf({ entries, sample }: HeldAttributes): string {
+  return `${sample.join(', ')}${entries > sample.length ? ', …' : ''}`;
+}
+
+function quarantineCondition({ quarantined: got, refused }: Guarded): NewCondition {
+  if (!got && !refused) {
+    return { type: quarantined, status: 'False', reason: 'NoneQuarantined', message: 'all entries were taken' };
+  }
+  const parts = [
+    ...(got ? [`${got.count} entries that it got can't be taken (${got.sample.join('; ')})`] : []),
+    ...(refused ? [`its parent can't take ${refused.count} entries that it tells (${refused.sample.join('; ')})`] : []),
+  ];
+  return {
+    type: quarantined,
+    status: 'True',
+    reason: got ? 'Poisoned' : 'Refused',
+    message: `${parts.join('; ')}. Of each, the last good form counts; another content of the key ends it`,
+  };
+}
+
+function rolledBackCondition(path: string, alarms: readonly RolledBackAttributes[]): NewCondition {
+  if (alarms.length === 0) {
+    return { type: rolledBack, status: 'False', reason: 'Known', message: 'no loss of a store is known' };
+  }
+  const each = alarms.map(
+    ({ source, had, seen, since }) =>
+      `${source} had revision ${had} when it started, and ${seen} has been seen below (${since})`,
+  );
+  return {
+    type: rolledBack,
+    status: 'True',
+    reason: 'OlderThanBelow',
+    message: `the store was emptied or put back to an older copy: ${each.join('; ')}. What only nodes below have is kept there. When this is known: ${cliCommand('release', shownPath(path))}`,
+  };
+}
+
+function remedy(path: string): string {
+  return `What is still missing is deleted with: ${cliCommand('release', shownPath(path))}`;
+}

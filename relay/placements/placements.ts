@@ -1,0 +1,153 @@
+/**
+ * The placements that this node knows, of its own spaces and from above, with the children that each may reach. In memory, since
+ * every row that changes asks for it; rebuilt at start from the store. The rows of the `matched` keyspace say which
+ * children's mailboxes have a placement already, so that a restart goes on where it was.
+ */
+
+import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
+import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
+import { prefixOf } from '../../core/store/keyspace.ts';
+import type { Reader, Transaction } from '../../core/store/store.ts';
+import { routeKeysOf } from '../children/changed-keys.ts';
+import type { Placement } from '../schedule/placement.ts';
+
+const nul = Buffer.of(0);
+
+export class Placements {
+  readonly #byId = new Map<PlacementId, Placement>();
+  readonly #staged = new Map<PlacementId, Placement>();
+  /** Those that ask for exact state: mostly none, and every state that is reported asks for them. */
+  readonly #singletons = new Set<PlacementId>();
+  readonly #keys = new Map<PlacementId, ReadonlySet<string>>();
+  readonly #byKey = new Map<string, Set<PlacementId>>();
+  readonly #byChild = new Map<string, Set<PlacementId>>();
+
+  get(id: PlacementId): Placement | undefined {
+    return this.#byId.get(id);
+  }
+
+  all(): IterableIterator<Placement> {
+    return this.#byId.values();
+  }
+
+  get singletons(): ReadonlySet<PlacementId> {
+    return this.#singletons;
+  }
+
+  /** Those that name one of the keys of changed-keys.ts, each once. */
+  *naming(keys: ReadonlySet<string>): Generator<Placement> {
+    const ids = new Set([...keys].flatMap((key) => [...(this.#byKey.get(key) ?? [])]));
+    for (const id of ids) yield this.#byId.get(id)!;
+  }
+
+  set(placement: Placement): void {
+    const { id } = placement;
+    const before = this.#byId.get(id);
+    this.#forget(id);
+    if (before?.children !== placement.children) {
+      for (const child of before?.children ?? []) removeFrom(this.#byChild, child, id);
+      for (const child of placement.children) addTo(this.#byChild, child, id);
+    }
+    const keys = routeKeysOf(placement);
+    this.#byId.set(id, placement);
+    if (placement.staged) this.#staged.set(id, placement);
+    if (placement.target?.singleton) this.#singletons.add(id);
+    this.#keys.set(id, keys);
+    for (const key of keys) addTo(this.#byKey, key, id);
+  }
+
+  delete(id: PlacementId): void {
+    for (const child of this.#byId.get(id)?.children ?? []) removeFrom(this.#byChild, child, id);
+    this.#forget(id);
+  }
+
+  #forget(id: PlacementId): void {
+    this.#byId.delete(id);
+    this.#staged.delete(id);
+    this.#singletons.delete(id);
+    for (const key of this.#keys.get(id) ?? []) removeFrom(this.#byKey, key, id);
+    this.#keys.delete(id);
+  }
+
+  /** The child's mailbox has the placement now. */
+  attach({ id, children }: Placement, child: string): void {
+    children.add(child);
+    addTo(this.#byChild, child, id);
+  }
+
+  /** `children`: of the placement, which may be gone already. */
+  detach(id: PlacementId, children: Set<string>, child: string): void {
+    children.delete(child);
+    removeFrom(this.#byChild, child, id);
+  }
+
+  /** Those whose releases go out in waves. */
+  staged(): ReadonlyMap<PlacementId, Placement> {
+    return this.#staged;
+  }
+
+  /** Those that the child's mailbox has. */
+  ofChild(child: string): ReadonlySet<PlacementId> {
+    return this.#byChild.get(child) ?? new Set();
+  }
+}
+
+function addTo<K>(sets: Map<K, Set<PlacementId>>, key: K, id: PlacementId): void {
+  const ids = sets.get(key) ?? new Set();
+  sets.set(key, ids.add(id));
+}
+
+function removeFrom<K>(sets: Map<K, Set<PlacementId>>, key: K, id: PlacementId): void {
+  const ids = sets.get(key);
+  ids?.delete(id);
+  if (ids?.size === 0) sets.delete(key);
+}
+
+/** Ids of every placement that the node knows. */
+export function storedPlacements(reader: Reader): PlacementId[] {
+  const prefix = prefixOf('placement');
+  return [...reader.scan(prefixRange(prefix))].map(([key]) => asText(key.subarray(prefix.length)));
+}
+
+export function storePlacement(t: Transaction, id: PlacementId): void {
+  t.put(concat(prefixOf('placement'), text(id)), new Uint8Array(0));
+}
+
+export function forgetPlacement(t: Transaction, id: PlacementId): void {
+  t.remove(concat(prefixOf('placement'), text(id)));
+}
+
+/** Which children's mailboxes have the placement, durable beside the mailboxes themselves. */
+export function matchedChildren(reader: Reader, id: PlacementId): string[] {
+  const prefix = concat(prefixOf('matched'), text(id), nul);
+  return [...reader.scan(prefixRange(prefix))].map(([key]) => asText(key.subarray(prefix.length)));
+}
+
+export function storeMatched(t: Transaction, id: PlacementId, child: string): void {
+  t.put(concat(prefixOf('matched'), text(id), nul, text(child)), new Uint8Array(0));
+}
+
+export function forgetMatched(t: Transaction, id: PlacementId, child: string): void {
+  t.remove(concat(prefixOf('matched'), text(id), nul, text(child)));
+}
+
+// ------------------------------------------------------------------------------ the objects of a placement
+
+function selectionPrefix(id: PlacementId): Uint8Array {
+  const { source, name } = splitPlacementId(id);
+  return concat(prefixOf('selection'), text(source), nul, text(name), nul);
+}
+
+export function storeSelected(t: Transaction, id: PlacementId, keyHash: Uint8Array): void {
+  t.put(concat(selectionPrefix(id), keyHash), new Uint8Array(0));
+}
+
+export function forgetSelected(t: Transaction, id: PlacementId, keyHash: Uint8Array): void {
+  t.remove(concat(selectionPrefix(id), keyHash));
+}
+
+/** Key hashes of the placement's objects, in order. */
+export function* selectedObjects(reader: Reader, id: PlacementId): Generator<Uint8Array> {
+  const prefix = selectionPrefix(id);
+  for (const [key] of reader.scan(prefixRange(prefix))) yield key.subarray(prefix.length);
+}

@@ -1,0 +1,54 @@
+/** A placement as the rows of its source say it. */
+
+import type { PlacementAttributes, TargetAttributes } from '../../core/entries/down-attributes.ts';
+import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
+import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
+import type { Content, Table } from '../../core/feed/feed.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import type { LabelSelector } from '../../core/object/selector.ts';
+import { isStaged, type RolloutSpec } from '../../core/rollout/spec.ts';
+import { asText } from '../../core/store/bytes.ts';
+import type { Reader } from '../../core/store/store.ts';
+import type { Placement } from '../schedule/placement.ts';
+
+interface PlacementSelectors {
+  locationSelectors?: LabelSelector[];
+  locationExpression?: string;
+  rollout?: RolloutSpec;
+}
+
+function waveSelectorsOf({ waves }: RolloutSpec): LabelSelector[] {
+  return (waves ?? []).flatMap(({ selector }) => (selector ? [selector] : []));
+}
+
+/** The placement as its rows say; undefined when it is gone. */
+export function readPlacement(
+  reader: Reader,
+  { tableOf }: { tableOf(source: string): Table | undefined },
+  id: PlacementId,
+  children: Set<string>,
+): Placement | undefined {
+  const { source, name } = splitPlacementId(id);
+  const table = tableOf(source);
+  const content = table && contentOf(reader, table, entryKey.placement(id));
+  if (!content) return undefined;
+  const { spec } = JSON.parse(asText(content.body)) as { spec: PlacementSelectors };
+  const { generation, move } = attributesOf<PlacementAttributes>(content);
+  const target = contentOf(reader, table, entryKey.target(id));
+  return {
+    id,
+    source,
+    name,
+    ...(move ? { move: { ...move, generation } } : {}),
+    locationSelectors: spec.locationSelectors ?? [],
+    ...(spec.locationExpression === undefined ? {} : { locationExpression: spec.locationExpression }),
+    ...(target ? { target: attributesOf<TargetAttributes>(target) } : {}),
+    ...(isStaged(spec.rollout) ? { staged: true, waveSelectors: waveSelectorsOf(spec.rollout) } : {}),
+    children,
+  };
+}
+
+function contentOf(reader: Reader, table: Table, key: string): Content | undefined {
+  const row = table.get(reader, hash128(key));
+  return row?.content && table.content(reader, row.content);
+}

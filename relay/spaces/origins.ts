@@ -1,0 +1,39 @@
+/** The own spaces as their lives see them: a space, and the table of what it contributes. */
+import type { EmbeddedStorage } from '../../core/apiserver/storage/embedded.ts';
+import type { LocalTable } from '../../core/feed/table.ts';
+import type { Transaction } from '../../core/store/store.ts';
+import type { Origin } from '../guard/space-incarnations.ts';
+import { noteSourceChange } from '../schedule/source-changes.ts';
+
+export function originOf(source: string, storage: EmbeddedStorage, table: LocalTable): Origin {
+  return {
+    source,
+    revision: () => storage.revision(),
+    gaps: () => storage.gaps(),
+    raise(t, seen) {
+      const from = storage.gaps().at(-1)?.[1] ?? 0;
+      const revision = seen + 1;
+      storage.raise(t, revision);
+      restamp(t, table, from, revision);
+    },
+  };
+}
+
+/**
+ * Below, what was written in this life is older than what is there, and was passed over: it goes out again under the new revision. The table is read whole,
+ * once for a loss that the clock did not cover.
+ */
+function restamp(t: Transaction, table: LocalTable, from: number, revision: number): void {
+  for (const row of [...table.rows(t)]) {
+    if (!row.content || row.originRevision < from) continue;
+    const content = table.content(t, row.content);
+    table.restamp(t, row, revision);
+    noteSourceChange(t, {
+      keyHash: row.keyHash,
+      key: content.key,
+      originRevision: revision,
+      before: content,
+      after: content,
+    });
+  }
+}

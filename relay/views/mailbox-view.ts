@@ -1,0 +1,172 @@
+/**
+ * A mailbox as a read-only space: the child's desired objects, each with the status that was last reported, as if it were a cluster; with
+ * the objects that came up from an agent's cluster beside them.
+ */
+
+import { type EntryKey, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import type { StateAttributes } from '../../core/entries/up-attributes.ts';
+import type { Content, Table } from '../../core/feed/feed.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import { formatKey, type ObjectKey } from '../../core/object/key.ts';
+import { asText } from '../../core/store/bytes.ts';
+import type { Reader, Store } from '../../core/store/store.ts';
+import type { Mailbox } from '../mailbox/mailboxes.ts';
+import { shownBody } from './bodies.ts';
+import { MailboxChanges } from './mailbox-changes.ts';
+import type { ReportedKinds } from './view-kinds.ts';
+
+export interface ShownObject {
+  readonly key: ObjectKey;
+  readonly body: Uint8Array;
+}
+
+export class MailboxContents {
+  readonly #store: Store;
+  /** Asked each time: a child that was removed from the inventory and comes again has another. */
+  readonly #mailbox: () => Mailbox | undefined;
+  /** Of the child. */
+  readonly #path: string;
+  readonly #kinds: ReportedKinds;
+  /** Every source that was ever seen here: as many as there are spaces on the way from the center. */
+  readonly #sources = new Set<string>();
+  #changes: MailboxChanges | undefined;
+
+  constructor(store: Store, mailbox: () => Mailbox | undefined, path: string, kinds: ReportedKinds) {
+    this.#store = store;
+    this.#mailbox = mailbox;
+    this.#path = path;
+    this.#kinds = kinds;
+    this.changed();
+  }
+
+  /** What was born at the edge before what is sent down, which it wins over; what placed objects own last. */
+  list(): ShownObject[] {
+    const mailbox = this.#mailbox();
+    if (!mailbox) return [];
+    return this.#store.read((reader) => {
+      const { producer, reported } = mailbox;
+      const shown = new Map<string, ShownObject>();
+      const others: [ObjectKey, Content][] = [];
+      const sent: Sent[] = [];
+      for (const { entry, content } of this.#reported(reader, mailbox)) {
+        if (entry.type === 'upsynced') this.#show(shown, entry.object, content);
+        else others.push([entry.object, content]);
+      }
+      for (const row of producer.rows(reader)) {
+        if (!row.content) continue;
+        const content = producer.content(reader, row.content);
+        const entry = parseEntryKey(content.key);
+        if (entry?.type !== 'object') continue;
+        this.#sources.add(entry.source);
+        sent.push({ source: entry.source, key: entry.object, content });
+      }
+      const loses = ({ source, key }: Sent) => Number(isConflicted(reader, reported, source, key));
+      for (const one of sent.sort((a, b) => loses(a) - loses(b) || (a.source < b.source ? -1 : 1))) {
+        const id = formatKey(one.key);
+        if (!shown.has(id)) {
+          shown.set(id, { key: one.key, body: bodyOf(reader, reported, one) });
+        }
+      }
+      for (const [key, content] of others) this.#show(shown, key, content);
+      return [...shown.values()];
+    });
+  }
+
+  /** The object of that name, whatever its source; with several, the one that `list` shows. */
+  get(key: ObjectKey): Uint8Array | undefined {
+    const mailbox = this.#mailbox();
+    if (!mailbox) return undefined;
+    return this.#store.read((reader) => {
+      const sources = [...this.#sources].sort();
+      const { reported, producer } = mailbox;
+      for (const source of sources) {
+        const upsynced = rowOf(reader, reported, entryKey.upsynced(source, this.#path, key));
+        if (upsynced) return this.#learned(key, upsynced);
+      }
+      const winnersFirst = [
+        ...sources.filter((source) => !isConflicted(reader, reported, source, key)),
+        ...sources.filter((source) => isConflicted(reader, reported, source, key)),
+      ];
+      for (const source of winnersFirst) {
+        const wanted = rowOf(reader, producer, entryKey.object(source, key));
+        if (wanted) return bodyOf(reader, reported, { source, key, content: wanted });
+      }
+      for (const source of sources) {
+        const associated = rowOf(reader, reported, entryKey.associated(source, key));
+        if (associated) return this.#learned(key, associated);
+      }
+      return undefined;
+    });
+  }
+
+  /** Objects of which a row was written since this was asked last, after each commit that did so; undefined: any may be another one. */
+  changed(): readonly ObjectKey[] | undefined {
+    const producer = this.#mailbox()?.producer;
+    return this.#store.read((reader) => {
+      if (producer && this.#changes?.isOf(producer)) {
+        const changed = this.#changes.take(reader);
+        for (const { source } of changed) this.note(source);
+        return changed.map(({ key }) => key);
+      }
+      this.#changes = producer && new MailboxChanges(reader, producer);
+      return undefined;
+    });
+  }
+
+  /** A row of this source has come: `get` looks for its objects from now on. */
+  note(source: string): void {
+    this.#sources.add(source);
+  }
+
+  /** Whole objects of the child's own cluster: what a relay hands on is of others. */
+  *#reported(reader: Reader, { reported, role }: Mailbox): Generator<{ entry: WholeEntry; content: Content }> {
+    if (role === 'relay') return;
+    for (const row of reported.rows(reader)) {
+      if (!row.content) continue;
+      const content = reported.content(reader, row.content);
+      const entry = parseEntryKey(content.key);
+      if (entry?.type !== 'upsynced' && entry?.type !== 'associated') continue;
+      this.#sources.add(entry.source);
+      yield { entry, content };
+    }
+  }
+
+  #show(shown: Map<string, ShownObject>, key: ObjectKey, content: Content): void {
+    const id = formatKey(key);
+    if (!shown.has(id)) shown.set(id, { key, body: this.#learned(key, content) });
+  }
+
+  #learned(key: ObjectKey, content: Content): Uint8Array {
+    this.#kinds.learn(key, content);
+    return content.body;
+  }
+}
+
+interface Sent {
+  readonly source: string;
+  readonly key: ObjectKey;
+  readonly content: Content;
+}
+
+function bodyOf(reader: Reader, reported: Table, { source, key, content }: Sent): Uint8Array {
+  return shownBody(content, statusIn(reader, reported, source, key));
+}
+
+/** What the cluster holds is another source's: the agent says so. */
+function isConflicted(reader: Reader, reported: Table, source: string, key: ObjectKey): boolean {
+  const state = rowOf(reader, reported, entryKey.state(source, key));
+  return state !== undefined && (JSON.parse(asText(state.attributes)) as StateAttributes).reason === 'Conflicted';
+}
+
+type WholeEntry = Extract<EntryKey, { type: 'upsynced' | 'associated' }>;
+
+function rowOf(reader: Reader, table: Table, rowKey: string): Content | undefined {
+  const row = table.get(reader, hash128(rowKey));
+  return row?.content && table.content(reader, row.content);
+}
+
+/** The status that an agent reported of an object; undefined when there is none. */
+export function statusIn(reader: Reader, reported: Table, source: string, key: ObjectKey): Uint8Array | undefined {
+  const row = reported.get(reader, hash128(entryKey.state(source, key)));
+  return row?.content && reported.content(reader, row.content).body;
+}

@@ -1,0 +1,71 @@
+/** What a node holds of one cluster at or below it, by the cluster's path, as a read-only space: the objects that were born there and came this far. */
+
+import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import type { Content, Table } from '../../core/feed/feed.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import { formatKey, type ObjectKey } from '../../core/object/key.ts';
+import type { Reader, Store } from '../../core/store/store.ts';
+import { upsyncedOf } from '../gather/upsynced.ts';
+import type { ShownObject } from './mailbox-view.ts';
+import type { ReportedKinds } from './view-kinds.ts';
+
+export class ReportedContents {
+  readonly #store: Store;
+  readonly #path: string;
+  /** Of the child that the cluster lies at or below; undefined when it has gone. */
+  readonly #table: () => Table | undefined;
+  readonly #kinds: ReportedKinds;
+  /** Every source that was ever seen here. */
+  readonly #sources = new Set<string>();
+
+  constructor(store: Store, path: string, table: () => Table | undefined, kinds: ReportedKinds) {
+    this.#store = store;
+    this.#path = path;
+    this.#table = table;
+    this.#kinds = kinds;
+  }
+
+  list(): ShownObject[] {
+    return this.#store.read((reader) => {
+      const shown = new Map<string, ShownObject & { source: string }>();
+      for (const keyHash of upsyncedOf(reader, this.#path)) {
+        const content = this.#content(reader, keyHash);
+        const entry = content && parseEntryKey(content.key);
+        if (!content || entry?.type !== 'upsynced') continue;
+        this.#sources.add(entry.source);
+        const id = formatKey(entry.object);
+        const known = shown.get(id);
+        // Two sources that take one object show it once, the same on every look.
+        if (known && known.source < entry.source) continue;
+        shown.set(id, { key: entry.object, source: entry.source, body: this.#learned(entry.object, content) });
+      }
+      return [...shown.values()].map(({ key, body }) => ({ key, body }));
+    });
+  }
+
+  get(key: ObjectKey): Uint8Array | undefined {
+    return this.#store.read((reader) => {
+      for (const source of [...this.#sources].sort()) {
+        const content = this.#content(reader, hash128(entryKey.upsynced(source, this.#path, key)));
+        if (content) return this.#learned(key, content);
+      }
+      return undefined;
+    });
+  }
+
+  /** A row of this source has come: `get` looks for its objects from now on. */
+  note(source: string): void {
+    this.#sources.add(source);
+  }
+
+  #content(reader: Reader, keyHash: Uint8Array): Content | undefined {
+    const table = this.#table();
+    const row = table?.get(reader, keyHash);
+    return row?.content && table?.content(reader, row.content);
+  }
+
+  #learned(key: ObjectKey, content: Content): Uint8Array {
+    this.#kinds.learn(key, content);
+    return content.body;
+  }
+}

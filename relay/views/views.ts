@@ -1,0 +1,185 @@
+/** The read-only spaces of a node, made when somebody asks for them: mailboxes, what came up from a cluster, what comes from the sources above. */
+import { builtinKinds } from '../../core/apiserver/builtin/builtin-kinds.ts';
+import { ownKinds } from '../../core/apiserver/kinds/kinds-of-space.ts';
+import { SpaceKinds } from '../../core/apiserver/kinds/space-kinds.ts';
+import { fieldManager } from '../../core/apiserver/managed-fields/field-manager.ts';
+import type { Space } from '../../core/apiserver/space.ts';
+import { type ViewSource, ViewStorage } from '../../core/apiserver/storage/view.ts';
+import { EmbeddedSpace } from '../../core/apiserver/verbs/embedded-space.ts';
+import { parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { type PlacementId, placementId } from '../../core/entries/placement-id.ts';
+import type { AppliedChange, Table } from '../../core/feed/feed.ts';
+import type { ObjectKey } from '../../core/object/key.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import type { Random } from '../../core/runtime/random.ts';
+import type { Reader, Store } from '../../core/store/store.ts';
+import { childOf } from '../inventory-status/descendants.ts';
+import { childPath } from '../inventory-status/node-objects.ts';
+import type { Mailboxes } from '../mailbox/mailboxes.ts';
+import { placementResource } from '../spaces/selection.ts';
+import { EmptyViews } from './empty-views.ts';
+import { MailboxContents } from './mailbox-view.ts';
+import { OpenView } from './open-view.ts';
+import { ReportedContents } from './reported-view.ts';
+import { type MadeObjects, UpstreamContents } from './upstream-contents.ts';
+import { ReportedKinds, ViewKinds } from './view-kinds.ts';
+
+export interface ViewsPorts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly mailboxes: Mailboxes;
+  readonly upstream: Table;
+  statusOf(reader: Reader, id: PlacementId): Uint8Array | undefined;
+  /** JSON of the status of an object from above, while it is exact for this subtree. */
+  exactStatusOf(reader: Reader, source: string, key: ObjectKey): Uint8Array | undefined;
+  readonly summaries: MadeObjects;
+  readonly slices: MadeObjects;
+  /** Of this node. */
+  readonly path: string;
+}
+
+export class Views {
+  readonly #ports: ViewsPorts;
+  readonly #mailboxes = new Map<string, OpenView<MailboxContents>>();
+  /** By the path of a cluster. */
+  readonly #reported = new Map<string, OpenView<ReportedContents>>();
+  readonly #upstream = new Map<string, OpenView<UpstreamContents>>();
+  readonly #empty: EmptyViews;
+
+  constructor(ports: ViewsPorts) {
+    this.#ports = ports;
+    this.#empty = new EmptyViews(ports.clock);
+  }
+
+  /**
+   * The space behind `/mailboxes/CHILD`, `/reported/PATH` or `/spaces/SOURCE`; undefined: there is no such thing. What nothing came for yet is there
+   * and empty, so that it can be watched. Throws TooManyRequests while too many such are in use.
+   */
+  resolve(prefix: string): Space | undefined {
+    const [, kind, name] = prefix.split('/');
+    if (kind === 'mailboxes' && name) return this.#mailbox(name)?.space;
+    if (kind === 'reported' && name) return this.#reportedOf(name)?.space;
+    // Sources have a dot in their names, own spaces never: their names are DNS labels.
+    if (kind === 'spaces' && name?.includes('.')) return this.#source(name).space;
+    return undefined;
+  }
+
+  upstreamChanged(changes: readonly AppliedChange[]): void {
+    for (const source of [...this.#upstream.keys()]) {
+      const view = this.#inUse(this.#upstream, source);
+      if (!view) continue;
+      for (const { key } of changes) {
+        const object = view.contents.keyOf(key);
+        if (object) view.tell(object);
+      }
+    }
+  }
+
+  placementChanged({ source, name }: { source: string; name: string }): void {
+    this.#inUse(this.#upstream, source)?.tell({ ...placementResource, namespace: '', name });
+  }
+
+  /** An object of a source above that this node makes itself. */
+  changed(source: string, key: ObjectKey): void {
+    this.#inUse(this.#upstream, source)?.tell(key);
+  }
+
+  /** The child's mailbox has other rows now. */
+  mailboxChanged(child: string): void {
+    const view = this.#inUse(this.#mailboxes, child);
+    const changed = view?.contents.changed();
+    if (changed) for (const key of changed) view?.tell(key);
+    else view?.compare();
+  }
+
+  reportedChanged(child: string, changes: readonly AppliedChange[]): void {
+    const mailbox = this.#inUse(this.#mailboxes, child);
+    for (const { key } of changes) {
+      const entry = parseEntryKey(key);
+      if (entry?.type === 'upsynced') {
+        const view = this.#inUse(this.#reported, entry.path);
+        view?.contents.note(entry.source);
+        view?.tell(entry.object);
+      }
+      if (!mailbox) continue;
+      if (entry?.type !== 'state' && entry?.type !== 'associated' && entry?.type !== 'upsynced') continue;
+      mailbox.contents.note(entry.source);
+      mailbox.tell(entry.object);
+    }
+  }
+
+  /** The objects of a source have other exact statuses now, or none any more. */
+  exactChanged(source: string, objects: readonly ObjectKey[]): void {
+    const view = this.#inUse(this.#upstream, source);
+    if (view) for (const object of objects) view.tell(object);
+  }
+
+  #mailbox(child: string): OpenView | undefined {
+    const { store, mailboxes, path } = this.#ports;
+    if (!mailboxes.get(child)) return undefined;
+    return this.#view(this.#mailboxes, child, () => {
+      const kinds = new ReportedKinds();
+      const contents = new MailboxContents(store, () => mailboxes.get(child), childPath(path, child), kinds);
+      return this.#open(`mailbox of ${child}`, contents, kinds);
+    });
+  }
+
+  #reportedOf(path: string): OpenView | undefined {
+    const { store, mailboxes, path: own } = this.#ports;
+    const child = childOf(own, path);
+    if (child === undefined || !mailboxes.get(child)) return undefined;
+    return this.#view(this.#reported, path, () => {
+      const kinds = new ReportedKinds();
+      const contents = new ReportedContents(store, path, () => mailboxes.get(child)?.reported, kinds);
+      return this.#open(`reported of ${path}`, contents, kinds);
+    });
+  }
+
+  #source(source: string): OpenView {
+    const { store, upstream, statusOf, exactStatusOf, summaries, slices } = this.#ports;
+    return this.#view(this.#upstream, source, () => {
+      const statuses = {
+        placement: (reader: Reader, name: string) => statusOf(reader, placementId(source, name)),
+        object: (reader: Reader, key: ObjectKey) => exactStatusOf(reader, source, key),
+      };
+      const contents = new UpstreamContents(store, upstream, source, statuses, { summaries, slices });
+      return this.#open(source, contents);
+    });
+  }
+
+  #view<C extends ViewSource>(views: Map<string, OpenView<C>>, name: string, open: () => OpenView<C>): OpenView<C> {
+    const view = views.get(name) ?? open();
+    this.#empty.asked(view, () => {
+      if (views.get(name) === view) views.delete(name);
+    });
+    views.set(name, view);
+    return view;
+  }
+
+  /** What a change is told to. One that is idle goes instead. */
+  #inUse<C extends ViewSource>(views: Map<string, OpenView<C>>, name: string): OpenView<C> | undefined {
+    const view = views.get(name);
+    if (!view?.isIdle(this.#ports.clock.monotonicMs())) return view;
+    views.delete(name);
+    return undefined;
+  }
+
+  #open<C extends ViewSource>(name: string, contents: C, reported = new ReportedKinds()): OpenView<C> {
+    const { clock, random, log } = this.#ports;
+    const storage = new ViewStorage(contents, clock, log);
+    const kinds = new ViewKinds(new SpaceKinds(storage, [...builtinKinds(), ...ownKinds('Workload')]), reported);
+    const space = new EmbeddedSpace({
+      name,
+      storage,
+      kinds,
+      clock,
+      random,
+      fields: fieldManager,
+      admissions: [],
+    });
+    return new OpenView(space, storage, contents);
+  }
+}

@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { invalid } from '../../../../core/apiserver/status-errors.ts';
+import { refusal, testSpace } from './kinds/space-support.ts';
+
+describe('an object with very many faults', () => {
+  it('is told a hundred of them, and how many more there are', () => {
+    const causes = Array.from({ length: 250 }, (_, i) => ({
+      reason: 'FieldValueInvalid',
+      message: 'wrong',
+      field: `f${i}`,
+    }));
+    const { message, details } = invalid({ group: '', kind: 'Pod' }, 'a', causes);
+    expect(details.causes).toHaveLength(101);
+    expect(details.causes!.at(-1)!.message).toBe('150 more fields are wrong in such ways');
+    expect(message).toMatch(
+      /^Pod "a" is invalid: \[f0: wrong, .*, f99: wrong, 150 more fields are wrong in such ways\]$/,
+    );
+  });
+
+  it('costs little: each owner as controller was told with all the others, until the process had no memory left', () => {
+    const ownerReferences = Array.from({ length: 10_000 }, (_, i) => ({ uid: `${i}`, controller: true }));
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'shop', ownerReferences } };
+    const { code, message } = refusal(() => testSpace().space.create(object as never));
+    expect(code).toBe('Invalid');
+    expect(message.length).toBeLessThan(20_000);
+  });
+});

@@ -1,0 +1,137 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type ChildView, contribution } from '../../../../core/summary/contribution.ts';
+import { type Counts, emptyPartial, type Partial } from '../../../../core/summary/partial.ts';
+
+const wanted = { generation: 3, target: 70 };
+const failure = { path: 'eu:a', object: 'deployments.apps shop/till', reason: 'CrashLoop', message: 'exit 1' };
+const counts = (some: globalThis.Partial<Counts>): Counts => ({ ...emptyPartial(0, 0).counts, ...some });
+
+function reported(some: globalThis.Partial<Counts>, of: { generation?: number; target?: number } = {}): Partial {
+  return { ...emptyPartial(3, 70), ...of, counts: counts(some), failures: [failure] };
+}
+
+const connected = (partial?: Partial, expected?: number): ChildView => ({
+  connected: true,
+  silentMs: 0,
+  expected,
+  ...(partial ? { reported: partial } : {}),
+});
+const silent = (partial: Partial, silentMs: number, expected?: number): ChildView => ({
+  connected: false,
+  silentMs,
+  expected,
+  reported: partial,
+});
+
+describe('what a child adds to a summary', () => {
+  it('is "never" for all that is expected below it before it has reported, connected or not', () => {
+    const none = { ...emptyPartial(3, 70), counts: counts({ expected: 4, never: 4 }) };
+    expect(contribution(wanted, connected(undefined, 4))).toEqual(none);
+    expect(contribution(wanted, { connected: false, silentMs: 9, expected: 4 })).toEqual(none);
+  });
+
+  it('is quarantined as a whole while what it says can not be read, and stale when it is silent then', () => {
+    const refused = { expected: undefined, refused: 4 };
+    const told = contribution(wanted, { ...refused, connected: true, silentMs: 0 });
+    expect(told).toEqual({ ...emptyPartial(3, 70), counts: counts({ expected: 4, quarantined: 4 }) });
+    const { counts: away, oldestAgeMs } = contribution(wanted, { ...refused, connected: false, silentMs: 9_000 });
+    expect([away, oldestAgeMs]).toEqual([counts({ expected: 4, stale: 4 }), 9_000]);
+  });
+
+  it('is nothing if it has not reported and what is below it is not known exactly', () => {
+    expect(contribution(wanted, connected(undefined, undefined))).toEqual(emptyPartial(3, 70));
+  });
+
+  it('is what it reported, if that is of the wanted target and it is connected', () => {
+    const own = reported({ expected: 5, fresh: 4, never: 1, available: 3, failed: 1, applied: 4, synced: 4 });
+    expect(contribution(wanted, connected(own, 5))).toEqual(own);
+  });
+
+  it('is outdated if it reported of an older target: fresh, and nothing known of its state', () => {
+    const own = reported({ expected: 5, fresh: 4, stale: 1, available: 4, failed: 1, synced: 4 }, { target: 60 });
+    const { counts: told, failures, target } = contribution(wanted, connected(own, 5));
+    expect(told).toEqual(counts({ expected: 5, fresh: 4, stale: 1, outdated: 4 }));
+    expect([failures, target]).toEqual([[], 70]);
+  });
+
+  it('is stale if it is not connected: what was fresh is stale, and neither available nor failed', () => {
+    const own = reported({ expected: 6, fresh: 3, stale: 1, never: 1, quarantined: 1, available: 3, failed: 1 });
+    const { counts: told, failures, oldestAgeMs } = contribution(wanted, silent(own, 5_000, 6));
+    expect(told).toEqual(counts({ expected: 6, stale: 4, never: 1, quarantined: 1 }));
+    expect([failures, oldestAgeMs]).toEqual([[], 5_000]);
+  });
+
+  it('is as old as the oldest silence below it, and as its own on top', () => {
+    const own = { ...reported({ expected: 2, fresh: 1, stale: 1 }), oldestAgeMs: 1_000 };
+    expect(contribution(wanted, connected(own, 2)).oldestAgeMs).toBe(1_000);
+    expect(contribution(wanted, silent(own, 5_000, 2)).oldestAgeMs).toBe(6_000);
+  });
+
+  describe('of an agent with objects that could not be made for it', () => {
+    const heldBack = [
+      { path: 'eu:a', object: 'configmaps shop/a', reason: 'CustomizationFailed', message: 'no such key' },
+    ];
+    const own = reported({ expected: 1, fresh: 1, synced: 1, applied: 1, available: 1 });
+
+    it('is failed, whatever the agent says of the others, with both samples of failures', () => {
+      const { counts: told, failures } = contribution(wanted, { ...connected(own, 1), heldBack });
+      expect(told).toEqual(counts({ expected: 1, fresh: 1, failed: 1 }));
+      expect(failures).toEqual([...heldBack, failure]);
+    });
+
+    it('is stale while it is not connected', () => {
+      const { counts: told, failures } = contribution(wanted, { ...silent(own, 5, 1), heldBack });
+      expect([told, failures]).toEqual([counts({ expected: 1, stale: 1 }), []]);
+    });
+
+    it('is outdated while it has reported of an older target only', () => {
+      const older = reported({ expected: 1, fresh: 1, available: 1 }, { target: 60 });
+      const { counts: told, failures } = contribution(wanted, { ...connected(older, 1), heldBack });
+      expect([told, failures]).toEqual([counts({ expected: 1, fresh: 1, outdated: 1 }), heldBack]);
+    });
+  });
+
+  it('counts destinations by what the node knows now, if the child reported of another selection', () => {
+    const own = reported({ expected: 5, fresh: 5, available: 5 }, { generation: 2, target: 60 });
+    expect(contribution(wanted, connected(own, 8)).counts).toEqual(
+      counts({ expected: 8, fresh: 5, never: 3, outdated: 5 }),
+    );
+    expect(contribution(wanted, connected(own, 2)).counts).toEqual(counts({ expected: 2, fresh: 2, outdated: 2 }));
+    expect(contribution(wanted, connected(own, undefined)).counts).toEqual(
+      counts({ expected: 5, fresh: 5, outdated: 5 }),
+    );
+  });
+
+  it('always sorts every expected destination into one of fresh, stale, never and quarantined', () => {
+    const some = fc.nat(20);
+    const own = fc
+      .record({ fresh: some, stale: some, never: some, quarantined: some, available: some, failed: some })
+      .map((parts) => {
+        const expected = parts.fresh + parts.stale + parts.never + parts.quarantined;
+        return counts({ ...parts, expected, available: Math.min(parts.available, parts.fresh) });
+      });
+    const view = fc.record({
+      own: fc.option(own, { nil: undefined }),
+      generation: fc.constantFrom(2, 3),
+      target: fc.constantFrom(60, 70),
+      isConnected: fc.boolean(),
+      expected: fc.option(some, { nil: undefined }),
+    });
+    fc.assert(
+      fc.property(view, ({ own: parts, generation, target, isConnected, expected }) => {
+        const partial = parts && reported(parts, { generation, target });
+        const child = { connected: isConnected, silentMs: 1, expected, ...(partial ? { reported: partial } : {}) };
+        const told = contribution(wanted, child);
+        const { fresh, stale, never, quarantined } = told.counts;
+        expect(fresh + stale + never + quarantined).toBe(told.counts.expected);
+        expect([told.generation, told.target]).toEqual([3, 70]);
+        const isCurrent = partial?.generation === 3 && partial.target === 70;
+        if (!isConnected || !isCurrent) {
+          expect([told.counts.available, told.counts.failed, told.failures.length]).toEqual([0, 0, 0]);
+        }
+        if (!isConnected) expect(fresh).toBe(0);
+      }),
+    );
+  });
+});

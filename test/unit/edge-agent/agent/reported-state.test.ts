@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { defaultRules } from '../../../../core/entries/apply-rules.ts';
+import { objectState, placementPartial } from '../../../../edge-agent/agent/reported-state.ts';
+import type { Progress } from '../../../../edge-agent/apply/progress.ts';
+import type { Delivery } from '../../../../edge-agent/desired/desired.ts';
+import type { Observation } from '../../../../edge-agent/observe/observer.ts';
+
+const delivery: Delivery = {
+  source: 'center.retail',
+  key: '/configmaps/shop/till',
+  revision: 7,
+  bodyHash: 'h2',
+  placements: ['center.retail/a'],
+  createOnly: false,
+  generation: 1,
+  implied: [],
+  claim: undefined,
+  deletion: undefined,
+  rules: defaultRules,
+};
+const applied: Progress = { phase: 'applied', source: 'center.retail', bodyHash: 'h2' };
+const seen = (state: 'Current' | 'InProgress' | 'Failed'): Observation => ({
+  uid: 'u',
+  generation: 1,
+  health: { state, reason: state, message: 'm' },
+  status: new Uint8Array(0),
+});
+const target = { generation: 2, target: 9, singleton: false, priority: 0, created: '', uid: '' };
+
+describe('the state of an object', () => {
+  it('is available only when its present content was applied and the cluster says that it is current', () => {
+    expect(objectState(delivery, delivery, applied, seen('Current'))).toMatchObject({ desired: 7, available: true });
+    const older: Progress = { ...applied, bodyHash: 'h1' };
+    expect(objectState(delivery, delivery, older, seen('Current'))).toMatchObject({ applied: false, available: false });
+    expect(objectState(delivery, delivery, undefined, seen('Current'))).toMatchObject({ reason: 'Pending' });
+    expect(objectState(delivery, delivery, applied, undefined)).toMatchObject({ applied: true, available: false });
+    expect(objectState(delivery, delivery, applied, seen('InProgress'))).toMatchObject({
+      available: false,
+      failed: false,
+    });
+    expect(objectState(delivery, delivery, applied, seen('Failed'))).toMatchObject({ available: false, failed: true });
+  });
+
+  it('says what somebody has changed and is left so, also while the object is not as it is to be', () => {
+    const drifted: Progress & { drift: string } = {
+      ...applied,
+      phase: 'applied',
+      drift: 'spec.replicas is 4 and was applied as 2',
+    };
+    for (const [state, available] of [
+      ['Current', true],
+      ['InProgress', false],
+    ] as const)
+      expect(objectState(delivery, delivery, drifted, seen(state))).toMatchObject({
+        applied: true,
+        available,
+        failed: false,
+        reason: 'Drifted',
+        message: drifted.drift,
+      });
+    expect(objectState(delivery, delivery, drifted, seen('Failed'))).toMatchObject({ failed: true, reason: 'Failed' });
+  });
+
+  it('is not available by what another source has applied', () => {
+    const other: Progress = { ...applied, source: 'eu.ops' };
+    expect(objectState(delivery, delivery, other, seen('Current'))).toMatchObject({ applied: false, available: false });
+    const winner = { ...delivery, source: 'center.a' };
+    expect(objectState(delivery, winner, applied, seen('Current'))).toMatchObject({
+      conflicted: true,
+      available: false,
+      message: expect.stringContaining('center.a delivers the same object and has precedence'),
+    });
+  });
+});
+
+describe('the partial of a placement', () => {
+  const state = (more: object) => ({
+    desired: 7,
+    applied: true,
+    available: true,
+    conflicted: false,
+    failed: false,
+    ...more,
+  });
+  const counts = (...states: object[]) =>
+    placementPartial(
+      'eu:store',
+      target,
+      states.map((more, index) => [`/configmaps/shop/${index}`, state(more)] as const),
+      true,
+    ).counts;
+
+  it('is all or nothing for what is applied and available, and any for what fails', () => {
+    expect(counts({}, {})).toMatchObject({ expected: 1, fresh: 1, synced: 1, applied: 1, available: 1, failed: 0 });
+    expect(counts({}, { available: false })).toMatchObject({ applied: 1, available: 0 });
+    expect(counts({}, { applied: false, available: false })).toMatchObject({ applied: 0, available: 0 });
+    expect(counts({ failed: true, available: false }, {})).toMatchObject({ failed: 1, applied: 1 });
+    expect(counts({ conflicted: true, applied: false, available: false }, {})).toMatchObject({
+      conflicted: 1,
+      failed: 0,
+    });
+  });
+
+  it('of nothing is available, unless something has still to go', () => {
+    expect(placementPartial('eu:store', target, [], true).counts).toMatchObject({ applied: 1, available: 1 });
+    expect(placementPartial('eu:store', target, [], false).counts).toMatchObject({ applied: 0, available: 0 });
+  });
+});

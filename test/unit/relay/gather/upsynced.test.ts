@@ -1,0 +1,90 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { formatKey } from '../../../../core/object/key.ts';
+import { ReportedContents } from '../../../../relay/views/reported-view.ts';
+import { ReportedKinds } from '../../../../relay/views/view-kinds.ts';
+import { ReportedBench, report, shownBy, upsynced } from '../support/reported-bench.ts';
+
+const [near, far] = ['eu:paris', 'eu:berlin:mitte'];
+const key = formatKey(report);
+const center = { returnTo: 'Center' };
+
+describe('objects born at the edge, at a relay on their way', () => {
+  let bench: ReportedBench;
+  const view = (path: string) =>
+    new ReportedContents(
+      bench.store,
+      path,
+      () => bench.mailboxes.get(path.split(':')[1]!)?.reported,
+      new ReportedKinds(),
+    );
+  const shown = (path: string) => Object.keys(shownBy(view(path)));
+
+  beforeEach(() => {
+    bench = new ReportedBench('eu');
+    bench.child('paris', 'agent');
+    bench.child('berlin', 'relay');
+  });
+
+  it('go on if their rule says so, and stay if it does not', () => {
+    bench.say('paris', upsynced(near, report));
+    expect(bench.passed()).toEqual([]);
+    bench.say('berlin', upsynced(far, report, center));
+    expect(bench.passed()).toEqual([`up/center.retail/${far}/${key}`]);
+    expect([shown(near), shown(far)]).toEqual([[key], [key]]);
+  });
+
+  it('follow a rule that says otherwise', () => {
+    bench.say('paris', upsynced(near, report, center));
+    bench.say('paris', upsynced(near, report));
+    expect(bench.passed()).toEqual([]);
+    bench.say('paris', upsynced(near, report, center));
+    expect(bench.passed()).toHaveLength(1);
+  });
+
+  it('go on without the revision that a child claims', () => {
+    bench.say('paris', { ...upsynced(near, report, center), claims: 2 ** 48 - 1 });
+    const rows = bench.store.read((reader) => [...bench.outbox.rows(reader)]);
+    expect(rows.map(({ originRevision }) => originRevision)).toEqual([0]);
+  });
+
+  it('have arrived where the space of their placement is', () => {
+    bench.say('paris', upsynced(near, report, { ...center, source: 'eu.ops' }));
+    expect(bench.passed()).toEqual([]);
+    expect(shown(near)).toEqual([key]);
+  });
+
+  it('go when they go, and come again afterwards', () => {
+    const said = upsynced(near, report, center);
+    bench.say('paris', said);
+    bench.say('paris', { key: said.key });
+    expect(bench.passed()).toEqual([]);
+    expect(shown(near)).toEqual([]);
+    bench.say('paris', said);
+    expect(bench.passed()).toEqual([said.key]);
+  });
+
+  it('go with a child that leaves for good, also those from deeper below, and no others', () => {
+    bench.say('paris', upsynced(near, report, center));
+    bench.say('berlin', upsynced(far, report, center));
+    bench.leave('berlin');
+    expect(bench.passed()).toEqual([`up/center.retail/${near}/${key}`]);
+    expect(shown(far)).toEqual([]);
+    expect(shown(near)).toEqual([key]);
+  });
+
+  it('are shown once where two sources take them, the same at every look', () => {
+    bench.say('paris', upsynced(near, report, { source: 'eu.ops', object: { by: 'ops' } }));
+    bench.say('paris', upsynced(near, report, { object: { by: 'retail' } }));
+    const contents = view(near);
+    expect(shownBy(contents)).toMatchObject({ [key]: { by: 'retail' } });
+    expect(JSON.parse(Buffer.from(contents.get(report)!).toString())).toMatchObject({ by: 'retail' });
+  });
+
+  it('are found by name once their source is known', () => {
+    const contents = view(near);
+    expect(contents.get(report)).toBeUndefined();
+    bench.say('paris', upsynced(near, report));
+    contents.note('center.retail');
+    expect(contents.get(report)).toBeDefined();
+  });
+});

@@ -1,0 +1,171 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { StorageEvent } from '../../../../core/apiserver/storage.ts';
+import { formatKey, type ObjectKey, parseKey } from '../../../../core/object/key.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { silentLogger } from '../../../../core/runtime/logger.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { MailboxContents } from '../../../../relay/views/mailbox-view.ts';
+import { Views } from '../../../../relay/views/views.ts';
+import { ReportedBench, report, source, upsynced } from '../support/reported-bench.ts';
+
+const nothing = { shown: () => [], shownOne: () => undefined };
+
+describe('the views of a node', () => {
+  let bench: ReportedBench;
+  let clock: VirtualClock;
+  let views: Views;
+  const say = (...said: Parameters<ReportedBench['say']>[1][]) =>
+    views.reportedChanged('paris', bench.say('paris', ...said));
+  const ask = (prefix: string, count: number) => {
+    for (let i = 0; i < count; i++) views.resolve(`${prefix}${i}`);
+  };
+
+  beforeEach(() => {
+    bench = new ReportedBench('eu');
+    clock = new VirtualClock();
+    bench.child('paris', 'relay');
+    views = new Views({
+      store: bench.store,
+      clock,
+      random: new SeededRandom(1),
+      log: silentLogger,
+      mailboxes: bench.mailboxes,
+      upstream: bench.mailboxes.get('paris')!.reported,
+      statusOf: () => undefined,
+      exactStatusOf: () => undefined,
+      summaries: nothing,
+      slices: nothing,
+      path: 'eu',
+    });
+    bench.mailboxes.onChanged((child) => views.mailboxChanged(child));
+  });
+
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  it('are one space for all who ask for it', () => {
+    expect(views.resolve('/mailboxes/paris')).toBe(views.resolve('/mailboxes/paris'));
+    expect(views.resolve('/spaces/center.retail')).toBe(views.resolve('/spaces/center.retail'));
+    expect(views.resolve('/reported/eu:paris:shop')).toBe(views.resolve('/reported/eu:paris:shop'));
+    expect(views.resolve('/mailboxes/rome')).toBeUndefined();
+    expect(views.resolve('/reported/eu:rome:shop')).toBeUndefined();
+    expect(views.resolve('/spaces/own')).toBeUndefined();
+  });
+
+  it('that show nothing have a bound, and say when to ask again', () => {
+    ask('/reported/eu:paris:made-up-', 1_000);
+    const one = () => views.resolve('/spaces/one.more');
+    expect(one).toThrow(/1000 spaces that show nothing are in use here: .* again in 60 s/);
+    try {
+      one();
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'TooManyRequests', details: { retryAfterSeconds: 60 } });
+    }
+    clock.advance(60_000);
+    ask('/spaces/made.up-', 1_000);
+    expect(one).toThrow(/in use/);
+  });
+
+  it('make room when nobody has asked for them, and are made anew for the next', () => {
+    const before = views.resolve('/spaces/center.retail');
+    clock.advance(60_000);
+    ask('/spaces/made.up-', 1_000);
+    clock.advance(60_000);
+    expect(views.resolve('/spaces/center.retail')).not.toBe(before);
+  });
+
+  it('stay while somebody watches, or when they show something', () => {
+    const watched = views.resolve('/reported/eu:paris:shop')!;
+    const events: StorageEvent[] = [];
+    watched.storage.subscribe((some) => events.push(...some));
+    say(upsynced('eu:paris:bar', report));
+    const full = views.resolve('/reported/eu:paris:bar')!;
+    clock.advance(60_000);
+    ask('/spaces/made.up-', 999);
+    clock.advance(60_000);
+    ask('/spaces/other.made.up-', 500);
+    expect(views.resolve('/reported/eu:paris:shop')).toBe(watched);
+    expect(views.resolve('/reported/eu:paris:bar')).toBe(full);
+    say(upsynced('eu:paris:shop', report));
+    expect(events).toMatchObject([{ type: 'ADDED', object: { key: report } }]);
+  });
+
+  describe('of a mailbox', () => {
+    const pod = (name: string): ObjectKey => parseKey(`/pods/shop/${name}`);
+    let events: string[];
+    const watch = () => {
+      events = [];
+      const { storage } = views.resolve('/mailboxes/paris')!;
+      return storage.subscribe((some) => {
+        events.push(...some.map(({ type, object }) => `${type} ${formatKey(object.key)}`));
+      });
+    };
+
+    it('tell whoever watches of each change, without looking at what has not changed', () => {
+      for (let i = 0; i < 50; i++) bench.send('paris', source, pod(`web-${i}`));
+      watch();
+      const list = vi.spyOn(MailboxContents.prototype, 'list');
+      bench.send('paris', source, pod('web-3'), { spec: { nodeName: 'a' } });
+      bench.send('paris', source, pod('web-3'), { spec: { nodeName: 'b' } });
+      bench.send('paris', source, pod('new'));
+      bench.withdraw('paris', source, pod('web-7'));
+      bench.withdraw('paris', source, pod('new'));
+      expect(events).toEqual([
+        'MODIFIED /pods/shop/web-3',
+        'MODIFIED /pods/shop/web-3',
+        'ADDED /pods/shop/new',
+        'DELETED /pods/shop/web-7',
+        'DELETED /pods/shop/new',
+      ]);
+      expect(list).not.toHaveBeenCalled();
+    });
+
+    it('show of two sources what the other one still sends, also one that nobody had heard of', () => {
+      bench.send('paris', source, pod('web'));
+      watch();
+      bench.send('paris', source, pod('other'));
+      bench.send('paris', 'center.new', pod('web'), { spec: { nodeName: 'b' } });
+      bench.withdraw('paris', source, pod('web'));
+      expect(events).toEqual(['ADDED /pods/shop/other', 'MODIFIED /pods/shop/web']);
+      bench.withdraw('paris', 'center.new', pod('web'));
+      expect(events.at(-1)).toBe('DELETED /pods/shop/web');
+    });
+
+    it('end with the child, and are of its new mailbox when it comes again', () => {
+      bench.send('paris', source, pod('web'));
+      watch();
+      bench.send('paris', source, pod('web'), { spec: { nodeName: 'a' } });
+      bench.leave('paris');
+      views.mailboxChanged('paris');
+      expect(events).toEqual(['MODIFIED /pods/shop/web', 'DELETED /pods/shop/web']);
+      bench.child('paris', 'relay');
+      bench.send('paris', source, pod('web'));
+      bench.withdraw('paris', source, pod('web'));
+      expect(events.slice(2)).toEqual(['ADDED /pods/shop/web', 'DELETED /pods/shop/web']);
+    });
+
+    it('are closed by the next change when nobody has looked for five minutes, and not while somebody watches', () => {
+      bench.send('paris', source, pod('web'));
+      const view = views.resolve('/mailboxes/paris');
+      const end = watch();
+      clock.advance(600_000);
+      bench.send('paris', source, pod('web'), { spec: { nodeName: 'a' } });
+      expect(events).toEqual(['MODIFIED /pods/shop/web']);
+      end();
+      expect(views.resolve('/mailboxes/paris')).toBe(view);
+      clock.advance(299_000);
+      bench.send('paris', source, pod('web'), { spec: { nodeName: 'b' } });
+      expect(views.resolve('/mailboxes/paris')).toBe(view);
+      clock.advance(301_000);
+      bench.send('paris', source, pod('web'), { spec: { nodeName: 'c' } });
+      expect(views.resolve('/mailboxes/paris')).not.toBe(view);
+    });
+  });
+
+  it('that show something are opened however many show nothing', () => {
+    say(upsynced('eu:paris:shop', report));
+    ask('/spaces/made.up-', 1_000);
+    expect(views.resolve('/reported/eu:paris:shop')?.storage.get(report)).toBeDefined();
+  });
+});
