@@ -2,13 +2,11 @@
  * The admission of an agent that runs elsewhere: its SyncTarget and Location are made at its parent, each sibling of it. `banyan enroll` and
  * `banyan join-token` begin with it.
  */
-
-import { checkPath, nameOf, parentOf, shownPath } from '../../core/identity/node-path.ts';
+import { checkPath, nameOf, objectName, parentOf, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { checkLabelKey, checkLabelValue } from '../../core/object/names.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
-import { objectName } from '../../relay/inventory-status/node-objects.ts';
 import type { ApiClient } from './api-client.ts';
 import { nodeContexts } from './node-contexts.ts';
 import { UsageError } from './usage-error.ts';

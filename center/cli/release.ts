@@ -1,11 +1,12 @@
 /** `banyan release PATH`: says what a node keeps although its parent lacks it, and lets it go; see relay/guard/. */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import { ancestorsOf, shownPath } from '../../core/identity/node-path.ts';
+import { ancestorsOf, objectName, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { objectName } from '../../relay/inventory-status/node-objects.ts';
+import { ancestors } from '../topology/plan.ts';
 import type { ApiClient } from './api-client.ts';
 
 interface Kept {

@@ -2,6 +2,10 @@
  * What a child may say of a placement: numbers that can be, of its own destinations. An agent is one destination, whatever it says; how many a relay has below it
  * is known to nobody better.
  */
+
+import { isAtOrBelow } from '../../core/identity/node-path.ts';
+import { BanyanError } from '../../core/runtime/errors.ts';
+import { countNames, decodePartial } from '../../core/summary/partial.ts';
 import { isAtOrBelow } from '../identity/node-path.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { countNames, decodePartial } from '../summary/partial.ts';

@@ -25,10 +25,6 @@ export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf(':') + 1);
 }
 
-export function childPath(parent: string, name: string): string {
-  return parent === '' ? name : `${parent}:${name}`;
-}
-
 /** The paths above a path, the root first. */
 export function ancestorsOf(path: string): string[] {
   const names = segmentsOf(path);
@@ -87,6 +83,21 @@ export function checkPath(path: string): string | undefined {
     .split(':')
     .map((name) => ({ name, wrong: checkNodeName(name) }))
     .flatMap(({ name, wrong }) => (wrong ? [`${JSON.stringify(name)}: ${wrong}`] : []))[0];
+}
+
+/** Replicas share one path. */
+export function childPath(path: string, child: string): string {
+  return siblingPath(path, splitReplica(child).name);
+}
+
+/** With the number that tells a replica from the others, for what is shown of each. */
+export function siblingPath(path: string, child: string): string {
+  return path === '' ? child : `${path}:${child}`;
+}
+
+/** A name of Kubernetes for a path: `eu.paris`, `center`. */
+export function objectName(path: string): string {
+  return dottedPath(path).replaceAll('~', '--');
 }
 
 /** What is wrong with the name of a node, or undefined. Nodes have Node objects by their paths: no two of these may come to one name. */

@@ -1,35 +1,12 @@
-/**
- * What decides whether a placement reaches a child, as keys: a change of a child concerns the placements that name a key which changed, and
- * no other. `labels/K`, `properties/K` and `targetLabels/K` name one key; `labels/*` all of a map, and `*` what is in none of these.
- */
+/** What of a child has changed, in the keys that placements name (relay/placements/route-keys.ts). */
 import { differentKeys, type KeySummaries } from '../../core/match/key-summary.ts';
 import { keyedOf, type LabelSet, type LabelSummary, setId } from '../../core/match/label-summary.ts';
-import { sectionOf } from '../../core/match/summary-match.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { type Labels, requirementsOf } from '../../core/object/selector.ts';
 import { compiledExpression } from '../placements/location-expression.ts';
+import { type Section, sections } from '../placements/route-keys.ts';
 import type { Placement } from '../schedule/placement.ts';
 import { type Child, type Destination, nameOf } from './children.ts';
-
-const sections = ['labels', 'properties', 'targetLabels'] as const;
-type Section = (typeof sections)[number];
-
-/** The keys that a placement names. One that names none asks only whether there is a destination at all. */
-export function routeKeysOf(placement: Placement): ReadonlySet<string> {
-  const { locationSelectors, locationExpression, waveSelectors = [] } = placement;
-  const keys = new Set<string>();
-  for (const selector of [...locationSelectors, ...waveSelectors])
-    for (const { key } of requirementsOf(selector)) keys.add(`labels/${key}`);
-  const expression = locationExpression === undefined ? undefined : compiledExpression(locationExpression);
-  if (expression === undefined || expression === 'unreadable') return keys;
-  for (const path of expression.reads) {
-    const { section, key } = sectionOf(path) ?? {};
-    if (section) keys.add(`${section}/${key ?? '*'}`);
-    // A child's path never changes; other names are bound by macros, over what is read elsewhere.
-    else if (path[0] === 'location' || path[0] === 'syncTarget') keys.add('*');
-  }
-  return keys;
-}
 
 /** `all`: destinations have come or gone, which concerns also who names no key. */
 export function changedKeys(before: Child | undefined, after: Child | undefined): ReadonlySet<string> | 'all' {

@@ -2,6 +2,7 @@
 
 import { entryKey } from '../../core/entries/entry-keys.ts';
 import type { Table } from '../../core/feed/feed.ts';
+import { childPath } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import {
   decodeLabelSummary,
@@ -21,18 +22,23 @@ import type { ChildFeeds } from '../../core/session/parent-ports.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { SegmentTree } from '../../core/summary/segment-tree.ts';
-import { childPath } from '../inventory-status/node-objects.ts';
 import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
+import type { ChildRole } from '../mailbox/stored-children.ts';
 import { locationExpression, propertiesOf } from '../placements/location-expression.ts';
 import { CountedLabels, saidCounted } from '../replicas/owned-label-summary.ts';
-import type { InventoryRow } from '../schedule/inventory-below.ts';
 import { markDirty } from '../work/dirty.ts';
-import type { Child, ChildRole, Destination } from './children.ts';
+import type { Child, Destination } from './children.ts';
 import type { Evictions } from './evictions.ts';
 import { inheritedBelow } from './inherited-labels.ts';
-import { type Inventory, type InventoryLocation, type Schedulability, schedulabilityOf } from './inventory.ts';
+import {
+  type Inventory,
+  type InventoryLocation,
+  type InventoryRow,
+  type Schedulability,
+  schedulabilityOf,
+} from './inventory.ts';
 import { ToldLabels, type ToldLabelsPorts } from './label-summary-publisher.ts';
-import { heldLabels } from './label-summary-shrink-guard.ts';
+import { forgetHeldLabels, heldLabels } from './label-summary-shrink-guard.ts';
 
 export interface ChildBookPorts extends ToldLabelsPorts {
   readonly inventory: Inventory;
@@ -87,6 +93,7 @@ export class ChildBook {
       this.#counted.set(name, undefined);
       this.#ports.evictions.forget(name);
       mailboxes.drop(t, name);
+      forgetHeldLabels(t, name);
       this.#tell(t);
       return false;
     }

@@ -2,17 +2,14 @@
  * The children of this node as the scheduler sees them: who they are, and where in the inventory they stand. An agent is a
  * destination known with all its labels; a relay is a label summary of what lies below it.
  */
+
 import type { Facts } from '../../core/customize/customizer.ts';
 import type { LabelSummary } from '../../core/match/label-summary.ts';
 import { failuresBelow, type Match, matchSummary, type Rule } from '../../core/match/summary-match.ts';
 import { type Labels, matchesSelector } from '../../core/object/selector.ts';
-import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
-import { prefixOf } from '../../core/store/keyspace.ts';
-import type { Reader, Transaction } from '../../core/store/store.ts';
+import type { ChildRole } from '../mailbox/stored-children.ts';
 import { compiledExpression } from '../placements/location-expression.ts';
-import type { Placement } from '../schedule/placement.ts';
-
-export type ChildRole = 'relay' | 'agent';
+import type { Placement } from '../placements/placement.ts';
 
 /** One Location with a SyncTarget of the child that it selects. */
 export interface Destination {
@@ -119,20 +116,4 @@ function isSelected(placement: Placement, destination: Destination): boolean {
 function selectorsOf(placement: Placement) {
   const { locationSelectors, locationExpression } = placement;
   return locationSelectors.length === 0 && locationExpression !== undefined ? [{}] : locationSelectors;
-}
-
-export function storedChildren(reader: Reader): { name: string; role: ChildRole }[] {
-  const prefix = prefixOf('child');
-  return [...reader.scan(prefixRange(prefix))].map(([key, value]) => ({
-    name: asText(key.subarray(prefix.length)),
-    role: (JSON.parse(asText(value)) as { role: ChildRole }).role,
-  }));
-}
-
-export function storeChild(t: Transaction, name: string, role: ChildRole): void {
-  t.put(concat(prefixOf('child'), text(name)), text(JSON.stringify({ role })));
-}
-
-export function forgetChild(t: Transaction, name: string): void {
-  t.remove(concat(prefixOf('child'), text(name)));
 }

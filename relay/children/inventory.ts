@@ -4,6 +4,7 @@
  * space has the name of the agent that serves it.
  */
 import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
+import type { InventoryBody } from '../../core/entries/entry-attributes.ts';
 import { parseBody } from '../../core/object/canonical.ts';
 import type { GroupResource } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
@@ -24,6 +25,12 @@ export interface Schedulability {
   readonly unschedulable: boolean;
   /** Wall time from which on nothing is placed there at all. */
   readonly evictAfterMs?: number;
+}
+
+/** What an inventory space says of one agent. */
+export interface InventoryRow extends InventoryBody {
+  /** `center.fleet/paris-17`: the space and the SyncTarget. */
+  readonly origin: string;
 }
 
 interface SyncTargetSpec {

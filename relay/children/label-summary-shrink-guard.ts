@@ -13,6 +13,7 @@ import { hash128 } from '../../core/object/hash.ts';
 import { asBuffer, asText, concat, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
+import type { Placement } from '../placements/placement.ts';
 import { selectedObjects } from '../placements/placements.ts';
 import type { Placement } from '../schedule/placement.ts';
 import { matchChild } from './children.ts';

@@ -3,6 +3,7 @@
  * with the Customizers that it names beside it. What can't be made is not sent: the agent keeps the last that could, and the placement's summary
  * says why.
  */
+
 import type { Kind } from '../../core/apiserver/space.ts';
 import type { CompiledCustomizer } from '../../core/customize/compile.ts';
 import {
@@ -28,6 +29,7 @@ import { asBuffer, equalBytes, text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { Failure } from '../../core/summary/partial.ts';
 import { type Child, destinationFor } from '../children/children.ts';
+import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
 import { type Outgoing, type OutgoingStage, type Shipment, shipmentKey } from '../schedule/outgoing.ts';
 import type { Placement } from '../schedule/placement.ts';

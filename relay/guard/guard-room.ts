@@ -1,4 +1,5 @@
 /** The room that sees to it that nothing is deleted by accident: the lives of the own spaces, what this node holds, and the words by which it goes. */
+
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
 import { heldAttributes } from '../../core/entries/deletion-guard.ts';
 import { quarantinedAttributes } from '../../core/entries/quarantine-report.ts';
@@ -16,6 +17,7 @@ import { Narrowing } from '../children/label-summary-shrink-guard.ts';
 import { nodeResource } from '../inventory-status/node-objects.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';
 import { heldEntries, quarantinedEntries } from '../node/metrics.ts';
+import type { Placement } from '../placements/placement.ts';
 import type { Placement } from '../schedule/placement.ts';
 import type { NodeSpaces } from '../spaces/node-spaces.ts';
 import { Releases } from './held-deletion-approvals.ts';
@@ -37,6 +39,8 @@ export interface GuardRoomPorts {
   /** Rows from above that a release has deleted, in its transaction. */
   released(t: Transaction, changes: readonly AppliedChange[]): void;
   readonly limits: DeletionLimits;
+  /** Gauges of the process. */
+  readonly measured: { held(entries: number): void; quarantined(entries: number): void };
   /** Work that is left alone, since it ends the process. */
   setAside(): readonly Quarantined[];
   /** Placements that a child's mailbox has. */
@@ -101,9 +105,9 @@ export class GuardRoom {
   }
 
   start(): void {
-    const { path, store, spaces, later } = this.#ports;
+    const { path, store, spaces, later, measured } = this.#ports;
     this.#unsubscribe = spaces.system.storage.subscribe((events) => this.#asked(events));
-    heldEntries.set(store.read((reader) => this.#ports.upstream.held(reader)?.entries ?? 0));
+    measured.held(store.read((reader) => this.#ports.upstream.held(reader)?.entries ?? 0));
     this.#measure();
     // A word that was given just before the last end.
     later((t) => this.#releases.consider(t, path));
@@ -166,9 +170,9 @@ export class GuardRoom {
   }
 
   #heldChanged(): void {
-    const { upstream, store, log, changed } = this.#ports;
+    const { upstream, store, log, measured, changed } = this.#ports;
     const held = store.read((reader) => upstream.held(reader));
-    heldEntries.set(held?.entries ?? 0);
+    measured.held(held?.entries ?? 0);
     if (held) log.warn({ ...held }, 'entries that the parent lacks are held');
     changed();
   }
@@ -203,7 +207,7 @@ export class GuardRoom {
       const ofChildren = Array.from(mailboxes.all(), ({ consumer }) => consumer.quarantinedCount(reader));
       return ofChildren.reduce((sum, one) => sum + one, upstream.quarantinedCount(reader));
     });
-    quarantinedEntries.set(count);
+    this.#ports.measured.quarantined(count);
   }
 
   #asked(events: readonly StorageEvent[]): void {

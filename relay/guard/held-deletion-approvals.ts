@@ -3,17 +3,18 @@
  * node above, and names the token of what was seen. From there a `approval/` row goes down the path, as long as the node tells that it holds something under
  * this token: so an old word deletes nothing, and the row goes when it is done.
  */
+
 import type { Space } from '../../core/apiserver/space.ts';
 import type { ApprovalAttributes } from '../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { NodeAttributes } from '../../core/entries/up-attributes.ts';
 import type { AppliedChange, Producer, Table } from '../../core/feed/feed.ts';
+import { childOf, childPath, objectName, siblingPath } from '../../core/identity/node-path.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import { childOf } from '../inventory-status/descendants.ts';
-import { childPath, nodeResource, objectName, siblingPath } from '../inventory-status/node-objects.ts';
+import { nodeResource } from '../inventory-status/node-objects.ts';
 
 export interface ReleasesPorts {
   readonly path: string;

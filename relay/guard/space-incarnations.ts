@@ -10,7 +10,7 @@
  */
 import { type Gap, gapOf } from '../../core/apiserver/storage/history.ts';
 import type { IncarnationsAttributes } from '../../core/entries/down-attributes.ts';
-import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { attributesOf, entryKey, eraKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { eraRow, erasIn, isKnown, putSeen, seenSources, toldSeen } from '../../core/entries/source-incarnations.ts';
 import type { RolledBackAttributes, SeenAttributes } from '../../core/entries/up-attributes.ts';
 import { isFarAhead } from '../../core/feed/far-ahead.ts';
@@ -21,15 +21,7 @@ import { hash128 } from '../../core/object/hash.ts';
 import { asText, concat, hex, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-
-/** A space of this node whose objects travel. */
-export interface Origin {
-  readonly source: string;
-  revision(): number;
-  gaps(): readonly Gap[];
-  /** Goes on behind this revision; what was written in this life is told anew, as newer than it. */
-  raise(t: Transaction, revision: number): void;
-}
+import type { Origin } from '../spaces/origins.ts';
 
 export interface LivesPorts {
   readonly origins: ReadonlyMap<string, Origin>;

@@ -7,23 +7,14 @@ import type { Space } from '../../core/apiserver/space.ts';
 import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { NodeAttributes } from '../../core/entries/up-attributes.ts';
 import type { AppliedChange, ContentReference, Producer, Table } from '../../core/feed/feed.ts';
-import { childTowards, isBelow, parentOf } from '../../core/identity/node-path.ts';
+import { childOf, childPath, childTowards, isBelow, objectName, parentOf, siblingPath } from '../../core/identity/node-path.ts';
 import { replicasMax, splitReplica, withReplica } from '../../core/identity/replica.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { Counting } from '../replicas/counting.ts';
-import {
-  childPath,
-  guarded,
-  hide,
-  nodeResource,
-  objectName,
-  type SessionState,
-  showNode,
-  siblingPath,
-} from './node-objects.ts';
+import { guarded, hide, nodeResource, type SessionState, showNode } from './node-objects.ts';
 
 export interface DescendantsPorts {
   readonly store: Store;
@@ -225,9 +216,4 @@ function rowKey(path: string): Uint8Array {
 
 function attributesOf(attributes: Uint8Array): NodeAttributes {
   return JSON.parse(asText(attributes)) as NodeAttributes;
-}
-
-/** The child of `own` that a path lies at or below. */
-export function childOf(own: string, path: string): string | undefined {
-  return childTowards(own, path);
 }

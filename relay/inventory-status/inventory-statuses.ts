@@ -6,7 +6,7 @@
 import type { Space } from '../../core/apiserver/space.ts';
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
 import type { NodeAttributes } from '../../core/entries/up-attributes.ts';
-import { parentOf } from '../../core/identity/node-path.ts';
+import { childOf, childPath, parentOf } from '../../core/identity/node-path.ts';
 import type { SessionStatus } from '../../core/session/parent-ports.ts';
 import {
   type Inventory,
@@ -16,8 +16,7 @@ import {
   syncTargetResource,
 } from '../children/inventory.ts';
 import { changesOnlyStatus } from '../spaces/payload.ts';
-import { childOf } from './descendants.ts';
-import { childPath, show } from './node-objects.ts';
+import { show } from './node-objects.ts';
 import { showSyncTarget } from './sync-target-status.ts';
 
 export interface ShownInventory {

@@ -4,7 +4,7 @@
  */
 import type { Space } from '../../core/apiserver/space.ts';
 import type { HeldAttributes, QuarantinedAttributes, RolledBackAttributes } from '../../core/entries/up-attributes.ts';
-import { dottedPath } from '../../core/identity/node-path.ts';
+import { dottedPath, objectName } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { type NewCondition, timestamp, withCondition } from '../../core/object/conditions.ts';
@@ -50,21 +50,6 @@ export interface MailboxStatus {
 
 const apiVersion = 'mesh.banyan.io/v1alpha1';
 export const nodeResource = { group: 'mesh.banyan.io', resource: 'nodes' } as const;
-
-/** A name of Kubernetes for a path: `eu.paris`, `center`. */
-export function objectName(path: string): string {
-  return dottedPath(path).replaceAll('~', '--');
-}
-
-/** Siblings share one path. */
-export function childPath(path: string, child: string): string {
-  return siblingPath(path, splitReplica(child).name);
-}
-
-/** With the number that tells a sibling from the others, for what is shown of each. */
-export function siblingPath(path: string, child: string): string {
-  return path === '' ? child : `${path}:${child}`;
-}
 
 export function showNode(
   space: Space,

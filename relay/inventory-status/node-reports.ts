@@ -2,6 +2,7 @@
  * Keeps the Node, Mailbox and SyncTarget objects of the system space at what they say, and tells the parent of this node and of its
  * child relays. At most once an interval, and only of children of which something changed.
  */
+
 import type { Space } from '../../core/apiserver/space.ts';
 import { entryKey } from '../../core/entries/entry-keys.ts';
 import { quarantinedAttributes } from '../../core/entries/quarantine-report.ts';
@@ -12,6 +13,7 @@ import type {
   WaitsAttributes,
 } from '../../core/entries/up-attributes.ts';
 import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
+import { childPath, objectName, siblingPath } from '../../core/identity/node-path.ts';
 import { cutCounts } from '../../core/object/bounded-counts.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { timestamp } from '../../core/object/conditions.ts';
@@ -29,16 +31,7 @@ import { type Counting, withoutSiblings } from '../replicas/counting.ts';
 import { Descendants } from './descendants.ts';
 import { InventoryStatuses, type ShownInventory } from './inventory-statuses.ts';
 import { LocationCounts } from './location-counts.ts';
-import {
-  childPath,
-  guarded,
-  hide,
-  objectName,
-  showMailbox,
-  showNode,
-  siblingPath,
-  untakenEntries,
-} from './node-objects.ts';
+import { guarded, hide, showMailbox, showNode, untakenEntries } from './node-objects.ts';
 import { showSyncTarget } from './sync-target-status.ts';
 
 export interface NodeReportsPorts {

@@ -9,12 +9,12 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { TokenBucket } from '../../core/runtime/token-bucket.ts';
+import type { Store } from '../../core/store/store.ts';
 import type { JoinAnswer, JoinRequest } from '../../core/wire/join-words.ts';
 import type { Joins } from '../../core/wire/joins.ts';
 import type { PeerIdentity } from '../../core/wire/link.ts';
 import { syncTargetResource } from '../children/inventory.ts';
 import type { NodeConfig } from '../config/config.ts';
-import type { NodePorts } from '../node/node-ports.ts';
 import {
   checkOwner,
   checkSecret,
@@ -51,7 +51,15 @@ const renewEveryMs = 50;
 /** Undefined: the node has nothing to sign with. */
 export function admissionsOf(
   { path }: Pick<NodeConfig, 'path'>,
-  { signer, store, clock, log }: Pick<NodePorts, 'signer' | 'store' | 'clock' | 'log'>,
+  {
+    signer,
+    store,
+    clock,
+    log,
+  }: Pick<AdmissionsPorts, 'clock' | 'log'> & {
+    readonly signer?: Signer | undefined;
+    readonly store: Pick<Store, 'flushed'>;
+  },
   space: Space,
 ): Admissions | undefined {
   return signer && new Admissions({ path, space, signer, clock, log, flushed: () => store.flushed() });

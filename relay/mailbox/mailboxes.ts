@@ -7,14 +7,13 @@ import type { Content, Table } from '../../core/feed/feed.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
 import { SharedContents } from '../../core/feed/shared-contents.ts';
 import { dropTable } from '../../core/feed/table.ts';
+import { childPath, siblingPath } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { forgetStarts } from '../../core/session/handshake.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
-import { type ChildRole, forgetChild, storeChild, storedChildren } from '../children/children.ts';
-import { forgetHeldLabels } from '../children/label-summary-shrink-guard.ts';
-import { childPath, siblingPath } from '../inventory-status/node-objects.ts';
 import { forgetKept } from './kept-objects.ts';
+import { type ChildRole, forgetChild, storeChild, storedChildren } from './stored-children.ts';
 
 export interface Mailbox {
   readonly child: string;
@@ -91,7 +90,6 @@ export class Mailboxes {
     );
     forgetChild(t, child);
     forgetKept(t, child);
-    forgetHeldLabels(t, child);
     forgetStarts(t, siblingPath(this.#path, child));
     dropTable(t, mailboxTable(child));
     dropTable(t, reportedTable(child));

@@ -8,6 +8,7 @@ import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-
 import type { Producer } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Reader } from '../../core/store/store.ts';
+import type { Placement } from '../placements/placement.ts';
 import { selectedObjects } from '../placements/placements.ts';
 import type { Placement } from '../schedule/placement.ts';
 

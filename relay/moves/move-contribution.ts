@@ -1,8 +1,10 @@
 /** What a child adds to a placement's move here, put to what it adds to the counts. */
+
 import type { MoveRow } from '../../core/move/move.ts';
 import { agentPart, countsAs, emptyMovePart, isOver, mergeMoveParts, relayPart } from '../../core/move/move-part.ts';
 import type { Wanted } from '../../core/summary/contribution.ts';
 import { emptyPartial, type Partial } from '../../core/summary/partial.ts';
+import type { Placement } from '../placements/placement.ts';
 import type { Placement } from '../schedule/placement.ts';
 import type { MoveCounter } from './move-store.ts';
 

@@ -5,6 +5,7 @@ import { attaching, detaching, type MoveRow } from '../../core/move/move.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { Partial } from '../../core/summary/partial.ts';
 import type { Child } from '../children/children.ts';
+import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
 import type { Placement } from '../schedule/placement.ts';
 import { markDirty } from '../work/dirty.ts';

@@ -19,6 +19,7 @@ import { text } from '../../core/store/bytes.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { decodePartial, type Partial } from '../../core/summary/partial.ts';
 import { type Child, matchChild } from '../children/children.ts';
+import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
 import type { Placement } from '../schedule/placement.ts';
 import type { Passage } from '../schedule/ports.ts';

@@ -7,6 +7,7 @@ import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { isOver } from '../../core/move/move-part.ts';
 import type { Partial } from '../../core/summary/partial.ts';
 import { type Child, matchChild } from '../children/children.ts';
+import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
 import type { Placement } from '../schedule/placement.ts';
 import type { MoveBook } from './move-store.ts';

@@ -14,6 +14,7 @@ import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { decodePartial, encodePartial, type Partial } from '../../core/summary/partial.ts';
 import type { Child } from '../children/children.ts';
+import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
 import type { Placement } from '../schedule/placement.ts';
 

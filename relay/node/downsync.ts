@@ -12,6 +12,7 @@ import { dropUpsynced } from '../gather/upsynced.ts';
 import { MoveBook } from '../moves/move-store.ts';
 import { Mover } from '../moves/mover.ts';
 import { Unheard } from '../moves/restore-barrier.ts';
+import type { Placement } from '../placements/placement.ts';
 import { seenBelow } from '../replicas/child-ahead.ts';
 import { Arrivals } from '../replicas/child-catch-up-gate.ts';
 import { type BehindPorts, behind } from '../replicas/missing-from-child.ts';
@@ -25,10 +26,11 @@ import { customizations } from './metrics.ts';
 import type { NodePorts } from './node-ports.ts';
 import type { Ground, NodeEvents } from './node-state.ts';
 
-/** What the way down asks the way up, and tells it. */
-export interface Upward {
+/** What the way down asks of the way up. */
+export interface StatusBelow {
   readonly gather: Pick<Gather, 'total' | 'contribution'>;
   readonly summaries: Pick<SummaryRoom, 'placeChanged' | 'summarizerChanged' | 'stage'>;
+  /** What this node itself adds to the status of these placements has changed. */
   retell(placements: readonly Placement[]): void;
 }
 
@@ -48,7 +50,7 @@ export class WayDown {
   readonly #clock: Clock;
 
   /** `up` and `rootAgeMs` are asked only once both ways are there, and the node. */
-  constructor(ports: NodePorts, ground: Ground, events: NodeEvents, up: () => Upward, rootAgeMs: () => number) {
+  constructor(ports: NodePorts, ground: Ground, events: NodeEvents, up: () => StatusBelow, rootAgeMs: () => number) {
     const { store, clock, log, soon } = ports;
     const { lookups } = ground;
     this.#ground = ground;
@@ -198,7 +200,11 @@ export class WayDown {
     return this.#ground.lookups.children.get(child)?.role === 'agent';
   }
 
-  #makeScheduler({ lookups, book, outbox, place, groups }: Ground, events: NodeEvents, up: () => Upward): Scheduler {
+  #makeScheduler(
+    { lookups, book, outbox, place, groups }: Ground,
+    events: NodeEvents,
+    up: () => StatusBelow,
+  ): Scheduler {
     return new Scheduler({
       ...lookups,
       refreshChild: (t, name) => {

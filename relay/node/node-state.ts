@@ -1,4 +1,5 @@
 /** What all rooms of a node stand on: its feeds, mailboxes and spaces, the placements and the children that it knows. */
+
 import type { Space } from '../../core/apiserver/space.ts';
 import { deletionGuard } from '../../core/entries/deletion-guard.ts';
 import type { TreeAttributes } from '../../core/entries/down-attributes.ts';
@@ -9,7 +10,7 @@ import { farAheadBy } from '../../core/entries/source-incarnations.ts';
 import { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { Producer, Table } from '../../core/feed/feed.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
-import { depthOf } from '../../core/identity/node-path.ts';
+import { childPath, depthOf } from '../../core/identity/node-path.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Labels } from '../../core/object/selector.ts';
 import { beginBoot, type NodeIdentity } from '../../core/session/node-identity.ts';
@@ -20,7 +21,6 @@ import type { Child } from '../children/children.ts';
 import { Evictions } from '../children/evictions.ts';
 import { inheritedBelow } from '../children/inherited-labels.ts';
 import type { NodeConfig } from '../config/config.ts';
-import { childPath } from '../inventory-status/node-objects.ts';
 import { Mailboxes } from '../mailbox/mailboxes.ts';
 import { Placements } from '../placements/placements.ts';
 import type { Counting } from '../replicas/counting.ts';

@@ -1,10 +1,13 @@
 /** What a node tells of itself and of those below, and what it keeps although it was not told to: the rooms of both, as the node has them. */
+
 import { deletionLimits } from '../../core/feed/deletions.ts';
 import type { NodeConfig } from '../config/config.ts';
 import { GuardRoom } from '../guard/guard-room.ts';
 import { NodeReports } from '../inventory-status/node-reports.ts';
+import type { Placement } from '../placements/placement.ts';
 import type { Placement } from '../schedule/placement.ts';
 import { markDirty } from '../work/dirty.ts';
+import { heldEntries, quarantinedEntries } from './metrics.ts';
 import type { NodeParts } from './node-parts.ts';
 import type { NodePorts } from './node-ports.ts';
 import type { Ground } from './node-state.ts';
@@ -54,6 +57,10 @@ export function guardOf(config: NodeConfig, ports: NodePorts, parts: NodeParts):
       t.afterCommit(() => parts.flows().fromAboveCommitted(changes));
     },
     limits: config.limits?.deletions ?? deletionLimits,
+    measured: {
+      held: (entries) => heldEntries.set(entries),
+      quarantined: (entries) => quarantinedEntries.set(entries),
+    },
     setAside: () => parts.down().guard.setAside(),
     placementsOf: (child) => placementsOf(parts.ground(), child),
     labelsReleased: (t, child) => {

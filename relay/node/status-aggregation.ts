@@ -17,6 +17,7 @@ import { toldBefore } from '../gather/summaries/reported-before.ts';
 import { SummaryRoom } from '../gather/summaries/summary-room.ts';
 import { passUpsynced, recountUpsynced, type UpsyncedPorts } from '../gather/upsynced.ts';
 import type { MoveBook } from '../moves/move-store.ts';
+import type { Placement } from '../placements/placement.ts';
 import { Controllers } from '../rollout/controllers.ts';
 import { askWebhook } from '../rollout/webhook.ts';
 import type { Placement } from '../schedule/placement.ts';

@@ -21,6 +21,7 @@ import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { Wanted } from '../../core/summary/contribution.ts';
 import type { Partial } from '../../core/summary/partial.ts';
 import { type Child, matchingDestinations } from '../children/children.ts';
+import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
 import { ensureDigests, forgetDigests } from '../promoted/digest.ts';
 import { holders, type Promoted, promotedOf } from '../promoted/held-back.ts';

@@ -6,12 +6,12 @@
 import type { InventoryAttributes, InventoryBody } from '../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { AppliedChange, Table } from '../../core/feed/feed.ts';
+import { childOf, childPath } from '../../core/identity/node-path.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import { childOf } from '../inventory-status/descendants.ts';
-import { childPath } from '../inventory-status/node-objects.ts';
+import type { InventoryRow } from '../children/inventory.ts';
 import type { Mailbox } from '../mailbox/mailboxes.ts';
 import { clearDirty, dirtyWork, markDirty, type Work } from '../work/dirty.ts';
 
@@ -21,12 +21,6 @@ export interface InventoryBelowPorts {
   mailboxOf(child: string): Mailbox | undefined;
   /** All that share the child's name and have a mailbox. */
   siblingsOf(child: string): readonly string[];
-}
-
-/** What an inventory space says of one agent. */
-export interface InventoryRow extends InventoryBody {
-  /** `center.fleet/paris-17`: the space and the SyncTarget. */
-  readonly origin: string;
 }
 
 /** Rows handed on in one transaction: some 10 ms of LMDB on one core. */

@@ -13,6 +13,7 @@ import { text } from '../../core/store/bytes.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import type { Child } from '../children/children.ts';
 import { keepObject, releaseObject } from '../mailbox/kept-objects.ts';
+import type { Placement } from '../placements/placement.ts';
 import { markDirty, type Work } from '../work/dirty.ts';
 import { type Outgoing, shipmentKey, throughStages } from './outgoing.ts';
 import type { Placement } from './placement.ts';

@@ -10,6 +10,7 @@ import { hash128 } from '../../core/object/hash.ts';
 import type { Watermarks } from '../../core/session/watermark.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import type { Child } from '../children/children.ts';
+import type { Placement } from '../placements/placement.ts';
 import { forgetMatched, selectedObjects, storeMatched } from '../placements/placements.ts';
 import type { MailboxWriter } from './mailbox-writer.ts';
 import { shipmentKey } from './outgoing.ts';

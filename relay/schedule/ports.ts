@@ -8,6 +8,7 @@ import type { ObjectKey } from '../../core/object/key.ts';
 import type { Watermarks } from '../../core/session/watermark.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { Child } from '../children/children.ts';
+import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
 import type { WorkGuard } from '../work/work-guard.ts';
 import type { OutgoingStage } from './outgoing.ts';

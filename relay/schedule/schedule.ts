@@ -14,6 +14,7 @@ import type { Producer } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { type Child, matchChild } from '../children/children.ts';
+import type { Placement } from '../placements/placement.ts';
 import { forgetPlacement, matchedChildren, storedPlacements } from '../placements/placements.ts';
 import { readPlacement } from '../placements/read-placement.ts';
 import { heldObjects } from '../promoted/held-back.ts';

@@ -1,15 +1,15 @@
 /** All spaces of one node: the system space with its inventory, and the inventory and workload spaces that its configuration names. */
+
 import type { Space } from '../../core/apiserver/space.ts';
 import type { Table } from '../../core/feed/feed.ts';
+import { objectName } from '../../core/identity/node-path.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import { Inventory } from '../children/inventory.ts';
 import type { NodeConfig } from '../config/config.ts';
-import type { Origin } from '../guard/space-incarnations.ts';
-import { objectName } from '../inventory-status/node-objects.ts';
 import type { RolloutOrigin } from '../rollout/controllers.ts';
 import { markDirty } from '../work/dirty.ts';
 import type { InventoryRows } from './inventory-rows.ts';
-import { originOf } from './origins.ts';
+import { type Origin, originOf } from './origins.ts';
 import {
   type InventorySpace,
   type OpenSpace,

@@ -1,4 +1,5 @@
 /** The read-only spaces of a node, made when somebody asks for them: mailboxes, what came up from a cluster, what comes from the sources above. */
+
 import { builtinKinds } from '../../core/apiserver/builtin/builtin-kinds.ts';
 import { ownKinds } from '../../core/apiserver/kinds/kinds-of-space.ts';
 import { SpaceKinds } from '../../core/apiserver/kinds/space-kinds.ts';
@@ -9,13 +10,12 @@ import { EmbeddedSpace } from '../../core/apiserver/verbs/embedded-space.ts';
 import { parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { type PlacementId, placementId } from '../../core/entries/placement-id.ts';
 import type { AppliedChange, Table } from '../../core/feed/feed.ts';
+import { childOf, childPath } from '../../core/identity/node-path.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
-import { childOf } from '../inventory-status/descendants.ts';
-import { childPath } from '../inventory-status/node-objects.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';
 import { placementResource } from '../spaces/selection.ts';
 import { EmptyViews } from './empty-views.ts';

@@ -7,6 +7,7 @@
  * Which objects have such a status by this node's doing is kept in the store, so that it is taken back also after a restart, and from objects
  * that the placement selects no more.
  */
+
 import type { Space } from '../../../core/apiserver/space.ts';
 import type { RefsAttributes } from '../../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey } from '../../../core/entries/entry-keys.ts';
@@ -19,6 +20,7 @@ import type { Logger } from '../../../core/runtime/logger.ts';
 import { asText, concat, prefixRange, text } from '../../../core/store/bytes.ts';
 import { prefixOf } from '../../../core/store/keyspace.ts';
 import type { Reader, Store } from '../../../core/store/store.ts';
+import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
 import type { Placement } from '../../schedule/placement.ts';
 import { mayHaveStatus, objectsWithStatus, type SingletonPorts, singletonStatus } from './singleton.ts';

@@ -3,11 +3,14 @@
  * agents and, by their label summaries, of what is below its relays: a subtree where an expression fails everywhere is pruned for that very reason, and
  * would never report it.
  */
+
+import { childPath } from '../../../core/identity/node-path.ts';
 import { costExceeded } from '../../../core/match/cel/budget.ts';
 import { type NewCondition, withCondition } from '../../../core/object/conditions.ts';
 import type { Condition } from '../../../core/object/meta.ts';
 import { type Child, failingAt } from '../../children/children.ts';
 import { childPath } from '../../inventory-status/node-objects.ts';
+import type { Placement } from '../../placements/placement.ts';
 import type { Placement } from '../../schedule/placement.ts';
 
 export interface ExpressionFailures {

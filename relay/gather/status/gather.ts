@@ -16,6 +16,7 @@ import { type Child, matchChild } from '../../children/children.ts';
 import { handed } from '../../moves/handed.ts';
 import { withMove, withOwnCounter } from '../../moves/move-contribution.ts';
 import type { MoveBook } from '../../moves/move-store.ts';
+import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
 import { type Counting, withoutSiblings } from '../../replicas/counting.ts';
 import type { Placement } from '../../schedule/placement.ts';

@@ -13,6 +13,7 @@ import type { ObjectKey } from '../../../core/object/key.ts';
 import { asText, text } from '../../../core/store/bytes.ts';
 import type { Reader } from '../../../core/store/store.ts';
 import type { Child } from '../../children/children.ts';
+import type { Placement } from '../../placements/placement.ts';
 import { selectedObjects } from '../../placements/placements.ts';
 import type { Placement } from '../../schedule/placement.ts';
 

@@ -2,6 +2,7 @@
  * SinglePlacementSlices: the places that a placement of this node matches, one by one where its own inventory knows them, counted by
  * child where another node does. Written some time after the match has changed, never for a change of state alone.
  */
+
 import type { Space } from '../../../core/apiserver/space.ts';
 import type { PlacementId } from '../../../core/entries/placement-id.ts';
 import { stableStringify } from '../../../core/object/canonical.ts';
@@ -9,6 +10,7 @@ import { timestamp } from '../../../core/object/conditions.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
 import type { Clock, Timer } from '../../../core/runtime/clock.ts';
 import { ifRoom, roomAgainMs } from '../../../core/store/room.ts';
+import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
 import type { Placement } from '../../schedule/placement.ts';
 import { placementResource } from '../../spaces/selection.ts';

@@ -1,4 +1,5 @@
 /** Writes what was gathered: partials to the parent, the status of own EdgePlacements, and by exact-statuses.ts exact statuses of objects. */
+
 import type { Space } from '../../../core/apiserver/space.ts';
 import { entryKey } from '../../../core/entries/entry-keys.ts';
 import type { PlacementId } from '../../../core/entries/placement-id.ts';
@@ -12,6 +13,7 @@ import type { Logger } from '../../../core/runtime/logger.ts';
 import { text } from '../../../core/store/bytes.ts';
 import type { Reader, Store } from '../../../core/store/store.ts';
 import { encodePartial, type Partial } from '../../../core/summary/partial.ts';
+import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
 import type { RolloutStatus } from '../../rollout/status.ts';
 import type { Placement } from '../../schedule/placement.ts';

@@ -6,6 +6,7 @@
 import { type PlacementId, splitPlacementId } from '../../../core/entries/placement-id.ts';
 import { canonicalBytes } from '../../../core/object/canonical.ts';
 import type { ObjectKey } from '../../../core/object/key.ts';
+import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
 import type { Placement } from '../../schedule/placement.ts';
 import { type SliceSources, sliceContents, sliceName, sliceOf, sliceResource } from './slice-contents.ts';

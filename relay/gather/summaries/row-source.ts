@@ -2,6 +2,7 @@
  * Where the rows of summaries come from: for an object that was sent down its row in the source, in the agent's mailbox and in what the agent reported; for
  * one that was born at the edge what the agent reported.
  */
+
 import type { AssociatedItem, UpsyncItem } from '../../../core/apiserver/kinds/edge-placement.ts';
 import type { ObjectAttributes } from '../../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey, parseEntryKey } from '../../../core/entries/entry-keys.ts';
@@ -17,6 +18,7 @@ import { asText } from '../../../core/store/bytes.ts';
 import type { Reader } from '../../../core/store/store.ts';
 import type { Failure } from '../../../core/summary/partial.ts';
 import type { Row } from '../../../core/summary/summarizer.ts';
+import type { Placement } from '../../placements/placement.ts';
 import type { Placement } from '../../schedule/placement.ts';
 import { type Place, RowReader } from './summary-rows.ts';
 

@@ -5,6 +5,7 @@ import type { Reader, Store } from '../../../core/store/store.ts';
 import type { Failure } from '../../../core/summary/partial.ts';
 import type { SummarizerSpec } from '../../../core/summary/summarizer-spec.ts';
 import type { Child } from '../../children/children.ts';
+import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
 import type { Counting } from '../../replicas/counting.ts';
 import type { Placement } from '../../schedule/placement.ts';

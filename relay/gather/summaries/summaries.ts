@@ -5,6 +5,7 @@
  * Work is queued as keys and done in bounded pieces, so that a thousand agents that report at once do not stop the node. Bounds: one waiting key for each
  * child and object, `rowsPerRun` of them in one turn. Which placements a row concerns is known by summary-index.ts.
  */
+
 import { edgeGroup } from '../../../core/apiserver/kinds/edge-kinds.ts';
 import type { AssociatedItem, UpsyncItem } from '../../../core/apiserver/kinds/edge-placement.ts';
 import { entryKey } from '../../../core/entries/entry-keys.ts';
@@ -18,6 +19,7 @@ import { sampleHash } from '../../../core/summary/order.ts';
 import type { Summarizer } from '../../../core/summary/summarizer.ts';
 import type { UserPartial } from '../../../core/summary/user-partial.ts';
 import { readUserPartial } from '../../../core/summary/user-partial-wire.ts';
+import type { Placement } from '../../placements/placement.ts';
 import { selectedObjects } from '../../placements/placements.ts';
 import type { Placement } from '../../schedule/placement.ts';
 import { CompiledSummarizers } from './compiled-summarizers.ts';

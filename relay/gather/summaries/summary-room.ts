@@ -2,10 +2,12 @@
  * Summaries that users define, as one part of a node: it is told of what changes, and tells the summaries upward and into spaces. Beside it nobody
  * has to know of how they are made.
  */
+
 import type { Space } from '../../../core/apiserver/space.ts';
 import { entryKey, parseEntryKey } from '../../../core/entries/entry-keys.ts';
 import type { PlacementId } from '../../../core/entries/placement-id.ts';
 import type { AppliedChange, Producer, Table } from '../../../core/feed/feed.ts';
+import { childPath } from '../../../core/identity/node-path.ts';
 import { parseBody } from '../../../core/object/canonical.ts';
 import { hash128 } from '../../../core/object/hash.ts';
 import type { ObjectKey } from '../../../core/object/key.ts';
@@ -15,6 +17,7 @@ import type { Failure } from '../../../core/summary/partial.ts';
 import type { SummarizerSpec } from '../../../core/summary/summarizer-spec.ts';
 import { type Child, matchingDestinations } from '../../children/children.ts';
 import { childPath } from '../../inventory-status/node-objects.ts';
+import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
 import { type Counting, withoutSiblings } from '../../replicas/counting.ts';
 import type { OutgoingStage } from '../../schedule/outgoing.ts';

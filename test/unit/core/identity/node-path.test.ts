@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ancestorsOf, childTowards, comparePaths, isAtOrBelow, isBelow } from '../../../../core/identity/node-path.ts';
+import { ancestorsOf, childPath, childTowards, comparePaths, isAtOrBelow, isBelow, objectName, siblingPath } from '../../../../core/identity/node-path.ts';
 
 describe('the order of paths', () => {
   it('keeps every subtree whole where one name begins with another', () => {
@@ -43,5 +43,23 @@ describe('what lies below a path', () => {
   it('has everything above it among its ancestors, the root first', () => {
     expect(ancestorsOf('eu:paris:rivoli')).toEqual(['', 'eu', 'eu:paris']);
     expect(ancestorsOf('')).toEqual([]);
+  });
+});
+
+describe('the path of a child', () => {
+  it('is the one of its parent with its name, and of the root the name alone', () => {
+    expect(childPath('eu:paris', 'store-17')).toBe('eu:paris:store-17');
+    expect(childPath('', 'eu')).toBe('eu');
+  });
+
+  it('is shared by replicas, who are shown apart', () => {
+    expect(childPath('eu', 'paris~1')).toBe('eu:paris');
+    expect(siblingPath('eu', 'paris~1')).toBe('eu:paris~1');
+  });
+});
+
+describe('the name of the object of a node', () => {
+  it('is a name of Kubernetes, and no two paths have one', () => {
+    expect(['', 'eu', 'eu:paris~1'].map(objectName)).toEqual(['center', 'eu', 'eu.paris--1']);
   });
 });

@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mergeLabelSummaries, type Place } from '../../../../core/match/label-summary.ts';
-import { changedKeys, routeKeysOf } from '../../../../relay/children/changed-keys.ts';
+import { changedKeys } from '../../../../relay/children/changed-keys.ts';
 import { type Child, matchChild } from '../../../../relay/children/children.ts';
+import type { Placement } from '../../../../relay/placements/placement.ts';
+import { routeKeysOf } from '../../../../relay/placements/route-keys.ts';
 import type { Placement } from '../../../../relay/schedule/placement.ts';
 import { agentChild, byFewKeys, byKey, placement, places, summaryOf } from '../support/match-arbitraries.ts';
 
@@ -18,43 +20,10 @@ function isConcerned(rule: Placement, before: Child, after: Child): boolean {
   return changed === 'all' || [...routeKeysOf(rule)].some((key) => changed.has(key));
 }
 
-const rule = (locationExpression: string): Placement => ({
-  id: 's/p',
-  source: 's',
-  name: 'p',
-  locationSelectors: [{ matchLabels: { env: 'prod' } }, { matchExpressions: [{ key: 'tier', operator: 'Exists' }] }],
-  locationExpression,
-  children: new Set(),
-});
 const at = (labels: Full['labels'], properties: Full['properties'] = {}): Full => ({
   labels,
   properties,
   targetLabels: {},
-});
-
-describe('the keys of a placement', () => {
-  it('are those of its selectors and those that its expression reads', () => {
-    const source =
-      'properties["a.b"] == "x" && has(location.metadata.labels.zone) && syncTarget.metadata.labels.k == "v"';
-    expect([...routeKeysOf(rule(source))].sort()).toEqual([
-      'labels/env',
-      'labels/tier',
-      'labels/zone',
-      'properties/a.b',
-      'targetLabels/k',
-    ]);
-  });
-
-  it('are also those of its waves: a Location that changes one may stand in another wave', () => {
-    const waveSelectors = [{ matchLabels: { ring: 'canary' } }];
-    expect([...routeKeysOf({ ...rule('true'), waveSelectors })]).toEqual(['labels/env', 'labels/tier', 'labels/ring']);
-  });
-
-  it('are the whole map where a key is not written out, and all else of an object', () => {
-    expect([...routeKeysOf(rule('"a" in properties'))]).toContain('properties/*');
-    expect([...routeKeysOf(rule('location.metadata.name == "a"'))]).toContain('*');
-    expect([...routeKeysOf(rule('syncTarget.spec.properties.a == "a"'))]).toContain('properties/a');
-  });
 });
 
 describe('what has changed of a child', () => {

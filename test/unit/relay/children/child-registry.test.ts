@@ -16,10 +16,14 @@ import { changedKeys } from '../../../../relay/children/changed-keys.ts';
 import { ChildBook } from '../../../../relay/children/child-registry.ts';
 import { matchChild } from '../../../../relay/children/children.ts';
 import { Evictions } from '../../../../relay/children/evictions.ts';
-import { Inventory, locationResource, syncTargetResource } from '../../../../relay/children/inventory.ts';
+import {
+  Inventory,
+  type InventoryRow,
+  locationResource,
+  syncTargetResource,
+} from '../../../../relay/children/inventory.ts';
 import { narrowingDelayMs } from '../../../../relay/children/label-summary-publisher.ts';
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
-import type { InventoryRow } from '../../../../relay/schedule/inventory-below.ts';
 import { clearDirty, dirtyWork, markDirty } from '../../../../relay/work/dirty.ts';
 
 const apiVersion = 'inventory.banyan.io/v1alpha1';

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { exactSetsMax, mergeLabelSummaries } from '../../../../core/match/label-summary.ts';
 import type { LabelSelector, Labels } from '../../../../core/object/selector.ts';
 import { type Child, type Destination, matchChild } from '../../../../relay/children/children.ts';
+import type { Placement } from '../../../../relay/placements/placement.ts';
 import type { Placement } from '../../../../relay/schedule/placement.ts';
 import { factsOf } from '../support/facts.ts';
 

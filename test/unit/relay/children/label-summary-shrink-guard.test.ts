@@ -10,6 +10,7 @@ import {
 import { hash128 } from '../../../../core/object/hash.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { heldLabels, Narrowing } from '../../../../relay/children/label-summary-shrink-guard.ts';
+import type { Placement } from '../../../../relay/placements/placement.ts';
 import { storeSelected } from '../../../../relay/placements/placements.ts';
 import type { Placement } from '../../../../relay/schedule/placement.ts';
 

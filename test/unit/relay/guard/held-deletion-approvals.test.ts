@@ -9,6 +9,7 @@ import { attributesOf, entryKey } from '../../../../core/entries/entry-keys.ts';
 import type { NodeAttributes } from '../../../../core/entries/up-attributes.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
 import { LocalTable } from '../../../../core/feed/table.ts';
+import { objectName } from '../../../../core/identity/node-path.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
@@ -16,7 +17,6 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { Releases } from '../../../../relay/guard/held-deletion-approvals.ts';
-import { objectName } from '../../../../relay/inventory-status/node-objects.ts';
 
 describe('the word that what a node holds may go', () => {
   let store: MemoryStore;

@@ -11,7 +11,8 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { concat, text, u48 } from '../../../../core/store/bytes.ts';
 import { prefixOf } from '../../../../core/store/keyspace.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { Lives, type Origin } from '../../../../relay/guard/space-incarnations.ts';
+import { Lives } from '../../../../relay/guard/space-incarnations.ts';
+import type { Origin } from '../../../../relay/spaces/origins.ts';
 
 const source = 'center.retail';
 

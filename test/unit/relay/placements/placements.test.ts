@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import type { Placement } from '../../../../relay/placements/placement.ts';
 import {
   forgetMatched,
   forgetPlacement,

@@ -1,4 +1,5 @@
 /** Random places and random rules over the same few names, so that they meet often. */
+
 import fc from 'fast-check';
 import { type KeySummaries, type KeySummary, numbersOf } from '../../../../core/match/key-summary.ts';
 import { keyedOf, type LabelSummary, type Place, summaryOfAgent } from '../../../../core/match/label-summary.ts';
@@ -6,6 +7,7 @@ import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { LabelRequirement, LabelSelector } from '../../../../core/object/selector.ts';
 import type { Child, Destination } from '../../../../relay/children/children.ts';
 import { locationExpression } from '../../../../relay/placements/location-expression.ts';
+import type { Placement } from '../../../../relay/placements/placement.ts';
 import type { Placement } from '../../../../relay/schedule/placement.ts';
 
 const labelKey = fc.constantFrom('env', 'tier', 'rank');

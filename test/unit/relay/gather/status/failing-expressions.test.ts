@@ -3,6 +3,7 @@ import { checkLocationExpression } from '../../../../../core/apiserver/kinds/loc
 import { type LabelSummary, mergeLabelSummaries, type Place } from '../../../../../core/match/label-summary.ts';
 import type { Child } from '../../../../../relay/children/children.ts';
 import { FailingExpressions, withExpression } from '../../../../../relay/gather/status/failing-expressions.ts';
+import type { Placement } from '../../../../../relay/placements/placement.ts';
 import type { Placement } from '../../../../../relay/schedule/placement.ts';
 import { agentChild, byKey, summaryOf } from '../../support/match-arbitraries.ts';
 

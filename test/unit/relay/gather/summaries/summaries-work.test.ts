@@ -10,6 +10,7 @@ import type { SummarizerSpec } from '../../../../../core/summary/summarizer-spec
 import type { Child } from '../../../../../relay/children/children.ts';
 import { Summaries } from '../../../../../relay/gather/summaries/summaries.ts';
 import { placeOf } from '../../../../../relay/gather/summaries/summary-rows.ts';
+import type { Placement } from '../../../../../relay/placements/placement.ts';
 import { Placements, storeSelected } from '../../../../../relay/placements/placements.ts';
 import { withoutSiblings } from '../../../../../relay/replicas/counting.ts';
 import type { Placement } from '../../../../../relay/schedule/placement.ts';
