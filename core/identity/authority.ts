@@ -11,11 +11,10 @@ import type { Clock } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Random } from '../runtime/random.ts';
 import { hex } from '../store/bytes.ts';
-import type { PeerIdentity } from '../wire/link.ts';
 import { leafMs, validityFrom } from './certificate-life.ts';
 import type { JudgedRequest } from './certificate-request.ts';
 import { issuerUnit } from './issuer-name.ts';
-import { spiffeId } from './peer-identity.ts';
+import { type PeerIdentity, spiffeId } from './peer-identity.ts';
 
 x509.cryptoProvider.set(webcrypto as Crypto);
 

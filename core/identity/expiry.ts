@@ -1,7 +1,14 @@
 /** Until when the certificates of both ends of a link are valid. TLS asks only once, in its handshake; a session may outlive them. */
 import { X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
-import type { Expiry } from '../wire/link.ts';
+
+/** When a link's certificates are no longer all valid. */
+export interface Expiry {
+  /** Wall time. */
+  readonly atMs: number;
+  /** Which one, and what to do. */
+  readonly words: string;
+}
 
 type Dated = Pick<X509Certificate, 'subject' | 'subjectAltName' | 'validTo'>;
 

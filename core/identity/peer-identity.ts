@@ -6,9 +6,16 @@ import { createHash, X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import { checkDnsLabel } from '../object/names.ts';
 import { BanyanError } from '../runtime/errors.ts';
-import type { PeerIdentity } from '../wire/link.ts';
 import { notForItsIssuer } from './issuer-name.ts';
 import { replicasMax } from './replica.ts';
+
+export interface PeerIdentity {
+  /** The path in the peer's certificate; the empty path is the center. */
+  readonly path: string;
+  readonly role: 'center' | 'relay' | 'agent';
+  /** Of a relay with siblings; absent: 0, the first. */
+  readonly replica?: number;
+}
 
 const roles = ['center', 'relay', 'agent'] as const;
 const scheme = 'spiffe://';

@@ -6,6 +6,15 @@ export interface ResourceRule {
   readonly resources?: readonly string[];
 }
 
+/** Of objects that the placed ones own: which of them report their state too. */
+export interface AssociatedItem {
+  apiGroup?: string;
+  resources?: string[];
+  /** Absent: the default of the kind (core/apiserver/kinds/edge-placement.ts). */
+  limit?: number;
+  statusSummarizers?: string[];
+}
+
 /**
  * What `*` does not mean: what changes all the time and says nothing of an object, and the containers, which would hold up everything that is sent
  * down into them. Whoever wants these names them.

@@ -1,8 +1,18 @@
 /** Whether an item of a placement's upsync matches an object of a cluster. Fields are ANDed, empty matches nothing. */
-import type { UpsyncItem } from '../apiserver/kinds/edge-placement.ts';
 import type { ObjectKey } from '../object/key.ts';
-import { type Labels, matchesSelector } from '../object/selector.ts';
+import { type LabelSelector, type Labels, matchesSelector } from '../object/selector.ts';
 import { namesResource } from './resource-rules.ts';
+
+export interface UpsyncItem {
+  apiGroup?: string;
+  resources?: string[];
+  namespaces?: string[];
+  names?: string[];
+  labelSelectors?: LabelSelector[];
+  /** Absent: Parent. */
+  returnTo?: 'Parent' | 'Center';
+  statusSummarizers?: string[];
+}
 
 export function matchesUpsync(item: UpsyncItem, key: ObjectKey, labels: Labels): boolean {
   if (!namesResource(item, key)) return false;

@@ -2,12 +2,12 @@
  * Attach sequences. A child counts how often it has changed the parent to which it attaches, and says the number in every hello: of two attachments the
  * one with the higher number is the present one, wherever in the tree they are compared.
  */
+import type { PeerIdentity } from '../identity/peer-identity.ts';
 import { withReplica } from '../identity/replica.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { asText, text } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
-import type { PeerIdentity } from '../wire/link.ts';
 import { lawful } from './node-identity.ts';
 
 /** What a child remembers of its attachments. */

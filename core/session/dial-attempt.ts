@@ -9,6 +9,7 @@ import type { Reader } from '../store/store.ts';
 import { maxFrameBytes } from '../wire/codec/frames.ts';
 import { Feed, type Frame, type Welcome } from '../wire/generated/mesh.ts';
 import type { Link, LinkEvents } from '../wire/link.ts';
+import { type Refusal, refusalOf } from '../wire/refusals.ts';
 import { Acknowledgements } from './acknowledgements.ts';
 import { passAttachSequence } from './attach.ts';
 import type { ChildSessionPorts } from './child-ports.ts';
@@ -19,7 +20,6 @@ import { flawOfWelcome } from './hello-validation.ts';
 import type { Mismatch } from './mismatch.ts';
 import { isFormerLife, markAttached, passBootCounter, readNodeIdentity } from './node-identity.ts';
 import { SessionRunner } from './runner.ts';
-import { type Refusal, refusalOf } from './session-ends.ts';
 import { type Waiting, WatermarkGate } from './watermark-gate.ts';
 import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-frames.ts';
 

@@ -1,6 +1,7 @@
 /** A handshake now would fail by an expired certificate, so a session must not go on by one of long ago. */
+import type { Expiry } from '../identity/expiry.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
-import type { Expiry, Link } from '../wire/link.ts';
+import type { Link } from '../wire/link.ts';
 
 /** Wall clocks are set while a session lasts, and timers can't wait for years: what is far away is looked at again after this. */
 const lookMs = 3_600_000;

@@ -14,7 +14,6 @@ export const windowMaxBytes = 4 * 1024 * 1024;
 const creditDefaultBytes = 512 * 1024;
 /** A batch: large enough that a message's fixed cost does not matter, and half a window, so that the line is busy while one is acknowledged. */
 export const batchBytesMax = 64 * 1024;
-export const batchEntries = 512;
 /** Messages in flight: on an idle line nothing waits, on a busy one changes keep each other company until the next acknowledgement. */
 export const inFlightMax = 64;
 /** Entries in one answer of a reconciliation, on lines that are worth it: each answer is waited for. */

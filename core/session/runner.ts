@@ -1,11 +1,11 @@
 /** Carries out what an established session decides: the machine (session.ts) on a store, a clock and a link. */
+import type { Expiry } from '../identity/expiry.ts';
 import type { Timer } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { hex } from '../store/bytes.ts';
 import type { Reader } from '../store/store.ts';
 import type { SessionStreams } from '../stream/streams.ts';
 import type { Beat, Frame } from '../wire/generated/mesh.ts';
-import type { Expiry } from '../wire/link.ts';
 import type { Acknowledged } from './acknowledgements.ts';
 import { Beats } from './beats.ts';
 import { Consuming } from './consuming.ts';

@@ -7,8 +7,8 @@ import type { FeedProducer } from '../feed/producer.ts';
 import { answer } from '../feed/reconcile.ts';
 import { equalBytes, hex } from '../store/bytes.ts';
 import type { Reader } from '../store/store.ts';
+import { batchEntries } from '../wire/codec/part-limits.ts';
 import type { Frame } from '../wire/generated/mesh.ts';
-import { batchEntries } from './flow.ts';
 import type { Done, Owed, Send } from './outgoing.ts';
 import { batchFrame, type Direction, pieceFrame, replyFrame } from './wire-frames.ts';
 

@@ -2,6 +2,7 @@
  * How a child becomes one that is attached: who it may be, whether it is let in, and when its session may begin. Whoever is refused hears why, and when to come
  * again; what it knows of this node's feed is looked at before anything is said of it.
  */
+
 import type { ResumeTuple } from '../feed/feed.ts';
 import type { FeedProducer } from '../feed/producer.ts';
 import { nameOf, parentOf } from '../identity/node-path.ts';
@@ -9,12 +10,13 @@ import { withReplica } from '../identity/replica.ts';
 import { BanyanError, describeError } from '../runtime/errors.ts';
 import type { Frame, Hello, Retry } from '../wire/generated/mesh.ts';
 import type { Link } from '../wire/link.ts';
+import { type Refusal, refusalOf } from '../wire/refusals.ts';
 import { HelloTurns } from './admission.ts';
 import { expiredOf } from './expiry-watch.ts';
 import { admit, readSession, type SessionRecord, writeSession } from './handshake.ts';
 import { flawOfHello } from './hello-validation.ts';
 import type { ChildFeeds, ParentSessionsPorts, SessionStatus } from './parent-ports.ts';
-import { type Refusal, refusalOf, type SessionEnds } from './session-ends.ts';
+import type { SessionEnds } from './session-ends.ts';
 import { tupleFromWire } from './wire-frames.ts';
 
 /** A session that a child may have, when it is durable. */

@@ -1,5 +1,6 @@
 /** Why sessions end, in a bounded set of words for metrics; the message beside it is for people. */
 import { BanyanError, type ErrorCode, type Retry } from '../runtime/errors.ts';
+import type { Refusal } from '../wire/refusals.ts';
 
 /** What is worth telling from others of the same code; the rest is counted by its code. */
 export type SessionEnd =
@@ -27,36 +28,6 @@ export function endOf(error: Error | undefined): SessionEnd {
   if (!error) return 'InOrder';
   if (error instanceof SessionError) return error.end;
   return error instanceof BanyanError ? error.code : 'Other';
-}
-
-/** Why a listener let a connection go before it could be a session's. */
-export const listenerRefusals = ['door', 'tls', 'certificate', 'proof', 'join', 'stream', 'no_session'] as const;
-
-/**
- * Why a connection never came to a session. At the parent: what it told the child, or why it hung up without a word. At the child: what it was told, or
- * what it could not take.
- */
-export const refusals = [
-  'busy',
-  'unknown_child',
-  'version',
-  'path',
-  'clone',
-  'superseded',
-  'expired',
-  'bad_hello',
-  'bad_welcome',
-  'no_hello',
-  'no_welcome',
-  'early_frames',
-  'other',
-] as const;
-/** Metrics have a row for each: nothing that a peer chose is in them. */
-export type Refusal = (typeof refusals)[number] | (typeof listenerRefusals)[number];
-
-/** A word from the line is one of these, or any other. */
-export function refusalOf(reason: string): Refusal {
-  return refusals.find((known) => known === reason) ?? 'other';
 }
 
 /** What one side counts; metrics read it. */

@@ -9,7 +9,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Store, Transaction } from '../store/store.ts';
-import { watermarksMax } from '../wire/codec/frame-bounds.ts';
+import { watermarksMax } from '../wire/codec/part-limits.ts';
 import {
   behind,
   believed,

@@ -1,4 +1,5 @@
 /** Between the feeds' types and the frames of the wire. */
+
 import { Buffer } from 'node:buffer';
 import { neverAttached } from '../feed/consumer-state.ts';
 import {
@@ -16,10 +17,23 @@ import { prefixesPerRequest } from '../feed/reconcile-prefixes.ts';
 import { hashBytes } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { equalBytes, hex } from '../store/bytes.ts';
+import { batchEntries } from '../wire/codec/part-limits.ts';
 import type * as wire from '../wire/generated/mesh.ts';
-import { type Entry, Feed, type Frame, type ResumeTuple as WireTuple } from '../wire/generated/mesh.ts';
+import {
+  type Entry,
+  Feed,
+  type Frame,
+  RangeAnswer_Kind,
+  type ResumeTuple as WireTuple,
+} from '../wire/generated/mesh.ts';
 import { batchEntries } from './flow.ts';
-import { prefixAnswerFromWire, prefixAnswerToWire, prefixesFromWire, prefixToWire } from './prefix-frames.ts';
+import {
+  prefixAnswerFromWire,
+  prefixAnswerToWire,
+  prefixesFromWire,
+  prefixesToWire,
+  prefixToWire,
+} from './prefix-frames.ts';
 
 export type Direction = 'down' | 'up';
 

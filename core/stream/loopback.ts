@@ -1,7 +1,8 @@
 /** A stream inside one node: both ends with their machines and credits, frames handed over as they are, a turn later. */
+import type { PeerIdentity } from '../identity/peer-identity.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Frame } from '../wire/generated/mesh.ts';
-import type { Link, LinkEvents, PeerIdentity } from '../wire/link.ts';
+import type { Link, LinkEvents } from '../wire/link.ts';
 import {
   type ByteStream,
   bulkWindowBytes,

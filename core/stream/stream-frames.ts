@@ -2,6 +2,7 @@
 import { segmentsOf } from '../identity/node-path.ts';
 import { checkDnsLabel } from '../object/names.ts';
 import { BanyanError } from '../runtime/errors.ts';
+import { groupsMax } from '../wire/codec/part-limits.ts';
 import type { Frame, Open, Reset } from '../wire/generated/mesh.ts';
 import {
   creditBytesMax,
@@ -17,7 +18,6 @@ export const pathLengthMax = 1024;
 /** A request line with its headers, as HTTP servers take them. */
 export const headerBytesMax = 64 * 1024;
 const userLengthMax = 1024;
-export const groupsMax = 256;
 /** A reason is a sentence. */
 const messageLengthMax = 1024;
 

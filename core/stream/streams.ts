@@ -2,9 +2,11 @@
  * The streams of one session: ids, limits, the census, and which call belongs to which stream. The parent asks for a stream on the session
  * and the child opens a call for it; what the child asks for comes as the first frame of the call that it opens.
  */
+
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { BanyanError, describeError } from '../runtime/errors.ts';
 import { TokenBucket } from '../runtime/token-bucket.ts';
+import { streamsMax } from '../wire/codec/part-limits.ts';
 import type { Frame, Open } from '../wire/generated/mesh.ts';
 import type { Link, LinkEvents } from '../wire/link.ts';
 import { type CensusState, censusEveryMs, noSuspects, takeCensus } from './census.ts';
@@ -36,8 +38,6 @@ export interface SessionStreamsPorts {
   offered(offer: Offer): void;
 }
 
-/** Both ways together: some shells and log views of a shop, and every node below a relay at a time for a moment. */
-export const streamsMax = 256;
 /** All windows of a session together. Half of it is kept for streams that are still to come: four bulk streams, or 32 others, get all they want. */
 export const windowBytesTotal = 16 * 1024 * 1024;
 /** What each stream gets at least, however many there are: half a megabyte a second at a round trip of 60 ms. */

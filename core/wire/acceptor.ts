@@ -1,15 +1,16 @@
 /** The parent's end of one transport: is given finished TLS connections and makes links of them. */
+
 import type { TLSSocket } from 'node:tls';
-import { identityOfPeer } from '../identity/peer-identity.ts';
+import { identityOfPeer, type PeerIdentity } from '../identity/peer-identity.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { hostPort } from '../runtime/host-port.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Random } from '../runtime/random.ts';
-import type { Refusal } from '../session/session-ends.ts';
 import type { FrameLink } from './frame-link.ts';
 import type { Joins } from './joins.ts';
 import type { Accept, Link, LinkEvents, PeerIdentity } from './link.ts';
+import type { Refusal } from './refusals.ts';
 import type { StrangersLog } from './strangers.ts';
 
 export interface Acceptor {

@@ -1,9 +1,11 @@
 /** A link on one call that carries messages, of either side and any transport: frames as bytes, back-pressure in bytes, signs of life, one close. */
+import type { Expiry } from '../identity/expiry.ts';
+import type { PeerIdentity } from '../identity/peer-identity.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { decodeFrame, encodeFrame } from './codec/frames.ts';
 import type { Frame } from './generated/mesh.ts';
-import type { Expiry, Link, LinkEvents, PeerIdentity } from './link.ts';
+import type { Link, LinkEvents } from './link.ts';
 
 /** The link's own end of a call; what comes from the other end is given to `received`, `ended` and `failed` of the link. */
 export interface FrameCall {

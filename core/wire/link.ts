@@ -2,23 +2,9 @@
  * A link is one live connection between a child and its parent that carries frames, whatever transport it runs on. The session machine
  * sits on it; grpc/ and websocket/ make it.
  */
+import type { Expiry } from '../identity/expiry.ts';
+import type { PeerIdentity } from '../identity/peer-identity.ts';
 import type { Frame } from './generated/mesh.ts';
-
-export interface PeerIdentity {
-  /** The path in the peer's certificate; the empty path is the center. */
-  readonly path: string;
-  readonly role: 'center' | 'relay' | 'agent';
-  /** Of a relay with siblings; absent: 0, the first. */
-  readonly replica?: number;
-}
-
-/** When a link's certificates are no longer all valid. */
-export interface Expiry {
-  /** Wall time. */
-  readonly atMs: number;
-  /** Which one, and what to do. */
-  readonly words: string;
-}
 
 export interface Link {
   readonly peer: PeerIdentity;

@@ -5,7 +5,7 @@ import type { StateAttributes } from '../../core/entries/up-attributes.ts';
 import { displayKey, parseKey } from '../../core/object/key.ts';
 import { terminating } from '../../core/object/terminating.ts';
 import { emptyPartial, type Failure, type Partial, smallestFailures } from '../../core/summary/partial.ts';
-import type { Progress } from '../apply/progress.ts';
+import { type Progress, unasked } from '../apply/progress.ts';
 import type { Hindrance } from '../apply/removal-progress.ts';
 import { precedence } from '../desired/claim.ts';
 import type { Delivery } from '../desired/desired.ts';
@@ -50,8 +50,6 @@ export function leavingState({ reason, message, isRefused }: Hindrance): ObjectS
   return { desired: 0, applied: false, available: false, conflicted: false, failed: isRefused, reason, message };
 }
 
-/** The reason of an object that the cluster has not been asked about. */
-export const unasked = 'Pending';
 /** Nothing wrong by itself, and what somebody has to know who wonders. */
 const told: ReadonlySet<string> = new Set(['Drifted', terminating]);
 

@@ -17,13 +17,14 @@ import type { Store } from '../../core/store/store.ts';
 import { encodePartial } from '../../core/summary/partial.ts';
 import type { Applier } from '../apply/applier.ts';
 import type { OwnerRecords } from '../apply/owner-records.ts';
+import { unasked } from '../apply/progress.ts';
 import type { Leaving } from '../apply/removal-progress.ts';
 import type { Delivery, Desired } from '../desired/desired.ts';
 import { type Poisoned, poisonedState, withPoisoned } from '../desired/poisoned.ts';
 import type { Observer } from '../observe/observer.ts';
 import type { Saying } from '../outbox/outbox.ts';
 import type { EdgeReports } from './edge-reports.ts';
-import { leavingState, type ObjectState, objectState, placementPartial, unasked } from './reported-state.ts';
+import { leavingState, type ObjectState, objectState, placementPartial } from './reported-state.ts';
 
 export interface SayingsPorts {
   /** Of the agent. */

@@ -1,6 +1,9 @@
 /** How far each object has come that is wanted: what its work has ended with last, about the content that it was done for. */
 import type { Delivery } from '../desired/desired.ts';
 
+/** The reason of an object that the cluster has not been asked about. */
+export const unasked = 'Pending';
+
 /** About the delivery that wins at the time. */
 export type Progress = Step & { readonly source: string; readonly bodyHash: string };
 

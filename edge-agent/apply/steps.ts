@@ -4,8 +4,7 @@ import { type PlacementId, splitPlacementId } from '../../core/entries/placement
 import { formatGroupResource, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
-import { unasked } from '../agent/reported-state.ts';
-import type { Step } from './progress.ts';
+import { type Step, unasked } from './progress.ts';
 
 /** As a failure of it, so that what needs it waits. Why, says the agent (desired/poisoned.ts). */
 export const poisoned: Step = { phase: 'failed', reason: 'Poisoned', message: 'it is quarantined' };

@@ -2,6 +2,7 @@
 
 import type { Space } from '../../core/apiserver/space.ts';
 import { nameOf, parentOf } from '../../core/identity/node-path.ts';
+import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
@@ -12,7 +13,6 @@ import { TokenBucket } from '../../core/runtime/token-bucket.ts';
 import type { Store } from '../../core/store/store.ts';
 import type { JoinAnswer, JoinRequest } from '../../core/wire/join-words.ts';
 import type { Joins } from '../../core/wire/joins.ts';
-import type { PeerIdentity } from '../../core/wire/link.ts';
 import { syncTargetResource } from '../children/inventory.ts';
 import type { NodeConfig } from '../config/config.ts';
 import {

@@ -1,8 +1,9 @@
 /** Certificates of a tree that lives as long as a run. */
+
 import { createAuthority, issueNode, type KeyAndCertificate } from '../../core/identity/authority.ts';
+import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
-import type { PeerIdentity } from '../../core/wire/link.ts';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 
 const tree = 'bench';

@@ -2,11 +2,13 @@
  * The network of a simulated tree: connections that deliver in order, each in its own time, and that break, hang in one direction or crawl when
  * told to. Frames are really encoded.
  */
+import type { Expiry } from '../../core/identity/expiry.ts';
+import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { decodeFrame, encodeFrame } from '../../core/wire/codec/frames.ts';
 import type { Frame } from '../../core/wire/generated/mesh.ts';
-import type { Accept, Dialer, Expiry, Link, LinkEvents, Listener, PeerIdentity } from '../../core/wire/link.ts';
+import type { Accept, Dialer, Link, LinkEvents, Listener } from '../../core/wire/link.ts';
 import type { MeshNetwork } from '../../core/wire/network.ts';
 import { Rows } from './check/rows.ts';
 import type { Host } from './host.ts';

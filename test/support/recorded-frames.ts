@@ -1,9 +1,10 @@
 /** Conversations of each version, as record-frames.ts wrote them, and a link on which one side of them is played again. */
 import { readdirSync, readFileSync } from 'node:fs';
+import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
 import type { VirtualClock } from '../../core/runtime/clock.ts';
 import { decodeFrame } from '../../core/wire/codec/frames.ts';
 import type { Frame } from '../../core/wire/generated/mesh.ts';
-import type { Link, LinkEvents, PeerIdentity } from '../../core/wire/link.ts';
+import type { Link, LinkEvents } from '../../core/wire/link.ts';
 
 export interface RecordedFrame {
   readonly atMs: number;

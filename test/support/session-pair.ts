@@ -1,7 +1,9 @@
 /** A parent and a child with their feeds and sessions on memory stores and virtual time. */
+
 import { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
+import type { Expiry } from '../../core/identity/expiry.ts';
 import { VirtualClock } from '../../core/runtime/clock.ts';
 import { silentLogger } from '../../core/runtime/logger.ts';
 import { SeededRandom } from '../../core/runtime/random.ts';
@@ -11,7 +13,6 @@ import { ParentSessions } from '../../core/session/parent-sessions.ts';
 import { MemoryStore } from '../../core/store/memory/memory-store.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import type { Frame } from '../../core/wire/generated/mesh.ts';
-import type { Expiry } from '../../core/wire/link.ts';
 import { memoryDialer } from '../../core/wire/memory/memory-link.ts';
 
 export class SessionPair {

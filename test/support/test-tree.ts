@@ -1,4 +1,5 @@
 /** An authority and the certificates of a tree, for tests that need real ones; also such as no tree would issue. */
+import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
@@ -6,7 +7,6 @@ import { createAuthority, issueNode, issueUser, type KeyAndCertificate } from '.
 import { splitReplica } from '../../core/identity/replica.ts';
 import { type Clock, systemClock } from '../../core/runtime/clock.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
-import type { PeerIdentity } from '../../core/wire/link.ts';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 
 export class TestTree {

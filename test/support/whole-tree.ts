@@ -1,5 +1,7 @@
 /** A tree of whole nodes in one process: the product's own assemblies on stores in memory, links in memory and virtual time. Siblings are named `eu~1`. */
+
 import type { Space } from '../../core/apiserver/space.ts';
+import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { VirtualClock } from '../../core/runtime/clock.ts';
@@ -8,7 +10,7 @@ import { silentLogger } from '../../core/runtime/logger.ts';
 import { SeededRandom } from '../../core/runtime/random.ts';
 import { failoverDialer } from '../../core/session/failover-dialer.ts';
 import { MemoryStore } from '../../core/store/memory/memory-store.ts';
-import type { Accept, LinkEvents, PeerIdentity } from '../../core/wire/link.ts';
+import type { Accept, LinkEvents } from '../../core/wire/link.ts';
 import { type MemoryDialer, memoryDialer } from '../../core/wire/memory/memory-link.ts';
 import { type AssembledAgent, assembleAgent } from '../../edge-agent/agent/assembly.ts';
 import { assembleCluster } from '../../edge-agent/cluster/embedded/assemble.ts';

@@ -1,9 +1,10 @@
 /** The line between a child's process and its parent in a transcript: frames are really encoded, and the script says what happens to them. */
+import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { decodeFrame, encodeFrame } from '../../core/wire/codec/frames.ts';
 import type { Frame } from '../../core/wire/generated/mesh.ts';
-import type { Accept, Dialer, Link, LinkEvents, PeerIdentity } from '../../core/wire/link.ts';
+import type { Accept, Dialer, Link, LinkEvents } from '../../core/wire/link.ts';
 
 export type Side = 'child' | 'parent';
 

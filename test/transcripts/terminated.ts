@@ -1,12 +1,14 @@
 /** Where TLS ends on the way: each side proves who it is, by the product's own code, and what is between may change what passes. */
+
 import { createAuthority, issueNode, type KeyAndCertificate } from '../../core/identity/authority.ts';
+import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { type Random, systemRandom } from '../../core/runtime/random.ts';
 import { decodeFrame, encodeFrame } from '../../core/wire/codec/frames.ts';
 import { FrameLink } from '../../core/wire/frame-link.ts';
 import type { Proof, Sealed } from '../../core/wire/generated/mesh.ts';
-import type { Accept, Dialer, Link, LinkEvents, PeerIdentity } from '../../core/wire/link.ts';
+import type { Accept, Dialer, Link, LinkEvents } from '../../core/wire/link.ts';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 import { provingDialer } from '../../core/wire/proof/child-proof.ts';
 import { acceptProven } from '../../core/wire/proof/parent-proof.ts';

@@ -1,9 +1,11 @@
 /** A parent and processes of children, as the commands of a transcript move them: the real sessions on memory stores and virtual time. */
+
 import type { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import type { FeedProducer } from '../../core/feed/producer.ts';
 import type { Judge } from '../../core/feed/quarantine.ts';
 import type { TableRows } from '../../core/feed/table.ts';
+import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { ChildSession } from '../../core/session/child-session.ts';
@@ -11,7 +13,7 @@ import { ParentSessions } from '../../core/session/parent-sessions.ts';
 import { MemoryStore } from '../../core/store/memory/memory-store.ts';
 import type { Reader } from '../../core/store/store.ts';
 import type { Frame } from '../../core/wire/generated/mesh.ts';
-import type { Dialer, Link, PeerIdentity } from '../../core/wire/link.ts';
+import type { Dialer, Link } from '../../core/wire/link.ts';
 import { content } from '../support/session-pair.ts';
 import { lieOf } from './lies.ts';
 import { Line, type Side } from './line.ts';

@@ -1,6 +1,8 @@
 /** EdgePlacement as code reads and writes it; edge-kinds.ts is the schema of the same. */
 
 import type { AdoptRule, DriftMode } from '../../entries/apply-rules.ts';
+import type { AssociatedItem } from '../../match/resource-rules.ts';
+import type { UpsyncItem } from '../../match/upsync-item.ts';
 import type { MoveSpec } from '../../move/move.ts';
 import type { LabelSelector } from '../../object/selector.ts';
 import type { RolloutSpec } from '../../rollout/spec.ts';
@@ -35,24 +37,6 @@ export interface DownsyncItem {
   statusSummarizers?: string[];
 }
 
-export interface UpsyncItem {
-  apiGroup?: string;
-  resources?: string[];
-  namespaces?: string[];
-  names?: string[];
-  labelSelectors?: LabelSelector[];
-  /** Absent: Parent. */
-  returnTo?: 'Parent' | 'Center';
-  statusSummarizers?: string[];
-}
-
 /** Pods of a workload, mostly: as many as a person looks at. */
 export const associatedLimitDefault = 20;
 
-export interface AssociatedItem {
-  apiGroup?: string;
-  resources?: string[];
-  /** Absent: associatedLimitDefault. */
-  limit?: number;
-  statusSummarizers?: string[];
-}

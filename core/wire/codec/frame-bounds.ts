@@ -2,14 +2,13 @@
  * How many parts a frame may have, looked at before any of it is decoded: an empty part takes two bytes on the line and half a kilobyte in memory, so
  * that a frame of 4 MiB of them would be a gigabyte. By field numbers of proto/mesh.proto; what is not named here has no parts, or is skipped.
  */
+
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { heldMax } from '../../feed/pieces.ts';
 import { wantedPerRequest } from '../../feed/reconcile.ts';
 import { prefixesPerRequest } from '../../feed/reconcile-prefixes.ts';
 import { BanyanError } from '../../runtime/errors.ts';
-import { batchEntries } from '../../session/flow.ts';
-import { groupsMax } from '../../stream/stream-frames.ts';
-import { streamsMax } from '../../stream/streams.ts';
+import { batchEntries, groupsMax, streamsMax, watermarksMax } from './part-limits.ts';
 
 interface Bound {
   readonly name: string;
@@ -22,8 +21,6 @@ type Bounds = ReadonlyMap<number, Bound>;
 
 /** Below this, as many parts as fit are some megabytes: not worth a look. */
 const looksFromBytes = 16 * 1024;
-/** A watermark is of a space above: a thousand spaces at each of four levels. */
-export const watermarksMax = 4_096;
 /** Of a chain, as core/wire/proof takes it. */
 const certificatesMax = 5;
 const varintBytesMax = 10;

@@ -4,10 +4,9 @@
  */
 import { isIP, type Socket } from 'node:net';
 import { connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
-import { expiryOfSocket } from '../../identity/expiry.ts';
-import { identityOfPeer } from '../../identity/peer-identity.ts';
+import { type Expiry, expiryOfSocket } from '../../identity/expiry.ts';
+import { identityOfPeer, type PeerIdentity } from '../../identity/peer-identity.ts';
 import { BanyanError } from '../../runtime/errors.ts';
-import type { Expiry, PeerIdentity } from '../link.ts';
 import { type NodeCredentials, perCredentials } from '../node-credentials.ts';
 
 /** Both ends are nodes of Banyan: there is no older one to be kind to. */

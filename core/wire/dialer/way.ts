@@ -1,5 +1,7 @@
 /** The way to one parent: where TCP goes, what has to be gone through, and who has to be at the end. The transports run on what comes out. */
+
 import { connect, type Socket } from 'node:net';
+import type { PeerIdentity } from '../../identity/peer-identity.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { hostPort } from '../../runtime/host-port.ts';

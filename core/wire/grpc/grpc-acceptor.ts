@@ -1,13 +1,13 @@
 /** The parent's end of gRPC: the calls of children, each on a connection that was given in, with a certificate of this tree or without. */
+
 import type { TLSSocket } from 'node:tls';
 import { type ConnectionInjector, Metadata, Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
 import { expiryOfSocket } from '../../identity/expiry.ts';
-import { identityOfCertificate, identityOfPeer } from '../../identity/peer-identity.ts';
+import { identityOfCertificate, identityOfPeer, type PeerIdentity } from '../../identity/peer-identity.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Random } from '../../runtime/random.ts';
-import type { Refusal } from '../../session/session-ends.ts';
 import { hex } from '../../store/bytes.ts';
 import {
   type Accepting,
@@ -22,7 +22,8 @@ import {
 } from '../acceptor.ts';
 import { maxFrameBytes } from '../codec/frames.ts';
 import { FrameLink } from '../frame-link.ts';
-import type { Link, LinkEvents, PeerIdentity } from '../link.ts';
+import type { Link, LinkEvents } from '../link.ts';
+import type { Refusal } from '../refusals.ts';
 import { statusOf } from './call-status.ts';
 import { channelOptions } from './channel-options.ts';
 import { endGatewayCalls } from './gateway-calls.ts';

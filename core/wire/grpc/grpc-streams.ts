@@ -3,12 +3,14 @@
  * queue. The parent names each session by a random word in its answer; a call says which session it belongs to and which stream it is for,
  * so the same child can't reach into another of its sessions, and nobody else into any.
  */
+
 import type { Socket } from 'node:net';
 import { type Client, type ClientDuplexStream, Metadata, type ServiceError } from '@grpc/grpc-js';
+import type { PeerIdentity } from '../../identity/peer-identity.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { FrameLink } from '../frame-link.ts';
-import type { Link, LinkEvents, PeerIdentity } from '../link.ts';
+import type { Link, LinkEvents } from '../link.ts';
 import { errorOfCall, isRefusal } from './call-status.ts';
 import { asBytes, isOfGrpc, streamMethod } from './session-method.ts';
 import type { TlsChannel } from './tls-channel.ts';

@@ -3,11 +3,13 @@
  * with it. A call leaves the list with its end, whichever side it comes from, and one that is refused never enters it: grpc-js tells nothing more of a
  * call that has got its status.
  */
+
 import { Metadata, type ServerDuplexStream } from '@grpc/grpc-js';
+import type { PeerIdentity } from '../../identity/peer-identity.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { FrameLink } from '../frame-link.ts';
-import type { LinkEvents, PeerIdentity } from '../link.ts';
+import type { LinkEvents } from '../link.ts';
 import { statusOf } from './call-status.ts';
 
 export type StreamCall = Pick<

@@ -13,6 +13,7 @@ import type { LinkOptions } from '../dialer/link-options.ts';
 import type { EnvironmentProxies } from '../dialer/proxy-choice.ts';
 import { trustInAuthority, trustInNobody } from '../dialer/secure-connection.ts';
 import { connected, Way, type WayOptions } from '../dialer/way.ts';
+import { codeHeader, http1Protocol } from '../http-words.ts';
 import {
   authorityPath,
   type JoinAnswer,
@@ -24,7 +25,6 @@ import {
 } from '../join-words.ts';
 import type { ParentAddress } from '../network.ts';
 import type { NodeCredentials } from '../node-credentials.ts';
-import { codeHeader, webSocketProtocol } from '../websocket/websocket-words.ts';
 
 export interface JoinLine {
   readonly parent: ParentAddress;
@@ -97,7 +97,7 @@ async function ask(way: Way, path: string, body?: object): Promise<string> {
   const timer = way.clock.after(answerWithinMs, () => tcp.destroy(silence));
   try {
     await connected(tcp);
-    const { socket } = await way.open(tcp, [webSocketProtocol]);
+    const { socket } = await way.open(tcp, [http1Protocol]);
     return await exchange(way, socket, path, body);
   } catch (error) {
     if (error instanceof BanyanError) throw error;

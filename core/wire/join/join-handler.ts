@@ -1,10 +1,13 @@
 /** The parent's side of requests for certificates, on connections of the acceptor of WebSocket. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type * as z from 'zod';
 import { identityOfPeer, keyOfPeer } from '../../identity/peer-identity.ts';
-import { BanyanError, errorTable } from '../../runtime/errors.ts';
+import { BanyanError, describeError, errorTable } from '../../runtime/errors.ts';
+import type { Logger } from '../../runtime/logger.ts';
 import type { Refusal } from '../../session/session-ends.ts';
+import { codeHeader } from '../http-words.ts';
 import {
   authorityPath,
   type JoinAnswer,
@@ -15,6 +18,7 @@ import {
   renewRequestSchema,
 } from '../join-words.ts';
 import type { Joins } from '../joins.ts';
+import type { Refusal } from '../refusals.ts';
 import type { StrangersLog } from '../strangers.ts';
 import { codeHeader } from '../websocket/websocket-words.ts';
 

@@ -1,9 +1,11 @@
 /** Links inside one process, for tests and simulation: frames are really encoded, time and faults are the caller's. */
+import type { Expiry } from '../../identity/expiry.ts';
+import type { PeerIdentity } from '../../identity/peer-identity.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { decodeFrame, encodeFrame } from '../codec/frames.ts';
 import type { Frame } from '../generated/mesh.ts';
-import type { Accept, Dialer, Expiry, Link, LinkEvents, PeerIdentity } from '../link.ts';
+import type { Accept, Dialer, Link, LinkEvents } from '../link.ts';
 
 export interface MemoryNetwork {
   readonly clock: Clock;

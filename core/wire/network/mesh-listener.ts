@@ -3,6 +3,7 @@
  * connections, so that it is 1.3 at least, and so that a child with a wrong certificate learns in words what is wrong instead of seeing
  * its connection break: it gets as far as its first call or request, which is answered with the refusal.
  */
+
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { createServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
@@ -14,13 +15,13 @@ import { type Accepting, type Acceptor, type Refused, remoteOf, sessionWithinMs 
 import { tlsVersionMin } from '../dialer/secure-connection.ts';
 import { GrpcAcceptor } from '../grpc/grpc-acceptor.ts';
 import { grpcProtocol } from '../grpc/tls-channel.ts';
+import { http1Protocol } from '../http-words.ts';
 import type { Joins } from '../joins.ts';
 import type { Accept, Listener } from '../link.ts';
 import { type NodeCredentials, perCredentials } from '../node-credentials.ts';
 import { acceptProven } from '../proof/parent-proof.ts';
 import { StrangersLog } from '../strangers.ts';
 import { WebSocketAcceptor } from '../websocket/websocket-acceptor.ts';
-import { webSocketProtocol } from '../websocket/websocket-words.ts';
 import { Door } from './handshake-rate-limiter.ts';
 
 export interface ListenOptions {
@@ -98,7 +99,7 @@ class MeshListener implements Listener {
       cert: credentials.certPem,
       key: credentials.keyPem,
       minVersion: tlsVersionMin,
-      ALPNProtocols: [grpcProtocol, webSocketProtocol],
+      ALPNProtocols: [grpcProtocol, http1Protocol],
       requestCert: true,
       rejectUnauthorized: false,
       handshakeTimeout: sessionWithinMs,

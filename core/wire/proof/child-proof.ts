@@ -2,14 +2,16 @@
  * The child's side: answers the parent's challenge in its Hello, and hands on no Welcome that its parent has not signed for this session. A
  * Retry is handed on unproven: who terminates TLS could as well cut the line.
  */
-import { expiryOfChains } from '../../identity/expiry.ts';
+
+import { type Expiry, expiryOfChains } from '../../identity/expiry.ts';
+import type { PeerIdentity } from '../../identity/peer-identity.ts';
 import { replicasMax } from '../../identity/replica.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Way } from '../dialer/way.ts';
 import { type Frame, Hello, type Sealed, Welcome } from '../generated/mesh.ts';
-import type { Dialer, Expiry, Link, LinkEvents, PeerIdentity } from '../link.ts';
+import type { Dialer, Link, LinkEvents } from '../link.ts';
 import { currentOf, perCredentials } from '../node-credentials.ts';
 import { PassedLink } from './passed-link.ts';
 import { nonceBytes, proofFrame, proven, type SessionNonces, Signer } from './seal.ts';

@@ -1,15 +1,16 @@
 /** The parent's side: challenges a child that has shown no certificate, and takes nothing of it but a Hello that answers the challenge. */
+
 import { expiryOfChains } from '../../identity/expiry.ts';
-import { identityOfCertificate } from '../../identity/peer-identity.ts';
+import { identityOfCertificate, type PeerIdentity } from '../../identity/peer-identity.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import type { Random } from '../../runtime/random.ts';
-import type { Refusal } from '../../session/session-ends.ts';
 import type { Refused } from '../acceptor.ts';
 import type { FrameLink } from '../frame-link.ts';
 import { type Frame, Hello, Welcome } from '../generated/mesh.ts';
-import type { Accept, Link, LinkEvents, PeerIdentity } from '../link.ts';
+import type { Accept, Link, LinkEvents } from '../link.ts';
 import { currentOf, type NodeCredentials, perCredentials } from '../node-credentials.ts';
+import type { Refusal } from '../refusals.ts';
 import { PassedLink } from './passed-link.ts';
 import { nonceBytes, proofFrame, proven, type SessionNonces, Signer } from './seal.ts';
 

@@ -1,6 +1,8 @@
 /** A link of which one side's first message is sealed on its way, and whose peer is known. */
+import type { Expiry } from '../../identity/expiry.ts';
+import type { PeerIdentity } from '../../identity/peer-identity.ts';
 import type { Frame } from '../generated/mesh.ts';
-import type { Expiry, Link, PeerIdentity } from '../link.ts';
+import type { Link } from '../link.ts';
 
 export class PassedLink implements Link {
   readonly peer: PeerIdentity;

@@ -4,10 +4,9 @@
  */
 import { createHash, createPrivateKey, type KeyObject, sign, verify, X509Certificate } from 'node:crypto';
 import { trustedLeaf, type usages } from '../../identity/certificate-chain.ts';
-import { identityOfCertificate } from '../../identity/peer-identity.ts';
+import { identityOfCertificate, type PeerIdentity } from '../../identity/peer-identity.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { Frame, Proof, Sealed } from '../generated/mesh.ts';
-import type { PeerIdentity } from '../link.ts';
 import type { NodeCredentials } from '../node-credentials.ts';
 
 /** As long as the hash: nobody guesses or repeats one. */

@@ -1,12 +1,12 @@
 /** The parent's end of WebSocket: a request on a connection that was given in becomes a session, or a stream beside one, or is refused. */
+
 import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { WebSocketServer } from 'ws';
 import { expiryOfSocket } from '../../identity/expiry.ts';
-import { identityOfPeer } from '../../identity/peer-identity.ts';
+import { identityOfPeer, type PeerIdentity } from '../../identity/peer-identity.ts';
 import { BanyanError, describeError, errorTable } from '../../runtime/errors.ts';
-import type { Refusal } from '../../session/session-ends.ts';
 import { hex } from '../../store/bytes.ts';
 import {
   type Accepting,
@@ -20,19 +20,13 @@ import {
   whyUnused,
 } from '../acceptor.ts';
 import type { FrameLink } from '../frame-link.ts';
+import { codeHeader } from '../http-words.ts';
 import { answerJoinRequest, isJoinRequest } from '../join/join-handler.ts';
-import type { Link, LinkEvents, PeerIdentity } from '../link.ts';
+import type { Link, LinkEvents } from '../link.ts';
 import { UnprovenBudget, unprovenBytesMax, unprovenPiecesMax } from '../proof/unproven-budget.ts';
+import type { Refusal } from '../refusals.ts';
 import { WebSocketCall } from './websocket-call.ts';
-import {
-  codeHeader,
-  linkHeader,
-  sessionPath,
-  socketOptions,
-  streamHeader,
-  streamPath,
-  subprotocol,
-} from './websocket-words.ts';
+import { linkHeader, sessionPath, socketOptions, streamHeader, streamPath, subprotocol } from './websocket-words.ts';
 
 interface Connection {
   readonly socket: TLSSocket;

@@ -1,24 +1,19 @@
 /** The child's side: one connection to the parent, and a WebSocket on it. */
+
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { WebSocket } from 'ws';
+import type { Expiry } from '../../identity/expiry.ts';
+import type { PeerIdentity } from '../../identity/peer-identity.ts';
 import { durationText } from '../../runtime/duration-text.ts';
 import { BanyanError, describeError, type ErrorCode, isErrorCode } from '../../runtime/errors.ts';
 import { connected, type Way } from '../dialer/way.ts';
 import type { FrameLink } from '../frame-link.ts';
-import type { Dialer, Expiry, Link, LinkEvents, PeerIdentity } from '../link.ts';
+import { codeHeader, http1Protocol } from '../http-words.ts';
+import type { Dialer, Link, LinkEvents } from '../link.ts';
 import { WebSocketCall } from './websocket-call.ts';
-import {
-  codeHeader,
-  linkHeader,
-  sessionPath,
-  socketOptions,
-  streamHeader,
-  streamPath,
-  subprotocol,
-  webSocketProtocol,
-} from './websocket-words.ts';
+import { linkHeader, sessionPath, socketOptions, streamHeader, streamPath, subprotocol } from './websocket-words.ts';
 
 /** Of what someone answers who opens no WebSocket. */
 const refusalBytesMax = 2_000;
@@ -158,7 +153,7 @@ async function open(
 
 async function openOn(way: Way, tcp: Socket, path: string, headers: Readonly<Record<string, string>>): Promise<Opened> {
   await connected(tcp);
-  const { socket, peer, expiry } = await way.open(tcp, [webSocketProtocol]);
+  const { socket, peer, expiry } = await way.open(tcp, [http1Protocol]);
   // Over a connection that is secure already, hence no `wss`.
   const webSocket = new WebSocket(`ws://${way.address}${path}`, [subprotocol], {
     ...socketOptions,

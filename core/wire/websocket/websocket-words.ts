@@ -3,18 +3,15 @@ import { BanyanError, type ErrorCode, isErrorCode } from '../../runtime/errors.t
 import { maxFrameBytes } from '../codec/frames.ts';
 import { closeWithinMsMax } from '../frame-link.ts';
 
-/** Of ALPN: the handshake of WebSocket is a request of HTTP/1.1. */
-export const webSocketProtocol = 'http/1.1';
 export const subprotocol = 'banyan.mesh.v1';
 
 /** Paths of the requests, which a gateway may route by. They resemble the methods of gRPC. */
 export const sessionPath = '/banyan.mesh.v1/session';
 export const streamPath = '/banyan.mesh.v1/stream';
 
-/** Headers: the session's name in the parent's answer and in requests for streams, a stream's number, the code of a refusal. */
+/** Headers: the session's name in the parent's answer and in requests for streams, and a stream's number. */
 export const linkHeader = 'banyan-link';
 export const streamHeader = 'banyan-stream';
-export const codeHeader = 'banyan-code';
 
 /** Frames a little over the limit still come in, so that it is the link that refuses them, in its own words. */
 const slackBytes = 64 * 1024;

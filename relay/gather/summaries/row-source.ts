@@ -5,12 +5,17 @@
 
 import type { AssociatedItem, UpsyncItem } from '../../../core/apiserver/kinds/edge-placement.ts';
 import type { ObjectAttributes } from '../../../core/entries/down-attributes.ts';
-import { attributesOf, entryKey, parseEntryKey } from '../../../core/entries/entry-keys.ts';
+import type {
+  AssociatedAttributes,
+  ObjectAttributes,
+  UpsyncedAttributes,
+} from '../../../core/entries/entry-attributes.ts';
+import { attributesOf, entryKey, type PlacementId, parseEntryKey, stateKey } from '../../../core/entries/entry-keys.ts';
 import type { PlacementId } from '../../../core/entries/placement-id.ts';
 import type { AssociatedAttributes, UpsyncedAttributes } from '../../../core/entries/up-attributes.ts';
 import type { Content, Table } from '../../../core/feed/feed.ts';
-import { namesResource } from '../../../core/match/resource-rules.ts';
-import { matchesUpsync } from '../../../core/match/upsync-item.ts';
+import { type AssociatedItem, namesResource } from '../../../core/match/resource-rules.ts';
+import { matchesUpsync, type UpsyncItem } from '../../../core/match/upsync-item.ts';
 import { parseBody } from '../../../core/object/canonical.ts';
 import { hash128 } from '../../../core/object/hash.ts';
 import type { ObjectKey } from '../../../core/object/key.ts';

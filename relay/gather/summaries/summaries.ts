@@ -8,9 +8,18 @@
 
 import { edgeGroup } from '../../../core/apiserver/kinds/edge-kinds.ts';
 import type { AssociatedItem, UpsyncItem } from '../../../core/apiserver/kinds/edge-placement.ts';
-import { entryKey } from '../../../core/entries/entry-keys.ts';
+import {
+  entryKey,
+  objectKey,
+  type PlacementId,
+  placementId,
+  placementKey,
+  summaryKey,
+} from '../../../core/entries/entry-keys.ts';
 import { type PlacementId, placementId } from '../../../core/entries/placement-id.ts';
 import type { Content } from '../../../core/feed/feed.ts';
+import type { AssociatedItem } from '../../../core/match/resource-rules.ts';
+import type { UpsyncItem } from '../../../core/match/upsync-item.ts';
 import { hash128 } from '../../../core/object/hash.ts';
 import type { ObjectKey } from '../../../core/object/key.ts';
 import { Turn } from '../../../core/runtime/turn.ts';

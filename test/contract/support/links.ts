@@ -1,11 +1,12 @@
 /** The makers of links, for the suite that runs on each of them. */
+import type { PeerIdentity } from '../../../core/identity/peer-identity.ts';
 import { systemClock } from '../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../core/runtime/logger.ts';
 import { systemRandom } from '../../../core/runtime/random.ts';
 import type { LinkOptions } from '../../../core/wire/dialer/link-options.ts';
 import type { Way } from '../../../core/wire/dialer/way.ts';
 import { grpcDialer } from '../../../core/wire/grpc/grpc-dialer.ts';
-import type { Accept, Dialer, PeerIdentity } from '../../../core/wire/link.ts';
+import type { Accept, Dialer } from '../../../core/wire/link.ts';
 import { memoryDialer } from '../../../core/wire/memory/memory-link.ts';
 import { listenMesh } from '../../../core/wire/network/mesh-listener.ts';
 import { provingDialer } from '../../../core/wire/proof/child-proof.ts';

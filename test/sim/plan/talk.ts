@@ -1,6 +1,6 @@
 /** Byte streams that somebody opens from one node to another while things go wrong. */
 
-import { streamsMax } from '../../../core/stream/streams.ts';
+import { streamsMax } from '../../../core/wire/codec/part-limits.ts';
 import { type Step, spanMs } from './action.ts';
 import type { Chance } from './chance.ts';
 import { type PlannedNode, parentOf } from './tree.ts';

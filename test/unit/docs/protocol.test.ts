@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { listenerRefusals, refusals } from '../../../core/session/session-ends.ts';
 import { resetCodes } from '../../../core/stream/stream.ts';
 import { parseNoProxy } from '../../../core/wire/dialer/no-proxy.ts';
+import { listenerRefusals, refusals } from '../../../core/wire/refusals.ts';
 
 const page = readFileSync('docs/protocol.md', 'utf8');
 const proto = readFileSync('proto/mesh.proto', 'utf8').replaceAll(/\/\/.*$/gm, '');
@@ -42,7 +43,11 @@ function cellsOf(line: string): string[] {
 function constant(name: string, file: string): number {
   const source = readFileSync(file, 'utf8');
   const expression = source.match(new RegExp(`^(?:export )?const ${name} = ([^;]+);`, 'm'))?.[1];
-  if (expression === undefined) throw new Error(`there is no constant ${name} in ${file}`);
+  if (expression === undefined) {
+    const from = source.match(new RegExp(`^import [^;]*\\b${name}\\b[^;]* from '([^']+)';`, 'm'))?.[1];
+    if (from === undefined) throw new Error(`there is no constant ${name} in ${file}`);
+    return constant(name, join(dirname(file), from));
+  }
   const values = [...expression.matchAll(/[a-zA-Z]\w*/g)].map(([other]) => [other, constant(other, file)]);
   return Number(runInNewContext(expression, Object.fromEntries(values)));
 }

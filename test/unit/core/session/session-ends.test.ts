@@ -3,10 +3,11 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { heldPieces } from '../../../../core/feed/pieces.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { BanyanError } from '../../../../core/runtime/errors.ts';
-import { endOf, refusalOf, SessionEnds, SessionError } from '../../../../core/session/session-ends.ts';
+import { endOf, SessionEnds, SessionError } from '../../../../core/session/session-ends.ts';
 import { measureSessions } from '../../../../core/session/session-metrics.ts';
 import { batchFrame, pieceFrame } from '../../../../core/session/wire-frames.ts';
 import type { Link } from '../../../../core/wire/link.ts';
+import { refusalOf } from '../../../../core/wire/refusals.ts';
 import { ReplayLink } from '../../../support/recorded-frames.ts';
 import { content, SessionPair } from '../../../support/session-pair.ts';
 

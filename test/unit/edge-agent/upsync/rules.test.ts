@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { UpsyncItem } from '../../../../core/apiserver/kinds/edge-placement.ts';
+import type { UpsyncItem } from '../../../../core/match/upsync-item.ts';
 import { parseKey } from '../../../../core/object/key.ts';
 import { takingPlacements } from '../../../../edge-agent/upsync/rules.ts';
 
