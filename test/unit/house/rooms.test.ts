@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { circlesOf, foldersOf, importsOf, pairsOf, sources } from './imports.ts';
+
+/** Two folders that import each other, `a <-> b`, with the reason. The list may only shrink: a pair goes by moving what both need below both. */
+const allowedPairs: Readonly<Record<string, string>> = {};
+
+/** Files of one circle, with the reason. */
+const allowedCircles: readonly { readonly files: readonly string[]; readonly why: string }[] = [
+  {
+    files: ['core/feed/reconcile-prefixes.ts', 'core/feed/reconcile-ranges.ts', 'core/feed/reconcile.ts'],
+    why: 'both ways to say ranges share their steps; the circle goes with reconciliation by bounds, which no peer of a release speaks',
+  },
+];
+
+const texts = sources();
+const files = importsOf(texts);
+
+describe('rooms', () => {
+  it('are all looked at', () => {
+    expect(texts.size).toBeGreaterThan(500);
+    expect([...foldersOf(files).keys()]).toEqual(
+      expect.arrayContaining(['core/feed', 'relay/schedule', 'edge-agent/apply']),
+    );
+  });
+
+  it('import each other in one direction only', () => {
+    const pairs = pairsOf(files).filter(({ folders }) => !allowedPairs[folders.join(' <-> ')]);
+    expect(pairs).toEqual([]);
+  });
+
+  it('are in the list of pairs only while they are one', () => {
+    const found = pairsOf(files).map(({ folders }) => folders.join(' <-> '));
+    expect(Object.keys(allowedPairs).filter((pair) => !found.includes(pair))).toEqual([]);
+  });
+
+  it.runIf(Object.keys(allowedPairs).length === 0)('do not reach themselves over other rooms either', () => {
+    expect(circlesOf(foldersOf(files))).toEqual([]);
+  });
+});
+
+it('files are no circles, but for those that are listed', () => {
+  expect(circlesOf(files)).toEqual(allowedCircles.map((circle) => circle.files));
+});
+
+describe('the look at imports', () => {
+  const program = importsOf(
+    new Map([
+      ['a/one.ts', "import { two } from '../b/two.ts';\nimport './other.ts';\n"],
+      ['a/other.ts', "import type { Far } from '../c/far.ts';\nimport { readFile } from 'node:fs';\n"],
+      ['b/two.ts', "export * from './lower.ts';\ntype One = import('../a/one.ts').One;\n"],
+      ['b/lower.ts', "import { gone } from '../a/gone.ts';\n"],
+      ['c/far.ts', "const { two } = await import('../b/two.ts');\n"],
+    ]),
+  );
+
+  it('sees every kind of import of a file that is there', () => {
+    expect(Object.fromEntries([...program].map(([file, to]) => [file, [...to]]))).toEqual({
+      'a/one.ts': ['b/two.ts', 'a/other.ts'],
+      'a/other.ts': ['c/far.ts'],
+      'b/two.ts': ['b/lower.ts', 'a/one.ts'],
+      'b/lower.ts': [],
+      'c/far.ts': ['b/two.ts'],
+    });
+  });
+
+  it('finds folders that import each other, with the imports, and circles over others', () => {
+    expect(pairsOf(program)).toEqual([
+      { folders: ['a', 'b'], imports: ['a/one.ts -> b/two.ts', 'b/two.ts -> a/one.ts'] },
+    ]);
+    expect(circlesOf(foldersOf(program))).toEqual([['a', 'b', 'c']]);
+    expect(circlesOf(program)).toEqual([['a/one.ts', 'a/other.ts', 'b/two.ts', 'c/far.ts']]);
+  });
+
+  it('finds no circle where several ways lead to one room', () => {
+    const imports = new Map([
+      ['a', new Set(['b', 'c'])],
+      ['b', new Set(['d'])],
+      ['c', new Set(['b', 'd'])],
+      ['d', new Set<string>()],
+    ]);
+    expect(circlesOf(imports)).toEqual([]);
+  });
+});
