@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { circlesOf, foldersOf, importsOf, pairsOf, sources } from './imports.ts';
+import { namedIn } from './readmes.ts';
 
 /** Two folders that import each other, `a <-> b`, with the reason. The list may only shrink: a pair goes by moving what both need below both. */
 const allowedPairs: Readonly<Record<string, string>> = {};
@@ -36,6 +38,18 @@ describe('rooms', () => {
   it.runIf(Object.keys(allowedPairs).length === 0)('do not reach themselves over other rooms either', () => {
     expect(circlesOf(foldersOf(files))).toEqual([]);
   });
+});
+
+it('the rooms of a relay import only those that stand above them in its README', () => {
+  const order = namedIn(readFileSync('relay/README.md', 'utf8')).filter((name) => name.endsWith('/'));
+  const roomOf = (folder: string) => /^relay\/([^/]+)/.exec(folder)?.[1];
+  const below = [...foldersOf(files)].flatMap(([from, imported]) =>
+    [...imported]
+      .map((to) => [roomOf(from), roomOf(to)] as const)
+      .filter(([a, b]) => a !== undefined && b !== undefined && order.indexOf(`${b}/`) > order.indexOf(`${a}/`))
+      .map(([a, b]) => `${a} imports ${b}`),
+  );
+  expect(below).toEqual([]);
 });
 
 it('files are no circles, but for those that are listed', () => {
