@@ -10,6 +10,8 @@ const files: ReadonlySet<string> = new Set([
   'relay/replicas/ownership.ts',
   'relay/replicas/watermark-publisher.ts',
   'relay/children/label-summary-shrink-guard.ts',
+  'relay/inventory-status/guard-conditions.ts',
+  'relay/spaces/origins.ts',
 ]);
 
 const left: Readonly<Record<string, string>> = {
