@@ -1,8 +1,7 @@
 /** Whether there is a cluster at a path: a question about one that is not there has no answer. */
-import { isBelow, nameOf, parentOf } from '../../core/identity/node-path.ts';
+import { isBelow, nameOf, objectName, parentOf } from '../../core/identity/node-path.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
-import { objectName } from '../../relay/inventory-status/node-objects.ts';
 import type { ApiClient } from './api-client.ts';
 import { didYouMean } from './arguments.ts';
 import { askSiblings, nodeContexts } from './node-contexts.ts';

@@ -5,8 +5,6 @@ import { ancestorsOf, objectName, shownPath } from '../../core/identity/node-pat
 import type { KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
-import { objectName } from '../../relay/inventory-status/node-objects.ts';
-import { ancestors } from '../topology/plan.ts';
 import type { ApiClient } from './api-client.ts';
 
 interface Kept {

@@ -1,6 +1,8 @@
 /** Attributes of the entries that a parent sends: what the nodes on the way read. The schema of each is what a node demands before it acts on the entry. */
+
 import * as z from 'zod';
-import type { AssociatedItem, UpsyncItem } from '../apiserver/kinds/edge-placement.ts';
+import type { AssociatedItem } from '../match/resource-rules.ts';
+import type { UpsyncItem } from '../match/upsync-item.ts';
 import type { KubeObject } from '../object/meta.ts';
 import { name, type Shape, texts, whole } from './shapes.ts';
 

@@ -3,9 +3,6 @@
  * is known to nobody better.
  */
 
-import { isAtOrBelow } from '../../core/identity/node-path.ts';
-import { BanyanError } from '../../core/runtime/errors.ts';
-import { countNames, decodePartial } from '../../core/summary/partial.ts';
 import { isAtOrBelow } from '../identity/node-path.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { countNames, decodePartial } from '../summary/partial.ts';

@@ -19,21 +19,8 @@ import { BanyanError } from '../runtime/errors.ts';
 import { equalBytes, hex } from '../store/bytes.ts';
 import { batchEntries } from '../wire/codec/part-limits.ts';
 import type * as wire from '../wire/generated/mesh.ts';
-import {
-  type Entry,
-  Feed,
-  type Frame,
-  RangeAnswer_Kind,
-  type ResumeTuple as WireTuple,
-} from '../wire/generated/mesh.ts';
-import { batchEntries } from './flow.ts';
-import {
-  prefixAnswerFromWire,
-  prefixAnswerToWire,
-  prefixesFromWire,
-  prefixesToWire,
-  prefixToWire,
-} from './prefix-frames.ts';
+import { type Entry, Feed, type Frame, type ResumeTuple as WireTuple } from '../wire/generated/mesh.ts';
+import { prefixAnswerFromWire, prefixAnswerToWire, prefixesFromWire, prefixToWire } from './prefix-frames.ts';
 
 export type Direction = 'down' | 'up';
 

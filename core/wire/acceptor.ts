@@ -9,7 +9,7 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Random } from '../runtime/random.ts';
 import type { FrameLink } from './frame-link.ts';
 import type { Joins } from './joins.ts';
-import type { Accept, Link, LinkEvents, PeerIdentity } from './link.ts';
+import type { Accept, Link, LinkEvents } from './link.ts';
 import type { Refusal } from './refusals.ts';
 import type { StrangersLog } from './strangers.ts';
 

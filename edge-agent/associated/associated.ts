@@ -5,9 +5,8 @@
  * Bound: for each placed object and resource, the greatest `limit` among the rules of its placements.
  */
 import type { ReportRules } from '../../core/entries/down-attributes.ts';
-import { type PlacementId, splitPlacementId } from '../../core/entries/entry-keys.ts';
 import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
-import { type AssociatedItem, namesResource } from '../../core/match/resource-rules.ts';
+import { namesResource } from '../../core/match/resource-rules.ts';
 import { formatKey, type GroupResource, parseKey } from '../../core/object/key.ts';
 import { parseApiVersion } from '../../core/object/meta.ts';
 import type { Clock } from '../../core/runtime/clock.ts';

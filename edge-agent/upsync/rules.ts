@@ -1,6 +1,4 @@
 /** Which objects of the cluster the upsync rules of the placements here match. Items are ORed. */
-import type { UpsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
-import type { PlacementId } from '../../core/entries/entry-keys.ts';
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { matchesUpsync, type UpsyncItem } from '../../core/match/upsync-item.ts';
 import type { ObjectKey } from '../../core/object/key.ts';

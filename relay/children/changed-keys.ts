@@ -2,10 +2,8 @@
 import { differentKeys, type KeySummaries } from '../../core/match/key-summary.ts';
 import { keyedOf, type LabelSet, type LabelSummary, setId } from '../../core/match/label-summary.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
-import { type Labels, requirementsOf } from '../../core/object/selector.ts';
-import { compiledExpression } from '../placements/location-expression.ts';
+import type { Labels } from '../../core/object/selector.ts';
 import { type Section, sections } from '../placements/route-keys.ts';
-import type { Placement } from '../schedule/placement.ts';
 import { type Child, type Destination, nameOf } from './children.ts';
 
 /** `all`: destinations have come or gone, which concerns also who names no key. */

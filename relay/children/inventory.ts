@@ -4,7 +4,7 @@
  * space has the name of the agent that serves it.
  */
 import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
-import type { InventoryBody } from '../../core/entries/entry-attributes.ts';
+import type { InventoryBody } from '../../core/entries/down-attributes.ts';
 import { parseBody } from '../../core/object/canonical.ts';
 import type { GroupResource } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';

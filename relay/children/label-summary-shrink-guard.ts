@@ -15,7 +15,6 @@ import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { Placement } from '../placements/placement.ts';
 import { selectedObjects } from '../placements/placements.ts';
-import type { Placement } from '../schedule/placement.ts';
 import { matchChild } from './children.ts';
 
 export interface NarrowingPorts {

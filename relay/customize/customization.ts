@@ -32,7 +32,6 @@ import { type Child, destinationFor } from '../children/children.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
 import { type Outgoing, type OutgoingStage, type Shipment, shipmentKey } from '../schedule/outgoing.ts';
-import type { Placement } from '../schedule/placement.ts';
 import { markDirty } from '../work/dirty.ts';
 import { bodyHash, Ingredients } from './ingredients.ts';
 import { type Customized, Renderings } from './renderings.ts';

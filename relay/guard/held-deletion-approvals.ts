@@ -9,7 +9,7 @@ import type { ApprovalAttributes } from '../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { NodeAttributes } from '../../core/entries/up-attributes.ts';
 import type { AppliedChange, Producer, Table } from '../../core/feed/feed.ts';
-import { childOf, childPath, objectName, siblingPath } from '../../core/identity/node-path.ts';
+import { childPath, childTowards, objectName, siblingPath } from '../../core/identity/node-path.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { text } from '../../core/store/bytes.ts';
@@ -46,7 +46,7 @@ export class Releases {
       for (const token of tokens) release(t, token);
       return;
     }
-    const child = childOf(own, path);
+    const child = childTowards(own, path);
     if (child === undefined) return;
     // Each of several siblings has a Node object of its own, and says the path that they share.
     const isChild = siblingPath(own, child) === path;

@@ -8,9 +8,9 @@
  * Upward goes what children have seen of sources of which something has come from above, and of no others: names that a child makes up would stay with each
  * node above it for good. A node that has lost its store looks at what its children say of a source when that comes again. So there is a row for each source above.
  */
-import { type Gap, gapOf } from '../../core/apiserver/storage/history.ts';
+import { gapOf } from '../../core/apiserver/storage/history.ts';
 import type { IncarnationsAttributes } from '../../core/entries/down-attributes.ts';
-import { attributesOf, entryKey, eraKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { eraRow, erasIn, isKnown, putSeen, seenSources, toldSeen } from '../../core/entries/source-incarnations.ts';
 import type { RolledBackAttributes, SeenAttributes } from '../../core/entries/up-attributes.ts';
 import { isFarAhead } from '../../core/feed/far-ahead.ts';

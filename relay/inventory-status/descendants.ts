@@ -7,7 +7,7 @@ import type { Space } from '../../core/apiserver/space.ts';
 import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { NodeAttributes } from '../../core/entries/up-attributes.ts';
 import type { AppliedChange, ContentReference, Producer, Table } from '../../core/feed/feed.ts';
-import { childOf, childPath, childTowards, isBelow, objectName, parentOf, siblingPath } from '../../core/identity/node-path.ts';
+import { childPath, childTowards, isBelow, objectName, parentOf, siblingPath } from '../../core/identity/node-path.ts';
 import { replicasMax, splitReplica, withReplica } from '../../core/identity/replica.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
@@ -53,7 +53,7 @@ export class Descendants {
     const { space, path: own } = this.#ports;
     const shown = [...space.storage.scan(nodeResource)].map((stored) => space.parse(stored).spec as { path?: string });
     for (const path of new Set([...toldOf(t, ''), ...shown.map(({ path = '' }) => path)])) {
-      const child = childOf(own, path);
+      const child = childTowards(own, path);
       // Children, and each of several siblings, are shown by node-reports.ts.
       if (child === undefined || path === siblingPath(own, child)) continue;
       const told = this.#find(t, child, path);
@@ -161,7 +161,7 @@ export class Descendants {
   /** A node is known only through those above it: while one of them is away, nothing is known. */
   #state(path: string): SessionState {
     const { path: own, isConnected } = this.#ports;
-    const child = childOf(own, path);
+    const child = childTowards(own, path);
     if (child === undefined || !isConnected(child)) return 'Unknown';
     for (let above = parentOf(path); above !== childPath(own, child); above = parentOf(above)) {
       if (!this.#isReached(above)) return 'Unknown';

@@ -6,7 +6,7 @@
 import type { Space } from '../../core/apiserver/space.ts';
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
 import type { NodeAttributes } from '../../core/entries/up-attributes.ts';
-import { childOf, childPath, parentOf } from '../../core/identity/node-path.ts';
+import { childPath, childTowards, parentOf } from '../../core/identity/node-path.ts';
 import type { SessionStatus } from '../../core/session/parent-ports.ts';
 import {
   type Inventory,
@@ -158,7 +158,7 @@ export class InventoryStatuses {
   }
 
   #childAt(attachTo: string): string | undefined {
-    const child = childOf(this.#ports.path, attachTo);
+    const child = childTowards(this.#ports.path, attachTo);
     return child !== undefined && childPath(this.#ports.path, child) === attachTo ? child : undefined;
   }
 

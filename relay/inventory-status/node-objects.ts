@@ -4,8 +4,7 @@
  */
 import type { Space } from '../../core/apiserver/space.ts';
 import type { HeldAttributes, QuarantinedAttributes, RolledBackAttributes } from '../../core/entries/up-attributes.ts';
-import { dottedPath, objectName } from '../../core/identity/node-path.ts';
-import { splitReplica } from '../../core/identity/replica.ts';
+import { objectName } from '../../core/identity/node-path.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { type NewCondition, timestamp, withCondition } from '../../core/object/conditions.ts';
 import type { KubeObject } from '../../core/object/meta.ts';

@@ -10,7 +10,6 @@ import { hash128 } from '../../core/object/hash.ts';
 import type { Reader } from '../../core/store/store.ts';
 import type { Placement } from '../placements/placement.ts';
 import { selectedObjects } from '../placements/placements.ts';
-import type { Placement } from '../schedule/placement.ts';
 
 export function handed(reader: Reader, mailbox: Producer, placement: Placement): TargetAttributes | undefined {
   const row = mailbox.get(reader, hash128(entryKey.target(placement.id)));

@@ -5,7 +5,6 @@ import { agentPart, countsAs, emptyMovePart, isOver, mergeMoveParts, relayPart }
 import type { Wanted } from '../../core/summary/contribution.ts';
 import { emptyPartial, type Partial } from '../../core/summary/partial.ts';
 import type { Placement } from '../placements/placement.ts';
-import type { Placement } from '../schedule/placement.ts';
 import type { MoveCounter } from './move-store.ts';
 
 export interface MovingChild {

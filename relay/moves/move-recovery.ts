@@ -7,7 +7,6 @@ import type { Partial } from '../../core/summary/partial.ts';
 import type { Child } from '../children/children.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
-import type { Placement } from '../schedule/placement.ts';
 import { markDirty } from '../work/dirty.ts';
 import type { MoveBook } from './move-store.ts';
 import { type HeardOut, heardOut, isKeptElsewhere, Others } from './recovered-rows.ts';

@@ -21,7 +21,6 @@ import { decodePartial, type Partial } from '../../core/summary/partial.ts';
 import { type Child, matchChild } from '../children/children.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
-import type { Placement } from '../schedule/placement.ts';
 import type { Passage } from '../schedule/ports.ts';
 import { isBeingScheduled, markDirty } from '../work/dirty.ts';
 import { Deadlines } from './deadlines.ts';

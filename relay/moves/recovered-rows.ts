@@ -9,7 +9,6 @@ import type { Partial } from '../../core/summary/partial.ts';
 import { type Child, matchChild } from '../children/children.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
-import type { Placement } from '../schedule/placement.ts';
 import type { MoveBook } from './move-store.ts';
 
 /** Of an agent's mailbox, where it is not this store's: the store was put back since the agent heard it, or is another one. */

@@ -16,7 +16,6 @@ import { decodePartial, encodePartial, type Partial } from '../../core/summary/p
 import type { Child } from '../children/children.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
-import type { Placement } from '../schedule/placement.ts';
 
 export interface UnheardPorts {
   /** Of this node; shown as what a move waits for. */

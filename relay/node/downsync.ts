@@ -19,7 +19,6 @@ import { type BehindPorts, behind } from '../replicas/missing-from-child.ts';
 import { Exposures } from '../rollout/exposure.ts';
 import { HandedReleases } from '../rollout/handed.ts';
 import { OtherHistories } from '../rollout/other-histories.ts';
-import type { Placement } from '../schedule/placement.ts';
 import { Scheduler } from '../schedule/schedule.ts';
 import { WorkGuard } from '../work/work-guard.ts';
 import { customizations } from './metrics.ts';

@@ -5,7 +5,6 @@ import type { NodeConfig } from '../config/config.ts';
 import { GuardRoom } from '../guard/guard-room.ts';
 import { NodeReports } from '../inventory-status/node-reports.ts';
 import type { Placement } from '../placements/placement.ts';
-import type { Placement } from '../schedule/placement.ts';
 import { markDirty } from '../work/dirty.ts';
 import { heldEntries, quarantinedEntries } from './metrics.ts';
 import type { NodeParts } from './node-parts.ts';

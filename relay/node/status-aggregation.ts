@@ -20,7 +20,6 @@ import type { MoveBook } from '../moves/move-store.ts';
 import type { Placement } from '../placements/placement.ts';
 import { Controllers } from '../rollout/controllers.ts';
 import { askWebhook } from '../rollout/webhook.ts';
-import type { Placement } from '../schedule/placement.ts';
 import { Views } from '../views/views.ts';
 import type { WayDown } from './downsync.ts';
 import type { NodePorts } from './node-ports.ts';

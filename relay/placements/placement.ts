@@ -1,6 +1,6 @@
 /** One placement as this node keeps it in memory: what decides where it goes, and which children have it. */
-import type { TargetAttributes } from '../../core/entries/entry-attributes.ts';
-import type { PlacementId } from '../../core/entries/entry-keys.ts';
+import type { TargetAttributes } from '../../core/entries/down-attributes.ts';
+import type { PlacementId } from '../../core/entries/placement-id.ts';
 import type { Move } from '../../core/move/move.ts';
 import type { LabelSelector } from '../../core/object/selector.ts';
 

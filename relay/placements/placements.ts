@@ -4,13 +4,10 @@
  * children's mailboxes have a placement already, so that a restart goes on where it was.
  */
 
-import { type PlacementId, splitPlacementId } from '../../core/entries/entry-keys.ts';
 import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import { routeKeysOf } from '../children/changed-keys.ts';
-import type { Placement } from '../schedule/placement.ts';
 import type { Placement } from './placement.ts';
 import { routeKeysOf } from './route-keys.ts';
 

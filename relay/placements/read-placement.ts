@@ -9,7 +9,6 @@ import type { LabelSelector } from '../../core/object/selector.ts';
 import { isStaged, type RolloutSpec } from '../../core/rollout/spec.ts';
 import { asText } from '../../core/store/bytes.ts';
 import type { Reader } from '../../core/store/store.ts';
-import type { Placement } from '../schedule/placement.ts';
 import type { Placement } from './placement.ts';
 
 interface PlacementSelectors {

@@ -27,7 +27,6 @@ import { ensureDigests, forgetDigests } from '../promoted/digest.ts';
 import { holders, type Promoted, promotedOf } from '../promoted/held-back.ts';
 import { isHeldCustomizer } from '../promoted/held-customizers.ts';
 import type { Outgoing, OutgoingStage, Shipment } from '../schedule/outgoing.ts';
-import type { Placement } from '../schedule/placement.ts';
 import { isDirty, markDirty } from '../work/dirty.ts';
 import { CarriedReleases } from './carried.ts';
 import { exposureKey, storedExposures, withheldKey, withheldRows } from './exposure-rows.ts';

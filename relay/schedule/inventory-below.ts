@@ -6,7 +6,7 @@
 import type { InventoryAttributes, InventoryBody } from '../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { AppliedChange, Table } from '../../core/feed/feed.ts';
-import { childOf, childPath } from '../../core/identity/node-path.ts';
+import { childPath, childTowards } from '../../core/identity/node-path.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
@@ -85,9 +85,9 @@ export class InventoryBelow {
     const table = tableOf(entry.source);
     const row = table?.get(t, keyHash);
     const path = table && row?.content && attributesOf<InventoryAttributes>(table.content(t, row.content)).path;
-    const to = path === undefined ? undefined : childOf(own, path);
+    const to = path === undefined ? undefined : childTowards(own, path);
     for (const at of new Set([...refs, ...(path === undefined ? [] : [path])])) {
-      const child = childOf(own, at);
+      const child = childTowards(own, at);
       if (child === undefined) continue;
       if (at === childPath(own, child)) markDirty(t, 'child', child);
       for (const sibling of siblingsOf(child)) {

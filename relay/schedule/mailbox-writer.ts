@@ -16,7 +16,6 @@ import { keepObject, releaseObject } from '../mailbox/kept-objects.ts';
 import type { Placement } from '../placements/placement.ts';
 import { markDirty, type Work } from '../work/dirty.ts';
 import { type Outgoing, shipmentKey, throughStages } from './outgoing.ts';
-import type { Placement } from './placement.ts';
 import type { SchedulePorts } from './ports.ts';
 
 type MailboxWriterPorts = Pick<SchedulePorts, 'tableOf' | 'children' | 'placements' | 'stages' | 'releases'>;

@@ -14,7 +14,6 @@ import type { Placement } from '../placements/placement.ts';
 import { forgetMatched, selectedObjects, storeMatched } from '../placements/placements.ts';
 import type { MailboxWriter } from './mailbox-writer.ts';
 import { shipmentKey } from './outgoing.ts';
-import type { Placement } from './placement.ts';
 import type { SchedulePorts } from './ports.ts';
 
 export class Attachments {

@@ -1,12 +1,10 @@
 /** Which placements a change of a child may concern: those that name what changed, and those that wait for the child. */
 
-import type { PlacementId } from '../../core/entries/entry-keys.ts';
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { changedKeys } from '../children/changed-keys.ts';
 import type { Child } from '../children/children.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
-import type { Placement } from './placement.ts';
 
 export class Concerned {
   readonly #placements: Placements;

@@ -12,7 +12,6 @@ import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
 import type { WorkGuard } from '../work/work-guard.ts';
 import type { OutgoingStage } from './outgoing.ts';
-import type { Placement } from './placement.ts';
 
 export interface SchedulePorts {
   /** The table that holds a source's rows: one of the node's own spaces, or what comes from above. */

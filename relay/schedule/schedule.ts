@@ -21,7 +21,6 @@ import { heldObjects } from '../promoted/held-back.ts';
 import { heldCustomizers } from '../promoted/held-customizers.ts';
 import { clearDirty, dirtyClasses, dirtyWork, markDirty, type Work, type WorkClass } from '../work/dirty.ts';
 import { MailboxWriter } from './mailbox-writer.ts';
-import type { Placement } from './placement.ts';
 import { Attachments } from './placement-bindings.ts';
 import { Concerned } from './placement-interest-index.ts';
 import type { SchedulePorts, Step } from './ports.ts';

@@ -10,7 +10,7 @@ import { EmbeddedSpace } from '../../core/apiserver/verbs/embedded-space.ts';
 import { parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { type PlacementId, placementId } from '../../core/entries/placement-id.ts';
 import type { AppliedChange, Table } from '../../core/feed/feed.ts';
-import { childOf, childPath } from '../../core/identity/node-path.ts';
+import { childPath, childTowards } from '../../core/identity/node-path.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -129,7 +129,7 @@ export class Views {
 
   #reportedOf(path: string): OpenView | undefined {
     const { store, mailboxes, path: own } = this.#ports;
-    const child = childOf(own, path);
+    const child = childTowards(own, path);
     if (child === undefined || !mailboxes.get(child)) return undefined;
     return this.#view(this.#reported, path, () => {
       const kinds = new ReportedKinds();

@@ -1,9 +1,9 @@
 /** Request bodies: bounded, and what their content type says. */
 import { parseExactJson } from '../../object/exact-integers.ts';
+import { checkJsonBounds } from '../../object/json-bounds.ts';
 import { beyondLimits } from '../../object/json-limits.ts';
 import { duplicateFields } from '../../object/json-text.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
-import { checkJsonBounds } from './json-bounds.ts';
 import { parseYaml } from './yaml-body.ts';
 import { YamlThread } from './yaml-thread.ts';
 

@@ -6,7 +6,6 @@ import type { ServerResponse } from 'node:http';
 import { constants, type Http2ServerResponse } from 'node:http2';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
-import type { WatchSink } from './watches.ts';
 
 type Response = ServerResponse | Http2ServerResponse;
 
@@ -28,6 +27,20 @@ export interface AnswerOf {
   readonly connection: object;
   /** What is wrong while the rest of it is made. */
   failed(error: unknown): void;
+}
+
+/** Where the events go. */
+export interface WatchSink {
+  write(bytes: Buffer): void;
+  /** Bytes that the client has not taken yet. */
+  queuedBytes(): number;
+  /** False: more waits for the client than may. */
+  hasRoom(): boolean;
+  /** Once, when it has taken them: there are some. */
+  onTaken(act: () => void): void;
+  end(): void;
+  /** What waits is dropped. */
+  break(): void;
 }
 
 export class OutgoingAnswers {

@@ -6,7 +6,7 @@ import { orderOf, placeOf, placeText } from '../storage/event-log.ts';
 import type { StorageEvent, StoredObject } from '../storage.ts';
 import { columnDefinitions, partialMetadata, table, tableRow } from '../table/table.ts';
 import { bytesInVersion, type Listing, parsed } from './lists.ts';
-import { aheadBytesMax } from './outgoing.ts';
+import { aheadBytesMax, type WatchSink } from './outgoing.ts';
 import { statusOf } from './status.ts';
 
 export interface WatchOptions {
@@ -15,20 +15,6 @@ export interface WatchOptions {
   readonly sendInitialEvents: boolean;
   readonly bookmarks: boolean;
   readonly timeoutMs: number;
-}
-
-/** Where the events go. */
-export interface WatchSink {
-  write(bytes: Buffer): void;
-  /** Bytes that the client has not taken yet. */
-  queuedBytes(): number;
-  /** False: more waits for the client than may. */
-  hasRoom(): boolean;
-  /** Once, when it has taken them: there are some. */
-  onTaken(act: () => void): void;
-  end(): void;
-  /** What waits is dropped. */
-  break(): void;
 }
 
 const bookmarkEveryMs = 60_000;

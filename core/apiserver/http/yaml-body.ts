@@ -10,9 +10,9 @@ import {
   type YAMLParseError,
 } from 'yaml';
 import { exactNumbers, mayHaveLongInteger } from '../../object/exact-integers.ts';
+import { tooManyValues, valuesMax } from '../../object/json-bounds.ts';
 import { beyondLimits, depthMax } from '../../object/json-limits.ts';
 import { BanyanError } from '../../runtime/errors.ts';
-import { tooManyValues, valuesMax } from './json-bounds.ts';
 
 /** Enough for people, too few for a bomb. */
 const aliasesMax = 50;

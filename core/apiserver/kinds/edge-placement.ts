@@ -39,4 +39,3 @@ export interface DownsyncItem {
 
 /** Pods of a workload, mostly: as many as a person looks at. */
 export const associatedLimitDefault = 20;
-

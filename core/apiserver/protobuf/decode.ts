@@ -4,11 +4,11 @@
  */
 
 import { exactNumber, parseExactJson } from '../../object/exact-integers.ts';
+import { checkJsonBounds, tooManyValues, valuesMax } from '../../object/json-bounds.ts';
 import { setField } from '../../object/json-value.ts';
 import { parseApiVersion } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { type BuiltinField, type BuiltinType, builtinType, tableKinds } from '../builtin/types-table.ts';
-import { checkJsonBounds, tooManyValues, valuesMax } from '../http/json-bounds.ts';
 import { FieldBudget, type WireField, wireFields } from './wire-reader.ts';
 
 const magic = Buffer.from('k8s\0');

@@ -5,7 +5,6 @@ import type { PeerIdentity } from '../../identity/peer-identity.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { hostPort } from '../../runtime/host-port.ts';
-import type { PeerIdentity } from '../link.ts';
 import type { ParentAddress } from '../network.ts';
 import type { NodeCredentials } from '../node-credentials.ts';
 import type { LinkOptions } from './link-options.ts';

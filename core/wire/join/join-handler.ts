@@ -4,9 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type * as z from 'zod';
 import { identityOfPeer, keyOfPeer } from '../../identity/peer-identity.ts';
-import { BanyanError, describeError, errorTable } from '../../runtime/errors.ts';
-import type { Logger } from '../../runtime/logger.ts';
-import type { Refusal } from '../../session/session-ends.ts';
+import { BanyanError, errorTable } from '../../runtime/errors.ts';
 import { codeHeader } from '../http-words.ts';
 import {
   authorityPath,
@@ -20,7 +18,6 @@ import {
 import type { Joins } from '../joins.ts';
 import type { Refusal } from '../refusals.ts';
 import type { StrangersLog } from '../strangers.ts';
-import { codeHeader } from '../websocket/websocket-words.ts';
 
 export interface JoinConnection {
   readonly socket: TLSSocket;

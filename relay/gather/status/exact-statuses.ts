@@ -22,7 +22,6 @@ import { prefixOf } from '../../../core/store/keyspace.ts';
 import type { Reader, Store } from '../../../core/store/store.ts';
 import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
-import type { Placement } from '../../schedule/placement.ts';
 import { mayHaveStatus, objectsWithStatus, type SingletonPorts, singletonStatus } from './singleton.ts';
 import { updateStatus } from './update-status.ts';
 

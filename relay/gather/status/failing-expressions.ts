@@ -9,9 +9,7 @@ import { costExceeded } from '../../../core/match/cel/budget.ts';
 import { type NewCondition, withCondition } from '../../../core/object/conditions.ts';
 import type { Condition } from '../../../core/object/meta.ts';
 import { type Child, failingAt } from '../../children/children.ts';
-import { childPath } from '../../inventory-status/node-objects.ts';
 import type { Placement } from '../../placements/placement.ts';
-import type { Placement } from '../../schedule/placement.ts';
 
 export interface ExpressionFailures {
   /** Destinations, as far as they are certain. */

@@ -19,7 +19,6 @@ import type { MoveBook } from '../../moves/move-store.ts';
 import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
 import { type Counting, withoutSiblings } from '../../replicas/counting.ts';
-import type { Placement } from '../../schedule/placement.ts';
 
 export interface GatherPorts {
   readonly placements: Placements;

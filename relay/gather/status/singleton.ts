@@ -15,7 +15,6 @@ import type { Reader } from '../../../core/store/store.ts';
 import type { Child } from '../../children/children.ts';
 import type { Placement } from '../../placements/placement.ts';
 import { selectedObjects } from '../../placements/placements.ts';
-import type { Placement } from '../../schedule/placement.ts';
 
 export interface SingletonPorts {
   readonly children: ReadonlyMap<string, Child>;

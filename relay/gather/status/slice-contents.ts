@@ -1,15 +1,12 @@
 /** What the SinglePlacementSlices of one placement hold at this node: pure, of what the scheduler and the summary know. */
 
 import { edgeGroup, sliceEntriesMax } from '../../../core/apiserver/kinds/edge-kinds.ts';
-import { type PlacementId, splitPlacementId } from '../../../core/entries/entry-keys.ts';
 import { type PlacementId, splitPlacementId } from '../../../core/entries/placement-id.ts';
 import { childPath } from '../../../core/identity/node-path.ts';
 import { hash128 } from '../../../core/object/hash.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { type Child, matchingDestinations } from '../../children/children.ts';
-import { childPath } from '../../inventory-status/node-objects.ts';
 import type { Placement } from '../../placements/placement.ts';
-import type { Placement } from '../../schedule/placement.ts';
 
 export interface SliceSources {
   readonly path: string;

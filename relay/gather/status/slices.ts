@@ -12,7 +12,6 @@ import type { Clock, Timer } from '../../../core/runtime/clock.ts';
 import { ifRoom, roomAgainMs } from '../../../core/store/room.ts';
 import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
-import type { Placement } from '../../schedule/placement.ts';
 import { placementResource } from '../../spaces/selection.ts';
 import { type SliceContent, type SliceSources, type Subtree, sliceContents, sliceOf } from './slice-contents.ts';
 

@@ -16,7 +16,6 @@ import { encodePartial, type Partial } from '../../../core/summary/partial.ts';
 import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
 import type { RolloutStatus } from '../../rollout/status.ts';
-import type { Placement } from '../../schedule/placement.ts';
 import { placementResource } from '../../spaces/selection.ts';
 import { isBeingScheduled } from '../../work/dirty.ts';
 import { tellConflict } from './conflict-event.ts';

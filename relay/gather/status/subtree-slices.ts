@@ -8,7 +8,6 @@ import { canonicalBytes } from '../../../core/object/canonical.ts';
 import type { ObjectKey } from '../../../core/object/key.ts';
 import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
-import type { Placement } from '../../schedule/placement.ts';
 import { type SliceSources, sliceContents, sliceName, sliceOf, sliceResource } from './slice-contents.ts';
 
 export interface SubtreeSlicesPorts extends SliceSources {

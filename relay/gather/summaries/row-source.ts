@@ -3,14 +3,8 @@
  * one that was born at the edge what the agent reported.
  */
 
-import type { AssociatedItem, UpsyncItem } from '../../../core/apiserver/kinds/edge-placement.ts';
 import type { ObjectAttributes } from '../../../core/entries/down-attributes.ts';
-import type {
-  AssociatedAttributes,
-  ObjectAttributes,
-  UpsyncedAttributes,
-} from '../../../core/entries/entry-attributes.ts';
-import { attributesOf, entryKey, type PlacementId, parseEntryKey, stateKey } from '../../../core/entries/entry-keys.ts';
+import { attributesOf, entryKey, parseEntryKey } from '../../../core/entries/entry-keys.ts';
 import type { PlacementId } from '../../../core/entries/placement-id.ts';
 import type { AssociatedAttributes, UpsyncedAttributes } from '../../../core/entries/up-attributes.ts';
 import type { Content, Table } from '../../../core/feed/feed.ts';
@@ -24,7 +18,6 @@ import type { Reader } from '../../../core/store/store.ts';
 import type { Failure } from '../../../core/summary/partial.ts';
 import type { Row } from '../../../core/summary/summarizer.ts';
 import type { Placement } from '../../placements/placement.ts';
-import type { Placement } from '../../schedule/placement.ts';
 import { type Place, RowReader } from './summary-rows.ts';
 
 export interface RowSourcePorts {

@@ -8,7 +8,6 @@ import type { Child } from '../../children/children.ts';
 import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
 import type { Counting } from '../../replicas/counting.ts';
-import type { Placement } from '../../schedule/placement.ts';
 import type { RowSourcePorts } from './row-source.ts';
 import type { Place } from './summary-rows.ts';
 import type { UserSummary } from './user-summary.ts';

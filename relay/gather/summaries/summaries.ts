@@ -7,15 +7,7 @@
  */
 
 import { edgeGroup } from '../../../core/apiserver/kinds/edge-kinds.ts';
-import type { AssociatedItem, UpsyncItem } from '../../../core/apiserver/kinds/edge-placement.ts';
-import {
-  entryKey,
-  objectKey,
-  type PlacementId,
-  placementId,
-  placementKey,
-  summaryKey,
-} from '../../../core/entries/entry-keys.ts';
+import { entryKey } from '../../../core/entries/entry-keys.ts';
 import { type PlacementId, placementId } from '../../../core/entries/placement-id.ts';
 import type { Content } from '../../../core/feed/feed.ts';
 import type { AssociatedItem } from '../../../core/match/resource-rules.ts';
@@ -30,7 +22,6 @@ import type { UserPartial } from '../../../core/summary/user-partial.ts';
 import { readUserPartial } from '../../../core/summary/user-partial-wire.ts';
 import type { Placement } from '../../placements/placement.ts';
 import { selectedObjects } from '../../placements/placements.ts';
-import type { Placement } from '../../schedule/placement.ts';
 import { CompiledSummarizers } from './compiled-summarizers.ts';
 import { itemsOf, namesOf } from './placement-items.ts';
 import { associatedRows, contentOf, nameOf, type ReadRow, type RowPlace, RowSource } from './row-source.ts';

@@ -7,12 +7,7 @@ import { namedIn } from './readmes.ts';
 const allowedPairs: Readonly<Record<string, string>> = {};
 
 /** Files of one circle, with the reason. */
-const allowedCircles: readonly { readonly files: readonly string[]; readonly why: string }[] = [
-  {
-    files: ['core/feed/reconcile-prefixes.ts', 'core/feed/reconcile-ranges.ts', 'core/feed/reconcile.ts'],
-    why: 'both ways to say ranges share their steps; the circle goes with reconciliation by bounds, which no peer of a release speaks',
-  },
-];
+const allowedCircles: readonly { readonly files: readonly string[]; readonly why: string }[] = [];
 
 const texts = sources();
 const files = importsOf(texts);

@@ -4,9 +4,7 @@ import { emptyLabelSummary, encodeLabelSummary } from '../../../../core/match/la
 import { asText } from '../../../../core/store/bytes.ts';
 import { emptyPartial, encodePartial } from '../../../../core/summary/partial.ts';
 import { encodeUserPartial } from '../../../../core/summary/user-partial-wire.ts';
-import type { ChildRole } from '../../../../relay/children/children.ts';
 import type { ChildRole } from '../../../../relay/mailbox/stored-children.ts';
-import { summarizer } from '../../core/summary/support.ts';
 import { summarizer } from '../summary/support.ts';
 
 const bytes = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));

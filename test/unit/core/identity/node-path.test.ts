@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { ancestorsOf, childPath, childTowards, comparePaths, isAtOrBelow, isBelow, objectName, siblingPath } from '../../../../core/identity/node-path.ts';
+import {
+  ancestorsOf,
+  childPath,
+  childTowards,
+  comparePaths,
+  isAtOrBelow,
+  isBelow,
+  objectName,
+  siblingPath,
+} from '../../../../core/identity/node-path.ts';
 
 describe('the order of paths', () => {
   it('keeps every subtree whole where one name begins with another', () => {

@@ -5,7 +5,6 @@ import { changedKeys } from '../../../../relay/children/changed-keys.ts';
 import { type Child, matchChild } from '../../../../relay/children/children.ts';
 import type { Placement } from '../../../../relay/placements/placement.ts';
 import { routeKeysOf } from '../../../../relay/placements/route-keys.ts';
-import type { Placement } from '../../../../relay/schedule/placement.ts';
 import { agentChild, byFewKeys, byKey, placement, places, summaryOf } from '../support/match-arbitraries.ts';
 
 type Full = Required<Place>;

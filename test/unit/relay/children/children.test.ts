@@ -3,7 +3,6 @@ import { exactSetsMax, mergeLabelSummaries } from '../../../../core/match/label-
 import type { LabelSelector, Labels } from '../../../../core/object/selector.ts';
 import { type Child, type Destination, matchChild } from '../../../../relay/children/children.ts';
 import type { Placement } from '../../../../relay/placements/placement.ts';
-import type { Placement } from '../../../../relay/schedule/placement.ts';
 import { factsOf } from '../support/facts.ts';
 
 const site = (name: string): LabelSelector => ({ matchLabels: { site: name } });

@@ -12,7 +12,6 @@ import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { heldLabels, Narrowing } from '../../../../relay/children/label-summary-shrink-guard.ts';
 import type { Placement } from '../../../../relay/placements/placement.ts';
 import { storeSelected } from '../../../../relay/placements/placements.ts';
-import type { Placement } from '../../../../relay/schedule/placement.ts';
 
 const place = (env: string) => summaryOfAgent([{ labels: { env } }]);
 const [prod, test] = [place('prod'), place('test')];

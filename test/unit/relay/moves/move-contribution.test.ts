@@ -4,7 +4,6 @@ import { decidesToGrant, emptyMovePart } from '../../../../core/move/move-part.t
 import { emptyPartial, type Partial } from '../../../../core/summary/partial.ts';
 import { type MovingChild, withMove, withOwnCounter } from '../../../../relay/moves/move-contribution.ts';
 import type { Placement } from '../../../../relay/placements/placement.ts';
-import type { Placement } from '../../../../relay/schedule/placement.ts';
 
 const now = { generation: 2, target: 20 };
 const placement: Placement = {

@@ -14,7 +14,6 @@ import {
   storePlacement,
   storeSelected,
 } from '../../../../relay/placements/placements.ts';
-import type { Placement } from '../../../../relay/schedule/placement.ts';
 
 const [p, p2, foreign] = ['center.retail/p', 'center.retail/p2', 'eu.retail/p'] as const;
 const [a, b] = [hash128('a'), hash128('b')];

@@ -8,7 +8,6 @@ import type { LabelRequirement, LabelSelector } from '../../../../core/object/se
 import type { Child, Destination } from '../../../../relay/children/children.ts';
 import { locationExpression } from '../../../../relay/placements/location-expression.ts';
 import type { Placement } from '../../../../relay/placements/placement.ts';
-import type { Placement } from '../../../../relay/schedule/placement.ts';
 
 const labelKey = fc.constantFrom('env', 'tier', 'rank');
 const labelValue = fc.constantFrom('prod', 'test', '1', '7', '12');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type MediaType, parseRequestBody } from '../../../../../core/apiserver/http/body.ts';
-import { valuesMax } from '../../../../../core/apiserver/http/json-bounds.ts';
 import { decodeProtobuf } from '../../../../../core/apiserver/protobuf/decode.ts';
+import { valuesMax } from '../../../../../core/object/json-bounds.ts';
 import { bytes, envelope } from '../protobuf/wire-writer.ts';
 import { refusalOf } from './handler-errors.ts';
 

@@ -13,7 +13,6 @@ import { ExactStatuses } from '../../../../../relay/gather/status/exact-statuses
 import type { ChildRole } from '../../../../../relay/mailbox/stored-children.ts';
 import type { Placement } from '../../../../../relay/placements/placement.ts';
 import { Placements, storeSelected } from '../../../../../relay/placements/placements.ts';
-import type { Placement } from '../../../../../relay/schedule/placement.ts';
 import { SpaceBench, source } from '../../support/space-bench.ts';
 
 const id = `${source}/p`;

@@ -4,7 +4,6 @@ import { type LabelSummary, mergeLabelSummaries, type Place } from '../../../../
 import type { Child } from '../../../../../relay/children/children.ts';
 import { FailingExpressions, withExpression } from '../../../../../relay/gather/status/failing-expressions.ts';
 import type { Placement } from '../../../../../relay/placements/placement.ts';
-import type { Placement } from '../../../../../relay/schedule/placement.ts';
 import { agentChild, byKey, summaryOf } from '../../support/match-arbitraries.ts';
 
 const at = (env: string, properties: Record<string, string> = {}): Required<Place> => ({

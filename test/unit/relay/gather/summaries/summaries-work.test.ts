@@ -13,7 +13,6 @@ import { placeOf } from '../../../../../relay/gather/summaries/summary-rows.ts';
 import type { Placement } from '../../../../../relay/placements/placement.ts';
 import { Placements, storeSelected } from '../../../../../relay/placements/placements.ts';
 import { withoutSiblings } from '../../../../../relay/replicas/counting.ts';
-import type { Placement } from '../../../../../relay/schedule/placement.ts';
 import { field } from '../../../core/summary/support.ts';
 
 const source = 'center.retail';
