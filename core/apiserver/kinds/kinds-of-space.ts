@@ -20,16 +20,8 @@ const definitions: { readonly [type in SpaceType]: readonly CustomResourceDefini
   Cluster: [],
 };
 
-/** Every definition of the mesh's own kinds: for reference pages and for clusters that are to hold them. */
-export const ownDefinitions: readonly CustomResourceDefinition[] = [
-  ...edgeDefinitions,
-  customizerDefinition,
-  ...summaryDefinitions,
-  rolloutGateDefinition,
-  ...inventoryDefinitions,
-  ...meshDefinitions,
-  joinTokenDefinition,
-];
+/** Every definition of the mesh's own kinds, once. */
+export const ownDefinitions: readonly CustomResourceDefinition[] = [...new Set(Object.values(definitions).flat())];
 
 const compiled = new Map<CustomResourceDefinition, Kind>();
 
