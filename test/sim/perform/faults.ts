@@ -90,6 +90,8 @@ export class Spoiler {
         return this.#clone(host);
       case 'unclone':
         return this.unclone(host.id);
+      default:
+        return action satisfies never;
     }
   }
 

@@ -124,6 +124,8 @@ export class People {
         return this.#list(this.#host(action.node));
       case 'move':
         return this.#move(this.#host(action.node), this.#world.hosts.get(action.to));
+      default:
+        return action satisfies never;
     }
   }
 
