@@ -19,6 +19,47 @@ function linesOf(files: readonly string[], isWrong: (line: string) => boolean): 
   );
 }
 
+interface Described {
+  readonly name: string;
+  /** Forms of each option: `-f`, `--file`. */
+  readonly options: readonly (readonly string[])[];
+}
+
+/** From the text of the program, which runs as soon as it is loaded. Hidden commands and options are not for people. */
+function commands(): Described[] {
+  const [, ...parts] = readFileSync(join(root, 'center/cli/banyan.ts'), 'utf8').split(/\.command\(/);
+  return parts.flatMap((part) => {
+    const [, name, hidden] = /^'([\w-]+)'(, \{ hidden: true \})?/.exec(part) ?? [];
+    if (name === undefined || hidden !== undefined) return [];
+    const options = [...part.matchAll(/(?:\.option|\.requiredOption|new Option)\(\s*'([^']+)'(?!.*hideHelp)/g)];
+    return [{ name, options: options.map(([, words = '']) => words.match(/--?[a-z-]+/g) ?? []) }];
+  });
+}
+
+/** Options by which each command finds its tree: the page says of them all at once what they are. */
+const ofMany = new Set(['--data', '--kubeconfig']);
+
+describe('the page of the command line', () => {
+  const page = readFileSync(join(root, 'docs/reference/cli.md'), 'utf8');
+  const rows = page.split('\n').flatMap((line) => /^\| `(.+?)` \|/.exec(line)?.[1] ?? []);
+  const rowOf = (name: string) => rows.find((row) => row.split(/[ `,]+/).includes(name));
+
+  it('is compared with the commands of the program', () => {
+    expect(commands().map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['up', 'validate', 'tree', 'join-token']),
+    );
+  });
+
+  it.each(commands())('has a row for $name, with each of its options', ({ name, options }) => {
+    const row = rowOf(name);
+    expect(row).toBeDefined();
+    const missing = options.filter(
+      (forms) => !forms.some((form) => ofMany.has(form) || row!.split(/[ [\]]+/).includes(form)),
+    );
+    expect(missing).toEqual([]);
+  });
+});
+
 describe('a command that somebody is to type', () => {
   it('runs in a checkout wherever a page shows it on a line of its own', () => {
     expect(linesOf(['README.md', ...filesBelow('docs', '.md')], (line) => /^\s*(\$ )?banyan [a-z]/.test(line))).toEqual(
@@ -30,8 +71,9 @@ describe('a command that somebody is to type', () => {
   it('is written by cliCommand() wherever the program prints it', () => {
     const sources = ['core', 'relay', 'edge-agent', 'center'].flatMap((folder) => filesBelow(folder, '.ts'));
     const isComment = (line: string) => /^\s*(\/\/|\/?\*)/.test(line);
+    const names = new Set(commands().map(({ name }) => name));
     const isBare = (line: string) =>
-      /(?<![`\w./@-])banyan (up|down|topology|tree|ping|status|why|enroll|join-token|release)\b/.test(line);
+      [...line.matchAll(/(?<![`\w./@-])banyan ([a-z-]+)/g)].some(([, name = '']) => names.has(name));
     expect(linesOf(sources, (line) => !isComment(line) && isBare(line))).toEqual([]);
   });
 });
