@@ -2,9 +2,10 @@
 import type * as z from 'zod';
 import type { EntryKind } from '../../core/entries/entry-kind.ts';
 import { entryKinds } from '../../core/entries/entry-kinds.ts';
+import type { KeyParts } from '../../core/entries/key-form.ts';
 
 /** As the page writes the parts of keys. */
-const parts: Readonly<Record<string, string>> = {
+const parts: Readonly<Record<`{${keyof KeyParts}}`, string>> = {
   '{id}': 'S/NAME',
   '{source}': 'S',
   '{object}': 'OBJECTKEY',
@@ -36,7 +37,10 @@ function table(direction: 'down' | 'up'): string {
 }
 
 function keyOf({ form }: EntryKind): string {
-  return form.replace(/\{\w+\}/g, (part) => parts[part]!);
+  return form.replace(/\{\w+\}/g, (part) => {
+    if (part in parts) return parts[part as keyof typeof parts];
+    throw new Error(`the form "${form}" has a part ${part} that core/entries/key-form.ts does not know`);
+  });
 }
 
 function whoOf(kind: EntryKind): string {
