@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
+import type { EntryKind } from '../../../core/entries/entry-kind.ts';
+import { entryKinds } from '../../../core/entries/entry-kinds.ts';
 import { resetCodes } from '../../../core/stream/stream.ts';
 import { parseNoProxy } from '../../../core/wire/dialer/no-proxy.ts';
 import { listenerRefusals, refusals } from '../../../core/wire/refusals.ts';
@@ -67,6 +69,11 @@ function exceptions(): { element: string; host: string; excepted: boolean }[] {
     ]);
 }
 
+/** First words of the keys that agents get or report: a second implementation is an agent. */
+const wordsOfAgents = (Object.values(entryKinds) as readonly EntryKind[])
+  .filter((kind) => (kind.from === 'parent' ? kind.to : kind.by) !== 'relay')
+  .map(({ form }) => form.split('/')[0] ?? '');
+
 const limits = [...page.matchAll(/^\|([^|]*)\|.*`(\w+)` = ([\d.]+), `([\w./-]+)` *\|$/gm)].map(
   ([, what = '', name = '', value = '', file = '']) => ({ what: what.trim(), name, value: Number(value), file }),
 );
@@ -92,6 +99,11 @@ describe('the page of the protocol', () => {
 
   it('has a limit in most of its rows', () => {
     expect(limits.length).toBeGreaterThan(60);
+  });
+
+  it.each(wordsOfAgents)('names the entry %s among those on the wire', (word) => {
+    const section = page.split(/^## /m).find((one) => one.startsWith('Entries on the wire\n'));
+    expect(section).toMatch(new RegExp(`\`${word}[/\`]`));
   });
 
   it.each(readdirSync('test/transcripts').filter((file) => file.endsWith('.txt')))('says what %s shows', (file) => {
