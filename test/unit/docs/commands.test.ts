@@ -41,13 +41,19 @@ const ofMany = new Set(['--data', '--kubeconfig']);
 
 describe('the page of the command line', () => {
   const page = readFileSync(join(root, 'docs/reference/cli.md'), 'utf8');
-  const rows = page.split('\n').flatMap((line) => /^\| `(.+?)` \|/.exec(line)?.[1] ?? []);
+  const [table = ''] = page.split('Exit codes:');
+  const rows = table.split('\n').flatMap((line) => /^\| `(.+?)` \|/.exec(line)?.[1] ?? []);
   const rowOf = (name: string) => rows.find((row) => row.split(/[ `,]+/).includes(name));
 
   it('is compared with the commands of the program', () => {
     expect(commands().map(({ name }) => name)).toEqual(
       expect.arrayContaining(['up', 'validate', 'tree', 'join-token']),
     );
+  });
+
+  it('has no row for another command', () => {
+    const names = new Set([...commands().map(({ name }) => name), 'center']);
+    expect(rows.map((row) => row.split(/[ `,]+/)[0] ?? '').filter((name) => !names.has(name))).toEqual([]);
   });
 
   it.each(commands())('has a row for $name, with each of its options', ({ name, options }) => {
