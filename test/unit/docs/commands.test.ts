@@ -41,8 +41,8 @@ const ofMany = new Set(['--data', '--kubeconfig']);
 
 describe('the page of the command line', () => {
   const page = readFileSync(join(root, 'docs/reference/cli.md'), 'utf8');
-  const [table = ''] = page.split('Exit codes:');
-  const rows = table.split('\n').flatMap((line) => /^\| `(.+?)` \|/.exec(line)?.[1] ?? []);
+  const tables = page.split('\n\n').filter((block) => block.startsWith('| command |'));
+  const rows = tables.flatMap((table) => table.split('\n')).flatMap((line) => /^\| `(.+?)` \|/.exec(line)?.[1] ?? []);
   const rowOf = (name: string) => rows.find((row) => row.split(/[ `,]+/).includes(name));
 
   it('is compared with the commands of the program', () => {
