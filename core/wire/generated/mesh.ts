@@ -244,7 +244,7 @@ export interface Open {
   groups: string[];
   /** Large amounts of data: the stream goes on a second connection, apart from the session's. */
   bulk: boolean;
-  /** Bytes that the asked side may send before the asker gives more. */
+  /** Bytes that the asked end may send before the asking end gives more. */
   creditBytes: number;
 }
 
