@@ -2,10 +2,11 @@
 // An object named "deadly" whose data say so is the death of the agent that applies it, some moments later and of nobody's catching; of one named "garbled"
 // whose data say so the agent tells what is no JSON, and with one named "mangled" it tells no partial that anybody can read. One named "heavy" whose data say so
 // is the death of the relay that is to hand it to the agent "shop".
+import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 
 const changes = {
-  '/edge-agent/apply/mark.ts': [
+  'edge-agent/cluster/mark.ts': [
     [
       'export function marked(object: KubeObject, source: string): KubeObject {',
       `$&
@@ -14,7 +15,7 @@ const changes = {
   if (object.metadata.name === 'mangled') globalThis.mangles = object.data?.mangles === 'yes';`,
     ],
   ],
-  '/edge-agent/sayings.ts': [
+  'edge-agent/agent/up-feed-entries.ts': [
     [
       "  #sayState(source: string, key: string): Saying | undefined | 'unsure' {",
       `$&
@@ -26,7 +27,7 @@ const changes = {
     if (globalThis.mangles) return { attributes: new Uint8Array(0), body: text('{"generation') };`,
     ],
   ],
-  '/relay/schedule/mailbox-writer.ts': [
+  'relay/schedule/mailbox-writer.ts': [
     [
       '    const offered = this.#offered(t, child, source, keyHash, work);',
       `$&
@@ -35,16 +36,20 @@ const changes = {
   ],
 };
 
+// A process that does not load one of these files would be an unchanged one, and a test of it would only time out.
+for (const [file, changed] of Object.entries(changes)) {
+  const source = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+  for (const [before] of changed)
+    if (!source.includes(before)) throw new Error(`${file} is not what poison-preload.mjs takes it for`);
+}
+
 registerHooks({
   load(url, context, nextLoad) {
     const loaded = nextLoad(url, context);
-    const [, changed] = Object.entries(changes).find(([file]) => url.endsWith(file)) ?? [];
+    const [, changed] = Object.entries(changes).find(([file]) => url.endsWith(`/${file}`)) ?? [];
     if (!changed) return loaded;
     let source = loaded.source.toString();
-    for (const [before, after] of changed) {
-      if (!source.includes(before)) throw new Error(`${url} is not what poison-preload.mjs takes it for`);
-      source = source.replace(before, after);
-    }
+    for (const [before, after] of changed) source = source.replace(before, after);
     return { ...loaded, source };
   },
 });

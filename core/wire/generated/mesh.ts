@@ -11,9 +11,9 @@ export const protobufPackage = "banyan.mesh.v1";
 
 export const protobufFileName = "mesh.proto";
 
-/** The wire between a child and its parent. docs/protocol.md is the page. From the first release on, field numbers are append-only. */
+/** The wire between a child and its parent. docs/protocol.md has the rules. From the first release on, field numbers are append-only. */
 
-/** Which of the two feeds of an attachment. */
+/** Which of the two feeds between a child and its parent. */
 export const Feed = { FEED_UNSPECIFIED: 0, FEED_DOWN: 1, FEED_UP: 2 } as const;
 
 export type Feed = typeof Feed[keyof typeof Feed];
@@ -47,6 +47,7 @@ export interface Frame {
     | undefined;
 }
 
+/** What the consumer of a feed has. The tuple decides whether the feed resumes. */
 export interface ResumeTuple {
   epoch: Buffer;
   incarnation: Buffer;
@@ -54,7 +55,7 @@ export interface ResumeTuple {
   seenHead: number;
 }
 
-/** Where TLS is terminated on the way: the parent's challenge, then hello and welcome, each with the proof of who says it. One of the three. */
+/** Where TLS is terminated on the way: the parent's challenge, then Hello and Welcome, each with the proof of who sends it. A Proof has one of the three. */
 export interface Proof {
   /** 32 random bytes. */
   challenge: Buffer;
@@ -62,18 +63,18 @@ export interface Proof {
   welcome:
     | Sealed
     | undefined;
-  /** Beside a challenge: which of several siblings it comes from, 0 for the first. The child says by it to whom it attaches; the welcome proves it. */
+  /** Beside a challenge: which replica sends it, 0 for the first. The child counts its attach sequence by it. The proof of Welcome must be by the same replica. */
   replica: number;
 }
 
 export interface Sealed {
   /** The encoded Hello or Welcome. */
   body: Buffer;
-  /** Of the child: 32 random bytes. In a welcome it is empty, since the child knows it. */
+  /** From the child: 32 random bytes. Empty with a Welcome, because the child knows them. */
   nonce: Buffer;
-  /** DER, the sender's own first, then those between it and the tree's authority. */
+  /** DER: the sender's own certificate first, then those between it and the tree's authority. */
   certificates: Buffer[];
-  /** ECDSA with SHA-256, ASN.1; docs/protocol.md says over what. */
+  /** ECDSA with SHA-256, ASN.1. docs/protocol.md names the signed bytes. */
   signature: Buffer;
 }
 
@@ -85,23 +86,23 @@ export interface Hello {
   bootCounter: number;
   bootNonce: Buffer;
   attachSequence: number;
-  /** What the child has of the parent's down feed. */
+  /** What the child has of the down feed. */
   down:
     | ResumeTuple
     | undefined;
-  /** Bytes of down entries that the parent may have in flight before the child acknowledges. */
+  /** Bytes of the down feed that the parent may have in flight. */
   downCreditBytes: number;
   maxFrameBytes: number;
   software: string;
-  /** How the child reaches the parent, such as grpc+proxy: the parent sees less of the way. */
+  /** How the child reaches the parent, for example grpc+proxy. The parent can't see all of the way. */
   transport: string;
-  /** The boot nonce under which a parent has last welcomed this store; empty: none has. */
+  /** The boot nonce of the start in which a parent last welcomed this store. Empty: no parent has. */
   attachedNonce: Buffer;
-  /** Contents of the down feed of which the child has the beginning. */
+  /** Contents of the down feed whose beginning the child has. */
   held: HeldPieces[];
 }
 
-/** The first `bytes` bytes of the record of a content are there already. */
+/** The consumer has the first `bytes` bytes of this content record. */
 export interface HeldPieces {
   contentHash: Buffer;
   bytes: number;
@@ -110,39 +111,36 @@ export interface HeldPieces {
 export interface Welcome {
   version: number;
   sessionSequence: number;
-  /** What the parent has of the child's up feed. */
+  /** What the parent has of the up feed. */
   up: ResumeTuple | undefined;
   upCreditBytes: number;
-  /** Whether the down feed goes on from the child's cursor; otherwise the child reconciles once the parent is ready. */
+  /** The down feed resumes from the child's cursor. If false, the child reconciles once the parent is ready. */
   downResumes: boolean;
-  /** The parent has caught up with everything above it: what is missing in its feed is meant to be missing. */
+  /** Everything that is missing in the parent's feed is meant to be missing. */
   ready: boolean;
   maxFrameBytes: number;
   software: string;
   downEpoch: Buffer;
   downIncarnation: Buffer;
-  /** The parent has siblings: a child that comes from another one takes nothing before the parent's watermarks have reached its own. */
+  /** The parent has replicas. A child that does not resume takes nothing before the parent's watermarks have reached the child's. */
   hasSiblings: boolean;
-  /** Contents of the up feed of which the parent has the beginning. */
+  /** Contents of the up feed whose beginning the parent has. */
   held: HeldPieces[];
 }
 
 export interface Retry {
   afterMs: number;
-  /** docs/protocol.md lists them. */
+  /** docs/protocol.md lists the reasons. */
   reason: string;
   message: string;
-  /** With clone, when the session of the other one has been over for long: the boot counter that is known. The child goes on above it. */
+  /** With clone, when the known session has been over for long: the known boot counter. The child goes on above it. */
   bootCounter: number;
-  /**
-   * With superseded, from the sibling that has the child, when its session there has been over for long: the attach sequence that is known. The child goes on
-   * above it.
-   */
+  /** With superseded, from the replica that has the child, when its session there has been over for long: the known attach sequence. The child goes on above it. */
   attachSequence: number;
 }
 
 export interface Entry {
-  /** 16 bytes: the hash of the key. */
+  /** The hash of the key: 16 bytes. */
   keyHash: Buffer;
   revision: number;
   originRevision: number;
@@ -150,7 +148,7 @@ export interface Entry {
   key: string;
   attributes: Buffer;
   body: Buffer;
-  /** Instead of key, attributes and body: the content that has come in pieces before, by its hash. */
+  /** Instead of key, attributes and body: the hash of the content that came in pieces before. */
   pieces: Buffer;
 }
 
@@ -162,24 +160,24 @@ export interface Batch {
   head: number;
   epoch: Buffer;
   incarnation: Buffer;
-  /** Entries that overtake one whose content still comes in pieces: they are stored, and the cursor stays where it is. */
+  /** These entries overtake an entry whose content still comes in pieces. The receiver stores them and leaves its cursor where it is. */
   ahead: boolean;
 }
 
-/** A part of the record of a content that is larger than a batch (core/feed/content.ts), beside the feed's order. */
+/** A part of a content record that is larger than a batch (core/feed/content.ts). Pieces go beside the order of the feed. */
 export interface Piece {
   feed: Feed;
   contentHash: Buffer;
-  /** Where it belongs in the record; pieces of one content come in order. */
+  /** Where the data begin in the record. Pieces of one content come in order. */
   offset: number;
-  /** Length of the whole record. */
+  /** Length of the whole record, in bytes. */
   total: number;
   data: Buffer;
 }
 
 export interface Ack {
   feed: Feed;
-  /** Everything up to here is flushed at the consumer. */
+  /** Everything up to this revision is durable at the consumer. */
   cursor: number;
   epoch: Buffer;
 }
@@ -187,25 +185,25 @@ export interface Ack {
 export interface ReconcileRequest {
   feed: Feed;
   round: number;
-  /** 8 random bytes with which the fingerprints of this reconciliation begin; empty in a request without prefixes. */
+  /** 8 random bytes that the fingerprints of this reconciliation hash first. Empty in a request without prefixes. */
   seed: Buffer;
   prefixes: PrefixSummary[];
-  /** Key hashes. */
+  /** Hashes of the keys whose entries the consumer wants. */
   wanted: Buffer[];
 }
 
 export interface PrefixSummary {
-  /** Hexadecimal digits, one in a byte. */
+  /** Hexadecimal digits, one in each byte. */
   prefix: Buffer;
-  /** 8 bytes; empty: whoever asks has no row there. */
+  /** 8 bytes. Empty: the consumer has no row with this prefix. */
   fingerprint: Buffer;
 }
 
 export interface PrefixAnswer {
   kind: PrefixAnswer_Kind;
-  /** Of a split: a fingerprint for each next digit, one behind the other. */
+  /** For a split: a fingerprint for each next digit, one behind the other. */
   parts: Buffer;
-  /** Of a list: 30 bytes a row. */
+  /** For a list: 30 bytes a row. */
   rows: Buffer;
 }
 
@@ -223,30 +221,30 @@ export namespace PrefixAnswer_Kind {
 export interface ReconcileReply {
   feed: Feed;
   round: number;
-  /** One for each prefix of the request, in their order. */
+  /** One answer for each prefix of the request, in the order of the prefixes. */
   answers: PrefixAnswer[];
   entries: Entry[];
   head: number;
-  /** Both may be left out behind the first round. */
+  /** The producer leaves both out after the first round. */
   epoch: Buffer;
   incarnation: Buffer;
 }
 
 export interface Open {
-  /** Even ids are the parent's, odd ones the child's; each side's only grow. */
+  /** The parent's ids are even, the child's are odd. Each side gives its ids in order. */
   stream: number;
-  /** Of the node that is meant, from the root. */
+  /** Path of the node that is meant, from the root. */
   path: string;
   kind: string;
-  /** What is left of the time within which the stream has to be taken. */
+  /** The time that is left until the stream must be taken. */
   deadlineMs: number;
   header: Buffer;
-  /** Who wants it, as the node found out at which it was asked for. */
+  /** Who asks, as the first node on the way has authenticated. */
   user: string;
   groups: string[];
-  /** Large amounts: on a connection of its own, apart from the session's. */
+  /** Large amounts of data: the stream goes on a second connection, apart from the session's. */
   bulk: boolean;
-  /** What may be sent to whoever asks before it gives more. */
+  /** Bytes that the asked end may send before the asking end gives more. */
   creditBytes: number;
 }
 
@@ -256,7 +254,7 @@ export interface Data {
 }
 
 export interface Credit {
-  /** Zero: a feed's credit. */
+  /** 0: the credit is for a feed. */
   stream: number;
   feed: Feed;
   bytes: number;
@@ -268,20 +266,21 @@ export interface Fin {
 
 export interface Reset {
   stream: number;
-  /** docs/protocol.md lists them. */
+  /** docs/protocol.md lists the codes. */
   code: number;
   message: string;
-  /** Path of the node that speaks; nodes in between hand it on. */
+  /** Path of the node that found the reason. Nodes in between hand it on. */
   at: string;
   /** With code 6: how long the child has been away. */
   sinceMs: number;
 }
 
-/** The streams that the sender knows on this session; what the other side doesn't know twice in a row it resets. */
+/** The streams that the sender knows on this session. The receiver resets an id that it does not know in two lists in a row. */
 export interface Census {
   streams: number[];
 }
 
+/** Of the live rows of a feed at a revision: see docs/protocol.md, "Digests". */
 export interface Digest {
   revision: number;
   count: number;
@@ -290,19 +289,19 @@ export interface Digest {
 
 export interface Beat {
   sequence: number;
-  /** Durable heads of the feed that the sender produces. */
+  /** Durable head of the feed that the sender produces. */
   head: number;
   purgeRevision: number;
-  /** Ms since the sender last heard from the root, summed over the hops. */
+  /** The ms since the sender last received something from the root, summed over the hops. */
   rootAgeMs: number;
   ready: boolean;
-  /** What everything up to the head covers; those that have changed since the last beat that named any. */
+  /** How far each source is complete in the feed up to the head. A beat may leave out sources that did not change since an earlier beat. */
   watermarks: Watermark[];
-  /** Of the live rows of the sender's feed at its head, if all of it was sent before this beat: see docs/protocol.md, "Digests". */
+  /** Of the sender's feed at its head. Present only if the session has sent everything up to the head before this beat. */
   digest: Digest | undefined;
 }
 
-/** All of a source up to this revision of its space. */
+/** Everything of the source up to this revision of its space is in the feed. */
 export interface Watermark {
   source: string;
   revision: number;
@@ -313,7 +312,7 @@ export interface Goodbye {
   returnAfterMs: number;
 }
 
-/** The child says, after Welcome, whether its up feed goes on from the parent's cursor; otherwise the parent reconciles it. */
+/** The child sends it after Welcome. If the up feed does not resume from the parent's cursor, the parent reconciles it. */
 export interface Resume {
   feed: Feed;
   resumes: boolean;

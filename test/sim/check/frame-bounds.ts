@@ -1,4 +1,4 @@
-/** Invariant 14, of single frames: no honest node sends more of anything in a frame than docs/protocol.md says ("Links", "Byte streams"). */
+/** Invariant 14, of single frames: no honest node sends more of anything in a frame than docs/protocol.md says ("Limits", "Byte streams"). */
 import type { Entry, Frame } from '../../../core/wire/generated/mesh.ts';
 
 const KiB = 1024;

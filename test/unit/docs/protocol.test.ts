@@ -78,6 +78,12 @@ const limits = [...page.matchAll(/^\|([^|]*)\|.*`(\w+)` = ([\d.]+), `([\w./-]+)`
   ([, what = '', name = '', value = '', file = '']) => ({ what: what.trim(), name, value: Number(value), file }),
 );
 
+/** Files that the page names, by their path or the end of it; `*` stands for any part of a name. */
+const namedFiles = [...new Set([...page.matchAll(/`([\w*./-]+\.(?:txt|ts|proto))`/g)].map(([, file = '']) => file))];
+const presentFiles = ['core', 'relay', 'proto', 'test'].flatMap((folder) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)),
+);
+
 describe('the page of the protocol', () => {
   it('names every frame, with its number', () => {
     const frames = [...proto.matchAll(/^ {4}(\w+) \w+ = (\d+);$/gm)].map(([, name, number]) => `${number} \`${name}\``);
@@ -95,6 +101,11 @@ describe('the page of the protocol', () => {
 
   it.each(limits)('says of "$what" what $name says', ({ name, value, file }) => {
     expect(constant(name, file)).toBe(value);
+  });
+
+  it.each(namedFiles)('names the file %s, which is there', (file) => {
+    const pattern = new RegExp(`(^|/)${file.replaceAll('.', '\\.').replaceAll('*', '[^/]*')}$`);
+    expect(presentFiles.filter((present) => pattern.test(present))).not.toEqual([]);
   });
 
   it('has a limit in most of its rows', () => {
