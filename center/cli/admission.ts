@@ -7,11 +7,11 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { checkLabelKey, checkLabelValue } from '../../core/object/names.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
-import type { ApiClient } from './api-client.ts';
+import type { NodeApiClient } from './api-client.ts';
 import { nodeContexts } from './node-contexts.ts';
 import { UsageError } from './usage-error.ts';
 
-export interface Asked {
+export interface AdmissionRequest {
   /** `eu:paris:store-17` */
   readonly path: string;
   /** Of its Location: `env=prod`. */
@@ -27,10 +27,10 @@ const apiVersion = 'inventory.banyan.io/v1alpha1';
 const inventory = `/apis/${apiVersion}`;
 const nodes = '/apis/mesh.banyan.io/v1alpha1/nodes';
 
-export type Api = Pick<ApiClient, 'contexts' | 'get' | 'apply'>;
+export type Api = Pick<NodeApiClient, 'contexts' | 'get' | 'apply'>;
 
 /** What an agent needs at each sibling. */
-interface Wanted {
+interface AdmissionObjects {
   readonly target: KubeObject;
   readonly location: KubeObject | undefined;
 }
@@ -43,7 +43,7 @@ export interface Admitted {
 }
 
 /** What one sibling of the parent has of the agent. */
-interface Place {
+interface ReplicaAdmission {
   readonly context: string;
   readonly target: KubeObject | undefined;
   readonly location: KubeObject | undefined;
@@ -58,7 +58,7 @@ interface Place {
 export async function admission(
   api: Api,
   command: AdmittingCommand,
-  { path, labels, again }: Asked,
+  { path, labels, again }: AdmissionRequest,
   warn: (line: string) => void,
 ): Promise<() => Promise<Admitted>> {
   const wrong = checkPath(path);
@@ -119,7 +119,7 @@ async function ofThoseThatAnswer<Sibling extends { readonly context: string }, T
   return results;
 }
 
-async function placeAt(api: Api, context: string, path: string): Promise<Place> {
+async function placeAt(api: Api, context: string, path: string): Promise<ReplicaAdmission> {
   const name = nameOf(path);
   const [target, location, node] = await Promise.all([
     api.get(context, `${inventory}/synctargets/${name}`),
@@ -129,13 +129,13 @@ async function placeAt(api: Api, context: string, path: string): Promise<Place> 
   return { context, target, location, node };
 }
 
-function placeOf(path: string, labels: Readonly<Record<string, string>>): Wanted {
+function placeOf(path: string, labels: Readonly<Record<string, string>>): AdmissionObjects {
   const object = (kind: string) => ({ apiVersion, kind, metadata: { name: nameOf(path), labels }, spec: {} });
   return { target: object('SyncTarget'), location: object('Location') };
 }
 
 /** For a sibling that was away when the agent was admitted: as the other one has it now. */
-function copyOfPlace(target: KubeObject, location: KubeObject | undefined): Wanted {
+function copyOfPlace(target: KubeObject, location: KubeObject | undefined): AdmissionObjects {
   return { target: copyOf(target), location: location && copyOf(location) };
 }
 
@@ -144,7 +144,11 @@ function copyOf({ kind, metadata, spec = {} }: KubeObject): KubeObject {
 }
 
 /** Makes what is not there; the SyncTarget as it is there then. */
-async function admit(api: Api, { context, target, location }: Place, wanted: Wanted): Promise<KubeObject> {
+async function admit(
+  api: Api,
+  { context, target, location }: ReplicaAdmission,
+  wanted: AdmissionObjects,
+): Promise<KubeObject> {
   const make = (object: KubeObject) =>
     api.apply(context, `${inventory}/${object.kind.toLowerCase()}s/${object.metadata.name}`, object);
   const syncTarget = target ?? (await make(wanted.target));

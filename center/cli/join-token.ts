@@ -10,16 +10,16 @@ import { cliCommand } from '../../core/runtime/cli-command.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Random } from '../../core/runtime/random.ts';
-import { type Admitted, type Api as AdmittingApi, type Asked, admission } from './admission.ts';
-import type { ApiClient } from './api-client.ts';
+import { type AdmissionRequest, type Admitted, type Api as AdmittingApi, admission } from './admission.ts';
+import type { NodeApiClient } from './api-client.ts';
 import { UsageError } from './usage-error.ts';
 
-export interface TokenAsked extends Asked {
+export interface TokenAsked extends AdmissionRequest {
   /** How long it may be used: `24h`. */
   readonly ttl: string;
 }
 
-type Api = AdmittingApi & Pick<ApiClient, 'authority' | 'list' | 'remove'>;
+type JoinTokenApi = AdmittingApi & Pick<NodeApiClient, 'authority' | 'list' | 'remove'>;
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 /** A secret that is good for longer is forgotten somewhere. */
@@ -32,7 +32,7 @@ const tokens = '/apis/mesh.banyan.io/v1alpha1/jointokens';
  * nobody has used are good no more.
  */
 export async function joinToken(
-  api: Api,
+  api: JoinTokenApi,
   { ttl, ...asked }: TokenAsked,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
   warn: (line: string) => void,
@@ -55,7 +55,7 @@ export async function joinToken(
 }
 
 async function endOlder(
-  api: Api,
+  api: JoinTokenApi,
   path: string,
   { siblings, silent }: Admitted,
   warn: (line: string) => void,

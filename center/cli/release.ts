@@ -5,19 +5,19 @@ import { ancestorsOf, objectName, shownPath } from '../../core/identity/node-pat
 import type { KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
-import type { ApiClient } from './api-client.ts';
+import type { NodeApiClient } from './api-client.ts';
 
-interface Kept {
+interface HeldEntries {
   entries: number;
   since: string;
   token: string;
   sample: string[];
 }
 
-interface Shown {
-  held?: Kept;
+interface ShownNodeAlarms {
+  held?: HeldEntries;
   /** In its mailbox; the parent's word. */
-  keptFor?: Kept;
+  keptFor?: HeldEntries;
   rolledBack?: { source: string; had: number; seen: number; since: string; token: string }[];
 }
 
@@ -26,8 +26,8 @@ const lookEveryMs = 500;
 /** Down the path, deleted, and told upwards: each some seconds at the most. */
 const withinMs = 60_000;
 
-export async function release(
-  api: ApiClient,
+export async function approveDeletions(
+  api: NodeApiClient,
   path: string,
   dryRun: boolean,
   say: (line: string) => void,
@@ -43,7 +43,7 @@ export async function release(
   if (tokens.length > 0) say('released');
 }
 
-async function releaseOne(api: ApiClient, context: string, path: string, token: string): Promise<void> {
+async function releaseOne(api: NodeApiClient, context: string, path: string, token: string): Promise<void> {
   const deadlineMs = Date.now() + withinMs;
   await ask(api, context, path, token);
   while (tokensOf(await shown(api, context, path)).includes(token)) {
@@ -56,12 +56,16 @@ async function releaseOne(api: ApiClient, context: string, path: string, token: 
   }
 }
 
-function describe({ held, keptFor, rolledBack = [] }: Shown, path: string, say: (line: string) => void): string[] {
+function describe(
+  { held, keptFor, rolledBack = [] }: ShownNodeAlarms,
+  path: string,
+  say: (line: string) => void,
+): string[] {
   const name = shownPath(path);
   for (const { source, had, seen, since } of rolledBack) {
     say(`${name}: ${source} was emptied or put back: it had revision ${had}, ${seen} has been seen below (${since})`);
   }
-  const sampled = (what: Kept, words: string) => {
+  const sampled = (what: HeldEntries, words: string) => {
     say(`${name}: ${what.entries} entries are kept since ${what.since} ${words}`);
     for (const key of what.sample) say(`  ${key}`);
   };
@@ -72,12 +76,12 @@ function describe({ held, keptFor, rolledBack = [] }: Shown, path: string, say: 
   return tokens;
 }
 
-function tokensOf({ held, keptFor, rolledBack = [] }: Shown): string[] {
+function tokensOf({ held, keptFor, rolledBack = [] }: ShownNodeAlarms): string[] {
   return [...rolledBack, ...(held ? [held] : []), ...(keptFor ? [keptFor] : [])].map(({ token }) => token);
 }
 
 /** The parent's API, which alone knows what is in the mailbox; undefined: it does not answer, or is where the node was found. */
-async function parentOf(api: ApiClient, path: string, found: string): Promise<string | undefined> {
+async function parentOf(api: NodeApiClient, path: string, found: string): Promise<string | undefined> {
   const above = ancestorsOf(path).at(-1);
   const context = above === undefined ? undefined : `node/${shownPath(above)}`;
   if (context === undefined || context === found || !api.contexts().includes(context)) return undefined;
@@ -89,7 +93,7 @@ async function parentOf(api: ApiClient, path: string, found: string): Promise<st
 }
 
 /** The node's own API, or the nearest above it that answers and shows the node. */
-async function contextOf(api: ApiClient, path: string): Promise<string> {
+async function contextOf(api: NodeApiClient, path: string): Promise<string> {
   const known = new Set(api.contexts());
   const contexts = [path, ...ancestorsOf(path).reverse()].map((at) => `node/${shownPath(at)}`);
   let reason = 'no node of the kubeconfig shows it';
@@ -103,12 +107,12 @@ async function contextOf(api: ApiClient, path: string): Promise<string> {
   throw new BanyanError('NotFound', `there is no node "${path}" here: ${reason}; ${cliCommand('tree')} lists all`);
 }
 
-async function shown(api: ApiClient, context: string, path: string): Promise<Shown> {
+async function shown(api: NodeApiClient, context: string, path: string): Promise<ShownNodeAlarms> {
   const node = await api.get(context, `${nodes}/${objectName(path)}`);
-  return (node?.status ?? {}) as Shown;
+  return (node?.status ?? {}) as ShownNodeAlarms;
 }
 
-async function ask(api: ApiClient, context: string, path: string, token: string): Promise<KubeObject> {
+async function ask(api: NodeApiClient, context: string, path: string, token: string): Promise<KubeObject> {
   const name = objectName(path);
   const node = { apiVersion: 'mesh.banyan.io/v1alpha1', kind: 'Node', metadata: { name }, spec: { release: token } };
   return api.apply(context, `${nodes}/${name}`, node);

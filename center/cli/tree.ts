@@ -13,12 +13,12 @@ import { splitReplica } from '../../core/identity/replica.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
-import type { ApiClient } from './api-client.ts';
+import type { NodeApiClient } from './api-client.ts';
 import { didYouMean } from './arguments.ts';
 import { nodeContexts } from './node-contexts.ts';
 import { formatTable } from './table.ts';
 
-interface NodeStatus {
+interface ShownNodeStatus {
   session?: { state?: string; since?: string; transport?: string };
   rootHeardAt?: string;
   lag?: { entries?: number };
@@ -68,7 +68,7 @@ export interface TreeRow {
  * Rows from `root` downwards. Every node of the kubeconfig there is asked, and the parent of `root`, which alone shows an agent; of a child, its parent's
  * word on session and lag counts. Throws NotFound where nobody knows of `root`.
  */
-export async function treeRows(api: Pick<ApiClient, 'contexts' | 'list'>, root: string): Promise<TreeRow[]> {
+export async function treeRows(api: Pick<NodeApiClient, 'contexts' | 'list'>, root: string): Promise<TreeRow[]> {
   const contexts = api.contexts();
   const below = contexts.filter((name) => name.startsWith('node/') && isShown(pathOf(name), root));
   const parents = root === '' ? [] : nodeContexts(contexts, parentOf(root));
@@ -151,7 +151,7 @@ export function formatTree(rows: readonly TreeRow[], nowMs: number, wide = false
   );
 }
 
-async function rowsOf(api: Pick<ApiClient, 'list'>, path: string, rootDepth: number): Promise<TreeRow[]> {
+async function rowsOf(api: Pick<NodeApiClient, 'list'>, path: string, rootDepth: number): Promise<TreeRow[]> {
   const context = `node/${shownPath(path)}`;
   // Siblings have one path, and the same children.
   const own = splitReplica(path).name;
@@ -182,7 +182,7 @@ async function rowsOf(api: Pick<ApiClient, 'list'>, path: string, rootDepth: num
 
 function rowOf(node: KubeObject, rootDepth: number, rank: number): TreeRow {
   const { path = '', role = '' } = (node.spec ?? {}) as NodeSpec;
-  const { session, lag, agents, rootHeardAt, ...status } = (node.status ?? {}) as NodeStatus;
+  const { session, lag, agents, rootHeardAt, ...status } = (node.status ?? {}) as ShownNodeStatus;
   return {
     path,
     depth: depthOf(path) - rootDepth,
@@ -206,7 +206,14 @@ function heardOf(time: string | undefined): { readonly heardAtMs?: number } {
 }
 
 /** What is kept or was lost, with figures; of the rest, the conditions that are alarms. */
-function alarmsOf({ held, keptFor, rolledBack = [], quarantined, refused, conditions = [] }: NodeStatus): string[] {
+function alarmsOf({
+  held,
+  keptFor,
+  rolledBack = [],
+  quarantined,
+  refused,
+  conditions = [],
+}: ShownNodeStatus): string[] {
   const untaken = (quarantined?.count ?? 0) + (refused?.count ?? 0);
   return [
     ...(held ? [`DeletionHeld: ${held.entries} entries`] : []),
@@ -225,6 +232,6 @@ function firstWords(message: string): string {
   return end < 0 ? message : message.slice(0, end);
 }
 
-function readyWordsOf({ conditions = [] }: NodeStatus): string[] {
+function readyWordsOf({ conditions = [] }: ShownNodeStatus): string[] {
   return conditions.flatMap(({ type, message }) => (type === 'Ready' && message ? [message] : []));
 }

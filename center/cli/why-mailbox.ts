@@ -3,7 +3,7 @@
 import { nameOf, parentOf, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
-import type { ApiClient } from './api-client.ts';
+import type { NodeApiClient } from './api-client.ts';
 import { askSiblings, nodeContexts } from './node-contexts.ts';
 
 /**
@@ -11,7 +11,7 @@ import { askSiblings, nodeContexts } from './node-contexts.ts';
  * siblings at the first that has it. Throws NotFound where the kubeconfig has no parent of it.
  */
 export async function inMailbox(
-  api: Pick<ApiClient, 'contexts' | 'get'>,
+  api: Pick<NodeApiClient, 'contexts' | 'get'>,
   at: string,
   path: string,
 ): Promise<KubeObject | undefined> {
@@ -28,7 +28,11 @@ export async function inMailbox(
 }
 
 /** The cluster of an agent that was enrolled, or has a real one, is none of the kubeconfig's. */
-export async function onCluster(api: Pick<ApiClient, 'contexts' | 'get'>, at: string, path: string): Promise<string> {
+export async function onCluster(
+  api: Pick<NodeApiClient, 'contexts' | 'get'>,
+  at: string,
+  path: string,
+): Promise<string> {
   const own = `cluster/${at}`;
   if (!api.contexts().includes(own)) {
     return `${own}: the kubeconfig of the tree does not reach this cluster; look there with its own: kubectl get --raw ${path}`;

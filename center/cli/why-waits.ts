@@ -1,10 +1,10 @@
 /** For `banyan why`: whether the cluster takes anything from its parent at all, as each sibling of the parent sees it. */
 import { dottedPath, parentOf } from '../../core/identity/node-path.ts';
 import type { Condition } from '../../core/object/meta.ts';
-import type { ApiClient } from './api-client.ts';
+import type { NodeApiClient } from './api-client.ts';
 import { nodeContexts } from './node-contexts.ts';
 
-export async function waitsLines(api: Pick<ApiClient, 'contexts' | 'get'>, at: string): Promise<string[]> {
+export async function waitsLines(api: Pick<NodeApiClient, 'contexts' | 'get'>, at: string): Promise<string[]> {
   const siblings = nodeContexts(api.contexts(), parentOf(at));
   const path = `/apis/mesh.banyan.io/v1alpha1/nodes/${dottedPath(at)}`;
   const lines = await Promise.all(

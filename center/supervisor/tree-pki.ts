@@ -71,7 +71,7 @@ export interface AgentCertificate extends KeyAndCertificate {
 }
 
 /** For an agent that is no process of this tree. Throws NotFound where the tree has no authority. */
-export async function issueAgent(data: DataDirectory, path: string, clock: Clock): Promise<AgentCertificate> {
+export async function issueTreeAgent(data: DataDirectory, path: string, clock: Clock): Promise<AgentCertificate> {
   const read = (name: string) => {
     const file = join(data.pki, name);
     if (existsSync(file)) return readFileSync(file, 'utf8');

@@ -10,7 +10,7 @@ import type { Logger } from '../runtime/logger.ts';
 import { asText, concat, prefixRange, text } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Store, Transaction } from '../store/store.ts';
-import { afterStart, again, isDue, type Mark, retryMinMs } from './crash-marks.ts';
+import { afterStart, again, isRetryDue, type Mark, quarantineMinMs } from './crash-marks.ts';
 
 export interface CrashGuardPorts {
   readonly store: Store;
@@ -191,9 +191,9 @@ export class CrashGuard {
   #retryLater(): void {
     const { clock } = this.#ports;
     if (this.#stopped || [...this.quarantined()].length === 0) return;
-    this.#retrying = clock.after(retryMinMs / 4, () => {
+    this.#retrying = clock.after(quarantineMinMs / 4, () => {
       for (const [key, mark] of [...this.quarantined()]) {
-        if (!isDue(mark, clock.wallMs())) continue;
+        if (!isRetryDue(mark, clock.wallMs())) continue;
         this.#put(key, again(mark));
         this.#told.changed();
         this.#told.due(key);

@@ -6,18 +6,13 @@
 import { isAtOrBelow } from '../identity/node-path.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { countNames, decodePartial } from '../summary/partial.ts';
-import type { Role } from './entry-kind.ts';
-
-export interface Speaker {
-  readonly path: string;
-  readonly role: Role;
-}
+import type { ReportingChild } from './entry-kind.ts';
 
 /** Counts of destinations of which more is known than that they are there. */
 const known = countNames.slice(countNames.indexOf('synced'));
 
 /** Throws Protocol. */
-export function checkPartial({ path, role }: Speaker, body: Uint8Array): void {
+export function checkPartial({ path, role }: ReportingChild, body: Uint8Array): void {
   const { counts, failures } = decodePartial(body);
   const { expected, fresh, stale, never, quarantined } = counts;
   const heard = fresh + quarantined;

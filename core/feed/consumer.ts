@@ -6,15 +6,33 @@ import { equalBytes } from '../store/bytes.ts';
 import { OncePerCommit } from '../store/once-per-commit.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import { ConsumerState, neverAttached, readDigest, readResume } from './consumer-state.ts';
-import { recordOf, releaseContent, storeContent } from './content.ts';
-import { type DeletionGuard, forgetHeldRow, type Held, heldRows, judge, noteHeldRows, readHeld } from './deletions.ts';
+import { contentRecordOf, releaseContent, storeContent } from './content.ts';
+import {
+  type DeletionGuard,
+  forgetHeldRow,
+  type HeldRows,
+  heldRows,
+  judge,
+  noteHeldRows,
+  readHeld,
+} from './deletions.ts';
 import type { Digest } from './digest.ts';
 import type { FarAhead } from './far-ahead.ts';
-import type { AppliedChange, Batch, Consumer, Content, Listed, ResumeTuple, Row, Table, WireEntry } from './feed.ts';
-import { withPieces } from './pieces.ts';
+import type {
+  AppliedChange,
+  Batch,
+  Consumer,
+  Content,
+  FeedRow,
+  Listed,
+  ResumeTuple,
+  Table,
+  WireEntry,
+} from './feed.ts';
+import { contentWithPieces } from './pieces.ts';
 import {
   countQuarantined,
-  type Flaw,
+  type EntryFlaw,
   type GoodForm,
   goodForm,
   type Judge,
@@ -122,7 +140,7 @@ export class FeedConsumer extends TableRows implements Consumer {
       throw new BanyanError('Protocol', message, {}, { retry: 'resync' });
     }
     const { epoch, incarnation, to: cursor, head: seenHead } = batch;
-    const changes = this.applyEntries(t, withPieces(t, this.id, batch.entries), state);
+    const changes = this.applyEntries(t, contentWithPieces(t, this.id, batch.entries), state);
     state.setResume({ epoch, incarnation, cursor, seenHead });
     state.write();
     return changes;
@@ -136,7 +154,7 @@ export class FeedConsumer extends TableRows implements Consumer {
       const message = `${this.name}: a batch ahead, from revision ${batch.from} of epoch ${epoch}, at cursor ${tuple.cursor} of ${tuple.epoch}`;
       throw new BanyanError('Protocol', message, {}, { retry: 'resync' });
     }
-    const changes = this.applyEntries(t, withPieces(t, this.id, batch.entries), state);
+    const changes = this.applyEntries(t, contentWithPieces(t, this.id, batch.entries), state);
     state.setResume({ epoch, incarnation, cursor: tuple.cursor, seenHead: Math.max(tuple.seenHead, head) });
     state.write();
     return changes;
@@ -179,13 +197,13 @@ export class FeedConsumer extends TableRows implements Consumer {
   }
 
   /** A newer value does not give way to an older one, unless its producer has lost it, or it can't be as new as it says. */
-  takes(reader: Reader, row: Row, originRevision: number): boolean {
+  takes(reader: Reader, row: FeedRow, originRevision: number): boolean {
     if (this.#ofNoSpace || row.originRevision <= originRevision || row.revision === keptRevision) return true;
     return this.#isFarAhead?.(row.originRevision, () => this.contentOf(reader, row)?.key) === true;
   }
 
   /** A reconciliation need not fetch what the producer lists: it is what the row has, or older. */
-  needsNot(reader: Reader, row: Row, listed: Listed): boolean {
+  needsNot(reader: Reader, row: FeedRow, listed: Listed): boolean {
     if (!row.content) return false;
     return listed.isLike(row) || !this.takes(reader, row, listed.originRevision);
   }
@@ -220,7 +238,7 @@ export class FeedConsumer extends TableRows implements Consumer {
   }
 
   /** What the producer lacks and this consumer keeps all the same. */
-  held(reader: Reader): Held | undefined {
+  held(reader: Reader): HeldRows | undefined {
     return readHeld(reader, this.id);
   }
 
@@ -287,7 +305,7 @@ export class FeedConsumer extends TableRows implements Consumer {
   }
 
   /** The producer has the key again, or says itself that it is gone. */
-  #letGo(t: Transaction, { held: _held, ...row }: Row, state: ConsumerState): void {
+  #letGo(t: Transaction, { held: _held, ...row }: FeedRow, state: ConsumerState): void {
     forgetHeldRow(t, this.id, row.keyHash, this.contentOf(t, row)?.key ?? '');
     writeRow(t, this.id, row);
     state.moved(undefined, row.content?.hash);
@@ -322,7 +340,7 @@ export class FeedConsumer extends TableRows implements Consumer {
       throw new BanyanError('Protocol', `${this.name}: the entry "${content.key}" came under another key's hash`);
     }
     if (before) checkSameKey(before, content.key);
-    const record = recordOf(content);
+    const record = contentRecordOf(content);
     const same = row?.content !== undefined && equalBytes(row.content.hash, record.hash);
     const reference = same && row?.content ? row.content : storeContent(t, record);
     const flaw = same ? undefined : this.#judge?.(content);
@@ -343,7 +361,7 @@ export class FeedConsumer extends TableRows implements Consumer {
   }
 
   /** The form of a row that was told last, with its reference: the row's own unless that is quarantined. */
-  #goodOf(t: Transaction, row: Row | undefined): GoodForm | undefined {
+  #goodOf(t: Transaction, row: FeedRow | undefined): GoodForm | undefined {
     if (row?.poisoned) return goodForm(t, this.id, row.keyHash);
     return row?.content && { revision: row.revision, originRevision: row.originRevision, content: row.content };
   }
@@ -356,14 +374,14 @@ export class FeedConsumer extends TableRows implements Consumer {
   #quarantine(
     t: Transaction,
     { keyHash, ...entry }: { readonly keyHash: Uint8Array; readonly key: string; readonly originRevision: number },
-    flaw: Flaw,
+    flaw: EntryFlaw,
     good: GoodForm | undefined,
   ): void {
     putQuarantined(t, this.id, keyHash, { ...entry, ...flaw }, good);
     this.#quarantineChanged.ask(t);
   }
 
-  #endQuarantine(t: Transaction, row: Row | undefined): boolean {
+  #endQuarantine(t: Transaction, row: FeedRow | undefined): boolean {
     if (!row?.poisoned) return false;
     removeQuarantined(t, this.id, row.keyHash);
     this.#quarantineChanged.ask(t);

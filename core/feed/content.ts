@@ -74,7 +74,7 @@ export interface ContentRecord extends ContentReference {
   readonly record: Uint8Array;
 }
 
-export function recordOf(content: Content): ContentRecord {
+export function contentRecordOf(content: Content): ContentRecord {
   const record = encodeContent(content);
   return { record, hash: hash128(record) };
 }

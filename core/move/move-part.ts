@@ -184,7 +184,7 @@ export function unheardPart(order: MoveOrder, path: string): MovePart {
 // ----------------------------------------------------------------------------------------------------- decisions
 
 /** Destinations that are held until a grant. */
-export function heldOf(part: MovePart): number {
+export function heldCopies(part: MovePart): number {
   return part.order === 'MakeBeforeBreak' ? part.leaving : part.joining;
 }
 
@@ -195,7 +195,7 @@ export function awaitedOf(part: MovePart): number {
 
 /** `isOrigin`: the node has the placement itself, and what it sees is all there is. */
 export function decidesToGrant(part: MovePart, isOrigin: boolean): boolean {
-  const held = heldOf(part);
+  const held = heldCopies(part);
   if (held === 0 || awaitedOf(part) > 0) return false;
   if (part.done >= held) return true;
   if (!isOrigin || part.unheard > 0) return false;

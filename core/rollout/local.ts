@@ -25,7 +25,7 @@ export interface ChildFacts {
   readonly failed: boolean;
 }
 
-export interface Admission {
+export interface WaveAdmission {
   readonly children: readonly string[];
   /** When the rate lets the next one through; absent: something else has to happen first. */
   readonly waitMs?: number;
@@ -104,7 +104,7 @@ export class LocalRelease {
   }
 
   /** Who gets the candidate now. The caller sets them exposed. */
-  admit(nowMs: number): Admission {
+  admit(nowMs: number): WaveAdmission {
     const { halted } = this.#release;
     const children: string[] = [];
     if (halted) return { children };

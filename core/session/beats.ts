@@ -1,5 +1,5 @@
 /** Beats of a session, both ways: heads, ages, watermarks, and the digests by which the two ends of a feed are compared. */
-import { difference, sumBytes, sumOf } from '../feed/digest.ts';
+import { digestDifference, sumBytes, sumOf } from '../feed/digest.ts';
 import { hashBytes } from '../object/hash.ts';
 import type { Reader } from '../store/store.ts';
 import type { Beat, Frame, Digest as WireDigest } from '../wire/generated/mesh.ts';
@@ -96,7 +96,7 @@ export class Beats {
     }));
     if (mode !== 'resumed' || tuple.cursor !== peer.revision || peer.sum.length !== hashBytes) return;
     const theirs = { count: peer.count, sum: sumOf(peer.sum) };
-    if (!mismatch.isOne(difference(digest, theirs))) return;
+    if (!mismatch.isOne(digestDifference(digest, theirs))) return;
     store.write((t) => {
       fence(t);
       consumer.setResume(t, { ...tuple, incarnation: '' });

@@ -12,7 +12,7 @@ import { Mismatch } from './mismatch.ts';
 import type { SessionRunner } from './runner.ts';
 import { SessionEnds } from './session-ends.ts';
 import { flushAgainMs } from './wakes.ts';
-import type { Waiting } from './watermark-gate.ts';
+import type { WatermarkWait } from './watermark-gate.ts';
 
 const dialTimeoutMs = 10_000;
 /**
@@ -36,7 +36,7 @@ export class ChildSession {
   /** The feed from the parent was found to differ from what the parent has. */
   readonly alarm: FeedAlarm;
   readonly #startedAtMs: number;
-  #waiting: Waiting | undefined;
+  #waiting: WatermarkWait | undefined;
   #parentHasSiblings = false;
   #flushing = false;
   #awake = false;
@@ -90,11 +90,11 @@ export class ChildSession {
   }
 
   /** For what it is that nothing is taken from the parent. */
-  get waiting(): Waiting | undefined {
+  get waiting(): WatermarkWait | undefined {
     return this.#waiting;
   }
 
-  #wait(waiting: Waiting | undefined): void {
+  #wait(waiting: WatermarkWait | undefined): void {
     this.#waiting = waiting;
     this.#ports.alarmChanged?.();
   }

@@ -20,14 +20,14 @@ import { flawOfWelcome } from './hello-validation.ts';
 import type { Mismatch } from './mismatch.ts';
 import { isFormerLife, markAttached, passBootCounter, readNodeIdentity } from './node-identity.ts';
 import { SessionRunner } from './runner.ts';
-import { type Waiting, WatermarkGate } from './watermark-gate.ts';
+import { WatermarkGate, type WatermarkWait } from './watermark-gate.ts';
 import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-frames.ts';
 
 /** A parent that takes the connection and says nothing is as good as none. */
 const welcomeWithinMs = 15_000;
 
 export interface AttemptEvents {
-  waits(waiting: Waiting | undefined): void;
+  waits(waiting: WatermarkWait | undefined): void;
   began(runner: SessionRunner, parentHasSiblings: boolean): void;
   differs(what: string): void;
   /** Before `ended`, where none had. */
@@ -263,7 +263,7 @@ export class Attempt {
 
   #gateOf({ hasSiblings, downResumes }: Welcome): WatermarkGate {
     const { path, store, log, consumer, clock, watermarksReached } = this.#ports;
-    const waits = (waiting: Waiting | undefined) => this.#told.waits(waiting);
+    const waits = (waiting: WatermarkWait | undefined) => this.#told.waits(waiting);
     const isResumed = () => this.#runner?.isResumed ?? downResumes;
     const ports = { path, store, log, consumer, isResumed, clock, reached: () => watermarksReached?.(), waits };
     return new WatermarkGate(ports, { hasSiblings, resumes: downResumes });

@@ -14,7 +14,7 @@ import { Mismatch } from './mismatch.ts';
 import type { ParentSessionsPorts, SessionStatus } from './parent-ports.ts';
 import { ReconcileSlots } from './reconcile-slots.ts';
 import { SessionRunner } from './runner.ts';
-import { type Opened, Reception, recordOf, takenOver } from './session-acceptor.ts';
+import { type AdmittedSession, Reception, sessionRecordKeyOf, takenOver } from './session-acceptor.ts';
 import { SessionEnds, SessionError } from './session-ends.ts';
 import { Wakes } from './wakes.ts';
 import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-frames.ts';
@@ -156,7 +156,7 @@ export class ParentSessions {
 
   // --------------------------------------------------------------------------------------------------------
 
-  #begin(link: Link, child: string, hello: Hello, opened: Opened): SessionRunner {
+  #begin(link: Link, child: string, hello: Hello, opened: AdmittedSession): SessionRunner {
     const { store, clock, log } = this.#ports;
     const { producer, consumer, record, head, ready } = opened;
     this.#attached.get(child)?.runner.end(new SessionError('TakenOver', 'Conflict', takenOver));
@@ -181,7 +181,7 @@ export class ParentSessions {
         consumer,
         random: this.#ports.random,
         streams: this.#ports.streamsOf?.(child, link),
-        fence: fenceOf(recordOf(link), record),
+        fence: fenceOf(sessionRecordKeyOf(link), record),
         applied: (t, changes) => this.#ports.applied(t, child, changes),
         committed: (changes) => this.#ports.committed(child, changes),
         acknowledged: (cursor) => {
@@ -253,7 +253,7 @@ export class ParentSessions {
     if (marks && Object.keys(marks).length > 0) this.#attached.get(child)?.runner.watermarks(marks);
   }
 
-  #welcome(opened: Opened, up: ResumeTuple, downResumes: boolean): Omit<Welcome, 'held'> {
+  #welcome(opened: AdmittedSession, up: ResumeTuple, downResumes: boolean): Omit<Welcome, 'held'> {
     return {
       version: opened.version,
       sessionSequence: opened.record.sessionSequence,

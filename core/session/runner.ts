@@ -18,18 +18,18 @@ import {
   begin,
   type Effect,
   type Input,
-  nextTickMs,
+  nextSessionTickMs,
+  type SessionStart,
   type SessionState,
-  type Start,
   type Stepped,
-  step,
+  stepSession,
 } from './session.ts';
 import { SessionError } from './session-ends.ts';
 import type { Watermarks } from './watermark.ts';
 import { isNonce } from './wire-frames.ts';
 
 /** Of words that replace each other: how often one was to be told, and the newest that was durable. */
-type Order = { asked: number; durable: number };
+type PendingReport = { asked: number; durable: number };
 
 export class SessionRunner {
   readonly #ports: RunnerPorts;
@@ -50,11 +50,11 @@ export class SessionRunner {
   readonly #acknowledged: Acknowledged;
   /** When bytes came last: only a tick asks, and they come with every frame. */
   #heardAtMs: number;
-  readonly #readiness: Order = { asked: 0, durable: 0 };
+  readonly #readiness: PendingReport = { asked: 0, durable: 0 };
   /** Beside that, those that are still to be told. */
-  readonly #watermarks: Order & { untold?: Watermarks } = { asked: 0, durable: 0 };
+  readonly #watermarks: PendingReport & { untold?: Watermarks } = { asked: 0, durable: 0 };
 
-  constructor(ports: RunnerPorts, start: Omit<Start, 'nowMs'>) {
+  constructor(ports: RunnerPorts, start: Omit<SessionStart, 'nowMs'>) {
     this.#ports = ports;
     this.#beats = new Beats(ports);
     this.#consuming = new Consuming(ports, {
@@ -186,7 +186,7 @@ export class SessionRunner {
 
   #input(input: Input): void {
     if (this.#ended) return;
-    this.#run(step(this.#state, input, this.#ports.clock.monotonicMs()));
+    this.#run(stepSession(this.#state, input, this.#ports.clock.monotonicMs()));
   }
 
   #run({ state, effects }: Stepped): void {
@@ -242,7 +242,7 @@ export class SessionRunner {
   }
 
   /** When the present head is durable, unless a later word was so sooner, and was told: flushes may be done in another order than they were asked for. */
-  #withHead(order: Order, tell: () => void): void {
+  #withHead(order: PendingReport, tell: () => void): void {
     const head = this.#ports.store.read((reader) => this.producerHead(reader));
     const number = ++order.asked;
     this.#afterFlush(() => {
@@ -345,10 +345,10 @@ export class SessionRunner {
   #armTimer(): void {
     if (this.#timer) return;
     const { clock } = this.#ports;
-    this.#timer = clock.after(nextTickMs(this.#state, clock.monotonicMs()), () => {
+    this.#timer = clock.after(nextSessionTickMs(this.#state, clock.monotonicMs()), () => {
       this.#timer = undefined;
       if (this.#ended) return;
-      this.#state = step(this.#state, { type: 'alive' }, this.#heardAtMs).state;
+      this.#state = stepSession(this.#state, { type: 'alive' }, this.#heardAtMs).state;
       this.#input({ type: 'tick' });
     });
   }

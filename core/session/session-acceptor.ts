@@ -20,7 +20,7 @@ import type { SessionEnds } from './session-ends.ts';
 import { tupleFromWire } from './wire-frames.ts';
 
 /** A session that a child may have, when it is durable. */
-export interface Opened extends ChildFeeds {
+export interface AdmittedSession extends ChildFeeds {
   readonly record: SessionRecord;
   readonly version: number;
   /** Of the child's feed when the session was opened. */
@@ -72,7 +72,7 @@ export class Reception {
   }
 
   /** `begin` is called when the session is durable, and not at all if there is to be none. */
-  hello(link: Link, child: string, { frame }: Frame, begin: (hello: Hello, opened: Opened) => void): void {
+  hello(link: Link, child: string, { frame }: Frame, begin: (hello: Hello, opened: AdmittedSession) => void): void {
     if (frame?.$case !== 'hello') {
       this.hangUp(link, 'no_hello', 'the first frame was no hello');
       return;
@@ -119,10 +119,13 @@ export class Reception {
 
   /** Flushes may be done in another order than they were asked for: who came later may have been welcomed by now, or is about to be. */
   #isNewest(link: Link, { sessionSequence }: SessionRecord): boolean {
-    return this.#ports.store.read((reader) => readSession(reader, recordOf(link))?.sessionSequence) === sessionSequence;
+    return (
+      this.#ports.store.read((reader) => readSession(reader, sessionRecordKeyOf(link))?.sessionSequence) ===
+      sessionSequence
+    );
   }
 
-  #open(link: Link, child: string, hello: Hello): Opened | undefined {
+  #open(link: Link, child: string, hello: Hello): AdmittedSession | undefined {
     const role = link.peer.role === 'agent' ? 'agent' : 'relay';
     const newer = this.#ports.siblings?.superseded(child, hello.attachSequence);
     if (newer) {
@@ -134,10 +137,10 @@ export class Reception {
     this.#ports.settle(child);
     const { admission, feeds } = this.#ports.store.write((t) => {
       const live = this.#ports.isAttached(child);
-      const decision = admit(hello, link.peer.path, readSession(t, recordOf(link)), live);
+      const decision = admit(hello, link.peer.path, readSession(t, sessionRecordKeyOf(link)), live);
       if (!decision.admitted) return { admission: decision };
       const opened = this.#ports.feedsOf(t, child, role);
-      writeSession(t, recordOf(link), decision.record);
+      writeSession(t, sessionRecordKeyOf(link), decision.record);
       this.#ports.siblings?.attached(t, child, role, hello.attachSequence);
       return { admission: decision, feeds: opened };
     });
@@ -199,6 +202,6 @@ export class Reception {
 }
 
 /** Under which a session is remembered: each of several siblings is a child of its own. */
-export function recordOf({ peer }: Link): string {
+export function sessionRecordKeyOf({ peer }: Link): string {
   return withReplica(peer.path, peer.replica ?? 0);
 }

@@ -11,7 +11,7 @@ import { type Flow, onAcknowledged, onAnswerTaken, onCredit, openFlow } from './
 import {
   type Done,
   nextSend,
-  type Outgoing,
+  type OutgoingFeed,
   onBeatSent,
   onCursor,
   onDone,
@@ -73,7 +73,7 @@ export type Effect =
 
 export interface SessionState {
   // Producing.
-  readonly outgoing: Outgoing;
+  readonly outgoing: OutgoingFeed;
   readonly flow: Flow;
   readonly questions: Questions;
   /** Undefined: it is not known yet, and nothing was said of it. */
@@ -90,7 +90,7 @@ export interface SessionState {
   readonly beatAtMs: number;
 }
 
-export interface Start {
+export interface SessionStart {
   readonly nowMs: number;
   /** Durable head of the produced feed. */
   readonly head: number;
@@ -110,7 +110,7 @@ export interface Start {
 
 export type Stepped = { readonly state: SessionState; readonly effects: readonly Effect[] };
 
-export function begin(start: Start): Stepped {
+export function begin(start: SessionStart): Stepped {
   const outgoing = openOutgoing(start.head, start.sentFrom, start.held);
   const { ready } = start;
   const state: SessionState = {
@@ -136,7 +136,7 @@ export function begin(start: Start): Stepped {
   );
 }
 
-export function step(state: SessionState, input: Input, nowMs: number): Stepped {
+export function stepSession(state: SessionState, input: Input, nowMs: number): Stepped {
   switch (input.type) {
     case 'produced':
       return sendFrom(state, withHead(state.outgoing, input.head), state.flow);
@@ -193,7 +193,7 @@ export function step(state: SessionState, input: Input, nowMs: number): Stepped 
 }
 
 /** When the machine wants its next tick. */
-export function nextTickMs(state: SessionState, nowMs: number): number {
+export function nextSessionTickMs(state: SessionState, nowMs: number): number {
   const dueMs = Math.min(state.heardAtMs + deathAfterMs, state.beatAtMs + beatEveryMs);
   return Math.max(0, dueMs - nowMs);
 }
@@ -256,7 +256,7 @@ function send(state: SessionState): Stepped {
 }
 
 /** Of every frame that comes and goes: one state is made, and nothing in between. */
-function sendFrom(state: SessionState, before: Outgoing, flow: Flow, first?: Effect): Stepped {
+function sendFrom(state: SessionState, before: OutgoingFeed, flow: Flow, first?: Effect): Stepped {
   const { outgoing, send: next } = nextSend(before, flow);
   const isSame = outgoing === state.outgoing && flow === state.flow;
   const after = isSame ? state : { ...state, outgoing, flow };
@@ -265,7 +265,7 @@ function sendFrom(state: SessionState, before: Outgoing, flow: Flow, first?: Eff
   return { state: after, effects };
 }
 
-function withHead(outgoing: Outgoing, head: number): Outgoing {
+function withHead(outgoing: OutgoingFeed, head: number): OutgoingFeed {
   return head > outgoing.head ? { ...outgoing, head } : outgoing;
 }
 

@@ -11,8 +11,8 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { watermarksMax } from '../wire/codec/part-limits.ts';
 import {
-  behind,
   believed,
+  describeParentLag,
   positionsOf,
   raised,
   raiseWatermarks,
@@ -32,18 +32,18 @@ export interface WatermarkGatePorts {
   reached(): void;
   readonly clock: Clock;
   /** Whether it waits, or for what, is another answer now. */
-  waits(waiting: Waiting | undefined): void;
+  waits(waiting: WatermarkWait | undefined): void;
 }
 
 /** Nothing is taken from the parent. */
-export interface Waiting {
+export interface WatermarkWait {
   readonly sinceMs: number;
   /** What it lacks. */
   readonly for: string;
 }
 
 /** As the node tells it. */
-export function waitsAttributes(waiting: Waiting | undefined): { readonly waits?: WaitsAttributes } {
+export function waitsAttributes(waiting: WatermarkWait | undefined): { readonly waits?: WaitsAttributes } {
   return waiting ? { waits: { since: timestamp(waiting.sinceMs), for: waiting.for } } : {};
 }
 
@@ -52,7 +52,7 @@ export class WatermarkGate {
   /** Only of a parent with siblings: nobody else is ever compared with another one. */
   readonly #notes: boolean;
   #waits: boolean;
-  #waiting: Waiting | undefined;
+  #waiting: WatermarkWait | undefined;
   #heard: Watermarks = {};
   #pending: { readonly marks: Watermarks; readonly head: number } | undefined;
 
@@ -70,7 +70,7 @@ export class WatermarkGate {
     const own = believed(store.read((reader) => readWatermarks(reader)).own, clock.wallMs());
     // A node that was moved has taken from sources of which its new parent never hears.
     const comparable = Object.fromEntries(Object.entries(own).filter(([source]) => isAbove(path, source)));
-    const reason = behind(this.#heard, comparable);
+    const reason = describeParentLag(this.#heard, comparable);
     this.#waits = reason !== undefined;
     this.#tell(reason);
     if (reason !== undefined)

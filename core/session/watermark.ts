@@ -27,7 +27,7 @@ export function lacking(come: Watermarks, more: Watermarks): string | undefined 
 }
 
 /** In words, the first source with which a parent is behind. */
-export function behind(parent: Watermarks, own: Watermarks): string | undefined {
+export function describeParentLag(parent: Watermarks, own: Watermarks): string | undefined {
   const source = lacking(parent, own);
   return source && `${source} is at revision ${parent[source] ?? 0} there, and at ${own[source]} here`;
 }

@@ -12,7 +12,7 @@ import { nextHop } from './route.ts';
 import type {
   ByteStream,
   Offer,
-  Origin,
+  RequestOrigin,
   ResetCode,
   StreamHandler,
   StreamObserver,
@@ -35,7 +35,7 @@ export interface RouterPorts {
   readonly clock: Clock;
   readonly observer: StreamObserver;
   /** In words why not; undefined: it may pass. Asked at every hop, by that hop's own rules. */
-  authorize(request: StreamRequest, origin: Origin): string | undefined;
+  authorize(request: StreamRequest, origin: RequestOrigin): string | undefined;
   /** `below`: the name after it on the way, by which one of several siblings may be nearer than the others. */
   child(name: string, below?: string): Neighbour;
   /** Undefined at the root. */
@@ -82,7 +82,7 @@ export class StreamRouter {
     return openLoopback({ at, clock, observer }, request, handler, (offer) => this.#take(offer, 'here'));
   }
 
-  #take(offer: Offer, origin: Origin, from?: string): void {
+  #take(offer: Offer, origin: RequestOrigin, from?: string): void {
     const { request } = offer;
     const forbidden = this.#ports.authorize(request, origin);
     if (forbidden !== undefined) return this.#refuse(offer, 'Forbidden', forbidden);

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { countedMax, countUpTo, toldRows } from '../object/bounded-counts.ts';
 import { type Distinct, distinctOf, hashesMax, mergeDistinct } from './distinct.ts';
 import { mergeSketches, type QuantileSketch, sketchOf } from './quantile-sketch.ts';
-import { mergeTop, rowsMax, type TopValues, topOf, valuesMax } from './top-values.ts';
+import { mergeTop, rowsMax, type TopValues, topOf, topValuesMax } from './top-values.ts';
 
 export interface CellValues {
   /** Rows with a value. */
@@ -88,7 +88,7 @@ const rules: { readonly [kind in CellKind]: CellRules<CellValues[kind]> } = {
     ],
     schema: z
       .tuple([
-        z.array(z.tuple([hash, value, naturals])).max(valuesMax),
+        z.array(z.tuple([hash, value, naturals])).max(topValuesMax),
         naturals,
         z.array(z.tuple([hash, value])).max(rowsMax),
       ])

@@ -8,7 +8,7 @@ import { BanyanError } from '../runtime/errors.ts';
 import { text } from '../store/bytes.ts';
 import { type Cell, type CellKind, cellKinds, cellSchema, encodeCell } from './cells.ts';
 import { hashesMax } from './distinct.ts';
-import { errorsMax, type Grouped, type Selected, type UserPartial, withGroupsMax } from './user-partial.ts';
+import { errorsMax, type Grouped, type SelectedRows, type UserPartial, withGroupsMax } from './user-partial.ts';
 
 /** A quarter of the largest frame, and about what a StatusSummary of as many rows takes. */
 export const partialBytesMax = 1024 * 1024;
@@ -86,7 +86,7 @@ const selectedSchema = z.object({
   form: z.literal('selected'),
   limit: naturals.max(selectLimit),
   sample: z.array(z.object({ hash, values: z.array(scalar).max(cellsMax) })).max(selectLimit),
-}) satisfies z.ZodType<Selected>;
+}) satisfies z.ZodType<SelectedRows>;
 const partialSchema = z.object({
   spec: z.string().max(64),
   rows: naturals,

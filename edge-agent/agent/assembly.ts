@@ -7,7 +7,7 @@ import { keeping } from '../../core/entries/keep-object.ts';
 import { farAheadBy } from '../../core/entries/source-incarnations.ts';
 import type { QuarantinedAttributes } from '../../core/entries/up-attributes.ts';
 import { FeedConsumer } from '../../core/feed/consumer.ts';
-import type { Held } from '../../core/feed/deletions.ts';
+import type { HeldRows } from '../../core/feed/deletions.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -15,7 +15,7 @@ import type { Random } from '../../core/runtime/random.ts';
 import { forgetAttachment } from '../../core/session/attach.ts';
 import { beginBoot, type Forebear } from '../../core/session/node-identity.ts';
 import type { SessionEnds } from '../../core/session/session-ends.ts';
-import type { Waiting } from '../../core/session/watermark-gate.ts';
+import type { WatermarkWait } from '../../core/session/watermark-gate.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
 import type { StreamRouter } from '../../core/stream/router.ts';
 import { StreamCounts } from '../../core/stream/stream-counts.ts';
@@ -59,7 +59,7 @@ export interface AgentPorts {
 export interface Heir {
   readonly forebear?: Forebear;
   /** What this store holds may be older than what was applied: why nothing is applied before `resume`. */
-  readonly waiting?: Waiting;
+  readonly waiting?: WatermarkWait;
 }
 
 export interface AssembledAgent extends AsyncDisposable {
@@ -74,7 +74,7 @@ export interface AssembledAgent extends AsyncDisposable {
   /** See OpenCluster. */
   take?(connection: Duplex, user: UserInfo): void;
   /** What is kept although the parent lacks it. */
-  held(reader: Reader): Held | undefined;
+  held(reader: Reader): HeldRows | undefined;
   /** Entries from the parent that are not what their keys say, or end the process. */
   quarantined(): QuarantinedAttributes | undefined;
   /** What the cluster has of this agent; undefined: nothing that its store does not know of. */

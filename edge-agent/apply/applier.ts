@@ -17,15 +17,15 @@ import { decide, isApplied } from './decide.ts';
 import { Execution } from './execution.ts';
 import { Fights } from './field-conflict-backoff.ts';
 import { ObjectWriter } from './object-writer.ts';
-import { definitionKeyOf, isNamespace, namespaceKeyOf, phaseOf } from './order.ts';
+import { definitionKeyOf, isNamespaceKey, namespaceKeyOf, phaseOf } from './order.ts';
 import type { OwnerRecords } from './owner-records.ts';
 import { giveUp } from './ownership-release.ts';
-import { type Progress, ProgressReports } from './progress.ts';
+import { type ApplyProgress, ProgressReports } from './progress.ts';
 import type { Hindrance } from './removal-progress.ts';
 import { Remover } from './remover.ts';
 import { asServed } from './served-version.ts';
 import { poisoned, undecided, unserved, waitingFor, yielded } from './steps.ts';
-import { Waiting } from './waiting.ts';
+import { DependencyWaits } from './waiting.ts';
 import { WorkQueue } from './work-queue.ts';
 
 export interface ApplierPorts {
@@ -69,7 +69,7 @@ export class Applier {
   readonly #remover: Remover;
   readonly #queue: WorkQueue;
   readonly #progress: ProgressReports;
-  readonly #waiting = new Waiting((key, fresh) => this.#queue.add(key, fresh));
+  readonly #waiting = new DependencyWaits((key, fresh) => this.#queue.add(key, fresh));
   readonly #corrections: Corrections;
   readonly #fights: Fights;
 
@@ -169,7 +169,7 @@ export class Applier {
     this.#queue.add(key);
   }
 
-  progress(key: string): Progress | undefined {
+  progress(key: string): ApplyProgress | undefined {
     return this.#progress.of(key);
   }
 
@@ -259,7 +259,7 @@ export class Applier {
     const found = { record: records.get(key), live };
     this.#execution.looked(found);
     const decision = decide(wanted, found.record, live, path);
-    if (isNamespace(key)) this.#progress.looked(key, live !== undefined && decision.do !== 'wait');
+    if (isNamespaceKey(key)) this.#progress.looked(key, live !== undefined && decision.do !== 'wait');
     const result = await this.#execution.carryOut(decision, wanted, found);
     return result === 'done' ? this.#came(key) : result;
   }

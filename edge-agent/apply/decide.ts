@@ -10,7 +10,7 @@ import { foreignOwner } from './keepers.ts';
 import type { OwnerRecord } from './owner-records.ts';
 import { isAsRecorded } from './projection.ts';
 
-export interface Wanted {
+export interface DesiredObject {
   readonly source: string;
   readonly bodyHash: string;
   readonly createOnly: boolean;
@@ -32,7 +32,7 @@ export type Decision =
 
 /** `agent`: the path of this one. */
 export function decide(
-  wanted: Wanted,
+  wanted: DesiredObject,
   record: OwnerRecord | undefined,
   live: KubeObject | undefined,
   agent: string,
@@ -91,13 +91,13 @@ function notTaken(live: KubeObject, adopt: AdoptRule): string | undefined {
 }
 
 /** This content was accepted, for this very object. */
-function wasApplied(wanted: Wanted, record: OwnerRecord | undefined, live: KubeObject): boolean {
+function wasApplied(wanted: DesiredObject, record: OwnerRecord | undefined, live: KubeObject): boolean {
   const { source, bodyHash } = wanted;
   return record?.uid === live.metadata.uid && record?.source === source && record.bodyHash === bodyHash;
 }
 
 /** The cluster holds the content that is wanted, unchanged since it was applied. */
-export function isApplied(wanted: Wanted, record: OwnerRecord | undefined, live: KubeObject): boolean {
+export function isApplied(wanted: DesiredObject, record: OwnerRecord | undefined, live: KubeObject): boolean {
   if (!record || !wasApplied(wanted, record, live)) return false;
   const { object, source, rules } = wanted;
   return isAsRecorded(record.fingerprint, marked(object, source), live, ignoredOf(object, rules));

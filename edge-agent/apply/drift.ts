@@ -1,9 +1,9 @@
 /** Which fields of an object differ from what was applied, for people. */
-import { type FieldSet, isEmpty } from '../../core/apiserver/managed-fields/field-set.ts';
+import { type FieldSet, isEmptyFieldSet } from '../../core/apiserver/managed-fields/field-set.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { compareText } from '../../core/object/text-order.ts';
-import { fieldManager } from '../cluster/mark.ts';
+import { agentFieldManager } from '../cluster/mark.ts';
 
 const namedMax = 5;
 const valueCharsMax = 60;
@@ -11,7 +11,7 @@ const valueCharsMax = 60;
 /** What of a Secret differs is told without what it is, since it is read far from the cluster. */
 const secret = /^(data|stringData)\./;
 
-interface Found {
+interface DriftFindings {
   readonly words: string[];
   readonly isSecret: boolean;
 }
@@ -40,13 +40,14 @@ export function fightWords(owned: FieldSet, answer: KubeObject, live: KubeObject
 /** Who has written it last but for this agent, and but for its status. */
 function lastWriter({ metadata }: KubeObject): string | undefined {
   const others = (metadata.managedFields ?? []).filter(
-    ({ manager, subresource }) => manager !== fieldManager && subresource !== 'status',
+    ({ manager, subresource }) => manager !== agentFieldManager && subresource !== 'status',
   );
   return others.sort((a, b) => compareText(b.time ?? '', a.time ?? ''))[0]?.manager;
 }
 
-function compare(owned: FieldSet, wanted: unknown, live: unknown, path: string, found: Found): void {
-  if (isEmpty(owned) || wanted === undefined || live === undefined) return compareWhole(wanted, live, path, found);
+function compare(owned: FieldSet, wanted: unknown, live: unknown, path: string, found: DriftFindings): void {
+  if (isEmptyFieldSet(owned) || wanted === undefined || live === undefined)
+    return compareWhole(wanted, live, path, found);
   for (const [element, below] of Object.entries(owned)) {
     if (element.startsWith('f:')) {
       const name = element.slice(2);
@@ -58,7 +59,7 @@ function compare(owned: FieldSet, wanted: unknown, live: unknown, path: string, 
   }
 }
 
-function compareWhole(wanted: unknown, live: unknown, path: string, found: Found): void {
+function compareWhole(wanted: unknown, live: unknown, path: string, found: DriftFindings): void {
   if (isRecord(wanted) && isRecord(live)) {
     const names = new Set([...Object.keys(wanted), ...Object.keys(live)]);
     for (const name of names) compareWhole(wanted[name], live[name], joined(path, name), found);

@@ -1,9 +1,9 @@
 /** What taking stock has found: what comes on record, and what is left alone until a person says that it may go (stock.ts decides). */
-import type { DeletionLimits, Held } from '../../core/feed/deletions.ts';
+import type { DeletionLimits, HeldRows } from '../../core/feed/deletions.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { OwnerRecords } from './owner-records.ts';
-import { type Applied, heldOf, type Stock, stockOf } from './stock.ts';
+import { type Applied, heldRemovals, type Stock, stockOf } from './stock.ts';
 
 export interface FoundStockPorts {
   readonly clock: Clock;
@@ -22,7 +22,7 @@ export class FoundStock {
   readonly #ports: FoundStockPorts;
   /** Unwanted ones that came on record without a person's word. */
   #gone = 0;
-  #kept: { readonly held: Held; readonly records: Stock['kept'] } | undefined;
+  #kept: { readonly held: HeldRows; readonly records: Stock['kept'] } | undefined;
   /** Until a release is tried again that the disk had no room for. */
   #again: Timer | undefined;
 
@@ -31,7 +31,7 @@ export class FoundStock {
   }
 
   /** What nobody wants, and is too much to go without a person's word. */
-  get held(): Held | undefined {
+  get held(): HeldRows | undefined {
     return this.#kept?.held;
   }
 
@@ -79,7 +79,7 @@ export class FoundStock {
   }
 
   #keep(records: Stock['kept']): void {
-    const held = heldOf(records, this.#ports.clock.wallMs());
+    const held = heldRemovals(records, this.#ports.clock.wallMs());
     const before = this.#kept?.held;
     this.#kept = held && { held: held.token === before?.token ? before : held, records };
     this.#ports.heldChanged();

@@ -7,10 +7,10 @@ import { leavingWords, terminating } from '../../core/object/terminating.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { released } from '../cluster/mark.ts';
-import { definitionKeyOf, isDefinition, isNamespace, namespaceKeyOf } from './order.ts';
+import { definitionKeyOf, isDefinitionKey, isNamespaceKey, namespaceKeyOf } from './order.ts';
 import type { OwnerRecords } from './owner-records.ts';
 import { giveUp } from './ownership-release.ts';
-import { definedBy, isOf, removalOf } from './removal.ts';
+import { definedBy, isOfAgent, removalOf } from './removal.ts';
 import type { Hindrance } from './removal-progress.ts';
 
 export interface RemoverPorts {
@@ -48,8 +48,8 @@ export class Remover {
     const { path, cluster, records, logger, takerOf } = this.#ports;
     const record = records.get(key);
     if (!record) return 'done';
-    if (isNamespace(key) && this.#holdsOwned(parseKey(key).name)) return 'done';
-    if (isDefinition(key) && this.#isNeeded(key)) return 'done';
+    if (isNamespaceKey(key) && this.#holdsOwned(parseKey(key).name)) return 'done';
+    if (isDefinitionKey(key) && this.#isNeeded(key)) return 'done';
     const live = await cluster.get(parseKey(key));
     const decision = await removalOf(key, record, live, { path, cluster, applied: () => records.keys() });
     if (decision.do === 'wait') {
@@ -118,7 +118,7 @@ export class Remover {
   #isNeeded(definition: string): boolean {
     const { records, isWanted } = this.#ports;
     const defined = definedBy(parseKey(definition));
-    for (const key of records.keys()) if (isOf(defined, key) && isWanted(key)) return true;
+    for (const key of records.keys()) if (isOfAgent(defined, key) && isWanted(key)) return true;
     return false;
   }
 }

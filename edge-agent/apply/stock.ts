@@ -2,7 +2,7 @@
  * What a store has no record of and its agent has applied all the same: by another store of the same identity, or by this one before it was emptied. The mark
  * on the object is what there is to go by. It comes on record, so that what is wanted no more can go; more than the budget of deletions stays as it is.
  */
-import { type DeletionLimits, type Held, judge } from '../../core/feed/deletions.ts';
+import { type DeletionLimits, type HeldRows, judge } from '../../core/feed/deletions.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { formatKey } from '../../core/object/key.ts';
 import type { AppliedObject } from '../cluster/cluster.ts';
@@ -46,7 +46,7 @@ export function stockOf(
 }
 
 /** What is left alone, as the node tells of it: until it is released by the token, or deleted by hand. */
-export function heldOf(kept: Stock['kept'], sinceMs: number): Held | undefined {
+export function heldRemovals(kept: Stock['kept'], sinceMs: number): HeldRows | undefined {
   if (kept.size === 0) return undefined;
   const keys = [...kept.keys()].sort();
   const token = Buffer.from(hash128(keys.join(' ')))

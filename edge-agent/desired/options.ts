@@ -3,11 +3,11 @@
 import { type ApplyRules, togetherRules } from '../../core/entries/apply-rules.ts';
 import type { PropagationPolicy, TargetAttributes } from '../../core/entries/down-attributes.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
-import { type Claim, compareClaims } from './claim.ts';
+import { compareClaims, type DeliveryClaim } from './claim.ts';
 
 export interface Options {
   /** The strongest placement; undefined until one has arrived. */
-  readonly claim: Claim | undefined;
+  readonly claim: DeliveryClaim | undefined;
   /** Make it once and leave it to the cluster from then on: all of them say so. Until they have arrived, one that says so is enough. */
   readonly createOnly: boolean;
   /** The most careful of theirs; undefined while none is here: what is on record stays. */
@@ -19,7 +19,7 @@ export interface Options {
 const mostCarefulFirst: readonly PropagationPolicy[] = ['Orphan', 'Foreground', 'Background'];
 
 /** `wanting`: names of the placements that want the object; `createOnly`: those of them that say so. */
-export function optionsOf(
+export function deliveryOptionsOf(
   wanting: readonly string[],
   createOnly: readonly string[],
   targetOf: (placement: string) => TargetAttributes | undefined,
@@ -47,6 +47,6 @@ export function saysTheSame(a: TargetAttributes | undefined, b: TargetAttributes
   return sameClaim && a.deletion === b.deletion && stableStringify(a.apply ?? {}) === stableStringify(b.apply ?? {});
 }
 
-function claimOf(placement: string, { priority, created, uid }: TargetAttributes): Claim {
+function claimOf(placement: string, { priority, created, uid }: TargetAttributes): DeliveryClaim {
   return { placement, priority, created, uid };
 }

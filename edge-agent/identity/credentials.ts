@@ -21,7 +21,7 @@ type Joining = Extract<AgentConfig['pki'], { joinToken: string }>;
 type Given = Extract<AgentConfig['pki'], { cert: string }>;
 export type SecretName = NonNullable<Joining['secret']>;
 
-export interface IdentityPorts {
+export interface CredentialsPorts {
   readonly config: AgentConfig;
   readonly linkCaPem?: Buffer | undefined;
   readonly environment: EnvironmentProxies;
@@ -41,7 +41,7 @@ export interface AgentIdentity {
 const aliveEveryMs = 60_000;
 
 /** With a join token: resolves when the agent has joined. Throws BadRequest for files that can't be read, and what the parent says. */
-export async function identityOf(ports: IdentityPorts): Promise<AgentIdentity> {
+export async function identityOf(ports: CredentialsPorts): Promise<AgentIdentity> {
   const { config, environment, linkCaPem, clock, random, log } = ports;
   const { path, parent, link, pki } = config;
   const lines = [parent.address, ...(parent.siblings ?? [])].map(
@@ -56,7 +56,7 @@ export async function identityOf(ports: IdentityPorts): Promise<AgentIdentity> {
   return { credentials: held.credentials(), renewal };
 }
 
-async function given({ ca, cert, key, secret }: Given, ports: IdentityPorts): Promise<Renewable> {
+async function given({ ca, cert, key, secret }: Given, ports: CredentialsPorts): Promise<Renewable> {
   const { config, clock, log } = ports;
   const read = () => ({ caPem: readBytes(ca), certPem: readBytes(cert), keyPem: readBytes(key) });
   const files = renewedCredentials({ clock, log, read });
@@ -72,7 +72,7 @@ async function given({ ca, cert, key, secret }: Given, ports: IdentityPorts): Pr
 async function joined(
   { joinToken, secret }: Joining,
   lines: readonly JoinLine[],
-  ports: IdentityPorts,
+  ports: CredentialsPorts,
 ): Promise<Renewable> {
   const { config, clock, random, log } = ports;
   const { path } = config;

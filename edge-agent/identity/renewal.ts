@@ -9,7 +9,7 @@ import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { JoinAnswer } from '../../core/wire/join-words.ts';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 import type { Identity } from './identity-store.ts';
-import { askEach, type JoiningPorts, whole } from './joining.ts';
+import { askEach, type JoiningPorts, validIdentity } from './joining.ts';
 
 /** What is renewed, and where it is kept. */
 export interface Renewable {
@@ -30,7 +30,7 @@ export interface Renewable {
   keep(identity: Identity): Promise<void>;
 }
 
-export interface RenewalPorts extends Pick<JoiningPorts, 'path' | 'clock' | 'random' | 'log'> {
+export interface CertificateRenewalPorts extends Pick<JoiningPorts, 'path' | 'clock' | 'random' | 'log'> {
   readonly held: Renewable;
   /** Asks the parent and each of its siblings. */
   readonly renewals: readonly ((credentials: NodeCredentials, request: string) => Promise<JoinAnswer>)[];
@@ -46,11 +46,11 @@ const tryMinMs = 1_000;
 const againMs = 60_000;
 
 export class Renewal {
-  readonly #ports: RenewalPorts;
+  readonly #ports: CertificateRenewalPorts;
   #trouble: TroubleAttributes | undefined;
   #told: () => void = () => {};
 
-  constructor(ports: RenewalPorts) {
+  constructor(ports: CertificateRenewalPorts) {
     this.#ports = ports;
   }
 
@@ -105,7 +105,7 @@ export class Renewal {
     const { requestFor } = await import('../../core/identity/certificate-request.ts');
     const request = await requestFor(path, keyPem);
     const { authority, certificate } = await askEach(renewals.map((ask) => () => ask(held.credentials(), request)));
-    const identity = whole({ caPem: authority, certPem: certificate, keyPem }, { path, clock, store: held });
+    const identity = validIdentity({ caPem: authority, certPem: certificate, keyPem }, { path, clock, store: held });
     if (!identity) throw new Error('the parent has answered a certificate of another key, or one that has ended');
     const { validTo } = new X509Certificate(certificate);
     log.info({ validTo, where: held.shown }, 'a renewed certificate is used from now on');

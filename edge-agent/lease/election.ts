@@ -102,13 +102,13 @@ export function isOfAnother({ seen, path }: ElectionState): string | undefined {
 }
 
 /** When it wants its next tick; undefined: an answer comes first, or it is over. */
-export function nextTickMs(state: ElectionState): number | undefined {
+export function nextElectionTickMs(state: ElectionState): number | undefined {
   if (state.asking || isOver(state)) return undefined;
   const expiryMs = state.role === 'candidate' ? expiryOf(state) : Number.POSITIVE_INFINITY;
   return Math.max(state.restsUntilMs, Math.min(state.dueMs, expiryMs));
 }
 
-export function step(state: ElectionState, input: ElectionInput, nowMs: number): ElectionStep {
+export function stepElection(state: ElectionState, input: ElectionInput, nowMs: number): ElectionStep {
   switch (input.type) {
     case 'tick':
       return go(state, nowMs);

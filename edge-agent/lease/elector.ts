@@ -9,9 +9,9 @@ import {
   type ElectionState,
   holds,
   isOfAnother,
-  nextTickMs,
+  nextElectionTickMs,
   saysAll,
-  step,
+  stepElection,
 } from './election.ts';
 import type { LeasePort, LeaseRecord, LeaseWords } from './lease.ts';
 
@@ -110,7 +110,7 @@ export class Elector {
   #input(input: ElectionInput): void {
     const { clock } = this.#ports;
     const before = this.#state;
-    const { state, effect } = step(before, input, clock.monotonicMs());
+    const { state, effect } = stepElection(before, input, clock.monotonicMs());
     this.#state = state;
     if (effect) void this.#ask(effect);
     this.#tickLater();
@@ -136,7 +136,7 @@ export class Elector {
   #tickLater(): void {
     this.#timer?.stop();
     const { clock } = this.#ports;
-    const dueMs = nextTickMs(this.#state);
+    const dueMs = nextElectionTickMs(this.#state);
     if (dueMs === undefined) return;
     this.#timer = clock.after(Math.max(0, dueMs - clock.monotonicMs()), () => this.#input({ type: 'tick' }));
   }

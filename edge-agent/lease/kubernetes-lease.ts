@@ -1,12 +1,12 @@
 /** A Lease of coordination.k8s.io/v1 in the cluster. What it says of time is for people: nobody compares it with a clock. */
 import { BanyanError } from '../../core/runtime/errors.ts';
-import type { ApiRequest } from '../cluster/kubernetes/api-client.ts';
+import type { ClusterApiRequest } from '../cluster/kubernetes/api-client.ts';
 import type { LeasePort, LeaseRecord, LeaseWords, LeaseWrite } from './lease.ts';
 
 export interface KubernetesLeaseOptions {
   readonly namespace: string;
   readonly name: string;
-  json(asked: ApiRequest): Promise<unknown>;
+  json(asked: ClusterApiRequest): Promise<unknown>;
   /** For people. */
   wallMs(): number;
 }

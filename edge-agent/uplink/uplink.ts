@@ -13,13 +13,13 @@ import { ChildSession } from '../../core/session/child-session.ts';
 import type { Divergence } from '../../core/session/feed-alarm.ts';
 import type { NodeIdentity } from '../../core/session/node-identity.ts';
 import type { SessionEnds } from '../../core/session/session-ends.ts';
-import type { Waiting } from '../../core/session/watermark-gate.ts';
+import type { WatermarkWait } from '../../core/session/watermark-gate.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import type { SessionStreams } from '../../core/stream/streams.ts';
 import type { Dialer, Link } from '../../core/wire/link.ts';
 import { sayHanded } from '../outbox/handed.ts';
 
-export interface UplinkOptions {
+export interface AgentUplinkOptions {
   readonly path: string;
   readonly software: string;
   readonly identity: NodeIdentity;
@@ -48,10 +48,10 @@ export interface UplinkOptions {
 
 export class Uplink {
   readonly #session: ChildSession;
-  readonly #options: UplinkOptions;
+  readonly #options: AgentUplinkOptions;
   #joined = false;
 
-  constructor(options: UplinkOptions) {
+  constructor(options: AgentUplinkOptions) {
     this.#options = options;
     options.downstream.onHeld(() => options.said?.());
     const { store, clock, random, identity, path, software, dialer } = options;
@@ -112,7 +112,7 @@ export class Uplink {
     return this.#session.rootAgeMs();
   }
 
-  get waiting(): Waiting | undefined {
+  get waiting(): WatermarkWait | undefined {
     return this.#session.waiting;
   }
 

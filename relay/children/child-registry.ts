@@ -237,7 +237,7 @@ export class ChildBook {
   #agentOf(reader: Reader, name: string): { destinations: Destination[]; labels: LabelSummary } {
     const { inventory, evictions, inherited, rowsAt } = this.#ports;
     const path = childPath(this.#ports.path, name);
-    const own: Target = {
+    const own: AgentTarget = {
       schedulability: inventory.takesPlacements(name),
       locations: inventory.locationsOf(name, inherited()),
     };
@@ -318,13 +318,13 @@ export class ChildBook {
 }
 
 /** A SyncTarget that stands for an agent, with the Locations that select it. */
-interface Target {
+interface AgentTarget {
   readonly origin?: string;
   readonly schedulability: Schedulability;
   readonly locations: readonly InventoryLocation[];
 }
 
-function targetOfRow({ origin, syncTarget, locations }: InventoryRow, inherited: Labels): Target {
+function targetOfRow({ origin, syncTarget, locations }: InventoryRow, inherited: Labels): AgentTarget {
   return {
     origin,
     schedulability: schedulabilityOf(syncTarget),
@@ -339,7 +339,7 @@ function targetOfRow({ origin, syncTarget, locations }: InventoryRow, inherited:
 
 function destinationOf(
   { name, labels, object, syncTarget }: InventoryLocation,
-  { origin, schedulability }: Target,
+  { origin, schedulability }: AgentTarget,
   path: string,
 ): Destination {
   const input = { location: withLabels(object, labels), syncTarget, path };

@@ -6,7 +6,7 @@
  */
 
 import { entryKey } from '../../core/entries/entry-keys.ts';
-import { type DeletionLimits, type Held, judge } from '../../core/feed/deletions.ts';
+import { type DeletionLimits, type HeldRows, judge } from '../../core/feed/deletions.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import { covers, decodeLabelSummary, emptyLabelSummary, type LabelSummary } from '../../core/match/label-summary.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -28,7 +28,7 @@ export interface NarrowingPorts {
   changed(child: string): void;
 }
 
-interface HeldSummary extends Held {
+interface HeldSummary extends HeldRows {
   /** As it was told, JSON. */
   readonly labels: string;
 }
@@ -56,7 +56,7 @@ export class Narrowing {
     else if (held) this.#drop(t, child);
   }
 
-  held(reader: Reader, child: string): Held | undefined {
+  held(reader: Reader, child: string): HeldRows | undefined {
     return readHeld(reader, child);
   }
 
@@ -99,7 +99,7 @@ export class Narrowing {
   }
 }
 
-type Lost = Pick<Held, 'entries' | 'sample'>;
+type Lost = Pick<HeldRows, 'entries' | 'sample'>;
 
 /** The former summary of a relay, which counts beside what it says. */
 export function heldLabels(reader: Reader, child: string): LabelSummary | undefined {

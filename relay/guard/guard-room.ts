@@ -18,7 +18,7 @@ import { nodeResource } from '../inventory-status/node-objects.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { NodeSpaces } from '../spaces/node-spaces.ts';
-import { Releases } from './held-deletion-approvals.ts';
+import { HeldDeletionApprovals } from './held-deletion-approvals.ts';
 import { Lives } from './space-incarnations.ts';
 
 export interface GuardRoomPorts {
@@ -54,7 +54,7 @@ export interface GuardRoomPorts {
 export class GuardRoom {
   readonly #ports: GuardRoomPorts;
   readonly #lives: Lives;
-  readonly #releases: Releases;
+  readonly #releases: HeldDeletionApprovals;
   readonly #narrowing: Narrowing;
   #unsubscribe: (() => void) | undefined;
 
@@ -85,7 +85,7 @@ export class GuardRoom {
       entriesOf: (reader, child) => mailboxes.get(child)?.producer.digest(reader).count ?? 0,
       changed: (child) => this.#narrowed(child),
     });
-    this.#releases = new Releases({
+    this.#releases = new HeldDeletionApprovals({
       path,
       system: spaces.system,
       upstream: upstream.sound,

@@ -31,7 +31,7 @@ export interface ReleasesPorts {
   releaseFor(t: Transaction, child: string, token: string): void;
 }
 
-export class Releases {
+export class HeldDeletionApprovals {
   readonly #ports: ReleasesPorts;
 
   constructor(ports: ReleasesPorts) {

@@ -21,10 +21,10 @@ import { hash128 } from '../../core/object/hash.ts';
 import { asText, concat, hex, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import type { Origin } from '../spaces/origins.ts';
+import type { OriginSpace } from '../spaces/origins.ts';
 
 export interface LivesPorts {
-  readonly origins: ReadonlyMap<string, Origin>;
+  readonly origins: ReadonlyMap<string, OriginSpace>;
   readonly outbox: Producer;
   /** What comes from the parent. */
   readonly upstream: Table;
@@ -117,7 +117,7 @@ export class Lives {
     return false;
   }
 
-  #check(t: Transaction, origin: Origin, seen: number): void {
+  #check(t: Transaction, origin: OriginSpace, seen: number): void {
     const { source } = origin;
     const revision = origin.revision();
     const ahead = seen > revision;
@@ -138,7 +138,7 @@ export class Lives {
     t.afterCommit(() => this.#ports.alarmed(alarm));
   }
 
-  #raise(t: Transaction, origin: Origin, seen: number): void {
+  #raise(t: Transaction, origin: OriginSpace, seen: number): void {
     origin.raise(t, seen);
     for (const mailbox of this.#ports.mailboxes()) this.tell(t, mailbox);
   }

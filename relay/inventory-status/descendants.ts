@@ -14,7 +14,7 @@ import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { Counting } from '../replicas/counting.ts';
-import { guarded, hide, nodeResource, type SessionState, showNode } from './node-objects.ts';
+import { type ConnectionState, guarded, hide, nodeResource, showNode } from './node-objects.ts';
 
 export interface DescendantsPorts {
   readonly store: Store;
@@ -30,12 +30,12 @@ export interface DescendantsPorts {
 /** Node objects brought up to date in one run: 30 ms, and 60 where all are new, so that a region that comes or goes with a thousand relays does not stop the node. */
 const nodesPerRun = 50;
 
-interface Told {
+interface ReportedNode {
   readonly content: ContentReference;
   readonly node: NodeAttributes;
 }
 
-interface Found extends Told {
+interface DescendantReport extends ReportedNode {
   readonly counts: boolean;
 }
 
@@ -96,9 +96,9 @@ export class Descendants {
   }
 
   /** Siblings may all have told of a node, one before it went to another: of those that count, and else of all, the child itself goes first. */
-  #find(reader: Reader, child: string, path: string): Found | undefined {
+  #find(reader: Reader, child: string, path: string): DescendantReport | undefined {
     const { counting } = this.#ports;
-    let uncounted: Found | undefined;
+    let uncounted: DescendantReport | undefined;
     for (const holder of new Set([child, ...(counting.membersOf(child) ?? [])])) {
       const told = this.#toldBy(reader, holder, path);
       if (told && counting.counts(holder)) return { ...told, counts: true };
@@ -107,14 +107,14 @@ export class Descendants {
     return uncounted;
   }
 
-  #toldBy(reader: Reader, holder: string, path: string): Told | undefined {
+  #toldBy(reader: Reader, holder: string, path: string): ReportedNode | undefined {
     const table = this.#ports.reportedOf(holder);
     const content = table?.get(reader, hash128(entryKey.node(path)))?.content;
     return table && content && { content, node: attributesOf(table.content(reader, content).attributes) };
   }
 
   /** True when its state is another. */
-  #learn(path: string, told: Found | undefined): boolean {
+  #learn(path: string, told: DescendantReport | undefined): boolean {
     const before = this.#known.get(path);
     const now = told && (told.counts ? told.node : withoutSession(told.node));
     if (now) this.#known.set(path, now);
@@ -159,7 +159,7 @@ export class Descendants {
   }
 
   /** A node is known only through those above it: while one of them is away, nothing is known. */
-  #state(path: string): SessionState {
+  #state(path: string): ConnectionState {
     const { path: own, isConnected } = this.#ports;
     const child = childTowards(own, path);
     if (child === undefined || !isConnected(child)) return 'Unknown';

@@ -8,7 +8,7 @@ import type { Condition, KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { writeEvent } from './object-event.ts';
 
-export interface Guarded {
+export interface GuardReport {
   readonly held?: HeldAttributes;
   /** In its mailbox at its parent. */
   readonly keptFor?: HeldAttributes;
@@ -24,7 +24,7 @@ const quarantined = 'EntriesQuarantined';
 const alarms: readonly string[] = [held, rolledBack, quarantined];
 
 /** All, also when they are False. */
-export function guardConditions(path: string, node: Guarded): readonly NewCondition[] {
+export function guardConditions(path: string, node: GuardReport): readonly NewCondition[] {
   return [heldCondition(path, node), rolledBackCondition(path, node.rolledBack ?? []), quarantineCondition(node)];
 }
 
@@ -49,7 +49,7 @@ export function tellGuardEvents(space: Space, node: KubeObject, before: KubeObje
   }
 }
 
-export function heldCondition(path: string, { held: missing, keptFor }: Guarded): NewCondition {
+export function heldCondition(path: string, { held: missing, keptFor }: GuardReport): NewCondition {
   if (!missing && !keptFor) return { type: held, status: 'False', reason: 'NothingHeld', message: 'nothing is held' };
   const parts = [
     ...(missing ? [`${counted(missing)} although the parent lacks them: ${sampleOf(missing)}`] : []),
@@ -67,7 +67,7 @@ function sampleOf({ entries, sample }: HeldAttributes): string {
   return `${sample.join(', ')}${entries > sample.length ? ', …' : ''}`;
 }
 
-function quarantineCondition({ quarantined: got, refused }: Guarded): NewCondition {
+function quarantineCondition({ quarantined: got, refused }: GuardReport): NewCondition {
   if (!got && !refused) {
     return { type: quarantined, status: 'False', reason: 'NoneQuarantined', message: 'all entries were taken' };
   }

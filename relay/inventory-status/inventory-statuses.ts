@@ -39,7 +39,7 @@ export interface InventoryStatusesPorts {
 /** Objects looked at in one run: a Location costs a look at each SyncTarget of its space, some milliseconds in all. */
 const objectsPerRun = 50;
 
-interface Target {
+interface SyncTargetRow {
   readonly attachTo: string;
   /** Names of those that select it. */
   readonly locations: readonly string[];
@@ -48,7 +48,7 @@ interface Target {
 export class InventoryStatuses {
   readonly #ports: InventoryStatusesPorts;
   /** All of these are by source and name, as an `i/` row is: `center.fleet/cafe`. */
-  readonly #targets = new Map<string, Target>();
+  readonly #targets = new Map<string, SyncTargetRow>();
   readonly #byAgent = new Map<string, Set<string>>();
   readonly #dirtyTargets = new Set<string>();
   readonly #dirtyLocations = new Set<string>();
@@ -141,7 +141,7 @@ export class InventoryStatuses {
     show(shown.space, { ...object, status });
   }
 
-  #learn(target: string, now: Target | undefined): void {
+  #learn(target: string, now: SyncTargetRow | undefined): void {
     const before = this.#targets.get(target);
     if (before && before.attachTo !== now?.attachTo) {
       const others = this.#byAgent.get(before.attachTo);

@@ -12,12 +12,12 @@ import { type Alarms, alarmConditions } from './alarm-conditions.ts';
 import { conditionsOf, guardConditions, heldCondition, tellGuardEvents } from './guard-conditions.ts';
 
 export type NodeRole = 'Center' | 'Relay' | 'Agent';
-export type SessionState = 'Connected' | 'Disconnected' | 'Unknown';
+export type ConnectionState = 'Connected' | 'Disconnected' | 'Unknown';
 
 export interface NodeStatus {
   readonly version: string;
   /** Of the session with the parent; the root has none. */
-  readonly session?: { readonly state: SessionState; readonly since?: string; readonly transport?: string };
+  readonly session?: { readonly state: ConnectionState; readonly since?: string; readonly transport?: string };
   /** When it heard of the root last, over all hops; absent while that is not long ago. */
   readonly rootHeardAt?: string;
   readonly lag?: { readonly entries: number; readonly bytes?: number };
@@ -69,10 +69,10 @@ export function showNode(
   tellGuardEvents(space, after, before, wallMs);
 }
 
-type Kept = Pick<NodeStatus, 'held' | 'rolledBack' | 'quarantined' | 'refused' | 'keptFor'>;
+type NodeAlarms = Pick<NodeStatus, 'held' | 'rolledBack' | 'quarantined' | 'refused' | 'keptFor'>;
 
 /** What is told of a node that people should look at. */
-export function guarded({ held, rolledBack, quarantined, refused, keptFor }: Kept): Kept {
+export function guarded({ held, rolledBack, quarantined, refused, keptFor }: NodeAlarms): NodeAlarms {
   return {
     ...(held ? { held } : {}),
     ...(rolledBack?.length ? { rolledBack } : {}),
@@ -106,7 +106,7 @@ export function hide(space: Space, kind: 'Node' | 'Mailbox', name: string): void
 }
 
 /** `unreached`: why, as far as the node itself knows. */
-function readiness(state: SessionState | undefined, unreached: string | undefined): NewCondition {
+function readiness(state: ConnectionState | undefined, unreached: string | undefined): NewCondition {
   const type = 'Ready';
   switch (state) {
     case undefined:

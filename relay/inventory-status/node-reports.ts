@@ -21,7 +21,7 @@ import { hash128 } from '../../core/object/hash.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Divergence } from '../../core/session/feed-alarm.ts';
 import type { SessionStatus } from '../../core/session/parent-ports.ts';
-import { type Waiting, waitsAttributes } from '../../core/session/watermark-gate.ts';
+import { type WatermarkWait, waitsAttributes } from '../../core/session/watermark-gate.ts';
 import { text } from '../../core/store/bytes.ts';
 import { ifRoom } from '../../core/store/room.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
@@ -51,7 +51,7 @@ export interface NodeReportsPorts {
   /** Why there is no session with the parent; undefined while there is one, or nothing was tried yet. */
   unreached?(): string | undefined;
   /** For what it is that this node takes nothing from its parent. */
-  waiting?(): Waiting | undefined;
+  waiting?(): WatermarkWait | undefined;
   /** What has to be heard before anything is told to the child. */
   waits?(child: string): WaitsAttributes | undefined;
   /** The node's own feed from its parent differed. */

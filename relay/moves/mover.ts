@@ -27,7 +27,7 @@ import { Deadlines } from './deadlines.ts';
 import { Grants } from './grants.ts';
 import { Hearing } from './move-recovery.ts';
 import type { MoveBook } from './move-store.ts';
-import { isEmpty, matches } from './recovered-rows.ts';
+import { hasNoCopies, matches } from './recovered-rows.ts';
 
 export interface MoverPorts {
   readonly store: Store;
@@ -241,7 +241,7 @@ export class Mover implements Passage {
     if (this.#hearing.isToHear(id, name)) return true;
     const isUnheard = this.#ports.isUnheard?.() === true;
     const told = hasSiblings || isUnheard ? this.#reportedBy(reader, id, name) : undefined;
-    if (isUnheard && told && !isEmpty(told)) return true;
+    if (isUnheard && told && !hasNoCopies(told)) return true;
     return told?.move?.order === 'MakeBeforeBreak' && told.move.leaving > 0;
   }
 
@@ -261,12 +261,12 @@ export class Mover implements Passage {
         reported?.generation === move.generation &&
         reported.generation === target?.generation &&
         reported.target === target.target;
-      if (!isCurrent || !isEmpty(reported)) return false;
+      if (!isCurrent || !hasNoCopies(reported)) return false;
       // An agent that keeps an old copy may come from a sibling of it, and be told of by neither in between.
       if (this.#ports.isChanging?.(name) === true) return false;
       const others = this.#ports.siblingsOf(name).filter((other) => other !== name);
       const told = others.map((other) => this.#reportedBy(t, id, other));
-      if (told.some((other) => other !== undefined && !isEmpty(other))) return false;
+      if (told.some((other) => other !== undefined && !hasNoCopies(other))) return false;
     }
     this.#hearing.hasHeard(id, name);
     // What it has told goes on in this node's own numbers.

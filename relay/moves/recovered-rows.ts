@@ -92,7 +92,7 @@ export function isKeptElsewhere(
   const isHeld = move?.order === 'MakeBeforeBreak' || (isRelay && move !== undefined);
   const isNew = isHeld && !placement.children.has(name) && !book.row(id, name);
   const told = isNew && !matches(placement, child) ? reported(id) : undefined;
-  return told !== undefined && !isEmpty(told);
+  return told !== undefined && !hasNoCopies(told);
 }
 
 /** It was moved away after the copy of the store was made, and a new copy may run elsewhere: what the mailbox has of it would be a second one. */
@@ -108,7 +108,7 @@ function letGoSince({ name, child, book, placements, reported }: Heard): Placeme
 }
 
 /** Nothing of the placement is at or below whoever told this. */
-export function isEmpty({ counts, move }: Partial): boolean {
+export function hasNoCopies({ counts, move }: Partial): boolean {
   return counts.expected === 0 && isOver(move);
 }
 

@@ -15,7 +15,7 @@ import { Unheard } from '../moves/restore-barrier.ts';
 import type { Placement } from '../placements/placement.ts';
 import { seenBelow } from '../replicas/child-ahead.ts';
 import { Arrivals } from '../replicas/child-catch-up-gate.ts';
-import { type BehindPorts, behind } from '../replicas/missing-from-child.ts';
+import { type BehindPorts, missingFromChild } from '../replicas/missing-from-child.ts';
 import { Exposures } from '../rollout/exposure.ts';
 import { HandedReleases } from '../rollout/handed.ts';
 import { OtherHistories } from '../rollout/other-histories.ts';
@@ -124,7 +124,7 @@ export class WayDown {
       seenBelow: (name) => seenBelow(reader, lookups.reportedOf(name), this.#clock.wallMs()),
       isMatched: (name) => matched.covers(reader, book.labelsOf(reader, name)),
     };
-    return behind(ports, child);
+    return missingFromChild(ports, child);
   }
 
   #decided(t: Transaction, children: readonly string[]): number {

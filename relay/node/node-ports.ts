@@ -7,7 +7,7 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import type { Store } from '../../core/store/store.ts';
 import type { MeshNetwork } from '../../core/wire/network.ts';
-import type { Signer } from '../join/signer.ts';
+import type { CertificateSigner } from '../join/signer.ts';
 import type { WorkNote } from '../work/work-guard.ts';
 
 /** Where people reach the spaces of a node: the API server of the product, nothing in the simulation. */
@@ -38,7 +38,7 @@ export interface NodePorts {
   readonly lastWords?: string | undefined;
   readonly workNote?: WorkNote;
   /** Absent: agents get no certificates here. */
-  readonly signer?: Signer | undefined;
+  readonly signer?: CertificateSigner | undefined;
   soon(run: () => void): void;
   /** Made once; `notReady` says what stands in the way of being ready. */
   api(answers: NodeAnswers): NodeApi;

@@ -9,7 +9,7 @@ import type { NodeConfig } from '../config/config.ts';
 import { ExactStatuses } from '../gather/status/exact-statuses.ts';
 import { FailingExpressions } from '../gather/status/failing-expressions.ts';
 import { Gather } from '../gather/status/gather.ts';
-import { exactRate, Reporter } from '../gather/status/reporter.ts';
+import { exactRate, StatusReporter } from '../gather/status/reporter.ts';
 import { Slices } from '../gather/status/slices.ts';
 import { StatusWriter } from '../gather/status/status-writer.ts';
 import { SubtreeSlices } from '../gather/status/subtree-slices.ts';
@@ -30,9 +30,9 @@ export class WayUp {
   readonly rollouts: Controllers;
   readonly exact: ExactStatuses;
   readonly statuses: StatusWriter;
-  readonly reporter: Reporter;
+  readonly reporter: StatusReporter;
   /** Keys are a placement, a space and an object of it. */
-  readonly #exactReporter: Reporter;
+  readonly #exactReporter: StatusReporter;
   readonly slices: Slices;
   readonly summaries: SummaryRoom;
   readonly views: Views;
@@ -91,9 +91,9 @@ export class WayUp {
       rolloutBelow: (reader, id) => down.exposures.below(reader, id),
     });
     const failed = (error: unknown) => events.failed(error);
-    this.reporter = new Reporter({ clock, soon, report: (ids) => events.report(ids), failed });
+    this.reporter = new StatusReporter({ clock, soon, report: (ids) => events.report(ids), failed });
     const tellExact = (keys: readonly string[]) => this.#tellExact(keys);
-    this.#exactReporter = new Reporter({ clock, soon, rate: exactRate, report: tellExact, failed });
+    this.#exactReporter = new StatusReporter({ clock, soon, rate: exactRate, report: tellExact, failed });
     this.summaries = this.#makeSummaries(config.path, events, down);
     const sliced = {
       ...lookups,

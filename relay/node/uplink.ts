@@ -7,7 +7,7 @@ import type { NodeConfig } from '../config/config.ts';
 import type { NodePorts } from './node-ports.ts';
 import type { Ground } from './node-state.ts';
 
-type GivenPorts = Omit<
+type UplinkPorts = Omit<
   ChildSessionPorts,
   'store' | 'clock' | 'random' | 'log' | 'software' | 'path' | 'role' | 'identity' | 'dialer' | 'producer' | 'consumer'
 >;
@@ -17,7 +17,7 @@ export function nodeUplink(
   parent: NonNullable<NodeConfig['parent']>,
   { store, clock, random, log, software, network }: NodePorts,
   { identity, outbox, upstream }: Ground,
-  given: GivenPorts,
+  given: UplinkPorts,
 ): ChildSession {
   const addresses = [parent.address, ...(parent.siblings ?? [])];
   return new ChildSession({

@@ -29,7 +29,7 @@ export interface MatchedLabelsPorts {
 }
 
 /** The newest summary of this node that was found to be worked off. */
-interface Known {
+interface AcknowledgedSummary {
   readonly hash: string;
   /** As it was told. */
   readonly labels: string;
@@ -113,7 +113,7 @@ export class MatchedLabels {
     if (said === undefined || this.#readKnown(t)?.hash === said) return;
     const labels = this.#awaited.get(said) ?? this.#newest(t, said);
     if (labels === undefined) return;
-    t.put(prefixOf('matchedLabels'), text(JSON.stringify({ hash: said, labels } satisfies Known)));
+    t.put(prefixOf('matchedLabels'), text(JSON.stringify({ hash: said, labels } satisfies AcknowledgedSummary)));
     this.#isNew = true;
   }
 
@@ -130,7 +130,7 @@ export class MatchedLabels {
     const bytes = reader.get(prefixOf('matchedLabels'));
     if (!bytes) return undefined;
     if (this.#known && equalBytes(this.#known.bytes, bytes)) return this.#known;
-    const { hash, labels } = JSON.parse(asText(bytes)) as Known;
+    const { hash, labels } = JSON.parse(asText(bytes)) as AcknowledgedSummary;
     this.#known = { bytes, hash, summary: decodeLabelSummary(text(labels)) };
     return this.#known;
   }

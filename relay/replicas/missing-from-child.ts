@@ -17,7 +17,7 @@ export interface BehindPorts {
 }
 
 /** In words; undefined: nothing. */
-export function behind(ports: BehindPorts, child: string): string | undefined {
+export function missingFromChild(ports: BehindPorts, child: string): string | undefined {
   if (ports.hasSiblings) return ports.releases(child) ?? unmatched(ports, child);
   if (!ports.hasHeardParent()) return 'the parent was not heard yet';
   // What came from one sibling above may not have come to the one that this node turned to when it had lost its store; or that one knows older labels of the

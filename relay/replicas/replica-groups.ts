@@ -23,7 +23,7 @@ import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';
-import { type GroupState, type Held, Ownership } from './ownership.ts';
+import { type ChildOwnership, type GroupState, Ownership } from './ownership.ts';
 
 export interface SiblingGroupsPorts {
   readonly clock: Clock;
@@ -35,7 +35,7 @@ export interface SiblingGroupsPorts {
   write(act: (t: Transaction) => void): void;
 }
 
-interface Group {
+interface ReplicaGroup {
   readonly name: string;
   readonly ownership: Ownership;
   /** Since when what its members add stays as it was. */
@@ -56,7 +56,7 @@ const frozenMaxMs = 10_000;
 
 export class SiblingGroups {
   readonly #ports: SiblingGroupsPorts;
-  readonly #groups = new Map<string, Group>();
+  readonly #groups = new Map<string, ReplicaGroup>();
 
   constructor(ports: SiblingGroupsPorts) {
     this.#ports = ports;
@@ -68,9 +68,9 @@ export class SiblingGroups {
     for (const [key, value] of reader.scan(prefixRange(prefix))) {
       const name = asText(key.subarray(prefix.length));
       const at = childKey(name, '');
-      const children = [...reader.scan(prefixRange(at))].map(([childAt, held]): [string, Held] => [
+      const children = [...reader.scan(prefixRange(at))].map(([childAt, held]): [string, ChildOwnership] => [
         asText(childAt.subarray(at.length)),
-        JSON.parse(asText(held)) as Held,
+        JSON.parse(asText(held)) as ChildOwnership,
       ]);
       const ownership = this.#ownership(JSON.parse(asText(value)) as GroupState, new Map(children));
       const group = groupWith(name, ownership);
@@ -180,7 +180,7 @@ export class SiblingGroups {
     return resume !== undefined && resume.incarnation === '' && resume.epoch !== '';
   }
 
-  #mix({ mixed }: Group, child: string, isMixed: boolean): void {
+  #mix({ mixed }: ReplicaGroup, child: string, isMixed: boolean): void {
     const { clock, changed } = this.#ports;
     const { replica } = splitReplica(child);
     const timer = mixed.get(replica);
@@ -276,12 +276,12 @@ export class SiblingGroups {
       this.#ports.mailboxes.get(member)?.producer.remove(t, hash128(entryKey.owner(child)), 0);
   }
 
-  #ownership(...held: readonly [] | readonly [GroupState, ReadonlyMap<string, Held>]): Ownership {
+  #ownership(...held: readonly [] | readonly [GroupState, ReadonlyMap<string, ChildOwnership>]): Ownership {
     const [state, children] = held;
     return new Ownership(() => this.#ports.clock.wallMs(), state, children);
   }
 
-  #groupOf(name: string): Group {
+  #groupOf(name: string): ReplicaGroup {
     const known = this.#groups.get(name);
     if (known) return known;
     const group = groupWith(name, this.#ownership());
@@ -293,7 +293,7 @@ export class SiblingGroups {
   }
 
   /** Sums stay as they were from the first step of a change to its last. */
-  #settled(group: Group, countsChanged: boolean): void {
+  #settled(group: ReplicaGroup, countsChanged: boolean): void {
     const { clock, mailboxes, changed } = this.#ports;
     const nowMs = clock.monotonicMs();
     const sinceMs = group.frozenSinceMs ?? nowMs;
@@ -332,7 +332,7 @@ export class SiblingGroups {
   }
 }
 
-function ownerRow({ owner, granted, sequence }: Held): OwnerAttributes {
+function ownerRow({ owner, granted, sequence }: ChildOwnership): OwnerAttributes {
   return { owner, granted, sequence };
 }
 
@@ -340,11 +340,11 @@ function stateRow({ state: { term, lead } }: Ownership): ReplicasAttributes {
   return { term, lead };
 }
 
-function groupWith(name: string, ownership: Ownership): Group {
+function groupWith(name: string, ownership: Ownership): ReplicaGroup {
   return { name, ownership, frozenSinceMs: undefined, thaw: undefined, resumed: undefined, mixed: new Map() };
 }
 
-function stopTimers({ thaw, resumed, mixed }: Group): void {
+function stopTimers({ thaw, resumed, mixed }: ReplicaGroup): void {
   thaw?.stop();
   resumed?.stop();
   for (const timer of mixed.values()) timer?.stop();

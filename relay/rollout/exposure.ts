@@ -18,7 +18,7 @@ import { asText, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import { ifRoom, roomAgainMs } from '../../core/store/room.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
-import type { Wanted } from '../../core/summary/contribution.ts';
+import type { PlacementTarget } from '../../core/summary/contribution.ts';
 import type { Partial } from '../../core/summary/partial.ts';
 import { type Child, matchingDestinations } from '../children/children.ts';
 import type { Placement } from '../placements/placement.ts';
@@ -26,7 +26,7 @@ import type { Placements } from '../placements/placements.ts';
 import { ensureDigests, forgetDigests } from '../promoted/digest.ts';
 import { holders, type Promoted, promotedOf } from '../promoted/held-back.ts';
 import { isHeldCustomizer } from '../promoted/held-customizers.ts';
-import type { Outgoing, OutgoingStage, Shipment } from '../schedule/outgoing.ts';
+import type { OutgoingContent, OutgoingStage, Shipment } from '../schedule/outgoing.ts';
 import { isDirty, markDirty } from '../work/dirty.ts';
 import { CarriedReleases } from './carried.ts';
 import { exposureKey, storedExposures, withheldKey, withheldRows } from './exposure-rows.ts';
@@ -159,7 +159,7 @@ export class Exposures implements OutgoingStage {
 
   // ------------------------------------------------------------------------------------------------- what is shipped
 
-  outgoing(t: Transaction, shipment: Shipment, what: Outgoing): Outgoing {
+  outgoing(t: Transaction, shipment: Shipment, what: OutgoingContent): OutgoingContent {
     if (what.type === 'keep' || what.type === 'later') return what;
     const { child, source, keyHash, changed } = shipment;
     const { placements, tableOf } = this.#ports;
@@ -173,7 +173,7 @@ export class Exposures implements OutgoingStage {
     if (wanting.some((id) => reaching(id) && !isStaged(id))) return what;
     const table = tableOf(source);
     if (!table) return what;
-    let held: Outgoing | undefined;
+    let held: OutgoingContent | undefined;
     /** Of an object that the candidate does not have. */
     let heldKey: string | undefined;
     const unknown: PlacementId[] = [];
@@ -234,7 +234,7 @@ export class Exposures implements OutgoingStage {
   }
 
   /** What counts are of. Whoever has a release that was taken back is on its way to what was promoted. */
-  wanted(placement: Placement): Wanted | undefined {
+  wanted(placement: Placement): PlacementTarget | undefined {
     const { target } = placement;
     const release = placement.staged && this.#releases.get(placement.id)?.release;
     return target && release?.rolledBack ? { ...target, target: release.promotedTarget } : target;
@@ -337,19 +337,19 @@ export class Exposures implements OutgoingStage {
 }
 
 /** Made with a Customizer of which the release has another form than what was promoted. */
-function usesHeld(reader: Reader, id: PlacementId, what: Outgoing): boolean {
+function usesHeld(reader: Reader, id: PlacementId, what: OutgoingContent): boolean {
   if (what.type !== 'content') return false;
   const { customizers = [] } = attributesOf<ObjectAttributes>(what.content);
   return customizers.some((called) => isHeldCustomizer(reader, id, called));
 }
 
-function asPromoted(id: PlacementId, promoted: Promoted | undefined, what: Outgoing): Outgoing {
+function asPromoted(id: PlacementId, promoted: Promoted | undefined, what: OutgoingContent): OutgoingContent {
   if (!promoted) return what.type === 'content' ? { ...what, madeAsPromoted: id } : what;
   const { content, originRevision } = promoted;
   if (!content) return { type: 'nothing', originRevision };
   return { type: 'content', content, originRevision, madeAsPromoted: id };
 }
 
-function refsOf(what: Outgoing): readonly string[] {
+function refsOf(what: OutgoingContent): readonly string[] {
   return what.type === 'content' ? attributesOf<ObjectAttributes>(what.content).refs : [];
 }

@@ -7,14 +7,14 @@
 import type { HandedAttributes } from '../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
 import type { PlacementId } from '../../core/entries/placement-id.ts';
-import type { Producer, Row, Table } from '../../core/feed/feed.ts';
+import type { FeedRow, Producer, Table } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { isPromoted, type ReleaseAttributes } from '../../core/rollout/release.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { Child } from '../children/children.ts';
-import type { Outgoing } from '../schedule/outgoing.ts';
+import type { OutgoingContent } from '../schedule/outgoing.ts';
 
 export interface HandedPorts {
   readonly hasSiblings: boolean;
@@ -82,9 +82,9 @@ export class HandedReleases {
   notOlder(
     t: Transaction,
     { id, child, release }: { id: PlacementId; child: string; release: ReleaseAttributes | undefined },
-    { keyHash, row }: { keyHash: Uint8Array; row: Row | undefined },
-    promoted: Outgoing,
-  ): Outgoing {
+    { keyHash, row }: { keyHash: Uint8Array; row: FeedRow | undefined },
+    promoted: OutgoingContent,
+  ): OutgoingContent {
     if (promoted.type !== 'content') return promoted;
     const { mailboxOf, hasOtherHistory } = this.#ports;
     const isLost = hasOtherHistory(child) || !mailboxOf(child)?.get(t, keyHash);
@@ -99,7 +99,7 @@ export class HandedReleases {
   }
 }
 
-function noOlderThan<T extends Outgoing & { readonly originRevision: number }>(what: T, revision: number): T {
+function noOlderThan<T extends OutgoingContent & { readonly originRevision: number }>(what: T, revision: number): T {
   return { ...what, originRevision: Math.max(what.originRevision, revision) };
 }
 

@@ -13,7 +13,7 @@ import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { InventoryRow } from '../children/inventory.ts';
 import type { Mailbox } from '../mailbox/mailboxes.ts';
-import { clearDirty, dirtyWork, markDirty, type Work } from '../work/dirty.ts';
+import { clearDirty, dirtyWork, markDirty, type ScheduleWork } from '../work/dirty.ts';
 
 export interface InventoryBelowPorts {
   readonly path: string;
@@ -77,7 +77,7 @@ export class InventoryBelow {
     return work.length > 0;
   }
 
-  #row(t: Transaction, { key, refs, originRevision }: Work): void {
+  #row(t: Transaction, { key, refs, originRevision }: ScheduleWork): void {
     const { path: own, tableOf, mailboxOf, siblingsOf } = this.#ports;
     const entry = parseEntryKey(key);
     if (entry?.type !== 'inventory') return;

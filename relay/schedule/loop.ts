@@ -10,7 +10,7 @@ import { Turn } from '../../core/runtime/turn.ts';
 import { lacksRoom, roomAgainMs } from '../../core/store/room.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import type { WorkGuard } from '../work/work-guard.ts';
-import type { Step } from './ports.ts';
+import type { ScheduleStep } from './ports.ts';
 import type { Scheduler } from './schedule.ts';
 
 export interface LoopPorts {
@@ -24,7 +24,7 @@ export interface LoopPorts {
   /** Calls back soon, after what waits already: setImmediate in the product. */
   soon(run: () => void): void;
   /** After the commit of a step that did something. */
-  stepped(step: Step): void;
+  stepped(step: ScheduleStep): void;
   /** Nothing is left to do. */
   idle(): void;
   /** A step failed, and not for want of room: the store is broken. */
@@ -126,7 +126,7 @@ export class ScheduleLoop {
   }
 
   /** The rows that these make are the scheduler's work. */
-  #step(t: Transaction): Step {
+  #step(t: Transaction): ScheduleStep {
     for (const room of this.#ports.before()) {
       if (room.step(t)) return { more: true, worked: false, changed: new Set(), changedWith: new Map() };
     }

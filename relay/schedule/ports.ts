@@ -28,13 +28,13 @@ export interface SchedulePorts {
   refreshChild(t: Transaction, name: string): boolean;
   /** A Customizer or StatusSummarizer of a source has come, changed or gone, or what was promoted of it; its users may be marked dirty. */
   auxiliaryChanged(t: Transaction, source: string, key: ObjectKey): void;
-  readonly releases: Releases;
+  readonly releases: ReleaseExposure;
   /** Leaves out what ends the process. */
   readonly guard: Pick<WorkGuard, 'begin' | 'ended' | 'rest'>;
 }
 
 /** What holds back the releases of placements: relay/rollout/exposure.ts. */
-export interface Releases {
+export interface ReleaseExposure {
   /** True if children may stand elsewhere in the release now. */
   rowChanged(
     t: Transaction,
@@ -74,7 +74,7 @@ export interface Passage {
   work(t: Transaction, id: PlacementId): number;
 }
 
-export interface Step {
+export interface ScheduleStep {
   readonly more: boolean;
   /** Something was looked at: other rows than those of mailboxes may have changed too. */
   readonly worked: boolean;

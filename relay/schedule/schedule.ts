@@ -19,11 +19,11 @@ import { forgetPlacement, matchedChildren, storedPlacements } from '../placement
 import { readPlacement } from '../placements/read-placement.ts';
 import { heldObjects } from '../promoted/held-back.ts';
 import { heldCustomizers } from '../promoted/held-customizers.ts';
-import { clearDirty, dirtyClasses, dirtyWork, markDirty, type Work, type WorkClass } from '../work/dirty.ts';
+import { clearDirty, dirtyClasses, dirtyWork, markDirty, type ScheduleWork, type WorkClass } from '../work/dirty.ts';
 import { MailboxWriter } from './mailbox-writer.ts';
 import { Attachments } from './placement-bindings.ts';
 import { Concerned } from './placement-interest-index.ts';
-import type { SchedulePorts, Step } from './ports.ts';
+import type { SchedulePorts, ScheduleStep } from './ports.ts';
 
 /**
  * Rows put or removed in one transaction before others get their turn: some ms on one core. What they are for is flushed and sent while those of the next
@@ -69,7 +69,7 @@ export class Scheduler {
   }
 
   /** One bounded piece of work, in the caller's transaction. */
-  step(t: Transaction): Step {
+  step(t: Transaction): ScheduleStep {
     this.#writer.begin();
     this.#attachments.begin();
     this.#worked = false;
@@ -103,7 +103,7 @@ export class Scheduler {
   }
 
   /** True when the class is empty afterwards. A piece of work that returns false stays dirty for the next step. */
-  #each(t: Transaction, in_: Exclude<WorkClass, 'space'>, act: (work: Work) => boolean): boolean {
+  #each(t: Transaction, in_: Exclude<WorkClass, 'space'>, act: (work: ScheduleWork) => boolean): boolean {
     if (!this.#present.has(in_)) return true;
     const work = dirtyWork(t, in_, workPerStep);
     try {
@@ -114,7 +114,12 @@ export class Scheduler {
     }
   }
 
-  #workOff(t: Transaction, in_: WorkClass, work: readonly Work[], act: (work: Work) => boolean): boolean {
+  #workOff(
+    t: Transaction,
+    in_: WorkClass,
+    work: readonly ScheduleWork[],
+    act: (work: ScheduleWork) => boolean,
+  ): boolean {
     for (const item of work) {
       if (this.#writer.rows >= rowsPerStep) return false;
       const todo = this.#ports.guard.begin(t, in_, item);
@@ -191,7 +196,7 @@ export class Scheduler {
 
   // ---------------------------------------------------------------------------------------------- placements
 
-  #placement(t: Transaction, { key: id, originRevision }: Work): boolean {
+  #placement(t: Transaction, { key: id, originRevision }: ScheduleWork): boolean {
     const { placements, children, passage } = this.#ports;
     this.#changed.add(id);
     const known = placements.get(id);
@@ -232,7 +237,7 @@ export class Scheduler {
 
   // ------------------------------------------------------------------------------------------- objects, targets
 
-  #row(t: Transaction, work: Work): boolean {
+  #row(t: Transaction, work: ScheduleWork): boolean {
     const entry = parseEntryKey(work.key);
     if (entry?.type !== 'object') return true;
     this.#toChildren(t, entry.source, work, (child, mailbox, keyHash) => {
@@ -243,7 +248,7 @@ export class Scheduler {
   }
 
   /** Relays on the way need it; agents get what is made with it. */
-  #auxiliary(t: Transaction, work: Work): boolean {
+  #auxiliary(t: Transaction, work: ScheduleWork): boolean {
     const entry = parseEntryKey(work.key);
     if (!isBeside(entry)) return true;
     this.#toChildren(t, entry.source, work, (child, mailbox, keyHash) => {
@@ -286,7 +291,7 @@ export class Scheduler {
   #toChildren(
     t: Transaction,
     source: string,
-    work: Work,
+    work: ScheduleWork,
     send: (child: Child, mailbox: Producer, keyHash: Uint8Array) => void,
   ): void {
     const keyHash = hash128(work.key);

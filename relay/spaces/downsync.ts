@@ -1,19 +1,7 @@
 /** Which objects of a space a placement's `spec.downsync` selects. Fields of an item are ANDed, items are ORed, `*` is all. */
+import type { DownsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
-import { type LabelSelector, type Labels, matchesSelector } from '../../core/object/selector.ts';
-
-export interface DownsyncItem {
-  apiGroup?: string;
-  resources?: string[];
-  namespaces?: string[];
-  namespaceSelectors?: LabelSelector[];
-  objectNames?: string[];
-  labelSelectors?: LabelSelector[];
-  createOnly?: boolean;
-  /** `name` in the object's own namespace, or `namespace/name`. */
-  customizers?: string[];
-  statusSummarizers?: string[];
-}
+import { type Labels, matchesSelector } from '../../core/object/selector.ts';
 
 export interface Candidate {
   readonly key: ObjectKey;

@@ -6,7 +6,7 @@ import type { Transaction } from '../../core/store/store.ts';
 import { noteSourceChange } from '../schedule/source-changes.ts';
 
 /** A space of this node whose objects travel. */
-export interface Origin {
+export interface OriginSpace {
   readonly source: string;
   revision(): number;
   gaps(): readonly Gap[];
@@ -14,7 +14,7 @@ export interface Origin {
   raise(t: Transaction, revision: number): void;
 }
 
-export function originOf(source: string, storage: EmbeddedStorage, table: LocalTable): Origin {
+export function originSpaceOf(source: string, storage: EmbeddedStorage, table: LocalTable): OriginSpace {
   return {
     source,
     revision: () => storage.revision(),

@@ -22,7 +22,7 @@ import type { Store, Transaction } from '../../core/store/store.ts';
 import { noteSourceChange } from '../schedule/source-changes.ts';
 import { Bursts } from './bursts.ts';
 import { InventoryRows } from './inventory-rows.ts';
-import { Selection } from './selection.ts';
+import { PlacementSelection } from './selection.ts';
 
 export interface SpacePorts {
   readonly store: Store;
@@ -43,7 +43,7 @@ export interface OpenSpace {
 export interface WorkloadSpace extends OpenSpace {
   readonly source: string;
   readonly table: LocalTable;
-  readonly selection: Selection;
+  readonly selection: PlacementSelection;
 }
 
 export interface InventorySpace extends OpenSpace {
@@ -88,11 +88,11 @@ export function openWorkloadSpace(
   source: string,
   changed: (waitMs: number) => void,
 ): WorkloadSpace {
-  let selection: Selection | undefined;
+  let selection: PlacementSelection | undefined;
   const table = ports.store.write((t) => LocalTable.open(t, `source/${source}`));
   const opened = openSpace(ports, name, 'Workload', (t: Transaction, event: StorageEvent) => selection?.note(t, event));
   const { storage, space } = opened;
-  selection = new Selection({
+  selection = new PlacementSelection({
     source,
     storage,
     kinds: space.kinds,

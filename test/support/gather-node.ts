@@ -24,7 +24,7 @@ import type { Child } from '../../relay/children/children.ts';
 import { ExactStatuses } from '../../relay/gather/status/exact-statuses.ts';
 import { FailingExpressions } from '../../relay/gather/status/failing-expressions.ts';
 import { Gather, type RolloutParts } from '../../relay/gather/status/gather.ts';
-import { Reporter } from '../../relay/gather/status/reporter.ts';
+import { StatusReporter } from '../../relay/gather/status/reporter.ts';
 import { StatusWriter } from '../../relay/gather/status/status-writer.ts';
 import { toldBefore } from '../../relay/gather/summaries/reported-before.ts';
 import { SummaryRoom } from '../../relay/gather/summaries/summary-room.ts';
@@ -74,7 +74,7 @@ export class GatherNode {
   readonly gather: Gather;
   readonly #exact: ExactStatuses;
   readonly #statuses: StatusWriter;
-  readonly #reporter: Reporter;
+  readonly #reporter: StatusReporter;
   readonly summaries: SummaryRoom;
   readonly #below = new Map<string, GatherNode>();
 
@@ -146,7 +146,7 @@ export class GatherNode {
       isRolledBack: () => false,
       rolloutBelow: () => undefined,
     });
-    this.#reporter = new Reporter({
+    this.#reporter = new StatusReporter({
       clock,
       soon,
       report: (ids) => {

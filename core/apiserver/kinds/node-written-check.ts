@@ -5,15 +5,15 @@
 
 import { nameOf, parentOf } from '../../identity/node-path.ts';
 import { splitReplica } from '../../identity/replica.ts';
-import { invalid } from '../../object/field-error.ts';
+import { invalidField } from '../../object/field-error.ts';
 import { equalJson } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
-import type { Admission } from '../space.ts';
-import { forbidden, invalid as invalidObject } from '../status-errors.ts';
+import type { WriteAdmission } from '../space.ts';
+import { forbidden, invalidObject } from '../status-errors.ts';
 import { joinTokenDefinition } from './join-token-kind.ts';
 import { meshGroup } from './mesh-kinds.ts';
 
-type Request = Parameters<Admission>[0];
+type Request = Parameters<WriteAdmission>[0];
 
 interface NodeWritten {
   /** Why a person can not make one, or change what the node writes. */
@@ -80,5 +80,5 @@ function checkJoinToken({ operation, key, object }: Request, above: string): voi
   if (path !== '' && parentOf(path) === own && nameOf(path) !== '') return;
   const right = own === '' ? 'store-17' : `${own}:store-17`;
   const why = `this node admits agents right below it only, such as ${right}: make the token at the parent of the agent`;
-  throw invalidObject({ group: meshGroup, kind: 'JoinToken' }, key.name, [invalid('spec.path', path, why)]);
+  throw invalidObject({ group: meshGroup, kind: 'JoinToken' }, key.name, [invalidField('spec.path', path, why)]);
 }

@@ -102,7 +102,7 @@ function count(description: string) {
 }
 
 /** `EdgePlacement.status.rollout` */
-export const rolloutStatus = object('Where the release is.', {
+export const rolloutStatusSchema = object('Where the release is.', {
   release: count('Its number; a rollback is one too.'),
   phase: string('What it is at.', {
     enum: ['Promoted', 'Progressing', 'Soaking', 'WaitingForGate', 'WaitingForApproval', 'Paused', 'RolledBack'],

@@ -10,7 +10,7 @@ import type { Logger } from '../../runtime/logger.ts';
 import { asText, concat, prefixRange, readU48, text, u32, u48, u48Bytes } from '../../store/bytes.ts';
 import { prefixOf } from '../../store/keyspace.ts';
 import { ifRoom } from '../../store/room.ts';
-import type { Range, Reader, Store, Transaction } from '../../store/store.ts';
+import type { KeyRange, Reader, Store, Transaction } from '../../store/store.ts';
 import type { ScanOptions, SpaceStorage, SpaceWriter, StorageEvent, StoredObject, WriteHook } from '../storage.ts';
 import { type EventListener, EventLog } from './event-log.ts';
 import { type Gap, noteStart, readGaps } from './history.ts';
@@ -235,7 +235,7 @@ export class EmbeddedStorage implements SpaceStorage {
     return concat(this.#prefix, joined(group, resource, ''));
   }
 
-  #rangeOf(of: GroupResource, { namespace, after, limit }: ScanOptions): Range {
+  #rangeOf(of: GroupResource, { namespace, after, limit }: ScanOptions): KeyRange {
     const prefix = this.#resourcePrefix(of);
     const range = prefixRange(namespace === undefined ? prefix : concat(prefix, joined(namespace, '')));
     const behind = after && concat(prefix, joined(after.namespace, after.name), Buffer.of(0));

@@ -11,7 +11,7 @@ export interface CallStatus {
   readonly metadata: Metadata;
 }
 
-export function statusOf(error: unknown): CallStatus {
+export function callStatusOf(error: unknown): CallStatus {
   const metadata = new Metadata();
   const code = error instanceof BanyanError ? error.code : 'Internal';
   metadata.set(codeKey, code);

@@ -24,7 +24,7 @@ import { maxFrameBytes } from '../codec/frames.ts';
 import { FrameLink } from '../frame-link.ts';
 import type { Link, LinkEvents } from '../link.ts';
 import type { Refusal } from '../refusals.ts';
-import { statusOf } from './call-status.ts';
+import { callStatusOf } from './call-status.ts';
 import { channelOptions } from './channel-options.ts';
 import { endGatewayCalls } from './gateway-calls.ts';
 import { linkKey, streamAddressOf } from './grpc-streams.ts';
@@ -152,7 +152,7 @@ export class GrpcAcceptor implements Acceptor {
     const connection = this.#connections.get(call.getPeer());
     // Who was refused may not go on asking; who has a session has said all it may say outside of it.
     if (!connection || (connection.used && !connection.shared)) {
-      call.emit('error', statusOf(new BanyanError('Protocol', 'a second session on one connection')));
+      call.emit('error', callStatusOf(new BanyanError('Protocol', 'a second session on one connection')));
       connection?.socket.destroy();
       return;
     }
@@ -170,7 +170,7 @@ export class GrpcAcceptor implements Acceptor {
 
   #turnAway(call: Call): void {
     const words = 'many children come at once: this one may come again after its own wait';
-    call.emit('error', statusOf(new BanyanError('Unavailable', words)));
+    call.emit('error', callStatusOf(new BanyanError('Unavailable', words)));
     this.#accepting.refused('door');
   }
 
@@ -194,7 +194,7 @@ export class GrpcAcceptor implements Acceptor {
       call.on('data', (bytes: Buffer) => link.received(bytes));
     } catch (error) {
       this.#refused(connection.remote, error);
-      call.emit('error', statusOf(error));
+      call.emit('error', callStatusOf(error));
       this.#endLater(connection, name);
     }
   }
@@ -220,7 +220,7 @@ export class GrpcAcceptor implements Acceptor {
               { child: peer.path, remote, code: error.code, reason: error.message },
               'a link is broken off',
             );
-          call.emit('error', statusOf(error));
+          call.emit('error', callStatusOf(error));
           this.#endLater(connection, name);
         },
         // What came over a shared connection says nothing of this child.
@@ -281,7 +281,7 @@ export class GrpcAcceptor implements Acceptor {
       this.#belongs(connection, session, call);
       session.streams.begin(call, id, session.events);
     } catch (error) {
-      call.emit('error', statusOf(error));
+      call.emit('error', callStatusOf(error));
       if (connection && !connection.shared && !connection.session && !connection.ending) {
         connection.used = true;
         connection.refusal = 'stream';

@@ -9,7 +9,7 @@ import { formatKey, type GroupResource, type ObjectKey, parseKey } from '../../.
 import { formatApiVersion, type KubeObject } from '../../../core/object/meta.ts';
 import type { ClusterEvent, ServedResource, WatchEvents } from '../cluster.ts';
 
-interface Known {
+interface KnownObject {
   readonly uid: string;
   readonly resourceVersion: string;
 }
@@ -17,7 +17,7 @@ interface Known {
 export class KnownObjects {
   readonly events: WatchEvents;
   readonly #resource: GroupResource;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, KnownObject>();
   #hasHeardAll = false;
   /** While a list is told to one who has heard all before: up to which version that was. */
   #knownUpTo = 0;
@@ -34,7 +34,7 @@ export class KnownObjects {
   }
 
   tell(type: ClusterEvent['type'], object: KubeObject): void {
-    const key = keyIn(this.#resource, object);
+    const key = knownKeyIn(this.#resource, object);
     const name = formatKey(key);
     const known = this.#known.get(name);
     const { uid = '', resourceVersion = '' } = object.metadata;
@@ -76,6 +76,6 @@ export class KnownObjects {
   }
 }
 
-export function keyIn({ group, resource }: GroupResource, { metadata }: KubeObject): ObjectKey {
+export function knownKeyIn({ group, resource }: GroupResource, { metadata }: KubeObject): ObjectKey {
   return { group, resource, namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
 }

@@ -9,11 +9,17 @@ import type { Producer, Table } from '../../../core/feed/feed.ts';
 import { hash128 } from '../../../core/object/hash.ts';
 import { mergeParts, type RolloutPart } from '../../../core/rollout/part.ts';
 import type { Reader } from '../../../core/store/store.ts';
-import { contribution, type Wanted } from '../../../core/summary/contribution.ts';
-import { decodePartial, emptyPartial, type Failure, merge, type Partial } from '../../../core/summary/partial.ts';
+import { contribution, type PlacementTarget } from '../../../core/summary/contribution.ts';
+import {
+  decodePartial,
+  emptyPartial,
+  type Failure,
+  mergePartials,
+  type Partial,
+} from '../../../core/summary/partial.ts';
 import { SegmentTree } from '../../../core/summary/segment-tree.ts';
 import { type Child, matchChild } from '../../children/children.ts';
-import { handed } from '../../moves/handed.ts';
+import { handedTarget } from '../../moves/handed.ts';
 import { withMove, withOwnCounter } from '../../moves/move-contribution.ts';
 import type { MoveBook } from '../../moves/move-store.ts';
 import type { Placement } from '../../placements/placement.ts';
@@ -49,7 +55,7 @@ export interface RolloutParts {
   ): RolloutPart | undefined;
   forget(id: PlacementId, child: string): void;
   /** What counts are of: what the source has, or, once a release was taken back, what was promoted before it. */
-  wanted(placement: Placement): Wanted | undefined;
+  wanted(placement: Placement): PlacementTarget | undefined;
   /** Of this node without its children. */
   base(id: PlacementId): RolloutPart | undefined;
 }
@@ -88,7 +94,7 @@ export class Gather {
       this.#trees.delete(id);
       return undefined;
     }
-    const tree = this.#trees.get(id) ?? new SegmentTree<Partial>(merge);
+    const tree = this.#trees.get(id) ?? new SegmentTree<Partial>(mergePartials);
     this.#trees.set(id, tree);
     const moving = this.#ports.moves.rowsOf(id);
     for (const child of [...tree.keys()]) {
@@ -152,7 +158,7 @@ export class Gather {
     const { connected } = view;
     const moving = { role, path: this.#ports.pathOf(name), row, reported: last, refused: isRefused, connected };
     const mailbox = placement.move && role === 'agent' ? this.#ports.mailboxOf(name) : undefined;
-    const given = mailbox && view.heldBack.length === 0 ? handed(reader, mailbox, placement) : undefined;
+    const given = mailbox && view.heldBack.length === 0 ? handedTarget(reader, mailbox, placement) : undefined;
     tree.set(name, withMove(placement, { ...moving, handed: given }, counted));
   }
 
@@ -168,7 +174,7 @@ export class Gather {
   }
 }
 
-function isOf(target: Wanted, partial: Partial | undefined): boolean {
+function isOf(target: PlacementTarget, partial: Partial | undefined): boolean {
   return partial?.generation === target.generation && partial.target === target.target;
 }
 

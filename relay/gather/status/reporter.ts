@@ -39,7 +39,7 @@ const perTurnMax = 64;
 /** A bucket is full again after some of these. */
 const sweepMs = 1_000;
 
-export class Reporter {
+export class StatusReporter {
   readonly #ports: ReporterPorts;
   readonly #rate: ReportRate;
   readonly #dirty = new Set<PlacementId>();

@@ -7,7 +7,7 @@ import type { Producer } from '../../../core/feed/feed.ts';
 import { timestamp } from '../../../core/object/conditions.ts';
 import { hash128 } from '../../../core/object/hash.ts';
 import type { Condition } from '../../../core/object/meta.ts';
-import type { Outcome } from '../../../core/rollout/controller.ts';
+import type { RolloutStep } from '../../../core/rollout/controller.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import { text } from '../../../core/store/bytes.ts';
@@ -39,7 +39,7 @@ export interface StatusWriterPorts {
   /** Why StatusSummarizers that the placement names can't be used, by name; undefined: it names none. */
   unresolved(id: PlacementId): ReadonlyMap<string, string> | undefined;
   /** Of an own placement whose releases go out in waves. */
-  rolloutOf(id: PlacementId): Outcome | undefined;
+  rolloutOf(id: PlacementId): RolloutStep | undefined;
   /** Its last release was taken back; also of a placement from above. */
   isRolledBack(id: PlacementId): boolean;
   /** Of a placement from above: what is known here of its release. */

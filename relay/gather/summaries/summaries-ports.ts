@@ -9,7 +9,7 @@ import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
 import type { Counting } from '../../replicas/counting.ts';
 import type { RowSourcePorts } from './row-source.ts';
-import type { Place } from './summary-rows.ts';
+import type { LocationFacts } from './summary-rows.ts';
 import type { UserSummary } from './user-summary.ts';
 
 export interface SummariesPorts extends RowSourcePorts {
@@ -17,7 +17,7 @@ export interface SummariesPorts extends RowSourcePorts {
   readonly placements: Placements;
   readonly children: ReadonlyMap<string, Child>;
   /** Where an agent stands, for a placement that reaches it. */
-  placeOf(child: string, placement: Placement): Place;
+  placeOf(child: string, placement: Placement): LocationFacts;
   /** Hashes of the keys under which the objects that were born at an agent's cluster are reported. */
   bornOf(reader: Reader, child: string): Iterable<Uint8Array>;
   /** Some of the placement's objects that this node could not make for an agent. */

@@ -3,7 +3,7 @@ import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { Clock } from '../../../../core/runtime/clock.ts';
 import { type Controller, ownerConcern } from './controller.ts';
-import { type Counts, type Deployment, deploymentStatus } from './deployment-status.ts';
+import { type Deployment, deploymentStatus, type PodCounts } from './deployment-status.ts';
 import { isTerminating, type Objects, ownerReference } from './objects.ts';
 import { templateHash } from './pods.ts';
 import { type ReplicaSet, replicaSetResource } from './replica-set.ts';
@@ -65,7 +65,7 @@ export class DeploymentController implements Controller {
     const mine = current && sets.find((set) => set.metadata.uid === current.metadata.uid);
     const of = (name: 'replicas' | 'readyReplicas' | 'availableReplicas') =>
       sets.reduce((total, set) => total + (set.status?.[name] ?? 0), 0);
-    const counts: Counts = {
+    const counts: PodCounts = {
       replicas: of('replicas'),
       updated: mine?.status?.replicas ?? 0,
       ready: of('readyReplicas'),

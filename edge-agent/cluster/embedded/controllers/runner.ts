@@ -25,19 +25,19 @@ const workPerTurn = 20;
 const retryMinMs = 200;
 const retryMaxMs = 60_000;
 
-interface Member {
+interface RunningController {
   readonly controller: Controller;
   readonly objects: Objects;
 }
 
-interface Item extends Member {
+interface Item extends RunningController {
   readonly key: ObjectKey;
 }
 
 export class ControllerRunner {
   readonly #options: RunnerOptions;
-  readonly #primaries = new Map<string, Member[]>();
-  readonly #concerns = new Map<string, { member: Member; concern: Concern }[]>();
+  readonly #primaries = new Map<string, RunningController[]>();
+  readonly #concerns = new Map<string, { member: RunningController; concern: Concern }[]>();
   readonly #waiting = new Map<string, Item>();
   readonly #later = new Map<string, { atMs: number; timer: Timer }>();
   readonly #failures = new Map<string, number>();
@@ -83,7 +83,7 @@ export class ControllerRunner {
     }
   }
 
-  #addAll(members: readonly Member[], key: ObjectKey): void {
+  #addAll(members: readonly RunningController[], key: ObjectKey): void {
     for (const member of members) this.#add({ ...member, key });
   }
 

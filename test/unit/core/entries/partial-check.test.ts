@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { checkPartial } from '../../../../core/entries/partial-check.ts';
-import { type Counts, emptyPartial, encodePartial, type Failure } from '../../../../core/summary/partial.ts';
+import { type DestinationCounts, emptyPartial, encodePartial, type Failure } from '../../../../core/summary/partial.ts';
 
 const agent = { path: 'eu:paris', role: 'agent' } as const;
 const relay = { path: 'eu:paris', role: 'relay' } as const;
 
-function partial(counts: { readonly [name in keyof Counts]?: number }, failures: readonly Failure[] = []) {
+function partial(counts: { readonly [name in keyof DestinationCounts]?: number }, failures: readonly Failure[] = []) {
   const empty = emptyPartial(1, 2);
   return encodePartial({ ...empty, counts: { ...empty.counts, ...counts }, failures });
 }

@@ -4,8 +4,8 @@ import {
   decodeLabelSummary,
   encodeLabelSummary,
   type LabelSummary,
+  type LocationLabels,
   mergeLabelSummaries,
-  type Place,
   summaryOfAgent,
 } from '../../../../core/match/label-summary.ts';
 import { matchSummary } from '../../../../core/match/summary-match.ts';
@@ -15,7 +15,7 @@ const agents = 300;
 
 /** By key: so many agents, each with `properties` of its own values of so many characters. */
 function summaryOf(properties: number, characters: number, labels: Record<string, string> = {}): LabelSummary {
-  const places = Array.from({ length: agents }, (_, i): Place => {
+  const places = Array.from({ length: agents }, (_, i): LocationLabels => {
     const value = (key: number) => `${key}-${i % 250}-`.padEnd(characters, 'x');
     return {
       labels: { site: `s${i}`, ...labels },
@@ -76,7 +76,7 @@ describe('a label summary as it is told', () => {
   });
 
   it('says that there are more labels when the names of these are too many, and keeps those that most places have', () => {
-    const places = Array.from({ length: agents }, (_, i): Place => {
+    const places = Array.from({ length: agents }, (_, i): LocationLabels => {
       const own = Array.from({ length: 60 }, (_, key) => [`host-${i}-${key}`, `${key}`]);
       return { labels: { site: `s${i % 9}`, ...Object.fromEntries(own) }, properties: {}, targetLabels: {} };
     });

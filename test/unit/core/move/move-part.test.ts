@@ -15,7 +15,7 @@ import {
   waitsForMax,
 } from '../../../../core/move/move-part.ts';
 import { movingCondition } from '../../../../core/move/move-words.ts';
-import { decodePartial, emptyPartial, encodePartial, merge } from '../../../../core/summary/partial.ts';
+import { decodePartial, emptyPartial, encodePartial, mergePartials } from '../../../../core/summary/partial.ts';
 
 const make = (more: Partial<MovePart>): MovePart => ({ ...emptyMovePart('MakeBeforeBreak'), ...more });
 const breaks = (more: Partial<MovePart>): MovePart => ({ ...emptyMovePart('BreakBeforeMake'), ...more });
@@ -62,7 +62,7 @@ describe('a part of a move', () => {
       fc.property(part, (move) => {
         const partial = { ...emptyPartial(1, 2), move };
         expect(decodePartial(encodePartial(partial))).toEqual(partial);
-        expect(merge(partial, emptyPartial(1, 2)).move).toEqual(move);
+        expect(mergePartials(partial, emptyPartial(1, 2)).move).toEqual(move);
       }),
     );
   });

@@ -2,7 +2,7 @@
  * A release over several last hops, without the wires: the controller and each last hop's LocalRelease on virtual time, with the
  * merge of their parts between them. A destination is what the test says it is.
  */
-import { type GateStatus, type Outcome, step } from '../../../../core/rollout/controller.ts';
+import { type GateStatus, type RolloutStep, stepRollout } from '../../../../core/rollout/controller.ts';
 import type { GateResult } from '../../../../core/rollout/gates.ts';
 import { LocalRelease } from '../../../../core/rollout/local.ts';
 import { emptyPart, mergeParts, type RolloutPart, silentPart } from '../../../../core/rollout/part.ts';
@@ -37,7 +37,7 @@ export interface SimChild {
 export class RolloutSim {
   spec: RolloutSpec;
   state: RolloutState;
-  outcome!: Outcome;
+  outcome!: RolloutStep;
   nowMs = 1_700_000_000_000;
   readonly children: SimChild[];
   /** Hops that hear nothing of the root: they keep the last release that they saw. */
@@ -94,7 +94,7 @@ export class RolloutSim {
       customizerDigest: '',
     });
     for (const hop of new Set(this.children.map((child) => child.hop))) this.#hop(hop, release);
-    this.outcome = step(this.state, {
+    this.outcome = stepRollout(this.state, {
       nowMs: this.nowMs,
       rollout: this.spec,
       part: this.#part(release),

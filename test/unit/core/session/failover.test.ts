@@ -11,7 +11,7 @@ import { ChildSession } from '../../../../core/session/child-session.ts';
 import { failoverDialer } from '../../../../core/session/failover-dialer.ts';
 import { beginBoot } from '../../../../core/session/node-identity.ts';
 import { ParentSessions } from '../../../../core/session/parent-sessions.ts';
-import { behind, raised, readWatermarks, type Watermarks } from '../../../../core/session/watermark.ts';
+import { describeParentLag, raised, readWatermarks, type Watermarks } from '../../../../core/session/watermark.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { memoryDialer } from '../../../../core/wire/memory/memory-link.ts';
 import { content } from '../../../support/session-pair.ts';
@@ -82,9 +82,9 @@ describe('an attach sequence', () => {
 describe('watermarks', () => {
   it('never decrease, and say of which source a parent has too little', () => {
     expect(raised({ a: 5, b: 1 }, { a: 3, b: 2 })).toEqual({ a: 5, b: 2 });
-    expect(behind({ a: 5 }, { a: 5 })).toBeUndefined();
-    expect(behind({ a: 4 }, { a: 5 })).toContain('a is at revision 4 there, and at 5 here');
-    expect(behind({}, { a: 1 })).toContain('revision 0 there');
+    expect(describeParentLag({ a: 5 }, { a: 5 })).toBeUndefined();
+    expect(describeParentLag({ a: 4 }, { a: 5 })).toContain('a is at revision 4 there, and at 5 here');
+    expect(describeParentLag({}, { a: 1 })).toContain('revision 0 there');
   });
 });
 

@@ -16,7 +16,7 @@ import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { Releases } from '../../../../relay/guard/held-deletion-approvals.ts';
+import { HeldDeletionApprovals } from '../../../../relay/guard/held-deletion-approvals.ts';
 
 describe('the word that what a node holds may go', () => {
   let store: MemoryStore;
@@ -25,7 +25,7 @@ describe('the word that what a node holds may go', () => {
   let mailbox: FeedProducer;
   let told: Map<string, NodeAttributes>;
   let released: string[];
-  let releases: Releases;
+  let releases: HeldDeletionApprovals;
 
   beforeEach(() => {
     store = new MemoryStore();
@@ -44,7 +44,7 @@ describe('the word that what a node holds may go', () => {
     mailbox = store.write((t) => FeedProducer.open(t, { name: 'mailbox/paris', bootNonce: 'aa', random }));
     told = new Map();
     released = [];
-    releases = new Releases({
+    releases = new HeldDeletionApprovals({
       path: 'eu',
       system: space,
       upstream,
@@ -130,7 +130,7 @@ describe('the word that what a node holds may go', () => {
       mailboxes = new Map(siblings.map((child) => [child, open(child)]));
       toldBy = new Map();
       forChild = [];
-      releases = new Releases({
+      releases = new HeldDeletionApprovals({
         path: 'eu',
         system: space,
         upstream,

@@ -12,7 +12,7 @@ import { concat, text, u48 } from '../../../../core/store/bytes.ts';
 import { prefixOf } from '../../../../core/store/keyspace.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { Lives } from '../../../../relay/guard/space-incarnations.ts';
-import type { Origin } from '../../../../relay/spaces/origins.ts';
+import type { OriginSpace } from '../../../../relay/spaces/origins.ts';
 
 const source = 'center.retail';
 
@@ -49,7 +49,7 @@ describe('the lives of the spaces of a node', () => {
     alarmed = [];
     gaps = [[100, 1_000]];
     revision = 1_005;
-    const origin: Origin = {
+    const origin: OriginSpace = {
       source,
       revision: () => revision,
       gaps: () => gaps,

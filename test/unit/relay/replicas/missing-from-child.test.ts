@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type BehindPorts, behind } from '../../../../relay/replicas/missing-from-child.ts';
+import { type BehindPorts, missingFromChild } from '../../../../relay/replicas/missing-from-child.ts';
 
 const nothing: BehindPorts = {
   hasSiblings: false,
@@ -11,7 +11,7 @@ const nothing: BehindPorts = {
 };
 
 function said(ports: Partial<BehindPorts>): string | undefined {
-  return behind({ ...nothing, ...ports }, 'store');
+  return missingFromChild({ ...nothing, ...ports }, 'store');
 }
 
 const releases = (child: string) => `a release of ${child}`;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type GroupState, type Held, Ownership } from '../../../../relay/replicas/ownership.ts';
+import { type ChildOwnership, type GroupState, Ownership } from '../../../../relay/replicas/ownership.ts';
 
 function settled(...connected: number[]): Ownership {
   const ownership = new Ownership(() => 0);
@@ -284,7 +284,7 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
 interface Decided {
-  readonly children: ReadonlyMap<string, Held>;
+  readonly children: ReadonlyMap<string, ChildOwnership>;
   readonly term: number;
   readonly lead: number;
 }
@@ -366,7 +366,7 @@ class Sibling {
 /** What the parent has on its disk. */
 interface Copy {
   readonly state: GroupState;
-  readonly children: ReadonlyMap<string, Held>;
+  readonly children: ReadonlyMap<string, ChildOwnership>;
   readonly reported: readonly Reported[];
 }
 

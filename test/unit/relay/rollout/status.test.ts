@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Outcome } from '../../../../core/rollout/controller.ts';
+import type { RolloutStep } from '../../../../core/rollout/controller.ts';
 import { noCounts } from '../../../../core/rollout/part.ts';
 import type { ReleaseAttributes } from '../../../../core/rollout/release.ts';
 import { initialState } from '../../../../core/rollout/state.ts';
@@ -8,7 +8,13 @@ import { placementStatus } from '../../../../relay/gather/status/placement-statu
 import { progressing, rolloutBelow, rolloutStatus } from '../../../../relay/rollout/status.ts';
 
 const state = { ...initialState(1, '[]', 0, { revision: 1, release: 0 }), release: 3, held: 1, wave: 0 };
-const outcome = (some: Partial<Outcome>): Outcome => ({ state, message: 'words', counts: noCounts, asks: [], ...some });
+const outcome = (some: Partial<RolloutStep>): RolloutStep => ({
+  state,
+  message: 'words',
+  counts: noCounts,
+  asks: [],
+  ...some,
+});
 
 describe('the status of a rollout', () => {
   it('says where the release is, with the connected destinations of its waves', () => {

@@ -1,12 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { DownsyncItem } from '../../../../core/apiserver/kinds/edge-placement.ts';
 import { mayTravel } from '../../../../core/apiserver/kinds/travelling.ts';
-import {
-  type Candidate,
-  concernsResource,
-  type DownsyncItem,
-  selectingItems,
-} from '../../../../relay/spaces/downsync.ts';
+import { type Candidate, concernsResource, selectingItems } from '../../../../relay/spaces/downsync.ts';
 
 const deployment: Candidate = {
   key: { group: 'apps', resource: 'deployments', namespace: 'shop', name: 'till' },

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { retryMinMs } from '../../../../core/crash/crash-marks.ts';
+import { quarantineMinMs } from '../../../../core/crash/crash-marks.ts';
 import { type Clock, VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { asText } from '../../../../core/store/bytes.ts';
@@ -158,14 +158,14 @@ describe('work that ends the process', () => {
   it('is tried again after a minute, and after two more when it still ends the process', () => {
     bench.schedule.object('y', ['p'], 'y2');
     bench.settle();
-    bench.clock.advance(retryMinMs);
+    bench.clock.advance(quarantineMinMs);
     bench.settle();
     expect([bench.ends, bench.setAside()]).toEqual([3, [mapKey('y')]]);
     bench.deadly.clear();
-    bench.clock.advance(retryMinMs);
+    bench.clock.advance(quarantineMinMs);
     bench.settle();
     expect(bench.schedule.body('a', 'y')).toBe('y1');
-    bench.clock.advance(retryMinMs);
+    bench.clock.advance(quarantineMinMs);
     bench.settle();
     expect([bench.ends, bench.schedule.body('a', 'y'), bench.setAside()]).toEqual([3, 'y2', []]);
   });
