@@ -4,7 +4,7 @@ import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { NodeApiClient } from './api-client.ts';
 import { didYouMean } from './arguments.ts';
-import { askSiblings, nodeContexts } from './node-contexts.ts';
+import { askReplicas, nodeContexts } from './node-contexts.ts';
 import { UsageError } from './usage-error.ts';
 import { standInLines } from './why-destination.ts';
 
@@ -38,7 +38,7 @@ async function isKnownAbove(api: KnownClusterApi, at: string): Promise<boolean> 
     `/apis/mesh.banyan.io/v1alpha1/nodes/${objectName(at)}`,
   ];
   for (const path of paths) {
-    if ((await askSiblings(parents, (context) => api.get(context, path))).answer) return true;
+    if ((await askReplicas(parents, (context) => api.get(context, path))).answer) return true;
   }
   return (await standInLines(api, at)).length > 0;
 }

@@ -59,7 +59,7 @@ export interface TreeRow {
   /** What a person should look at: entries held, a store put back. */
   readonly notes: string;
   /** When it heard of the root last, as it says itself, or as its parent does of one that is away; absent: as its parent. */
-  readonly heardAtMs?: number;
+  readonly receivedAtMs?: number;
   /** Whose word it is: the parent's before the node's own, any before none. */
   readonly rank: number;
 }
@@ -109,17 +109,17 @@ function isShown(path: string, root: string): boolean {
 function joined(a: TreeRow, b: TreeRow): TreeRow {
   const [less, more] = a.rank < b.rank ? [a, b] : [b, a];
   const notes = [...new Set([more.notes, less.notes].flatMap((one) => (one === '' ? [] : one.split('; '))))];
-  const heard = [less.heardAtMs, more.heardAtMs].filter((one) => one !== undefined);
-  return { ...more, notes: notes.join('; '), ...(heard.length > 0 ? { heardAtMs: Math.min(...heard) } : {}) };
+  const heard = [less.receivedAtMs, more.receivedAtMs].filter((one) => one !== undefined);
+  return { ...more, notes: notes.join('; '), ...(heard.length > 0 ? { receivedAtMs: Math.min(...heard) } : {}) };
 }
 
 /** How old what each node has from the root is; '' where it is as fresh as it gets. */
 export function rootAges(rows: readonly TreeRow[], nowMs: number): ReadonlyMap<string, string> {
   const heard = new Map<string, number | undefined>();
   // Parents come before their children.
-  for (const { path, heardAtMs } of rows) {
+  for (const { path, receivedAtMs } of rows) {
     const above = path === '' ? undefined : heard.get(parentOf(path));
-    const both = [above, heardAtMs].filter((one) => one !== undefined);
+    const both = [above, receivedAtMs].filter((one) => one !== undefined);
     heard.set(path, both.length > 0 ? Math.min(...both) : undefined);
   }
   return new Map(Array.from(heard, ([path, atMs]) => [path, atMs === undefined ? '' : inWords(nowMs - atMs)]));
@@ -192,17 +192,18 @@ function rowOf(node: KubeObject, rootDepth: number, rank: number): TreeRow {
     below: agents === undefined ? '' : String(agents),
     transport: session?.transport ?? '',
     // Of a child its parent can only say that it is not there; why, the child itself may know.
-    notes: [...alarmsOf(status), ...(rank === 1 && session?.state === 'Disconnected' ? readyWordsOf(status) : [])].join(
-      '; ',
-    ),
+    notes: [
+      ...alarmsOf(status),
+      ...(rank === 1 && session?.state === 'Disconnected' ? readyMessageOf(status) : []),
+    ].join('; '),
     ...heardOf(rank === 1 ? rootHeardAt : session?.state === 'Disconnected' ? session.since : undefined),
     // Of siblings, the one counts to which the child is attached.
     rank: session?.state === 'Connected' ? rank + 0.5 : rank,
   };
 }
 
-function heardOf(time: string | undefined): { readonly heardAtMs?: number } {
-  return time === undefined ? {} : { heardAtMs: Date.parse(time) };
+function heardOf(time: string | undefined): { readonly receivedAtMs?: number } {
+  return time === undefined ? {} : { receivedAtMs: Date.parse(time) };
 }
 
 /** What is kept or was lost, with figures; of the rest, the conditions that are alarms. */
@@ -232,6 +233,6 @@ function firstWords(message: string): string {
   return end < 0 ? message : message.slice(0, end);
 }
 
-function readyWordsOf({ conditions = [] }: ShownNodeStatus): string[] {
+function readyMessageOf({ conditions = [] }: ShownNodeStatus): string[] {
   return conditions.flatMap(({ type, message }) => (type === 'Ready' && message ? [message] : []));
 }

@@ -4,7 +4,7 @@ import { nameOf, parentOf, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { NodeApiClient } from './api-client.ts';
-import { askSiblings, nodeContexts } from './node-contexts.ts';
+import { askReplicas, nodeContexts } from './node-contexts.ts';
 
 /**
  * An object of the agent's mailbox. The kubeconfig names the mailboxes of a topology's agents; that of one which was enrolled is asked for at its parent, of
@@ -24,7 +24,7 @@ export async function inMailbox(
     throw new BanyanError('NotFound', `the kubeconfig has neither ${own} nor ${parent}, its parent: is "${at}" right?`);
   }
   const mailbox = `/mailboxes/${nameOf(at)}`;
-  return (await askSiblings(parents, (parent) => api.get(parent, mailbox + path))).answer;
+  return (await askReplicas(parents, (parent) => api.get(parent, mailbox + path))).answer;
 }
 
 /** The cluster of an agent that was enrolled, or has a real one, is none of the kubeconfig's. */

@@ -11,7 +11,7 @@ import { sourceName } from '../topology/plan.ts';
 import type { NodeApiClient } from './api-client.ts';
 import { didYouMean, kindAndName } from './arguments.ts';
 import { checkCluster } from './known-cluster.ts';
-import { askSiblings, spaceContexts } from './node-contexts.ts';
+import { askReplicas, spaceContexts } from './node-contexts.ts';
 import { collectionPath, type FoundResource, findResource, objectPath } from './resources.ts';
 import { UsageError } from './usage-error.ts';
 import { inventoryLines, reaching } from './why-destination.ts';
@@ -76,7 +76,7 @@ async function followDown(api: WhyApi, sought: Sought): Promise<string[]> {
   let lastHop = question.space;
   for (const relay of ancestorsOf(question.at).filter((above) => isBelow(above, originPath))) {
     const hops = spaceContexts(api.contexts(), relay, source);
-    const { context, answer } = await askSiblings(hops, (hop) => api.get(hop, path));
+    const { context, answer } = await askReplicas(hops, (hop) => api.get(hop, path));
     lastHop = context;
     if (!answer) {
       lines.push(`${lastHop}: it did not come here`);

@@ -47,9 +47,9 @@ export function planOf(topology: Topology): PlannedNode[] {
   const { center, relays, clusters } = topology;
   const below = (path: string) => clusters.filter((cluster) => cluster.parent === path);
   const relaysBelow = (path: string) =>
-    relays.filter((relay) => relay.parent === path).flatMap((relay) => siblingsOf(relay.name, relay.replicas));
+    relays.filter((relay) => relay.parent === path).flatMap((relay) => replicasOf(relay.name, relay.replicas));
   const replicasAt = new Map(relays.map((relay) => [childPath(relay.parent, relay.name), relay.replicas]));
-  const parentsOf = (parent: string, id: string) => inOrderFor(id, siblingsOf(parent, replicasAt.get(parent) ?? 1));
+  const parentsOf = (parent: string, id: string) => inOrderFor(id, replicasOf(parent, replicasAt.get(parent) ?? 1));
   const sibling = (relay: TopologyRelay, replica: number): PlannedNode => {
     const path = childPath(relay.parent, relay.name);
     const id = withReplica(path, replica);
@@ -107,7 +107,7 @@ export function planOf(topology: Topology): PlannedNode[] {
   ];
 }
 
-function siblingsOf(name: string, replicas: number): string[] {
+function replicasOf(name: string, replicas: number): string[] {
   return Array.from({ length: replicas }, (_, replica) => withReplica(name, replica));
 }
 

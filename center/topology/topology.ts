@@ -90,7 +90,7 @@ export interface Problem {
 
 /** What no schema can say: who is whose parent, and the syntax of names and labels. */
 export function checkTopology(topology: Topology): Problem[] {
-  return [...checkNames(topology), ...checkParents(topology), ...checkAllLabels(topology), ...checkSiblings(topology)];
+  return [...checkNames(topology), ...checkParents(topology), ...checkAllLabels(topology), ...checkReplicas(topology)];
 }
 
 function checkNames({ name: tree, center, relays, clusters }: Topology): Problem[] {
@@ -163,8 +163,8 @@ function isCycle(relays: readonly TopologyRelay[], start: string): boolean {
 }
 
 /** What is one thing for a path can't be at each of its siblings, who share nothing. */
-function checkSiblings({ relays }: Topology): Problem[] {
-  const withSiblings = new Set(
+function checkReplicas({ relays }: Topology): Problem[] {
+  const withReplicas = new Set(
     relays.filter(({ replicas }) => replicas > 1).map(({ parent, name }) => childPath(parent, name)),
   );
   return relays.flatMap(({ name, parent, replicas, spaces, listen }, i): Problem[] => {
@@ -180,7 +180,7 @@ function checkSiblings({ relays }: Topology): Problem[] {
             },
           ]
         : []),
-      ...(withSiblings.has(parent)
+      ...(withReplicas.has(parent)
         ? [
             {
               field: `${field}.replicas`,

@@ -19,7 +19,7 @@ export interface CrashGuardPorts {
   /** Of the program: another build may have learned to take what ended this one. */
   readonly build: string;
   /** What the process said as it ended last. */
-  readonly lastWords?: string | undefined;
+  readonly crashMessage?: string | undefined;
   /** Has `run` called soon, after the commit that runs now. */
   readonly schedule: (run: () => void) => void;
 }
@@ -54,7 +54,7 @@ export class CrashGuard {
 
   constructor(ports: CrashGuardPorts) {
     this.#ports = ports;
-    const { store, clock, log, build, lastWords: words } = ports;
+    const { store, clock, log, build, crashMessage: words } = ports;
     const before = store.read((reader) => readMarks(reader.scan(prefixRange(prefixOf('crashMark')))));
     this.#marks = afterStart(before, { build, wallMs: clock.wallMs(), words });
     const changed = [...this.#marks].filter(([key, mark]) => before.get(key) !== mark);

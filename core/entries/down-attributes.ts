@@ -136,7 +136,7 @@ export type OwnerAttributes = AttributesOf<typeof owner>;
 
 /** To a relay: the hash, in hex, of the newest label summary that it reported and that is worked off, here and above. */
 export const matched = z.object({ labels: z.string() });
-export type MatchedAttributes = AttributesOf<typeof matched>;
+export type LabelSummaryAcknowledgedAttributes = AttributesOf<typeof matched>;
 
 /** To replicas: the number of what their parent has decided so far, and the replica that counts the children of which nothing was reported. */
 export const replicas = z.object({ term: whole, lead: whole });

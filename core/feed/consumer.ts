@@ -6,7 +6,7 @@ import { equalBytes } from '../store/bytes.ts';
 import { OncePerCommit } from '../store/once-per-commit.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import { ConsumerState, neverAttached, readDigest, readResume } from './consumer-state.ts';
-import { contentRecordOf, releaseContent, storeContent } from './content.ts';
+import { contentRecordOf, dropContentReference, storeContent } from './content.ts';
 import {
   type DeletionGuard,
   forgetHeldRow,
@@ -331,8 +331,8 @@ export class FeedConsumer extends TableRows implements Consumer {
       state.moved(row.content?.hash, undefined);
       const good = this.#goodOf(t, row);
       const gone = this.#endQuarantine(t, row) ? this.#goodContent(t, good) : before;
-      if (good) releaseContent(t, good.content);
-      if (row.content && row.poisoned) releaseContent(t, row.content);
+      if (good) dropContentReference(t, good.content);
+      if (row.content && row.poisoned) dropContentReference(t, row.content);
       return gone && { keyHash, key: gone.key, originRevision, before: gone };
     }
     // A key that is here already was looked at when it came first.
@@ -350,13 +350,13 @@ export class FeedConsumer extends TableRows implements Consumer {
     if (same) return undefined;
     state.moved(row?.content?.hash, record.hash);
     const good = this.#goodOf(t, row);
-    if (row?.content && row.poisoned) releaseContent(t, row.content);
+    if (row?.content && row.poisoned) dropContentReference(t, row.content);
     if (flaw) {
       this.#quarantine(t, { keyHash, key: content.key, originRevision }, flaw, good);
       return undefined;
     }
     const former = this.#endQuarantine(t, row) ? this.#goodContent(t, good) : before;
-    if (good) releaseContent(t, good.content);
+    if (good) dropContentReference(t, good.content);
     return { keyHash, key: content.key, originRevision, after: content, ...(former ? { before: former } : {}) };
   }
 

@@ -90,7 +90,7 @@ export function retainContent(t: Transaction, reference: ContentReference): void
 }
 
 /** One row less; the last one takes the content with it. */
-export function releaseContent(t: Transaction, reference: ContentReference): void {
+export function dropContentReference(t: Transaction, reference: ContentReference): void {
   if (t.count(countKey(reference.hash), -1) === 0) t.remove(contentKey(reference.hash));
 }
 

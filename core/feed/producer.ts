@@ -6,7 +6,7 @@ import type { Random } from '../runtime/random.ts';
 import { concat, equalBytes, hex, readU48, u48, u48Bytes } from '../store/bytes.ts';
 import { OncePerCommit } from '../store/once-per-commit.ts';
 import type { Reader, Transaction } from '../store/store.ts';
-import { contentRecordOf, readContent, releaseContent } from './content.ts';
+import { contentRecordOf, dropContentReference, readContent } from './content.ts';
 import { type Digest, decodeDigest, moveDigest } from './digest.ts';
 import type { FarAhead } from './far-ahead.ts';
 import {
@@ -321,7 +321,7 @@ export class FeedProducer extends TableRows implements Producer {
     if (!next.content) record.writeUIntBE(revision, tombstoneAt, u48Bytes);
     t.put(headAt, record);
     if (before) t.remove(revisionKey(this.id, before.revision));
-    if (before?.content) releaseContent(t, before.content);
+    if (before?.content) dropContentReference(t, before.content);
     const row = { ...next, revision };
     writeRowAt(t, at, row);
     this.#recent.put(head, record, before, row);

@@ -7,7 +7,7 @@
 import { asText, concat, hex, prefixRange, text, u32 } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
-import { releaseContent } from './content.ts';
+import { dropContentReference } from './content.ts';
 import type { Content, ContentReference, FeedRow, Table } from './feed.ts';
 
 /** What is wrong with an entry, in words. */
@@ -86,7 +86,7 @@ export function dropQuarantined(t: Transaction, table: number): void {
   const prefix = recordKey(table);
   for (const [key] of [...t.scan(prefixRange(prefix))]) {
     const good = goodForm(t, table, key.subarray(prefix.length));
-    if (good) releaseContent(t, good.content);
+    if (good) dropContentReference(t, good.content);
     t.remove(key);
   }
 }

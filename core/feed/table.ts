@@ -11,8 +11,8 @@ import type { Reader, Transaction } from '../store/store.ts';
 import {
   type ContentRecord,
   contentRecordOf,
+  dropContentReference,
   readContent,
-  releaseContent,
   retainContent,
   storeContent,
 } from './content.ts';
@@ -64,7 +64,7 @@ export class LocalTable extends TableRows {
     if (before?.content && equalBytes(before.content.hash, record.hash)) return false;
     checkCollision(t, before, content.key);
     writeRow(t, this.id, { keyHash, revision: originRevision, originRevision, content: storeContent(t, record) });
-    if (before?.content) releaseContent(t, before.content);
+    if (before?.content) dropContentReference(t, before.content);
     return true;
   }
 
@@ -78,7 +78,7 @@ export class LocalTable extends TableRows {
     const before = this.get(t, keyHash);
     if (!before?.content) return false;
     removeRow(t, this.id, keyHash);
-    releaseContent(t, before.content);
+    dropContentReference(t, before.content);
     return true;
   }
 }
@@ -180,7 +180,7 @@ export function dropTable(t: Transaction, name: string): void {
   const id = readU32(known);
   for (const [key, value] of [...t.scan(tableRange(id))]) {
     const { content } = decodeRow(key, value);
-    if (content) releaseContent(t, content);
+    if (content) dropContentReference(t, content);
     t.remove(key);
   }
   dropQuarantined(t, id);

@@ -41,7 +41,7 @@ export interface Life {
   readonly endsAtMs: number;
 }
 
-export function lifeOf({ validFrom, validTo }: Pick<X509Certificate, 'validFrom' | 'validTo'>): Life {
+export function validityOf({ validFrom, validTo }: Pick<X509Certificate, 'validFrom' | 'validTo'>): Life {
   // Node 20 has them as text alone.
   const [fromMs, endsAtMs] = [Date.parse(validFrom), Date.parse(validTo)];
   return { renewAtMs: fromMs + (endsAtMs - fromMs) * renewAfter, endsAtMs };

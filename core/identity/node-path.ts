@@ -87,11 +87,11 @@ export function checkPath(path: string): string | undefined {
 
 /** Replicas share one path. */
 export function childPath(path: string, child: string): string {
-  return siblingPath(path, splitReplica(child).name);
+  return replicaNodePath(path, splitReplica(child).name);
 }
 
 /** With the number that tells a replica from the others, for what is shown of each. */
-export function siblingPath(path: string, child: string): string {
+export function replicaNodePath(path: string, child: string): string {
   return path === '' ? child : `${path}:${child}`;
 }
 

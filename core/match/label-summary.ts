@@ -169,12 +169,16 @@ export function encodeLabelSummary(summary: LabelSummary): Uint8Array {
     .filter(([, section]) => section !== undefined)
     .map(([name, section]) => `${JSON.stringify(name)}:${encodeSection(section!)}`);
   if (sets) sections.push(`"sets":[${sets.map(encodeSet).join(',')}]`);
-  const told = { leaves: toldPlaces(leaves), ...rest, ...(places === undefined ? {} : { places: toldPlaces(places) }) };
+  const told = {
+    leaves: reportedLocations(leaves),
+    ...rest,
+    ...(places === undefined ? {} : { places: reportedLocations(places) }),
+  };
   for (const [name, said] of Object.entries(told)) sections.push(`${JSON.stringify(name)}:${said}`);
   return Buffer.from(`{${sections.join(',')}}`);
 }
 
-function toldPlaces(places: number): number {
+function reportedLocations(places: number): number {
   return Math.min(places, placesMax);
 }
 

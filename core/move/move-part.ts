@@ -87,7 +87,7 @@ export function aheadBy(sequence: number, other: number): number {
 }
 
 /** As its parent takes it. */
-export function toldMovePart(part: MovePart): MovePart {
+export function boundedMovePart(part: MovePart): MovePart {
   const { order, sequence, untilMs, waitsFor, ...counts } = part;
   return { ...part, ...cutCounts(counts) };
 }
@@ -176,7 +176,7 @@ function isAwaited(order: MoveOrder, view: RelayView): boolean {
 }
 
 /** A subtree of which is not known what it runs: there may be an old copy, and a new one may not be. A grant of either order waits for it. */
-export function unheardPart(order: MoveOrder, path: string): MovePart {
+export function unknownMovePart(order: MoveOrder, path: string): MovePart {
   const awaited = order === 'MakeBeforeBreak' ? { joining: 1 } : { leaving: 1 };
   return { ...emptyMovePart(order), ...awaited, waitsFor: [path] };
 }

@@ -6,7 +6,7 @@
  * Current, nor is a StatefulSet that is updated by hand (OnDelete) before its pods are ready. A Pod that ended with an error has failed.
  */
 import { type KubeObject, parseApiVersion } from './meta.ts';
-import { terminating, terminatingWords } from './terminating.ts';
+import { terminating, terminatingMessage } from './terminating.ts';
 
 export interface ObjectHealth {
   readonly state: 'Current' | 'InProgress' | 'Failed' | 'Terminating';
@@ -21,7 +21,7 @@ const scheduleWindowMs = 15_000;
 
 export function health(object: KubeObject): ObjectHealth {
   if (object.metadata.deletionTimestamp !== undefined) {
-    return { state: 'Terminating', reason: terminating, message: terminatingWords(object) };
+    return { state: 'Terminating', reason: terminating, message: terminatingMessage(object) };
   }
   const { group } = parseApiVersion(object.apiVersion);
   const status = recordOf(object.status);

@@ -17,7 +17,7 @@ const turnsMax = 20_000;
 const longestWaitMs = 60_000;
 
 /** Hellos: each has a turn, now or at a time that it is told. */
-export class HelloTurns {
+export class HelloRateLimiter {
   readonly #given = new Map<string, number>();
   #turns: Turns;
 

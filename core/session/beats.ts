@@ -19,7 +19,7 @@ export class Beats {
   #comparedMs: number;
   /** Beyond `compareAfterMs`; undefined until that is over. */
   #compareLaterMs: number | undefined;
-  #heardOfRoot: { readonly ageMs: number; readonly atMs: number } | undefined;
+  #onRootReport: { readonly ageMs: number; readonly atMs: number } | undefined;
 
   constructor(ports: RunnerPorts) {
     this.#ports = ports;
@@ -27,8 +27,8 @@ export class Beats {
   }
 
   /** What the peer's last beat said, and when. */
-  get heardOfRoot(): { readonly ageMs: number; readonly atMs: number } | undefined {
-    return this.#heardOfRoot;
+  get onRootReport(): { readonly ageMs: number; readonly atMs: number } | undefined {
+    return this.#onRootReport;
   }
 
   next(state: SessionState, head: number, ready: boolean): Frame {
@@ -68,7 +68,7 @@ export class Beats {
   /** Throws DigestMismatch. */
   heard(beat: Beat, mode: SessionState['mode']): void {
     if (beat.digest) this.#compare(beat.digest, mode);
-    this.#heardOfRoot = { ageMs: beat.rootAgeMs, atMs: this.#ports.clock.monotonicMs() };
+    this.#onRootReport = { ageMs: beat.rootAgeMs, atMs: this.#ports.clock.monotonicMs() };
   }
 
   #frame(said: Pick<Beat, 'purgeRevision' | 'digest' | 'head' | 'ready' | 'watermarks'>): Frame {

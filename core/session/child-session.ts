@@ -20,7 +20,7 @@ const dialTimeoutMs = 10_000;
  * takes, and a moment that is a date.
  */
 export const rootAgeMaxMs = 10 * 365 * 86_400_000;
-const endsWords = 'the child ends';
+const endsMessage = 'the child ends';
 
 export class ChildSession {
   readonly #ports: ChildSessionPorts;
@@ -31,13 +31,13 @@ export class ChildSession {
   #stopped = false;
   #unreached: string | undefined;
   readonly #mismatch = new Mismatch();
-  #heardOfRoot: { readonly ageMs: number; readonly atMs: number } | undefined;
+  #onRootReport: { readonly ageMs: number; readonly atMs: number } | undefined;
   readonly ends = new SessionEnds();
   /** The feed from the parent was found to differ from what the parent has. */
   readonly alarm: FeedAlarm;
   readonly #startedAtMs: number;
   #waiting: WatermarkWait | undefined;
-  #parentHasSiblings = false;
+  #parentHasReplicas = false;
   #flushing = false;
   #awake = false;
 
@@ -57,8 +57,8 @@ export class ChildSession {
   }
 
   /** The parent of the newest session is one of several. */
-  get parentHasSiblings(): boolean {
-    return this.#parentHasSiblings;
+  get parentHasReplicas(): boolean {
+    return this.#parentHasReplicas;
   }
 
   /** Of the present session. */
@@ -85,8 +85,8 @@ export class ChildSession {
   close(): void {
     this.#stopped = true;
     this.#timer?.stop();
-    this.#runner?.goodbye(endsWords);
-    this.#attempt?.cancel(endsWords);
+    this.#runner?.goodbye(endsMessage);
+    this.#attempt?.cancel(endsMessage);
   }
 
   /** For what it is that nothing is taken from the parent. */
@@ -104,7 +104,7 @@ export class ChildSession {
     const attempt = new Attempt(
       this.#ports,
       {
-        began: (runner, parentHasSiblings) => this.#began(runner, parentHasSiblings),
+        began: (runner, parentHasReplicas) => this.#began(runner, parentHasReplicas),
         differs: (what) => {
           this.alarm.raise(what);
           this.#ports.alarmChanged?.();
@@ -124,12 +124,12 @@ export class ChildSession {
       await this.#ports.store.flushed();
       if (this.#stopped) return;
       link = await dialer.dial(attempt.events, dialTimeoutMs);
-      if (this.#stopped) return link.close(endsWords);
+      if (this.#stopped) return link.close(endsMessage);
       const { store, clock } = this.#ports;
       const { peer } = link;
       const { sequence, moved } = store.write((t) => beginAttach(t, peer, clock));
       if (moved) await store.flushed();
-      if (this.#stopped) return link.close(endsWords);
+      if (this.#stopped) return link.close(endsMessage);
       attempt.hello(link, sequence);
     } catch (error) {
       this.ends.notReached(error);
@@ -138,9 +138,9 @@ export class ChildSession {
     }
   }
 
-  #began(runner: SessionRunner, parentHasSiblings: boolean): void {
+  #began(runner: SessionRunner, parentHasReplicas: boolean): void {
     this.#runner = runner;
-    this.#parentHasSiblings = parentHasSiblings;
+    this.#parentHasReplicas = parentHasReplicas;
     this.#unreached = undefined;
     this.#ports.log.info({}, 'attached to the parent');
     this.#timer = this.#ports.clock.after(healthyMs, () => {
@@ -152,7 +152,7 @@ export class ChildSession {
 
   /** Ms since something was heard of the root, `rootAgeMaxMs` at most: what the parent said of itself, and the time since. */
   rootAgeMs(): number {
-    const heard = this.#runner?.heardOfRoot ?? this.#heardOfRoot;
+    const heard = this.#runner?.onRootReport ?? this.#onRootReport;
     const { ageMs, atMs } = heard ?? { ageMs: 0, atMs: this.#startedAtMs };
     return Math.min(rootAgeMaxMs, ageMs + this.#ports.clock.monotonicMs() - atMs);
   }
@@ -163,7 +163,7 @@ export class ChildSession {
     this.#waiting = undefined;
     this.#timer?.stop();
     if (!runner) return;
-    this.#heardOfRoot = runner.heardOfRoot ?? this.#heardOfRoot;
+    this.#onRootReport = runner.onRootReport ?? this.#onRootReport;
     this.#ports.log.info({ reason }, 'detached from the parent');
     this.#ports.disconnected(reason);
   }

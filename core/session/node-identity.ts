@@ -84,7 +84,7 @@ export function markCaughtUp(t: Transaction): void {
  * A start with this nonce was one of a former life of the store, and this life has caught up with a parent since: a sibling of that parent, which still knows
  * the node by that start, shows nothing that this store lacks. A store that was put back to a copy of a former life finds the starts of later ones newer.
  */
-export function isFormerLife(reader: Reader, bootNonce: string): boolean {
+export function isFormerStoreIncarnation(reader: Reader, bootNonce: string): boolean {
   const identity = readNodeIdentity(reader);
   return identity?.caughtUp === true && bootOf(bootNonce) < identity.firstBoot;
 }

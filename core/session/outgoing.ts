@@ -83,7 +83,7 @@ export interface OutgoingFeed {
   readonly ahead: number;
   /** The head at which what came next might not overtake; undefined: it may be tried. */
   readonly blockedAt: number | undefined;
-  readonly aheadInTurn: number;
+  readonly aheadSincePiece: number;
   /** Goes before everything else: the consumer waits for it. */
   readonly answer: { readonly request: ReconcileRequest; readonly owed?: Owed } | undefined;
   readonly asked: boolean;
@@ -91,7 +91,7 @@ export interface OutgoingFeed {
 }
 
 export function openOutgoing(head: number, sent: number | undefined, held: PiecesHeld): OutgoingFeed {
-  const none = { owed: [], ahead: 0, blockedAt: undefined, aheadInTurn: 0, answer: undefined, asked: false };
+  const none = { owed: [], ahead: 0, blockedAt: undefined, aheadSincePiece: 0, answer: undefined, asked: false };
   return { head, sent, held, ...none };
 }
 
@@ -128,8 +128,8 @@ function choose(outgoing: OutgoingFeed, flow: Flow): Send | undefined {
   return { type: 'sendOwed', owed: first, from: sent, to: second ? second.revision - 1 : ahead };
 }
 
-function mayGoAhead({ head, ahead, owed, blockedAt, aheadInTurn }: OutgoingFeed): boolean {
-  return ahead < head && blockedAt === undefined && owed.length < owedMax && aheadInTurn < aheadForPiece;
+function mayGoAhead({ head, ahead, owed, blockedAt, aheadSincePiece }: OutgoingFeed): boolean {
+  return ahead < head && blockedAt === undefined && owed.length < owedMax && aheadSincePiece < aheadForPiece;
 }
 
 /** What was asked for was done: the state after it, and what it adds to what is in flight. */
@@ -144,7 +144,7 @@ export function onDone(
     case 'sent':
       return { outgoing: afterBatch(next, done), flow: onSent(flow, done.to, done.bytes, nowMs) };
     case 'sentAhead': {
-      const state = { ...next, ahead: done.to, aheadInTurn: next.aheadInTurn + 1 };
+      const state = { ...next, ahead: done.to, aheadSincePiece: next.aheadSincePiece + 1 };
       return { outgoing: state, flow: onSent(flow, 'credit', done.bytes, nowMs) };
     }
     case 'sentPiece':
@@ -156,7 +156,7 @@ export function onDone(
       };
     case 'large': {
       const owed = [...next.owed, withHeld(done.owed, next.held)];
-      return { outgoing: { ...next, owed, ahead: done.owed.revision, aheadInTurn: 0 }, flow };
+      return { outgoing: { ...next, owed, ahead: done.owed.revision, aheadSincePiece: 0 }, flow };
     }
     case 'answerOwed': {
       const answer = next.answer && { ...next.answer, owed: withHeld(done.owed, next.held) };
@@ -175,7 +175,7 @@ function afterBatch(outgoing: OutgoingFeed, { to, all, named }: Done & { readonl
   const held = all ? noPieces : afterNaming(outgoing.held, named, first);
   // What it shared its content with may have brought some of it, or all.
   const owed = rest.map((one, i) => (i === 0 ? withHeld(one, held) : one));
-  return { ...outgoing, sent: to, owed, held, blockedAt: undefined, aheadInTurn: 0 };
+  return { ...outgoing, sent: to, owed, held, blockedAt: undefined, aheadSincePiece: 0 };
 }
 
 /**
@@ -185,7 +185,7 @@ function afterBatch(outgoing: OutgoingFeed, { to, all, named }: Done & { readonl
 function afterPiece(outgoing: OutgoingFeed, offset: number): OutgoingFeed {
   const { head, blockedAt } = outgoing;
   const stillBlocked = blockedAt === head ? blockedAt : undefined;
-  const next = { ...withOffset(outgoing, () => offset), blockedAt: stillBlocked, aheadInTurn: 0 };
+  const next = { ...withOffset(outgoing, () => offset), blockedAt: stillBlocked, aheadSincePiece: 0 };
   const piece = outgoing.answer ? outgoing.answer.owed : outgoing.owed[0];
   return piece ? { ...next, held: heldWithPieces(outgoing.held, hexOf(piece), offset) } : next;
 }

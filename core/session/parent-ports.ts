@@ -18,7 +18,7 @@ export interface ChildFeeds {
 
 /** Whose attachments are compared with those to siblings of this node. */
 export interface AttachWatch {
-  readonly hasSiblings: boolean;
+  readonly hasReplicas: boolean;
   /** Why a child that says this attach sequence may not come: a higher one is known, which is told if it is of an attachment to this node. */
   superseded(
     child: string,

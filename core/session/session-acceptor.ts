@@ -11,10 +11,10 @@ import { BanyanError, describeError } from '../runtime/errors.ts';
 import type { Frame, Hello, Retry } from '../wire/generated/mesh.ts';
 import type { Link } from '../wire/link.ts';
 import { type Refusal, refusalOf } from '../wire/refusals.ts';
-import { HelloTurns } from './admission.ts';
+import { HelloRateLimiter } from './admission.ts';
 import { expiredOf } from './expiry-watch.ts';
 import { admit, readSession, type SessionRecord, writeSession } from './handshake.ts';
-import { flawOfHello } from './hello-validation.ts';
+import { validateHello } from './hello-validation.ts';
 import type { ChildFeeds, ParentSessionsPorts, SessionStatus } from './parent-ports.ts';
 import type { SessionEnds } from './session-ends.ts';
 import { tupleFromWire } from './wire-frames.ts';
@@ -40,7 +40,7 @@ const vacantAfterMs = 120_000;
 const comesAgainAfterMs = 1_000;
 export const takenOver = 'a newer session of this child took over';
 
-export interface ReceptionPorts extends ParentSessionsPorts {
+export interface SessionAcceptorPorts extends ParentSessionsPorts {
   readonly ends: SessionEnds;
   isAttached(child: string): boolean;
   /** What the child's present session has yet to write is written. */
@@ -50,11 +50,11 @@ export interface ReceptionPorts extends ParentSessionsPorts {
   cloned(child: string, message: string): void;
 }
 
-export class Reception {
-  readonly #ports: ReceptionPorts;
-  readonly #turns = new HelloTurns();
+export class SessionAcceptor {
+  readonly #ports: SessionAcceptorPorts;
+  readonly #turns = new HelloRateLimiter();
 
-  constructor(ports: ReceptionPorts) {
+  constructor(ports: SessionAcceptorPorts) {
     this.#ports = ports;
   }
 
@@ -78,7 +78,7 @@ export class Reception {
       return;
     }
     const hello = frame.value;
-    const flaw = flawOfHello(hello, link.peer.role);
+    const flaw = validateHello(hello, link.peer.role);
     if (flaw)
       return this.#refuse(link, { afterMs: refusedAfterMs, reason: 'bad_hello', message: `the hello's ${flaw}` });
     const waitMs = this.#turns.admit(child, this.#ports.clock.monotonicMs());

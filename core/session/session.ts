@@ -86,7 +86,7 @@ export interface SessionState {
   readonly caughtUp: boolean;
   readonly heardOut: boolean;
   // Life.
-  readonly heardAtMs: number;
+  readonly receivedAtMs: number;
   readonly beatAtMs: number;
 }
 
@@ -124,7 +124,7 @@ export function begin(start: SessionStart): Stepped {
     peerReady: start.peerReady,
     caughtUp: false,
     heardOut: false,
-    heardAtMs: start.nowMs,
+    receivedAtMs: start.nowMs,
     beatAtMs: start.nowMs,
   };
   // The first beat tells the head, by which the other side knows when it has caught up. Of a side that is not ready nothing more is to be expected.
@@ -186,7 +186,7 @@ export function stepSession(state: SessionState, input: Input, nowMs: number): S
         ...(input.returnAfterMs === undefined ? {} : { returnAfterMs: input.returnAfterMs }),
       });
     case 'alive':
-      return idle({ ...state, heardAtMs: nowMs });
+      return idle({ ...state, receivedAtMs: nowMs });
     case 'tick':
       return onTick(state, nowMs);
   }
@@ -194,7 +194,7 @@ export function stepSession(state: SessionState, input: Input, nowMs: number): S
 
 /** When the machine wants its next tick. */
 export function nextSessionTickMs(state: SessionState, nowMs: number): number {
-  const dueMs = Math.min(state.heardAtMs + deathAfterMs, state.beatAtMs + beatEveryMs);
+  const dueMs = Math.min(state.receivedAtMs + deathAfterMs, state.beatAtMs + beatEveryMs);
   return Math.max(0, dueMs - nowMs);
 }
 
@@ -237,8 +237,8 @@ function onRequest(state: SessionState, request: ReconcileRequest, nowMs: number
 }
 
 function onTick(state: SessionState, nowMs: number): Stepped {
-  if (nowMs - state.heardAtMs >= deathAfterMs) {
-    const silence = `nothing was heard for ${Math.round((nowMs - state.heardAtMs) / 1000)} s`;
+  if (nowMs - state.receivedAtMs >= deathAfterMs) {
+    const silence = `nothing was heard for ${Math.round((nowMs - state.receivedAtMs) / 1000)} s`;
     return withEffects(state, { type: 'close', error: new SessionError('Silence', 'Unavailable', silence) });
   }
   if (nowMs - state.beatAtMs < beatEveryMs) return idle(state);
@@ -282,12 +282,12 @@ function dropPieces(state: SessionState, head: number): Stepped {
 function noteCaughtUp(state: SessionState): Stepped {
   const { caughtUp, mode, peerReady, peerHead, cursor } = state;
   if (caughtUp || mode !== 'resumed' || !peerReady || peerHead === undefined || cursor < peerHead)
-    return noteHeardOut(state);
-  return chain(withEffects({ ...state, caughtUp: true }, { type: 'caughtUp' }), noteHeardOut);
+    return noteReportedAll(state);
+  return chain(withEffects({ ...state, caughtUp: true }, { type: 'caughtUp' }), noteReportedAll);
 }
 
 /** One that is not ready says what is behind the cursor, and no more before it is: whoever waits for its word would perhaps wait for each other. */
-function noteHeardOut(state: SessionState): Stepped {
+function noteReportedAll(state: SessionState): Stepped {
   const { heardOut, mode, peerReady, peerHead, cursor } = state;
   const isOver = mode === 'resumed' ? cursor >= (peerHead ?? 0) : mode === 'waitsForReady' && !peerReady;
   if (heardOut || peerHead === undefined || !isOver) return idle(state);

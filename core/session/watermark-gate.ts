@@ -56,10 +56,10 @@ export class WatermarkGate {
   #heard: Watermarks = {};
   #pending: { readonly marks: Watermarks; readonly head: number } | undefined;
 
-  constructor(ports: WatermarkGatePorts, parent: { readonly hasSiblings: boolean; readonly resumes: boolean }) {
+  constructor(ports: WatermarkGatePorts, parent: { readonly hasReplicas: boolean; readonly resumes: boolean }) {
     this.#ports = ports;
-    this.#notes = parent.hasSiblings;
-    this.#waits = parent.hasSiblings && !parent.resumes;
+    this.#notes = parent.hasReplicas;
+    this.#waits = parent.hasReplicas && !parent.resumes;
     this.isOpen();
   }
 

@@ -74,7 +74,7 @@ export const keyspace = {
   /** … name of siblings below -> JSON: what their parent has decided of them all (see relay/replicas/ownership.ts) */
   siblings: 76,
   /** … name of siblings below, NUL, … child of theirs -> JSON Held: to which of them it belongs */
-  siblingChild: 77,
+  replicaChild: 77,
   /** -> JSON {own, told}: how far this node has come with each source, as a child (see core/session/watermark.ts) */
   watermarks: 78,
   /** … placement id -> h: the same as releaseDigest, of the Customizers that the placement's objects are made with */

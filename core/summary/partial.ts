@@ -4,12 +4,12 @@
  * same result, and `emptyPartial` changes nothing but the generation and target that it names.
  */
 import * as z from 'zod';
-import { type MovePart, mergeMoveParts, movePartSchema, toldMovePart } from '../move/move-part.ts';
+import { boundedMovePart, type MovePart, mergeMoveParts, movePartSchema } from '../move/move-part.ts';
 import { countUpTo, cutCounts, destinationsMax, expectedMax } from '../object/bounded-counts.ts';
 import { stableStringify } from '../object/canonical.ts';
 import { decodeChecked } from '../object/checked.ts';
 import { compareText } from '../object/text-order.ts';
-import { mergeParts, partSchema, type RolloutPart, toldPart } from '../rollout/part.ts';
+import { boundedRolloutPart, mergeParts, partSchema, type RolloutPart } from '../rollout/part.ts';
 import { text } from '../store/bytes.ts';
 
 export interface Partial {
@@ -111,15 +111,15 @@ export function encodePartial(partial: Partial): Uint8Array {
   const { counts, rollout, move } = partial;
   const told = {
     ...partial,
-    counts: toldCounts(counts),
-    ...(rollout ? { rollout: toldPart(rollout) } : {}),
-    ...(move ? { move: toldMovePart(move) } : {}),
+    counts: reportedCounts(counts),
+    ...(rollout ? { rollout: boundedRolloutPart(rollout) } : {}),
+    ...(move ? { move: boundedMovePart(move) } : {}),
   };
   return text(stableStringify(told));
 }
 
 /** What is expected is the sum of the others also where these are cut: a parent adds them up. */
-function toldCounts(counts: DestinationCounts): DestinationCounts {
+function reportedCounts(counts: DestinationCounts): DestinationCounts {
   if (counts.expected <= destinationsMax) return counts;
   const cut = cutCounts({ ...counts });
   return { ...cut, expected: cut.fresh + cut.stale + cut.never + cut.quarantined };

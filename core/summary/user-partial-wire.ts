@@ -1,6 +1,6 @@
 /** Partials of user-defined summaries as they travel: JSON, the same bytes for the same partial. */
 import * as z from 'zod';
-import { countedMax, countUpTo, toldRows } from '../object/bounded-counts.ts';
+import { boundedRowCount, countedMax, countUpTo } from '../object/bounded-counts.ts';
 import { stableStringify } from '../object/canonical.ts';
 import { decodeChecked } from '../object/checked.ts';
 import { compareText } from '../object/text-order.ts';
@@ -44,9 +44,9 @@ export function readUserPartial(content: { readonly body: Uint8Array }): UserPar
 
 function wireOf({ content, rows, errors, outdated, ...rest }: UserPartial): object {
   const counts = {
-    rows: toldRows(rows),
-    errors: { ...errors, count: toldRows(errors.count) },
-    outdated: toldRows(outdated),
+    rows: boundedRowCount(rows),
+    errors: { ...errors, count: boundedRowCount(errors.count) },
+    outdated: boundedRowCount(outdated),
   };
   return { ...rest, ...counts, content: content.form === 'selected' ? content : groupedWire(content) };
 }
@@ -59,9 +59,9 @@ function groupedWire({ form, kinds, groupsMax, groups, below, rest }: Grouped): 
     groupsMax,
     groups: [...groups.values()]
       .sort((a, b) => compareText(a.id, b.id))
-      .map((group) => [group.id, toldRows(group.rows), cells(group)]),
+      .map((group) => [group.id, boundedRowCount(group.rows), cells(group)]),
     ...(below === undefined ? {} : { below }),
-    ...(rest ? { rest: { rows: toldRows(rest.rows), groups: rest.groups, cells: cells(rest) } } : {}),
+    ...(rest ? { rest: { rows: boundedRowCount(rest.rows), groups: rest.groups, cells: cells(rest) } } : {}),
   };
 }
 

@@ -32,7 +32,7 @@ export interface AgentOptions {
   /** Has `turn` called soon, after the commit that runs now. */
   readonly schedule: (turn: () => void) => void;
   /** What the process said as it ended last. */
-  readonly lastWords?: string | undefined;
+  readonly crashMessage?: string | undefined;
   /** Nothing is applied, put back or removed before `resume`. */
   readonly isHeldBack?: boolean | undefined;
   /** What `isHeardOut` says is another answer now. */

@@ -12,9 +12,9 @@ import type { DeletionLimits } from '../../core/feed/deletions.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import { parseKey } from '../../core/object/key.ts';
 import { Applier } from '../apply/applier.ts';
-import { FoundStock } from '../apply/orphan-adoption.ts';
+import { OrphanAdoption } from '../apply/orphan-adoption.ts';
 import { OwnerRecords } from '../apply/owner-records.ts';
-import { type Hindrance, Leaving } from '../apply/removal-progress.ts';
+import { Leaving, type RemovalObstacle } from '../apply/removal-progress.ts';
 import type { Applied, Stock } from '../apply/stock.ts';
 import { Desired, type DesiredChange } from '../desired/desired.ts';
 import { deadlyObjects, Poisoned, type PoisonedChange } from '../desired/poisoned.ts';
@@ -24,9 +24,9 @@ import { Observer } from '../observe/observer.ts';
 import { Outbox, type Saying } from '../outbox/outbox.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { EdgeReports } from './edge-reports.ts';
-import { nodeSaying } from './node-report.ts';
+import { nodeReport } from './node-report.ts';
 import { SelfDescription } from './self-description.ts';
-import { Sayings } from './up-feed-entries.ts';
+import { UpFeedEntries } from './up-feed-entries.ts';
 
 /** A cluster that does not answer at start keeps its agent silent no longer than this; then it is said that it does not. */
 const silentStartMaxMs = 10_000;
@@ -40,14 +40,14 @@ export class Agent {
   readonly #applier: Applier;
   readonly #observer: Observer;
   readonly #outbox: Outbox;
-  readonly #sayings: Sayings;
+  readonly #sayings: UpFeedEntries;
   readonly #reports: EdgeReports;
   readonly #leaving: Leaving;
   readonly #poisoned = new Poisoned();
   readonly #crashes: CrashGuard;
   readonly #description: SelfDescription;
   readonly #limits: OwnLimits;
-  readonly #stock: FoundStock;
+  readonly #stock: OrphanAdoption;
   #stopped = false;
   /** Of the cluster nothing is known that could be said. */
   #isQuiet: boolean;
@@ -129,7 +129,7 @@ export class Agent {
       uses: () => this.limitUses(),
       changed: () => this.#outbox.touch(entryKey.node(options.path)),
     });
-    this.#stock = new FoundStock({
+    this.#stock = new OrphanAdoption({
       clock,
       records: this.#records,
       isWanted: (key) => this.#desired.deliveries(key).length > 0,
@@ -148,7 +148,7 @@ export class Agent {
       isFollowed: (key) => this.#sayings.isFollowed(key),
       outgrew: (key, bytes) => this.#reports.outgrew(key, bytes),
     });
-    this.#sayings = new Sayings({
+    this.#sayings = new UpFeedEntries({
       ...options,
       desired: this.#desired,
       poisoned: this.#poisoned,
@@ -219,12 +219,12 @@ export class Agent {
   }
 
   /** Objects that this agent applied by another store come on record, so that those which are wanted no more can go. */
-  takeStock(found: readonly Applied[], limits: DeletionLimits): Stock {
+  scanAppliedInventory(found: readonly Applied[], limits: DeletionLimits): Stock {
     return this.#stock.take(found, limits);
   }
 
   /** What taking stock has left alone may go, if that is still what the token was given for. */
-  releaseStock(token: string): void {
+  approveHeldRemovals(token: string): void {
     this.#stock.release(token);
   }
 
@@ -288,7 +288,7 @@ export class Agent {
     this.#applier.wantedChanged(new Set(deliveries.map(({ key }) => key)));
     this.#applier.deletionChanged(deletions);
     for (const { source, key, placements } of deliveries) {
-      if (this.#desired.deliveries(key).length > 0) this.#endLeaving(key);
+      if (this.#desired.deliveries(key).length > 0) this.#endRemoval(key);
       else if (this.#records.get(key) || this.#applier.isBusy(key)) this.#leaving.begin(key, placements);
       this.#outbox.touch(entryKey.state(source, parseKey(key)));
       this.#objectChanged(key);
@@ -304,14 +304,14 @@ export class Agent {
   }
 
   /** What is to be removed is not gone: its placements tell why, or the node where there is none any more. */
-  #hindered(key: string, hindrance: Hindrance | undefined): void {
+  #hindered(key: string, hindrance: RemovalObstacle | undefined): void {
     if (!this.#leaving.hinder(key, hindrance)) return;
     for (const id of this.#leaving.placementsOf(key)) this.#outbox.touch(entryKey.partial(id));
     this.#outbox.touch(entryKey.node(this.#options.path));
   }
 
   /** The object has gone, or is wanted again. */
-  #endLeaving(key: string): void {
+  #endRemoval(key: string): void {
     if (this.#leaving.isHindered(key)) this.#outbox.touch(entryKey.node(this.#options.path));
     for (const id of this.#leaving.end(key)) {
       this.#outbox.touch(entryKey.partial(id));
@@ -330,7 +330,7 @@ export class Agent {
   /** The work on it has ended, perhaps before anything of it came to be. */
   #rested(key: string): void {
     this.#observer.rested(key);
-    if (!this.#records.get(key)) this.#endLeaving(key);
+    if (!this.#records.get(key)) this.#endRemoval(key);
     // One that was suspect is watched once work on it has gone well, and looked at once more: what the cluster made of it meanwhile, nobody has heard.
     else if (!this.#crashes.isHeldOff(key) && this.#observer.track(key)) this.#applier.due(key);
   }
@@ -343,7 +343,7 @@ export class Agent {
     }
     this.#observer.untrack(key);
     this.#reports.placed(key);
-    this.#endLeaving(key);
+    this.#endRemoval(key);
   }
 
   #touchEverything(): void {
@@ -381,7 +381,7 @@ export class Agent {
 
   #sayNode(): Saying {
     const { version, store, held, diverged, waiting, certificateTrouble } = this.#options;
-    return nodeSaying({
+    return nodeReport({
       version,
       description: { ...this.#removalTrouble(), ...this.#description.said },
       limit: this.#limits.said,

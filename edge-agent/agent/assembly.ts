@@ -43,7 +43,7 @@ export interface AgentPorts {
   /** Has `turn` called soon, after the commit that runs now. */
   readonly schedule: (turn: () => void) => void;
   /** What the process said as it ended last. */
-  readonly lastWords?: string | undefined;
+  readonly crashMessage?: string | undefined;
   /** Of its certificate; absent: nothing is said of that. */
   readonly renewal?: Pick<Renewal, 'trouble' | 'onTrouble'> | undefined;
   /** Of one that succeeds another with the same identity. */
@@ -101,7 +101,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     quarantine: downstream,
     version,
     schedule,
-    lastWords: ports.lastWords,
+    crashMessage: ports.crashMessage,
     memory: ports.memory,
     certificateTrouble: () => ports.renewal?.trouble,
     cluster: opened.cluster,
@@ -128,7 +128,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     received: (changes) => agent.received(changes),
     streamsOf: (link) => streams.sessionWith('parent', link),
     said: () => agent.said(),
-    released: (token) => agent.releaseStock(token),
+    released: (token) => agent.approveHeldRemovals(token),
     ready: () => agent.isHeardOut,
     attached: () => ports.attached?.(),
     caughtUp: () => ports.caughtUp?.(),

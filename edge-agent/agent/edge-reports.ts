@@ -17,7 +17,7 @@ import type { Failure } from '../../core/summary/partial.ts';
 import { Associated } from '../associated/associated.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Desired } from '../desired/desired.ts';
-import { type Saying, sayingBytesMax } from '../outbox/outbox.ts';
+import { type Saying, upFeedEntryBytesMax } from '../outbox/outbox.ts';
 import { type Taker, Upsync, upsyncObjectsMax } from '../upsync/upsync.ts';
 
 export interface EdgeReportsPorts {
@@ -158,7 +158,7 @@ export class EdgeReports {
       if ((entry?.type !== 'upsynced' && entry?.type !== 'associated') || entry.source !== source) return [];
       const of = entry.type === 'upsynced' ? this.#upsync : this.#associated;
       if (!of.say(source, formatKey(entry.object))?.refs.includes(name)) return [];
-      const message = `it has ${bytes} bytes, and no more than ${sayingBytesMax} are told: what is told of it is older, or nothing; make it smaller on its cluster`;
+      const message = `it has ${bytes} bytes, and no more than ${upFeedEntryBytesMax} are told: what is told of it is older, or nothing; make it smaller on its cluster`;
       return [{ path: this.#ports.path, object: displayKey(entry.object), reason: 'TooLarge', message }];
     });
   }

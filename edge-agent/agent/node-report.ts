@@ -25,7 +25,7 @@ export interface NodeFacts {
   readonly isDiskLow: boolean;
 }
 
-export function nodeSaying(facts: NodeFacts): Saying {
+export function nodeReport(facts: NodeFacts): Saying {
   const { version, description, limit, held, quarantined, diverged, waiting, certificateTrouble, isDiskLow } = facts;
   const said = {
     role: 'agent',

@@ -6,7 +6,7 @@ import { displayKey, parseKey } from '../../core/object/key.ts';
 import { terminating } from '../../core/object/terminating.ts';
 import { emptyPartial, type Failure, type Partial, smallestFailures } from '../../core/summary/partial.ts';
 import { type ApplyProgress, unasked } from '../apply/progress.ts';
-import type { Hindrance } from '../apply/removal-progress.ts';
+import type { RemovalObstacle } from '../apply/removal-progress.ts';
 import { precedence } from '../desired/claim.ts';
 import type { Delivery } from '../desired/desired.ts';
 import type { ObjectObservation } from '../observe/observer.ts';
@@ -46,7 +46,7 @@ export function objectState(
 }
 
 /** Of an object that is wanted no more and still there: as that of any other, so that one whose removal is refused counts as failed. */
-export function leavingState({ reason, message, isRefused }: Hindrance): ObjectState {
+export function removalState({ reason, message, isRefused }: RemovalObstacle): ObjectState {
   return { desired: 0, applied: false, available: false, conflicted: false, failed: isRefused, reason, message };
 }
 

@@ -24,9 +24,9 @@ import { type Poisoned, poisonedState, withPoisoned } from '../desired/poisoned.
 import type { Observer } from '../observe/observer.ts';
 import type { Saying } from '../outbox/outbox.ts';
 import type { EdgeReports } from './edge-reports.ts';
-import { leavingState, type ObjectState, objectState, placementPartial } from './reported-state.ts';
+import { type ObjectState, objectState, placementPartial, removalState } from './reported-state.ts';
 
-export interface SayingsPorts {
+export interface UpFeedEntriesPorts {
   /** Of the agent. */
   readonly path: string;
   readonly store: Store;
@@ -51,12 +51,12 @@ export interface SayingsPorts {
 /** A cluster answers within this, mostly; that it has not been asked yet is told only of what takes longer. */
 const answerWaitMs = 250;
 
-export class Sayings {
-  readonly #ports: SayingsPorts;
+export class UpFeedEntries {
+  readonly #ports: UpFeedEntriesPorts;
   /** Objects whose content the cluster has not been asked about, by source and key: since when. */
   readonly #unasked = new Map<string, number>();
 
-  constructor(ports: SayingsPorts) {
+  constructor(ports: UpFeedEntriesPorts) {
     this.#ports = ports;
   }
 
@@ -136,8 +136,8 @@ export class Sayings {
       const delivery = this.#ports.desired.deliveries(key).find((one) => one.placements.includes(id));
       if (delivery) states.push([key, this.#state(delivery, [id])]);
     }
-    for (const [key, hindrance] of this.#ports.leaving.hindrances(id)) states.push([key, leavingState(hindrance)]);
-    const settled = !this.#ports.leaving.isLeaving(id);
+    for (const [key, hindrance] of this.#ports.leaving.hindrances(id)) states.push([key, removalState(hindrance)]);
+    const settled = !this.#ports.leaving.isBeingRemoved(id);
     const { path } = this.#ports;
     const partial = placementPartial(path, placement.target, states, settled, this.#ports.reports.notes(id));
     const body = encodePartial(withPoisoned(partial, path, this.#ports.poisoned.ofPlacement(id)));
@@ -147,7 +147,8 @@ export class Sayings {
   /** The answer to the parent's question whether a placement that it has taken away has gone from the cluster. */
   #sayGone(id: PlacementId): Saying | undefined {
     const asked = this.#ports.desired.withdrawn().get(id);
-    if (asked === undefined || this.#ports.desired.isWanted(id) || this.#ports.leaving.isLeaving(id)) return undefined;
+    if (asked === undefined || this.#ports.desired.isWanted(id) || this.#ports.leaving.isBeingRemoved(id))
+      return undefined;
     const attributes: GoneAttributes = { asked };
     return { attributes: text(stableStringify(attributes)), body: new Uint8Array(0) };
   }

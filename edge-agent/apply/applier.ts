@@ -15,13 +15,13 @@ import type { Delivery, Desired } from '../desired/desired.ts';
 import { Corrections } from './corrections.ts';
 import { decide, isApplied } from './decide.ts';
 import { Execution } from './execution.ts';
-import { Fights } from './field-conflict-backoff.ts';
+import { FieldConflictBackoff } from './field-conflict-backoff.ts';
 import { ObjectWriter } from './object-writer.ts';
 import { definitionKeyOf, isNamespaceKey, namespaceKeyOf, phaseOf } from './order.ts';
 import type { OwnerRecords } from './owner-records.ts';
 import { giveUp } from './ownership-release.ts';
 import { type ApplyProgress, ProgressReports } from './progress.ts';
-import type { Hindrance } from './removal-progress.ts';
+import type { RemovalObstacle } from './removal-progress.ts';
 import { Remover } from './remover.ts';
 import { asServed } from './served-version.ts';
 import { poisoned, undecided, unserved, waitingFor, yielded } from './steps.ts';
@@ -56,7 +56,7 @@ export interface ApplierEvents {
   /** The work on the object has ended, until something touches it again. */
   rested(key: string): void;
   /** Why what is wanted no more is still there; undefined: nothing is in its way any more. */
-  hindered(key: string, hindrance: Hindrance | undefined): void;
+  hindered(key: string, hindrance: RemovalObstacle | undefined): void;
 }
 
 /** Requests to the cluster at once: enough to hide its latency, few enough for a small machine's API server. */
@@ -71,7 +71,7 @@ export class Applier {
   readonly #progress: ProgressReports;
   readonly #waiting = new DependencyWaits((key, fresh) => this.#queue.add(key, fresh));
   readonly #corrections: Corrections;
-  readonly #fights: Fights;
+  readonly #fights: FieldConflictBackoff;
 
   constructor(ports: ApplierPorts, events: ApplierEvents) {
     this.#ports = ports;
@@ -79,7 +79,7 @@ export class Applier {
     this.#writer = new ObjectWriter(ports, events);
     const { path, cluster, records, clock, random, logger } = ports;
     this.#corrections = new Corrections(clock);
-    this.#fights = new Fights(clock, (key) => this.#queue.add(key));
+    this.#fights = new FieldConflictBackoff(clock, (key) => this.#queue.add(key));
     this.#execution = new Execution({
       writer: this.#writer,
       progress: this.#progress,

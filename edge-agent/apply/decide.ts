@@ -3,7 +3,7 @@
 import type { AdoptRule, ApplyRules } from '../../core/entries/apply-rules.ts';
 import type { PropagationPolicy } from '../../core/entries/down-attributes.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
-import { terminating, terminatingWords } from '../../core/object/terminating.ts';
+import { terminating, terminatingMessage } from '../../core/object/terminating.ts';
 import { isMarked, marked, signatureOf } from '../cluster/mark.ts';
 import { ignoredOf } from './ignored-fields.ts';
 import { foreignOwner } from './keepers.ts';
@@ -39,7 +39,7 @@ export function decide(
 ): Decision {
   if (!live) return { do: 'apply', created: true };
   if (live.metadata.deletionTimestamp !== undefined) {
-    return { do: 'wait', reason: terminating, message: terminatingWords(live) };
+    return { do: 'wait', reason: terminating, message: terminatingMessage(live) };
   }
   if (wanted.createOnly) return { do: 'keep' };
   const isOwn = isOurs(record, live, agent);

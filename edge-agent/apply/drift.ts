@@ -20,7 +20,7 @@ interface DriftFindings {
  * `spec.replicas is 1 and was applied as 3`. Empty: it is as it was applied. Both as the cluster tells them, so that defaults and quantities agree; `owned` says
  * which fields are looked at, and which of them as a whole.
  */
-export function driftWords(owned: FieldSet, wanted: unknown, live: unknown): string {
+export function driftMessage(owned: FieldSet, wanted: unknown, live: unknown): string {
   const words: string[] = [];
   compare(owned, wanted, live, '', { words, isSecret: isRecord(wanted) && wanted.kind === 'Secret' });
   const more = words.length > namedMax ? `; and ${words.length - namedMax} more` : '';
@@ -28,13 +28,13 @@ export function driftWords(owned: FieldSet, wanted: unknown, live: unknown): str
 }
 
 /** Of an object that was put back again and again; `live`: as it was before, undefined where it was deleted. */
-export function fightWords(owned: FieldSet, answer: KubeObject, live: KubeObject | undefined): string {
+export function fieldConflictMessage(owned: FieldSet, answer: KubeObject, live: KubeObject | undefined): string {
   const begun = 'somebody changes it again and again, and it is put back each time';
   const remedy = "what is the cluster's own belongs in spec.drift.ignoredFields of the EdgePlacement";
   if (!live) return 'somebody deletes it again and again, and it is made anew each time';
   const writer = lastWriter(live);
   const by = writer === undefined ? '' : `, last written by ${writer.slice(0, valueCharsMax)}`;
-  return `${begun}: ${driftWords(owned, answer, live)}${by}; ${remedy}`;
+  return `${begun}: ${driftMessage(owned, answer, live)}${by}; ${remedy}`;
 }
 
 /** Who has written it last but for this agent, and but for its status. */

@@ -3,8 +3,8 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError, type ErrorCode } from '../../core/runtime/errors.ts';
 import type { Delivery } from '../desired/desired.ts';
 import type { Decision, DesiredObject } from './decide.ts';
-import { fightWords } from './drift.ts';
-import type { Fights } from './field-conflict-backoff.ts';
+import { fieldConflictMessage } from './drift.ts';
+import type { FieldConflictBackoff } from './field-conflict-backoff.ts';
 import { ignoredOf, withoutFields } from './ignored-fields.ts';
 import { Novelty } from './novelty.ts';
 import { isAboutImmutable, type ObjectWriter } from './object-writer.ts';
@@ -16,7 +16,7 @@ import { applied, appliedWith, incomparable, irreplaceable, replacing } from './
 export interface ExecutionPorts {
   readonly writer: ObjectWriter;
   readonly progress: ProgressReports;
-  readonly fights: Fights;
+  readonly fights: FieldConflictBackoff;
   /** It was applied; true: this agent had had it removed. */
   takeBack(key: string): boolean;
   /** The cluster's own answer about an object that is ours. */
@@ -108,7 +108,7 @@ export class Execution {
   #putBack({ key, object, rules }: DesiredObject & Delivery, live: KubeObject | undefined, answer: KubeObject): void {
     const ignored = ignoredOf(object, rules);
     const own = (one: KubeObject) => withoutFields(one, ignored);
-    this.#ports.fights.putBack(key, fightWords(ownedFields(answer), own(answer), live && own(live)));
+    this.#ports.fights.putBack(key, fieldConflictMessage(ownedFields(answer), own(answer), live && own(live)));
   }
 
   #reportApplied(delivery: Delivery): void {

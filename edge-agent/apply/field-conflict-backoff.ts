@@ -20,7 +20,7 @@ interface Lately {
   words?: string;
 }
 
-export class Fights {
+export class FieldConflictBackoff {
   readonly #clock: Clock;
   readonly #over: (key: string) => void;
   readonly #lately = new Map<string, Lately>();

@@ -10,7 +10,7 @@ import type { Cluster } from '../cluster/cluster.ts';
 import { marked, signed, withoutMark } from '../cluster/mark.ts';
 import type { Delivery } from '../desired/desired.ts';
 import { type DesiredObject, decideRemoval } from './decide.ts';
-import { driftWords } from './drift.ts';
+import { driftMessage } from './drift.ts';
 import { ignoredOf, withLiveFields, withoutFields } from './ignored-fields.ts';
 import { isContainer } from './order.ts';
 import type { OwnerRecord, OwnerRecords } from './owner-records.ts';
@@ -171,7 +171,7 @@ export class ObjectWriter {
     const object = marked(wanted.object, source);
     const ignored = ignoredOf(object, rules);
     const would = await this.#ports.cluster.apply(markedFor(wanted, live), { dryRun: true });
-    const words = driftWords(ownedFields(would), withoutFields(would, ignored), withoutFields(live, ignored));
+    const words = driftMessage(ownedFields(would), withoutFields(would, ignored), withoutFields(live, ignored));
     const record = this.#ports.records.get(key);
     // Not of `live`: who has taken a change back owns the field since, and what is changed there later would not be seen.
     if (words === '' && record) {

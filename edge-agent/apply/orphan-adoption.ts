@@ -3,9 +3,9 @@ import type { DeletionLimits, HeldRows } from '../../core/feed/deletions.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { OwnerRecords } from './owner-records.ts';
-import { type Applied, heldRemovals, type Stock, stockOf } from './stock.ts';
+import { type Applied, appliedInventoryOf, heldRemovals, type Stock } from './stock.ts';
 
-export interface FoundStockPorts {
+export interface OrphanAdoptionPorts {
   readonly clock: Clock;
   readonly records: OwnerRecords;
   isWanted(key: string): boolean;
@@ -18,15 +18,15 @@ export interface FoundStockPorts {
 /** A full disk does not become free at once. */
 const againMs = 5_000;
 
-export class FoundStock {
-  readonly #ports: FoundStockPorts;
+export class OrphanAdoption {
+  readonly #ports: OrphanAdoptionPorts;
   /** Unwanted ones that came on record without a person's word. */
   #gone = 0;
   #kept: { readonly held: HeldRows; readonly records: Stock['kept'] } | undefined;
   /** Until a release is tried again that the disk had no room for. */
   #again: Timer | undefined;
 
-  constructor(ports: FoundStockPorts) {
+  constructor(ports: OrphanAdoptionPorts) {
     this.#ports = ports;
   }
 
@@ -37,7 +37,7 @@ export class FoundStock {
 
   take(found: readonly Applied[], limits: DeletionLimits): Stock {
     const { records, isWanted } = this.#ports;
-    const stock = stockOf(found, records, isWanted, limits, this.#gone);
+    const stock = appliedInventoryOf(found, records, isWanted, limits, this.#gone);
     this.#record(stock.records, (key) => {
       if (!isWanted(key)) this.#gone++;
     });

@@ -8,7 +8,7 @@ import { ownedValues } from './owned-values.ts';
 import type { OwnerRecord } from './owner-records.ts';
 import { appliedVersion } from './projection.ts';
 
-export interface GivingUpPorts {
+export interface OwnershipReleasePorts {
   /** Of the agent. */
   readonly path: string;
   readonly cluster: Cluster;
@@ -19,7 +19,7 @@ export interface GivingUpPorts {
  * Conflict: somebody has changed it meanwhile.
  */
 export async function giveUp(
-  { path, cluster }: GivingUpPorts,
+  { path, cluster }: OwnershipReleasePorts,
   key: string,
   record: OwnerRecord | undefined,
 ): Promise<void> {

@@ -11,7 +11,7 @@ import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { OwnerRecords } from './owner-records.ts';
 
 /** Why an object that is wanted no more is still there. */
-export interface Hindrance {
+export interface RemovalObstacle {
   readonly reason: string;
   readonly message: string;
   /** The removal was refused; otherwise it was accepted, and something holds it up. */
@@ -26,7 +26,7 @@ const wordsMax = 500;
 
 export class Leaving {
   readonly #placements = new Map<string, readonly PlacementId[]>();
-  readonly #hindrances = new Map<string, Hindrance & { readonly sinceMs: number }>();
+  readonly #hindrances = new Map<string, RemovalObstacle & { readonly sinceMs: number }>();
   readonly #clock: Clock;
   readonly #stuck: () => void;
   #timer: Timer | undefined;
@@ -61,7 +61,7 @@ export class Leaving {
   }
 
   /** The cluster's last word about the removal; undefined: it goes on. Returns whether that is another one than before. */
-  hinder(key: string, hindrance: Hindrance | undefined): boolean {
+  hinder(key: string, hindrance: RemovalObstacle | undefined): boolean {
     const before = this.#hindrances.get(key);
     const sinceMs = before?.sinceMs ?? this.#clock.monotonicMs();
     if (hindrance) this.#hindrances.set(key, { ...hindrance, sinceMs });
@@ -79,7 +79,7 @@ export class Leaving {
   }
 
   /** Of the objects that leave the placement. */
-  *hindrances(id: PlacementId): Generator<readonly [key: string, Hindrance]> {
+  *hindrances(id: PlacementId): Generator<readonly [key: string, RemovalObstacle]> {
     for (const [key, hindrance] of this.#hindrances) if (this.placementsOf(key).includes(id)) yield [key, hindrance];
   }
 
@@ -98,7 +98,7 @@ export class Leaving {
     return { reason: 'RemovalStuck', message };
   }
 
-  isLeaving(id: PlacementId): boolean {
+  isBeingRemoved(id: PlacementId): boolean {
     for (const placements of this.#placements.values()) if (placements.includes(id)) return true;
     return false;
   }

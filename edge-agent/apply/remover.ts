@@ -3,7 +3,7 @@
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
-import { leavingWords, terminating } from '../../core/object/terminating.ts';
+import { removalMessage, terminating } from '../../core/object/terminating.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { released } from '../cluster/mark.ts';
@@ -11,7 +11,7 @@ import { definitionKeyOf, isDefinitionKey, isNamespaceKey, namespaceKeyOf } from
 import type { OwnerRecords } from './owner-records.ts';
 import { giveUp } from './ownership-release.ts';
 import { definedBy, isOfAgent, removalOf } from './removal.ts';
-import type { Hindrance } from './removal-progress.ts';
+import type { RemovalObstacle } from './removal-progress.ts';
 
 export interface RemoverPorts {
   /** Of the agent. */
@@ -28,7 +28,7 @@ export interface RemoverEvents {
   /** The object has a record now, or has none any more. */
   recorded(key: string): void;
   /** Why what is wanted no more is still there; undefined: nothing is in its way any more. */
-  hindered(key: string, hindrance: Hindrance | undefined): void;
+  hindered(key: string, hindrance: RemovalObstacle | undefined): void;
   /** The object may go now: what it was kept for has gone. */
   due(key: string): void;
 }
@@ -53,7 +53,7 @@ export class Remover {
     const live = await cluster.get(parseKey(key));
     const decision = await removalOf(key, record, live, { path, cluster, applied: () => records.keys() });
     if (decision.do === 'wait') {
-      if (live) this.#hinder(key, { reason: terminating, message: leavingWords(live), isRefused: false });
+      if (live) this.#hinder(key, { reason: terminating, message: removalMessage(live), isRefused: false });
       return 'retry';
     }
     if (decision.do === 'remove') {
@@ -103,7 +103,7 @@ export class Remover {
     return this.#asked.delete(key);
   }
 
-  #hinder(key: string, hindrance: Hindrance | undefined): void {
+  #hinder(key: string, hindrance: RemovalObstacle | undefined): void {
     // Wanted again since the work on it began: what is said of it is about the apply from now on.
     if (!this.#ports.isWanted(key)) this.#events.hindered(key, hindrance);
   }

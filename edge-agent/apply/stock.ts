@@ -20,7 +20,7 @@ export interface Stock {
   readonly kept: ReadonlyMap<string, OwnerRecord>;
 }
 
-export function stockOf(
+export function appliedInventoryOf(
   found: readonly Applied[],
   records: { get(key: string): OwnerRecord | undefined },
   isWanted: (key: string) => boolean,

@@ -41,7 +41,7 @@ export function deliveryOptionsOf(
 }
 
 /** Whether two targets of a placement say the same of its objects: most changes of a target are of its revision alone. */
-export function saysTheSame(a: TargetAttributes | undefined, b: TargetAttributes | undefined): boolean {
+export function sameOptions(a: TargetAttributes | undefined, b: TargetAttributes | undefined): boolean {
   if (!a || !b) return a === b;
   const sameClaim = a.priority === b.priority && a.created === b.created && a.uid === b.uid;
   return sameClaim && a.deletion === b.deletion && stableStringify(a.apply ?? {}) === stableStringify(b.apply ?? {});

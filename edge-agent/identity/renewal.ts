@@ -4,7 +4,7 @@
  */
 import { X509Certificate } from 'node:crypto';
 import type { TroubleAttributes } from '../../core/entries/up-attributes.ts';
-import { type Life, lifeOf } from '../../core/identity/certificate-life.ts';
+import { type Life, validityOf } from '../../core/identity/certificate-life.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { JoinAnswer } from '../../core/wire/join-words.ts';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
@@ -124,7 +124,7 @@ function hasEnded(identity: Identity, nowMs: number): boolean {
 }
 
 function lifeOfIdentity({ certPem }: Identity): Life {
-  return lifeOf(new X509Certificate(certPem));
+  return validityOf(new X509Certificate(certPem));
 }
 
 /** How long to wait. `chance`: in [0, 1). */

@@ -44,7 +44,7 @@ const gatherMs = 20;
 /** A full disk does not become free at once, and nothing is lost by waiting. */
 const writeRetryMs = 5_000;
 /** Of an object that a real cluster has, which knows no such bound. With room for the key and what stands around it. */
-export const sayingBytesMax = piecedBytesMax - 4_096;
+export const upFeedEntryBytesMax = piecedBytesMax - 4_096;
 /**
  * Keeps a transaction to a millisecond, so that the up feed does not hold up the down feed's writes, and to a megabyte of pages: an entry changes four or five,
  * and LMDB keeps the memory of the largest transaction.
@@ -146,7 +146,7 @@ export class Outbox {
         const row = producer.get(reader, hash128(key));
         const said = row?.content && producer.content(reader, row.content);
         const saying = this.#fitting(key, whole, said);
-        const same = said && saying ? sameSaying(said, saying) : !said && !saying;
+        const same = said && saying ? sameUpFeedEntry(said, saying) : !said && !saying;
         if (same) this.#touched.delete(key);
         return same ? [] : [[key, saying] as [string, Saying | undefined]];
       }),
@@ -159,14 +159,17 @@ export class Outbox {
    */
   #fitting(key: string, saying: Saying | undefined, said: Saying | undefined): Saying | undefined {
     const bytes = saying ? saying.attributes.length + saying.body.length : 0;
-    if (!saying || bytes <= sayingBytesMax) {
+    if (!saying || bytes <= upFeedEntryBytesMax) {
       if (this.#tooLarge.delete(key)) this.#ports.outgrew?.(key, undefined);
       return saying;
     }
     if (!this.#tooLarge.has(key)) {
       this.#tooLarge.add(key);
       const remedy = 'make the object smaller on its cluster';
-      this.#ports.logger.warn({ key, bytes, bytesMax: sayingBytesMax, remedy }, 'too large to be reported as a whole');
+      this.#ports.logger.warn(
+        { key, bytes, bytesMax: upFeedEntryBytesMax, remedy },
+        'too large to be reported as a whole',
+      );
       this.#ports.outgrew?.(key, bytes);
     }
     if (key.startsWith('state/')) return { ...saying, body: new Uint8Array(0) };
@@ -199,6 +202,6 @@ export class Outbox {
   }
 }
 
-function sameSaying(a: Saying, b: Saying): boolean {
+function sameUpFeedEntry(a: Saying, b: Saying): boolean {
   return equalBytes(a.attributes, b.attributes) && equalBytes(a.body, b.body);
 }

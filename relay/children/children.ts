@@ -40,7 +40,7 @@ export interface Child {
   /** Of an agent: empty until an inventory names it; those of a SyncTarget go when its `spec.evictAfter` has come. */
   readonly destinations: readonly Destination[];
   /** Of a relay: it has reported itself; `labels` may be of a sibling. */
-  readonly hasSpoken?: boolean;
+  readonly hasReportedLabels?: boolean;
   /** Of a relay: undefined until it or a sibling has reported, and then nothing can be pruned. */
   readonly labels?: LabelSummary;
   /** Of a relay: of these the places that it counts, unless they are all of its own. */

@@ -17,7 +17,7 @@ import type { Placement } from '../placements/placement.ts';
 import { selectedObjects } from '../placements/placements.ts';
 import { matchChild } from './children.ts';
 
-export interface NarrowingPorts {
+export interface LabelSummaryShrinkGuardPorts {
   readonly limits: DeletionLimits;
   wallMs(): number;
   /** Those that the child's mailbox has. */
@@ -37,9 +37,9 @@ interface HeldSummary extends HeldRows {
 const sampleMax = 5;
 
 export class Narrowing {
-  readonly #ports: NarrowingPorts;
+  readonly #ports: LabelSummaryShrinkGuardPorts;
 
-  constructor(ports: NarrowingPorts) {
+  constructor(ports: LabelSummaryShrinkGuardPorts) {
     this.#ports = ports;
   }
 
@@ -108,7 +108,7 @@ export function heldLabels(reader: Reader, child: string): LabelSummary | undefi
 }
 
 /** The child has left for good. */
-export function forgetHeldLabels(t: Transaction, child: string): void {
+export function forgetHeldLabelSummary(t: Transaction, child: string): void {
   t.remove(heldKey(child));
 }
 

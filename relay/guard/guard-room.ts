@@ -3,7 +3,7 @@
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
 import { heldAttributes } from '../../core/entries/deletion-guard.ts';
 import { quarantinedAttributes } from '../../core/entries/quarantine-report.ts';
-import { noteSeen, tellSeen } from '../../core/entries/source-incarnations.ts';
+import { noteSeen, reportSeenRevisions } from '../../core/entries/source-incarnations.ts';
 import type { HeldAttributes, NodeAttributes } from '../../core/entries/up-attributes.ts';
 import type { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { DeletionLimits } from '../../core/feed/deletions.ts';
@@ -19,7 +19,7 @@ import type { Mailboxes } from '../mailbox/mailboxes.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { NodeSpaces } from '../spaces/node-spaces.ts';
 import { HeldDeletionApprovals } from './held-deletion-approvals.ts';
-import { Lives } from './space-incarnations.ts';
+import { SpaceIncarnations } from './space-incarnations.ts';
 
 export interface GuardRoomPorts {
   readonly path: string;
@@ -53,7 +53,7 @@ export interface GuardRoomPorts {
 
 export class GuardRoom {
   readonly #ports: GuardRoomPorts;
-  readonly #lives: Lives;
+  readonly #lives: SpaceIncarnations;
   readonly #releases: HeldDeletionApprovals;
   readonly #narrowing: Narrowing;
   #unsubscribe: (() => void) | undefined;
@@ -61,7 +61,7 @@ export class GuardRoom {
   constructor(ports: GuardRoomPorts) {
     this.#ports = ports;
     const { path, spaces, upstream, outbox, mailboxes, clock, log } = ports;
-    this.#lives = new Lives({
+    this.#lives = new SpaceIncarnations({
       origins: spaces.lives(),
       outbox,
       upstream: upstream.sound,
@@ -90,7 +90,7 @@ export class GuardRoom {
       system: spaces.system,
       upstream: upstream.sound,
       mailboxOf: (child) => mailboxes.get(child)?.producer,
-      siblingsOf: (child) => mailboxes.siblingsOf(child),
+      replicasOf: (child) => mailboxes.replicasOf(child),
       told: (...asked) => ports.told(...asked),
       release: (t, token) => this.#release(t, token),
       releaseFor: (t, child, token) => {
@@ -122,7 +122,7 @@ export class GuardRoom {
 
   /** A session with the parent begins: it is told what has been seen of the spaces above. */
   attaching(t: Transaction): void {
-    tellSeen(t, this.#ports.outbox);
+    reportSeenRevisions(t, this.#ports.outbox);
   }
 
   fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {

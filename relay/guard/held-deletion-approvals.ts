@@ -9,20 +9,20 @@ import type { ApprovalAttributes } from '../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { NodeAttributes } from '../../core/entries/up-attributes.ts';
 import type { AppliedChange, Producer, Table } from '../../core/feed/feed.ts';
-import { childPath, childTowards, objectName, siblingPath } from '../../core/identity/node-path.ts';
+import { childPath, childTowards, objectName, replicaNodePath } from '../../core/identity/node-path.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { nodeResource } from '../inventory-status/node-objects.ts';
 
-export interface ReleasesPorts {
+export interface HeldDeletionApprovalsPorts {
   readonly path: string;
   readonly system: Space;
   readonly upstream: Table;
   mailboxOf(child: string): Producer | undefined;
   /** All children by the name of this one, itself among them. */
-  siblingsOf(child: string): readonly string[];
+  replicasOf(child: string): readonly string[];
   /** What a child tells of a node at or below itself. */
   told(reader: Reader, child: string, path: string): NodeAttributes | undefined;
   /** This node's own: deletes what it holds under the token, and takes its alarm of the token as known. */
@@ -32,15 +32,15 @@ export interface ReleasesPorts {
 }
 
 export class HeldDeletionApprovals {
-  readonly #ports: ReleasesPorts;
+  readonly #ports: HeldDeletionApprovalsPorts;
 
-  constructor(ports: ReleasesPorts) {
+  constructor(ports: HeldDeletionApprovalsPorts) {
     this.#ports = ports;
   }
 
   /** Something has changed that may let a word go on, or end its way: the Node object, the row from above, or what the node tells. */
   consider(t: Transaction, path: string): void {
-    const { path: own, mailboxOf, siblingsOf, release, releaseFor } = this.#ports;
+    const { path: own, mailboxOf, replicasOf, release, releaseFor } = this.#ports;
     const tokens = [this.#asked(path), this.#fromAbove(t, path)].filter((token) => token !== undefined);
     if (path === own) {
       for (const token of tokens) release(t, token);
@@ -49,10 +49,10 @@ export class HeldDeletionApprovals {
     const child = childTowards(own, path);
     if (child === undefined) return;
     // Each of several siblings has a Node object of its own, and says the path that they share.
-    const isChild = siblingPath(own, child) === path;
+    const isChild = replicaNodePath(own, child) === path;
     const asked = isChild ? childPath(own, child) : path;
     if (isChild && mailboxOf(child)) for (const token of tokens) releaseFor(t, child, token);
-    for (const holder of isChild ? [child] : siblingsOf(child)) this.#handOn(t, holder, asked, tokens);
+    for (const holder of isChild ? [child] : replicasOf(child)) this.#handOn(t, holder, asked, tokens);
   }
 
   /** As long as the holder tells that the node, which is at or below it, has something under one of the tokens. */
@@ -83,7 +83,7 @@ export class HeldDeletionApprovals {
     for (const { key } of changes) {
       const entry = parseEntryKey(key);
       if (entry?.type !== 'node') continue;
-      this.consider(t, entry.path === childPath(own, child) ? siblingPath(own, child) : entry.path);
+      this.consider(t, entry.path === childPath(own, child) ? replicaNodePath(own, child) : entry.path);
     }
   }
 

@@ -7,7 +7,14 @@ import type { Space } from '../../core/apiserver/space.ts';
 import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { NodeAttributes } from '../../core/entries/up-attributes.ts';
 import type { AppliedChange, ContentReference, Producer, Table } from '../../core/feed/feed.ts';
-import { childPath, childTowards, isBelow, objectName, parentOf, siblingPath } from '../../core/identity/node-path.ts';
+import {
+  childPath,
+  childTowards,
+  isBelow,
+  objectName,
+  parentOf,
+  replicaNodePath,
+} from '../../core/identity/node-path.ts';
 import { replicasMax, splitReplica, withReplica } from '../../core/identity/replica.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
@@ -55,7 +62,7 @@ export class Descendants {
     for (const path of new Set([...toldOf(t, ''), ...shown.map(({ path = '' }) => path)])) {
       const child = childTowards(own, path);
       // Children, and each of several siblings, are shown by node-reports.ts.
-      if (child === undefined || path === siblingPath(own, child)) continue;
+      if (child === undefined || path === replicaNodePath(own, child)) continue;
       const told = this.#find(t, child, path);
       note(t, path, told !== undefined);
       this.#learn(path, told);
@@ -64,7 +71,7 @@ export class Descendants {
 
   /** What a child says of a node at or below itself. */
   told(reader: Reader, child: string, path: string): NodeAttributes | undefined {
-    return this.#toldBy(reader, child, path)?.node;
+    return this.#reportBy(reader, child, path)?.node;
   }
 
   /** In the transaction that applies what a child said; to be shown after it. */
@@ -100,14 +107,14 @@ export class Descendants {
     const { counting } = this.#ports;
     let uncounted: DescendantReport | undefined;
     for (const holder of new Set([child, ...(counting.membersOf(child) ?? [])])) {
-      const told = this.#toldBy(reader, holder, path);
+      const told = this.#reportBy(reader, holder, path);
       if (told && counting.counts(holder)) return { ...told, counts: true };
       if (told) uncounted ??= { ...told, counts: false };
     }
     return uncounted;
   }
 
-  #toldBy(reader: Reader, holder: string, path: string): ReportedNode | undefined {
+  #reportBy(reader: Reader, holder: string, path: string): ReportedNode | undefined {
     const table = this.#ports.reportedOf(holder);
     const content = table?.get(reader, hash128(entryKey.node(path)))?.content;
     return table && content && { content, node: attributesOf(table.content(reader, content).attributes) };
@@ -152,7 +159,7 @@ export class Descendants {
     const seen =
       state === 'Unknown' ? { session: { state } } : { session: { ...session, state }, ...(lag ? { lag } : {}) };
     showNode(space, path, 'Relay', { version, ...seen, ...counts, ...guarded(node) }, wallMs, {
-      toldDiverged: node.diverged,
+      reportedDiverged: node.diverged,
       waits: state === 'Connected' ? node.waits : undefined,
       diskLow: node.diskLow,
     });

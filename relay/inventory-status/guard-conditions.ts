@@ -33,7 +33,7 @@ export function conditionsOf(object: KubeObject): readonly Condition[] {
 }
 
 /** When one of them turns. A Node object that is only now made begins with none. */
-export function tellGuardEvents(space: Space, node: KubeObject, before: KubeObject, wallMs: number): void {
+export function writeGuardEvents(space: Space, node: KubeObject, before: KubeObject, wallMs: number): void {
   for (const { type, status, message } of conditionsOf(node)) {
     if (!alarms.includes(type)) continue;
     const was = conditionsOf(before).find((one) => one.type === type)?.status ?? 'False';

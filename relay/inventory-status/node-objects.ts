@@ -9,7 +9,7 @@ import { stableStringify } from '../../core/object/canonical.ts';
 import { type NewCondition, timestamp, withCondition } from '../../core/object/conditions.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { type Alarms, alarmConditions } from './alarm-conditions.ts';
-import { conditionsOf, guardConditions, heldCondition, tellGuardEvents } from './guard-conditions.ts';
+import { conditionsOf, guardConditions, heldCondition, writeGuardEvents } from './guard-conditions.ts';
 
 export type NodeRole = 'Center' | 'Relay' | 'Agent';
 export type ConnectionState = 'Connected' | 'Disconnected' | 'Unknown';
@@ -66,7 +66,7 @@ export function showNode(
     ...alarmConditions(alarms),
   ];
   const { before, after } = show(space, { ...node, status }, conditions, wallMs);
-  tellGuardEvents(space, after, before, wallMs);
+  writeGuardEvents(space, after, before, wallMs);
 }
 
 type NodeAlarms = Pick<NodeStatus, 'held' | 'rolledBack' | 'quarantined' | 'refused' | 'keptFor'>;

@@ -13,7 +13,7 @@ import type {
   WaitsAttributes,
 } from '../../core/entries/up-attributes.ts';
 import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
-import { childPath, objectName, siblingPath } from '../../core/identity/node-path.ts';
+import { childPath, objectName, replicaNodePath } from '../../core/identity/node-path.ts';
 import { cutCounts } from '../../core/object/bounded-counts.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { timestamp } from '../../core/object/conditions.ts';
@@ -27,7 +27,7 @@ import { ifRoom } from '../../core/store/room.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { Child } from '../children/children.ts';
 import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
-import { type Counting, withoutSiblings } from '../replicas/counting.ts';
+import { type Counting, withoutReplicas } from '../replicas/counting.ts';
 import { Descendants } from './descendants.ts';
 import { InventoryStatuses, type ShownInventory } from './inventory-statuses.ts';
 import { LocationCounts } from './location-counts.ts';
@@ -86,16 +86,16 @@ export class NodeReports {
   readonly #inventories: InventoryStatuses;
   readonly #locations: LocationCounts;
   readonly #dirty = new Set<string>();
-  readonly #toldLag = new Map<string, { entries: number; atMs: number }>();
+  readonly #reportedLag = new Map<string, { entries: number; atMs: number }>();
   #timer: Timer | undefined;
   #lagTimer: Timer | undefined;
-  #rootHeardMs: number | undefined;
+  #rootContactMs: number | undefined;
   #looking: Timer | undefined;
   #started = false;
 
   constructor(ports: NodeReportsPorts) {
     this.#ports = ports;
-    const { space, store, path, outbox, mailboxes, counting = withoutSiblings } = ports;
+    const { space, store, path, outbox, mailboxes, counting = withoutReplicas } = ports;
     this.#counting = counting;
     this.#descendants = new Descendants({
       space,
@@ -198,12 +198,18 @@ export class NodeReports {
     showNode(space, path, role, own, clock.wallMs(), alarms, this.#ports.unreached?.());
     const hasMoreBelow = this.#descendants.show(clock.wallMs());
     if (path !== '') {
-      const toldAlarms = {
+      const reportedAlarms = {
         ...(diverged ? { diverged: { at: timestamp(diverged.atMs), what: diverged.what } } : {}),
         ...(diskLow ? { diskLow: true as const } : {}),
         ...waits,
       };
-      const told: NodeAttributes = { role: 'relay', version: software, ...cutCounts(counts), ...kept, ...toldAlarms };
+      const told: NodeAttributes = {
+        role: 'relay',
+        version: software,
+        ...cutCounts(counts),
+        ...kept,
+        ...reportedAlarms,
+      };
       store.write((t) => outbox.put(t, entryOf(path, told), 0));
     }
     this.#looking ??= clock.after(lookEveryMs, () => {
@@ -219,7 +225,7 @@ export class NodeReports {
     const { space, path, children, mailboxes, store } = this.#ports;
     const child = children.get(name);
     const mailbox = mailboxes.get(name);
-    const at = siblingPath(path, name);
+    const at = replicaNodePath(path, name);
     if (!child || !mailbox) {
       hide(space, 'Mailbox', name);
       hide(space, 'Node', objectName(at));
@@ -262,7 +268,7 @@ export class NodeReports {
     const alarms = {
       diverged,
       cloned,
-      toldDiverged: said?.diverged,
+      reportedDiverged: said?.diverged,
       diskLow: said?.diskLow,
       waits,
       trouble: said?.trouble,
@@ -271,7 +277,7 @@ export class NodeReports {
     };
     const by = transport === undefined ? {} : { transport };
     const session = { state: connected ? ('Connected' as const) : ('Disconnected' as const), ...since, ...by };
-    const at = siblingPath(path, child.name);
+    const at = replicaNodePath(path, child.name);
     const version = said?.version ?? '';
     // In the child's own words it would be what it was told to say.
     const { refused: _refused, keptFor: _keptFor, ...own } = guarded(said ?? {});
@@ -311,22 +317,22 @@ export class NodeReports {
     if (ageMs < rootAgeShownMs) return {};
     const heardMs = this.#ports.clock.wallMs() - ageMs;
     // Two readings of two clocks are some ms apart: of the same moment they are to be the same text.
-    const before = this.#rootHeardMs ?? heardMs;
-    this.#rootHeardMs = Math.abs(before - heardMs) < lookEveryMs / 10 ? before : heardMs;
-    return { rootHeardAt: timestamp(this.#rootHeardMs) };
+    const before = this.#rootContactMs ?? heardMs;
+    this.#rootContactMs = Math.abs(before - heardMs) < lookEveryMs / 10 ? before : heardMs;
+    return { rootHeardAt: timestamp(this.#rootContactMs) };
   }
 
   #steadyLag(child: string, entries: number): number {
     const nowMs = this.#ports.clock.monotonicMs();
-    const told = this.#toldLag.get(child);
+    const told = this.#reportedLag.get(child);
     if (told?.entries === entries) return entries;
     if (!told || nowMs - told.atMs >= lagEveryMs) {
-      this.#toldLag.set(child, { entries, atMs: nowMs });
+      this.#reportedLag.set(child, { entries, atMs: nowMs });
       return entries;
     }
     this.#lagTimer ??= this.#ports.clock.after(lagEveryMs, () => {
       this.#lagTimer = undefined;
-      this.poke(...this.#toldLag.keys());
+      this.poke(...this.#reportedLag.keys());
     });
     return told.entries;
   }

@@ -16,7 +16,7 @@ const empty = new Uint8Array(0);
 const originRevision = 0;
 
 /** False when the mailbox has the object, or says so already. `key` is of the object's entry. */
-export function keepObject(t: Transaction, child: string, mailbox: Producer, key: string): boolean {
+export function writeKeepEntry(t: Transaction, child: string, mailbox: Producer, key: string): boolean {
   const keyHash = hash128(key);
   const keeper = keeping.keeperOf(key);
   if (keeper === undefined || mailbox.get(t, keyHash)?.content) return false;
@@ -28,7 +28,7 @@ export function keepObject(t: Transaction, child: string, mailbox: Producer, key
  * The object is not wanted any more. Not to be called when it could be made: a large content may arrive after what was written later, and the agent must not
  * be without the object in between; beside an object the entry does nothing.
  */
-export function releaseObject(t: Transaction, child: string, mailbox: Producer, keyHash: Uint8Array): boolean {
+export function dropKeepEntry(t: Transaction, child: string, mailbox: Producer, keyHash: Uint8Array): boolean {
   const at = indexKey(child, keyHash);
   const keeper = t.get(at);
   if (!keeper) return false;
@@ -37,7 +37,7 @@ export function releaseObject(t: Transaction, child: string, mailbox: Producer, 
 }
 
 /** The child has left for good. */
-export function forgetKept(t: Transaction, child: string): void {
+export function forgetKeepEntries(t: Transaction, child: string): void {
   for (const [key] of [...t.scan(prefixRange(indexKey(child, empty)))]) t.remove(key);
 }
 

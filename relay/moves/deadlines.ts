@@ -4,11 +4,11 @@ import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { dueMs, isAhead, type Move, type MoveRow } from '../../core/move/move.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Placements } from '../placements/placements.ts';
-import type { MoveBook } from './move-store.ts';
+import type { MoveStore } from './move-store.ts';
 
 export interface DeadlinesPorts {
   readonly clock: Clock;
-  readonly book: MoveBook;
+  readonly book: MoveStore;
   readonly placements: Placements;
   /** Rows of these have fallen due. */
   due(ids: readonly PlacementId[]): void;

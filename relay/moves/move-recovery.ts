@@ -8,18 +8,18 @@ import type { Child } from '../children/children.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
 import { markDirty } from '../work/dirty.ts';
-import type { MoveBook } from './move-store.ts';
-import { type HeardOut, heardOut, isKeptElsewhere, Others } from './recovered-rows.ts';
+import type { MoveStore } from './move-store.ts';
+import { hasOldCopyElsewhere, heardOut, Others, type RecoveredRows } from './recovered-rows.ts';
 
-export interface HearingPorts {
+export interface MoveRecoveryPorts {
   readonly store: Store;
-  readonly book: MoveBook;
+  readonly book: MoveStore;
   readonly placements: Placements;
   readonly children: ReadonlyMap<string, Child>;
   /** Agents may come that were elsewhere. */
-  readonly hasSiblings: boolean;
+  readonly hasReplicas: boolean;
   /** All that the parent had was heard in this run of the process. */
-  hasHeardParent(): boolean;
+  hasReceivedFromParent(): boolean;
   reportedBy(reader: Reader, id: PlacementId, child: string): Partial | undefined;
   keep(t: Transaction, placement: Placement, child: string, row: MoveRow | undefined): void;
   now(placement: Placement): { nowMs: number; generation: number };
@@ -27,7 +27,7 @@ export interface HearingPorts {
 }
 
 export class Hearing {
-  readonly #ports: HearingPorts;
+  readonly #ports: MoveRecoveryPorts;
   /** Agents that came with what this node does not know, until they are heard out. */
   readonly #others = new Others();
   /** Of these, those that were heard before the parent. */
@@ -35,7 +35,7 @@ export class Hearing {
   /** `PLACEMENT CHILD` of relays that are to hear of a placement which does not match them: they have something of it. Until they may lose it. */
   readonly #toHear = new Set<string>();
 
-  constructor(ports: HearingPorts) {
+  constructor(ports: MoveRecoveryPorts) {
     this.#ports = ports;
   }
 
@@ -46,8 +46,8 @@ export class Hearing {
 
   /** All that a child has to say is known here. Where its mailbox is another one, it waits for what the parent has, and is looked at after that. */
   arrived(name: string): void {
-    const { hasHeardParent, hasSiblings } = this.#ports;
-    if (this.#others.has(name) && !hasSiblings && !hasHeardParent()) this.#early.add(name);
+    const { hasReceivedFromParent, hasReplicas } = this.#ports;
+    if (this.#others.has(name) && !hasReplicas && !hasReceivedFromParent()) this.#early.add(name);
     else this.#hearOut(name);
   }
 
@@ -56,17 +56,17 @@ export class Hearing {
    * Where children come from nowhere else, they are heard out behind what the parent has.
    */
   placementCame(t: Transaction, placement: Placement): void {
-    const { book, children, hasSiblings, reportedBy } = this.#ports;
-    if (!hasSiblings) return;
+    const { book, children, hasReplicas, reportedBy } = this.#ports;
+    if (!hasReplicas) return;
     for (const [name, child] of children) {
       const reported = (id: PlacementId) => reportedBy(t, id, name);
       // To this node, whatever they have of it is of another history.
-      if (!isKeptElsewhere({ name, child, book, reported, hasSiblings, history: 'other' }, placement)) continue;
+      if (!hasOldCopyElsewhere({ name, child, book, reported, hasReplicas, history: 'other' }, placement)) continue;
       this.#note(t, name, { passed: [], kept: [placement], undone: [] });
     }
   }
 
-  isToHear(id: PlacementId, relay: string): boolean {
+  isToRecover(id: PlacementId, relay: string): boolean {
     return this.#toHear.has(`${id} ${relay}`);
   }
 
@@ -76,24 +76,24 @@ export class Hearing {
 
   /** All that is here is worked off. */
   idle(): void {
-    if (this.#early.size === 0 || !this.#ports.hasHeardParent()) return;
+    if (this.#early.size === 0 || !this.#ports.hasReceivedFromParent()) return;
     const names = [...this.#early];
     this.#early.clear();
     for (const name of names) this.#hearOut(name);
   }
 
   #hearOut(name: string): void {
-    const { book, placements, store, children, later, hasSiblings, reportedBy } = this.#ports;
+    const { book, placements, store, children, later, hasReplicas, reportedBy } = this.#ports;
     const history = this.#others.take(name);
     const heard = store.read((reader) => {
       const reported = (id: PlacementId) => reportedBy(reader, id, name);
-      return heardOut({ name, child: children.get(name), book, placements, reported, hasSiblings, history });
+      return heardOut({ name, child: children.get(name), book, placements, reported, hasReplicas, history });
     });
     if (heard.passed.length + heard.kept.length + heard.undone.length === 0) return;
     later((t) => this.#note(t, name, heard));
   }
 
-  #note(t: Transaction, name: string, { passed, kept, undone }: HeardOut): void {
+  #note(t: Transaction, name: string, { passed, kept, undone }: RecoveredRows): void {
     const { book, placements, children, keep, now } = this.#ports;
     for (const id of passed) {
       const row = book.row(id, name)!;

@@ -26,14 +26,14 @@ import { isBeingScheduled, markDirty } from '../work/dirty.ts';
 import { Deadlines } from './deadlines.ts';
 import { Grants } from './grants.ts';
 import { Hearing } from './move-recovery.ts';
-import type { MoveBook } from './move-store.ts';
+import type { MoveStore } from './move-store.ts';
 import { hasNoCopies, matches } from './recovered-rows.ts';
 
 export interface MoverPorts {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly book: MoveBook;
+  readonly book: MoveStore;
   readonly placements: Placements;
   readonly children: ReadonlyMap<string, Child>;
   mailboxOf(child: string): Producer | undefined;
@@ -46,15 +46,15 @@ export interface MoverPorts {
   total(reader: Reader, id: PlacementId): Partial | undefined;
   contribution(id: PlacementId, child: string): Partial | undefined;
   /** Agents may come that were elsewhere. */
-  readonly hasSiblings: boolean;
+  readonly hasReplicas: boolean;
   /** Of a relay below: itself and its siblings. */
-  siblingsOf(child: string): readonly string[];
+  replicasOf(child: string): readonly string[];
   /** Something below goes from one sibling of the child to another, or did when this node ended, and may be told of by none of them just now. Over in a bounded time, with the child dirty again. */
   isChanging?(child: string): boolean;
   /** All that the parent had was heard in this run of the process. */
-  hasHeardParent(): boolean;
+  hasReceivedFromParent(): boolean;
   /** What this node knows of its children may be of another time: see restore-barrier.ts. */
-  isUnheard?(): boolean;
+  isBehindRestoreBarrier?(): boolean;
   /** The agent's part in the move is told here, and not by a sibling of this node. */
   counts?(child: string): boolean;
   /** Writes, and has the scheduler look at it. */
@@ -193,8 +193,8 @@ export class Mover implements Passage {
   }
 
   /** All that the parent had is here. */
-  heardParent(): void {
-    const ids = this.#grants.heardParent();
+  receivedFromParent(): void {
+    const ids = this.#grants.receivedFromParent();
     if (ids.length > 0) this.#mark(ids);
   }
 
@@ -205,7 +205,7 @@ export class Mover implements Passage {
     const placement = placements.get(id);
     if (!placement?.move) return;
     const child = children.get(name);
-    const members = child?.role === 'relay' ? this.#ports.siblingsOf(name) : [];
+    const members = child?.role === 'relay' ? this.#ports.replicasOf(name) : [];
     const kept = members.filter((one) => placement.children.has(one) && !matches(placement, children.get(one)));
     if (kept.length > 0) {
       later((t) => {
@@ -236,12 +236,12 @@ export class Mover implements Passage {
   }
 
   keeps(reader: Reader, id: PlacementId, name: string): boolean {
-    const { book, children, hasSiblings } = this.#ports;
+    const { book, children, hasReplicas } = this.#ports;
     if (children.get(name)?.role === 'agent') return book.row(id, name)?.state === 'leaving';
-    if (this.#hearing.isToHear(id, name)) return true;
-    const isUnheard = this.#ports.isUnheard?.() === true;
-    const told = hasSiblings || isUnheard ? this.#reportedBy(reader, id, name) : undefined;
-    if (isUnheard && told && !hasNoCopies(told)) return true;
+    if (this.#hearing.isToRecover(id, name)) return true;
+    const isBehindRestoreBarrier = this.#ports.isBehindRestoreBarrier?.() === true;
+    const told = hasReplicas || isBehindRestoreBarrier ? this.#reportedBy(reader, id, name) : undefined;
+    if (isBehindRestoreBarrier && told && !hasNoCopies(told)) return true;
     return told?.move?.order === 'MakeBeforeBreak' && told.move.leaving > 0;
   }
 
@@ -264,7 +264,7 @@ export class Mover implements Passage {
       if (!isCurrent || !hasNoCopies(reported)) return false;
       // An agent that keeps an old copy may come from a sibling of it, and be told of by neither in between.
       if (this.#ports.isChanging?.(name) === true) return false;
-      const others = this.#ports.siblingsOf(name).filter((other) => other !== name);
+      const others = this.#ports.replicasOf(name).filter((other) => other !== name);
       const told = others.map((other) => this.#reportedBy(t, id, other));
       if (told.some((other) => other !== undefined && !hasNoCopies(other))) return false;
     }

@@ -9,7 +9,7 @@ import type { Partial } from '../../core/summary/partial.ts';
 import { type Child, matchChild } from '../children/children.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
-import type { MoveBook } from './move-store.ts';
+import type { MoveStore } from './move-store.ts';
 
 /** Of an agent's mailbox, where it is not this store's: the store was put back since the agent heard it, or is another one. */
 export type History = 'putBack' | 'other';
@@ -38,14 +38,14 @@ export class Others {
 export interface Heard {
   readonly name: string;
   readonly child: Child | undefined;
-  readonly book: MoveBook;
+  readonly book: MoveStore;
   readonly placements: Placements;
   reported(id: PlacementId): Partial | undefined;
-  readonly hasSiblings: boolean;
+  readonly hasReplicas: boolean;
   readonly history: History | undefined;
 }
 
-export interface HeardOut {
+export interface RecoveredRows {
   /** Of which the agent is further in its move than its row. */
   readonly passed: PlacementId[];
   /** That do not name it, and of which it has an old copy to keep. */
@@ -54,11 +54,11 @@ export interface HeardOut {
   readonly undone: Placement[];
 }
 
-export function heardOut(heard: Heard): HeardOut {
-  const { name, book, hasSiblings, history } = heard;
+export function heardOut(heard: Heard): RecoveredRows {
+  const { name, book, hasReplicas, history } = heard;
   return {
     passed: [...book.placementsOf(name)].filter((id) => hasPassed(heard, id)),
-    kept: hasSiblings || history ? keptElsewhere(heard) : [],
+    kept: hasReplicas || history ? oldCopiesElsewhere(heard) : [],
     undone: history === 'putBack' ? letGoSince(heard) : [],
   };
 }
@@ -67,23 +67,23 @@ export function heardOut(heard: Heard): HeardOut {
  * Where it comes from a sibling of this node, the move may be further there: it has what it was to wait for, be it for the first time or again, or has nothing
  * left of what it was to keep, and that is not taken back. Where it can't, what it does not have it has lost, and gets again.
  */
-function hasPassed({ name, book, reported, hasSiblings }: Heard, id: PlacementId): boolean {
+function hasPassed({ name, book, reported, hasReplicas }: Heard, id: PlacementId): boolean {
   const row = book.row(id, name);
   const has = reported(id) !== undefined;
   if (row?.granted) return false;
   if (row?.state === 'joining') return has;
-  return hasSiblings && ((row?.state === 'leaving' && !has) || (row?.state === 'returning' && has));
+  return hasReplicas && ((row?.state === 'leaving' && !has) || (row?.state === 'returning' && has));
 }
 
 /**
  * An old copy that is there by a sibling of this node, or by a life of its store that is over, waits for a new one here as well. A relay that has one in any order
  * is to hear of the move, which a node below it would not of a placement that is gone.
  */
-function keptElsewhere(heard: Heard): Placement[] {
-  return [...heard.placements.all()].filter((placement) => isKeptElsewhere(heard, placement));
+function oldCopiesElsewhere(heard: Heard): Placement[] {
+  return [...heard.placements.all()].filter((placement) => hasOldCopyElsewhere(heard, placement));
 }
 
-export function isKeptElsewhere(
+export function hasOldCopyElsewhere(
   { name, child, book, reported, history }: Omit<Heard, 'placements'>,
   placement: Placement,
 ): boolean {

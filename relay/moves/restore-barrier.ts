@@ -8,7 +8,7 @@
 
 import { entryKey } from '../../core/entries/entry-keys.ts';
 import type { Producer } from '../../core/feed/feed.ts';
-import { mergeMoveParts, unheardPart } from '../../core/move/move-part.ts';
+import { mergeMoveParts, unknownMovePart } from '../../core/move/move-part.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
@@ -17,7 +17,7 @@ import type { Child } from '../children/children.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
 
-export interface UnheardPorts {
+export interface RestoreBarrierPorts {
   /** Of this node; shown as what a move waits for. */
   readonly path: string;
   readonly children: ReadonlyMap<string, Child>;
@@ -30,13 +30,13 @@ export interface UnheardPorts {
 }
 
 export class Unheard {
-  readonly #ports: UnheardPorts;
+  readonly #ports: RestoreBarrierPorts;
   readonly #heard = new Set<string>();
   #isPending = false;
   /** The last that was found to be missing: it most likely still is. */
   #missing = '';
 
-  constructor(ports: UnheardPorts) {
+  constructor(ports: RestoreBarrierPorts) {
     this.#ports = ports;
   }
 
@@ -88,7 +88,7 @@ export class Unheard {
   /** Of what this node tells and decides by. */
   put(placement: Placement, total: Partial): Partial {
     if (!this.#isPending || !placement.move || !total.move) return total;
-    const part = unheardPart(placement.move.order, this.#ports.path);
+    const part = unknownMovePart(placement.move.order, this.#ports.path);
     return { ...total, move: mergeMoveParts(total.move, part) };
   }
 
@@ -107,7 +107,7 @@ export class Unheard {
     const content = outbox.content(t, row.content);
     const told = decodePartial(content.body);
     if (!told.move) return;
-    const move = mergeMoveParts(told.move, unheardPart(told.move.order, path));
+    const move = mergeMoveParts(told.move, unknownMovePart(told.move.order, path));
     outbox.put(t, { ...content, body: encodePartial({ ...told, move }) }, row.originRevision);
   }
 }

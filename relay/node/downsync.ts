@@ -2,54 +2,54 @@
 
 import { parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
-import { wordAgeMs } from '../../core/rollout/authority.ts';
+import { authorizationAgeMs } from '../../core/rollout/authority.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { Customization } from '../customize/customization.ts';
 import type { Gather } from '../gather/status/gather.ts';
 import type { SummaryRoom } from '../gather/summaries/summary-room.ts';
 import { dropUpsynced } from '../gather/upsynced.ts';
-import { MoveBook } from '../moves/move-store.ts';
+import { MoveStore } from '../moves/move-store.ts';
 import { Mover } from '../moves/mover.ts';
 import { Unheard } from '../moves/restore-barrier.ts';
 import type { Placement } from '../placements/placement.ts';
-import { seenBelow } from '../replicas/child-ahead.ts';
-import { Arrivals } from '../replicas/child-catch-up-gate.ts';
-import { type BehindPorts, missingFromChild } from '../replicas/missing-from-child.ts';
+import { childAhead } from '../replicas/child-ahead.ts';
+import { ChildCatchUpGate } from '../replicas/child-catch-up-gate.ts';
+import { type MissingFromChildPorts, missingFromChild } from '../replicas/missing-from-child.ts';
 import { Exposures } from '../rollout/exposure.ts';
 import { HandedReleases } from '../rollout/handed.ts';
 import { OtherHistories } from '../rollout/other-histories.ts';
 import { Scheduler } from '../schedule/schedule.ts';
-import { WorkGuard } from '../work/work-guard.ts';
+import { PoisonWorkGuard } from '../work/work-guard.ts';
 import { customizations } from './metrics.ts';
 import type { NodePorts } from './node-ports.ts';
-import type { Ground, NodeEvents } from './node-state.ts';
+import type { NodeEvents, NodeState } from './node-state.ts';
 
 /** What the way down asks of the way up. */
 export interface StatusBelow {
   readonly gather: Pick<Gather, 'total' | 'contribution'>;
   readonly summaries: Pick<SummaryRoom, 'placeChanged' | 'summarizerChanged' | 'stage'>;
   /** What this node itself adds to the status of these placements has changed. */
-  retell(placements: readonly Placement[]): void;
+  recountChildren(placements: readonly Placement[]): void;
 }
 
 export class WayDown {
   readonly customization: Customization;
   readonly exposures: Exposures;
   readonly #otherHistories = new OtherHistories();
-  readonly arrivals: Arrivals;
-  readonly moves: MoveBook;
+  readonly arrivals: ChildCatchUpGate;
+  readonly moves: MoveStore;
   readonly mover: Mover;
   readonly unheard: Unheard;
   /** What of the scheduler's work is left alone, since it ends the process. */
-  readonly guard: WorkGuard;
+  readonly guard: PoisonWorkGuard;
   readonly scheduler: Scheduler;
-  readonly #ground: Ground;
+  readonly #ground: NodeState;
   readonly #events: NodeEvents;
   readonly #clock: Clock;
 
   /** `up` and `rootAgeMs` are asked only once both ways are there, and the node. */
-  constructor(ports: NodePorts, ground: Ground, events: NodeEvents, up: () => StatusBelow, rootAgeMs: () => number) {
+  constructor(ports: NodePorts, ground: NodeState, events: NodeEvents, up: () => StatusBelow, rootAgeMs: () => number) {
     const { store, clock, log, soon } = ports;
     const { lookups } = ground;
     this.#ground = ground;
@@ -64,28 +64,28 @@ export class WayDown {
       store,
       clock,
       soon,
-      wordAgeMs: (source) => wordAgeMs(source, ground.depth, rootAgeMs()),
+      authorizationAgeMs: (source) => authorizationAgeMs(source, ground.depth, rootAgeMs()),
       admitted: (id, children) => events.admitted(id, children),
       handed: new HandedReleases({
         ...lookups,
-        hasSiblings: ground.place.hasSiblings,
+        hasReplicas: ground.place.hasReplicas,
         hasOtherHistory: (child) => this.#otherHistories.has(child),
       }),
     });
-    this.arrivals = new Arrivals({
+    this.arrivals = new ChildCatchUpGate({
       clock,
-      hasSiblings: ground.place.hasSiblings,
+      hasReplicas: ground.place.hasReplicas,
       behind: (child) => store.read((reader) => this.#behind(reader, child)),
       decided: (children) => store.write((t) => this.#decided(t, children)),
       changed: (children) => events.mayFollow(children),
     });
-    this.moves = new MoveBook(clock);
+    this.moves = new MoveStore(clock);
     this.unheard = new Unheard({
       path: ground.path === '' ? 'center' : ground.path,
       ...lookups,
       outbox: ground.outbox,
       counts: (child) => ground.counting.counts(child),
-      changed: (placements) => up().retell(placements),
+      changed: (placements) => up().recountChildren(placements),
     });
     this.mover = new Mover({
       ...lookups,
@@ -95,17 +95,17 @@ export class WayDown {
       book: this.moves,
       upstream: ground.upstream.sound,
       isOrigin: (source) => ground.isOrigin(source),
-      hasSiblings: ground.place.hasSiblings,
-      siblingsOf: (child) => ground.mailboxes.siblingsOf(child),
+      hasReplicas: ground.place.hasReplicas,
+      replicasOf: (child) => ground.mailboxes.replicasOf(child),
       isChanging: (child) => ground.groups.isChanging(child),
       total: (reader, id) => up().gather.total(reader, id),
       contribution: (id, child) => up().gather.contribution(id, child),
       counts: (child) => ground.counting.counts(child),
-      hasHeardParent: () => events.hasHeardParent(),
-      isUnheard: () => this.unheard.isPending,
+      hasReceivedFromParent: () => events.hasReceivedFromParent(),
+      isBehindRestoreBarrier: () => this.unheard.isPending,
       later: (act) => events.later(act),
     });
-    this.guard = new WorkGuard({
+    this.guard = new PoisonWorkGuard({
       ...ports,
       build: ports.software,
       due: () => events.poke(),
@@ -116,12 +116,12 @@ export class WayDown {
 
   #behind(reader: Reader, child: string): string | undefined {
     const { place, lookups, matched, book } = this.#ground;
-    const ports: BehindPorts = {
-      hasSiblings: place.hasSiblings,
-      hasHeardParent: () => this.#events.hasHeardParent(),
-      parentHasSiblings: () => this.#events.parentHasSiblings(),
+    const ports: MissingFromChildPorts = {
+      hasReplicas: place.hasReplicas,
+      hasReceivedFromParent: () => this.#events.hasReceivedFromParent(),
+      parentHasReplicas: () => this.#events.parentHasReplicas(),
       releases: (name) => this.exposures.carried.behind(reader, name),
-      seenBelow: (name) => seenBelow(reader, lookups.reportedOf(name), this.#clock.wallMs()),
+      childAhead: (name) => childAhead(reader, lookups.reportedOf(name), this.#clock.wallMs()),
       isMatched: (name) => matched.covers(reader, book.labelsOf(reader, name)),
     };
     return missingFromChild(ports, child);
@@ -178,7 +178,7 @@ export class WayDown {
 
   /** The same, after all that this led to. */
   allWorkedOff(): void {
-    if (this.#events.hasHeardParent()) this.unheard.idle((act) => this.#events.later(act));
+    if (this.#events.hasReceivedFromParent()) this.unheard.idle((act) => this.#events.later(act));
   }
 
   /** All that a child had to say when it came is stored. */
@@ -200,7 +200,7 @@ export class WayDown {
   }
 
   #makeScheduler(
-    { lookups, book, outbox, place, groups }: Ground,
+    { lookups, book, outbox, place, groups }: NodeState,
     events: NodeEvents,
     up: () => StatusBelow,
   ): Scheduler {

@@ -14,14 +14,14 @@ import type { ScheduleLoop } from '../schedule/loop.ts';
 import { noteSourceChange } from '../schedule/source-changes.ts';
 import { markDirty } from '../work/dirty.ts';
 import type { WayDown } from './downsync.ts';
-import type { Ground } from './node-state.ts';
-import type { WayUp } from './status-aggregation.ts';
+import type { NodeState } from './node-state.ts';
+import type { StatusAggregation } from './status-aggregation.ts';
 
 /** What is made behind this in a node is asked for when something comes. */
-export interface FlowParts {
-  readonly ground: Ground;
+export interface FeedEventRouterParts {
+  readonly ground: NodeState;
   readonly down: WayDown;
-  readonly up: WayUp;
+  readonly up: StatusAggregation;
   readonly loop: ScheduleLoop;
   guard(): GuardRoom;
   reports(): NodeReports;
@@ -29,10 +29,10 @@ export interface FlowParts {
   isConnected(child: string): boolean;
 }
 
-export class Flows {
-  readonly #parts: FlowParts;
+export class FeedEventRouter {
+  readonly #parts: FeedEventRouterParts;
 
-  constructor(parts: FlowParts) {
+  constructor(parts: FeedEventRouterParts) {
     this.#parts = parts;
   }
 
@@ -61,7 +61,7 @@ export class Flows {
     guard().labelsFromBelow(t, child, changes);
     if (changes.some(({ key }) => key === entryKey.labels())) {
       // Siblings get what any of them needs.
-      for (const sibling of ground.mailboxes.siblingsOf(child)) markDirty(t, 'child', sibling);
+      for (const sibling of ground.mailboxes.replicasOf(child)) markDirty(t, 'child', sibling);
       ground.book.widen(t, child);
       ground.matched.heard(child);
     }

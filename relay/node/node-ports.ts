@@ -8,7 +8,7 @@ import type { Random } from '../../core/runtime/random.ts';
 import type { Store } from '../../core/store/store.ts';
 import type { MeshNetwork } from '../../core/wire/network.ts';
 import type { CertificateSigner } from '../join/signer.ts';
-import type { WorkNote } from '../work/work-guard.ts';
+import type { CrashJournal } from '../work/work-guard.ts';
 
 /** Where people reach the spaces of a node: the API server of the product, nothing in the simulation. */
 export interface NodeApi extends AsyncDisposable {
@@ -35,8 +35,8 @@ export interface NodePorts {
   readonly network: MeshNetwork;
   readonly software: string;
   /** What the process said as it ended last, of an error that nobody caught. */
-  readonly lastWords?: string | undefined;
-  readonly workNote?: WorkNote;
+  readonly crashMessage?: string | undefined;
+  readonly workNote?: CrashJournal;
   /** Absent: agents get no certificates here. */
   readonly signer?: CertificateSigner | undefined;
   soon(run: () => void): void;

@@ -15,34 +15,34 @@ import type { GuardRoom } from '../guard/guard-room.ts';
 import type { NodeReports } from '../inventory-status/node-reports.ts';
 import { type Admissions, admissionsOf } from '../join/admissions.ts';
 import { treeUrls } from '../remote-access/tree-urls.ts';
-import { Recounts } from '../replicas/recounts.ts';
-import { WatermarkTeller } from '../replicas/watermark-publisher.ts';
+import { ReplicaRecount } from '../replicas/recounts.ts';
+import { WatermarkPublisher } from '../replicas/watermark-publisher.ts';
 import type { ScheduleLoop } from '../schedule/loop.ts';
 import { WayDown } from './downsync.ts';
-import { Flows } from './feed-event-router.ts';
+import { FeedEventRouter } from './feed-event-router.ts';
 import type { NodeParts } from './node-parts.ts';
 import type { NodeApi, NodePorts } from './node-ports.ts';
-import { Ground } from './node-state.ts';
+import { NodeState } from './node-state.ts';
 import { Readiness } from './readiness.ts';
 import { guardOf, reportsOf } from './reports-and-guard.ts';
 import { sessionAbove, sessionsBelow, streamsBetween } from './sessions.ts';
-import { WayUp } from './status-aggregation.ts';
+import { StatusAggregation } from './status-aggregation.ts';
 import { nodeEvents, nodeLoop } from './turns.ts';
 
 export class Node implements AsyncDisposable {
   readonly #config: NodeConfig;
   readonly #ports: NodePorts;
-  readonly #ground: Ground;
+  readonly #ground: NodeState;
   readonly #down: WayDown;
-  readonly #up: WayUp;
+  readonly #up: StatusAggregation;
   readonly #loop: ScheduleLoop;
-  readonly #flows: Flows;
+  readonly #flows: FeedEventRouter;
   readonly #readiness: Readiness;
   readonly #sessions: ParentSessions;
   readonly #uplink: ChildSession | undefined;
   readonly #reports: NodeReports;
-  readonly #recounts: Recounts;
-  readonly #teller: WatermarkTeller;
+  readonly #recounts: ReplicaRecount;
+  readonly #teller: WatermarkPublisher;
   /** Where its byte streams meet. */
   readonly streams: StreamRouter;
   readonly #guard: GuardRoom;
@@ -56,12 +56,12 @@ export class Node implements AsyncDisposable {
     this.#ports = ports;
     const parts = this.#parts();
     const events = nodeEvents(ports, parts);
-    this.#ground = new Ground(config, ports, events);
+    this.#ground = new NodeState(config, ports, events);
     const rootAgeMs = () => this.#uplink?.rootAgeMs() ?? 0;
     this.#down = new WayDown(ports, this.#ground, events, () => this.#up, rootAgeMs);
-    this.#up = new WayUp(config, ports, this.#ground, events, this.#down);
+    this.#up = new StatusAggregation(config, ports, this.#ground, events, this.#down);
     this.#loop = nodeLoop(ports, parts);
-    this.#flows = new Flows({
+    this.#flows = new FeedEventRouter({
       ground: this.#ground,
       down: this.#down,
       up: this.#up,
@@ -86,7 +86,7 @@ export class Node implements AsyncDisposable {
     this.#sessions = sessionsBelow(config, ports, parts);
     this.#uplink = sessionAbove(config, ports, parts);
     this.#reports = reportsOf(config, ports, parts);
-    this.#recounts = new Recounts({
+    this.#recounts = new ReplicaRecount({
       store: ports.store,
       labels: (t, children) => this.#ground.book.recount(t, children),
       nodes: (t, child) => this.#reports.recount(t, child),
@@ -97,7 +97,7 @@ export class Node implements AsyncDisposable {
     });
     this.#guard = guardOf(config, ports, parts);
     this.#admissions = admissionsOf(config, ports, this.#ground.spaces.system);
-    this.#teller = new WatermarkTeller({
+    this.#teller = new WatermarkPublisher({
       clock: ports.clock,
       present: () => ports.store.read((reader) => this.#ground.lookups.covered(reader)),
       tell: () => this.#sessions.watermarksChanged(),

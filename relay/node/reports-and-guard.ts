@@ -9,7 +9,7 @@ import { markDirty } from '../work/dirty.ts';
 import { heldEntries, quarantinedEntries } from './metrics.ts';
 import type { NodeParts } from './node-parts.ts';
 import type { NodePorts } from './node-ports.ts';
-import type { Ground } from './node-state.ts';
+import type { NodeState } from './node-state.ts';
 
 export function reportsOf(config: NodeConfig, ports: NodePorts, parts: NodeParts): NodeReports {
   const { store, clock, software } = ports;
@@ -74,6 +74,6 @@ export function guardOf(config: NodeConfig, ports: NodePorts, parts: NodeParts):
   });
 }
 
-function placementsOf({ placements }: Ground, child: string): Placement[] {
+function placementsOf({ placements }: NodeState, child: string): Placement[] {
   return [...placements.ofChild(child)].flatMap((id) => placements.get(id) ?? []);
 }

@@ -35,7 +35,7 @@ export function sessionsBelow(config: NodeConfig, ports: NodePorts, parts: NodeP
       parts.ground().groups.hasOtherHistory(child);
       parts.down().hasOtherHistory(child, wasPutBack);
       // A parent with siblings is compared by its watermarks.
-      const isAlone = parts.uplink() !== undefined && !parts.ground().place.hasSiblings;
+      const isAlone = parts.uplink() !== undefined && !parts.ground().place.hasReplicas;
       if (isAlone && parts.readiness().hasOtherHistory(child)) {
         const reason = 'it has rows of another history: it keeps what it has until the parent was heard';
         log.info({ child, reason }, 'a child waits');
@@ -81,7 +81,7 @@ export function sessionAbove(config: NodeConfig, ports: NodePorts, parts: NodePa
     alarmChanged: () => parts.reports().poke(),
     caughtUp: () => {
       parts.readiness().caughtUp();
-      parts.down().mover.heardParent();
+      parts.down().mover.receivedFromParent();
       parts.ground().place.say();
       parts.loop().poke();
     },

@@ -13,19 +13,19 @@ import { exactRate, StatusReporter } from '../gather/status/reporter.ts';
 import { Slices } from '../gather/status/slices.ts';
 import { StatusWriter } from '../gather/status/status-writer.ts';
 import { SubtreeSlices } from '../gather/status/subtree-slices.ts';
-import { toldBefore } from '../gather/summaries/reported-before.ts';
+import { reportedBefore } from '../gather/summaries/reported-before.ts';
 import { SummaryRoom } from '../gather/summaries/summary-room.ts';
 import { passUpsynced, recountUpsynced, type UpsyncedPorts } from '../gather/upsynced.ts';
-import type { MoveBook } from '../moves/move-store.ts';
+import type { MoveStore } from '../moves/move-store.ts';
 import type { Placement } from '../placements/placement.ts';
 import { Controllers } from '../rollout/controllers.ts';
 import { askWebhook } from '../rollout/webhook.ts';
 import { Views } from '../views/views.ts';
 import type { WayDown } from './downsync.ts';
 import type { NodePorts } from './node-ports.ts';
-import type { Ground, NodeEvents } from './node-state.ts';
+import type { NodeEvents, NodeState } from './node-state.ts';
 
-export class WayUp {
+export class StatusAggregation {
   readonly gather: Gather;
   readonly rollouts: Controllers;
   readonly exact: ExactStatuses;
@@ -37,11 +37,11 @@ export class WayUp {
   readonly summaries: SummaryRoom;
   readonly views: Views;
   readonly #ports: NodePorts;
-  readonly #ground: Ground;
-  readonly #moves: MoveBook;
+  readonly #ground: NodeState;
+  readonly #moves: MoveStore;
   readonly #decide: (id: PlacementId) => void;
 
-  constructor(config: NodeConfig, ports: NodePorts, ground: Ground, events: NodeEvents, down: WayDown) {
+  constructor(config: NodeConfig, ports: NodePorts, ground: NodeState, events: NodeEvents, down: WayDown) {
     this.#ports = ports;
     this.#ground = ground;
     this.#moves = down.moves;
@@ -92,8 +92,8 @@ export class WayUp {
     });
     const failed = (error: unknown) => events.failed(error);
     this.reporter = new StatusReporter({ clock, soon, report: (ids) => events.report(ids), failed });
-    const tellExact = (keys: readonly string[]) => this.#tellExact(keys);
-    this.#exactReporter = new StatusReporter({ clock, soon, rate: exactRate, report: tellExact, failed });
+    const reportExact = (keys: readonly string[]) => this.#reportExact(keys);
+    this.#exactReporter = new StatusReporter({ clock, soon, rate: exactRate, report: reportExact, failed });
     this.summaries = this.#makeSummaries(config.path, events, down);
     const sliced = {
       ...lookups,
@@ -107,7 +107,7 @@ export class WayUp {
 
   start(): void {
     const { placements, outbox } = this.#ground;
-    const told = this.#ports.store.read((reader) => toldBefore(reader, outbox));
+    const told = this.#ports.store.read((reader) => reportedBefore(reader, outbox));
     for (const { id } of placements.all()) this.#mark(id);
     for (const id of [...told.placements, ...this.exact.placements()]) this.reporter.mark(id);
     this.summaries.start(told.summaries);
@@ -124,7 +124,7 @@ export class WayUp {
   // ---------------------------------------------------------------------------------------------- what has changed
 
   /** What this node adds to these by itself is another. */
-  retell(placements: readonly Placement[]): void {
+  recountChildren(placements: readonly Placement[]): void {
     for (const { id } of placements) {
       this.reporter.mark(id);
       this.#decide(id);
@@ -207,7 +207,7 @@ export class WayUp {
     for (const id of told) this.views.placementChanged(splitPlacementId(id));
   }
 
-  #tellExact(keys: readonly string[]): void {
+  #reportExact(keys: readonly string[]): void {
     const objects = new Map<PlacementId, ObjectKey[]>();
     for (const key of keys) {
       const space = key.indexOf(' ');

@@ -9,7 +9,7 @@ import type { NodeEvents } from './node-state.ts';
 export function nodeEvents(ports: NodePorts, parts: NodeParts): NodeEvents {
   return {
     poke: () => parts.loop().poke(),
-    pokeIn: (ms) => parts.loop().pokeIn(ms),
+    wakeIn: (ms) => parts.loop().wakeIn(ms),
     later: (act) => parts.loop().later(act),
     childRead: (name) => {
       parts.reports().poke(name);
@@ -33,16 +33,16 @@ export function nodeEvents(ports: NodePorts, parts: NodeParts): NodeEvents {
       parts.up().views.mailboxChanged(child);
     },
     connection: (child) => parts.sessions().status(child),
-    hasHeardParent: () => !parts.uplink() || parts.readiness().hasHeardParent,
-    parentHasSiblings: () => parts.uplink()?.parentHasSiblings ?? false,
-    siblingsChanged: (children) => {
+    hasReceivedFromParent: () => !parts.uplink() || parts.readiness().hasReceivedFromParent,
+    parentHasReplicas: () => parts.uplink()?.parentHasReplicas ?? false,
+    replicasChanged: (children) => {
       parts.recounts().recount(children);
       // What they might not lose meanwhile.
       parts.loop().later((t) => {
         for (const child of children) markDirty(t, 'child', child);
       });
     },
-    retell: (children) => parts.recounts().retell(children),
+    recountChildren: (children) => parts.recounts().recountChildren(children),
     endSession: (child, reason) => parts.sessions().disconnect(child, reason),
     mayFollow: (children) => {
       parts.sessions().readyChanged(children);

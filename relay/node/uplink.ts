@@ -5,7 +5,7 @@ import { failoverDialer } from '../../core/session/failover-dialer.ts';
 import { markCaughtUp } from '../../core/session/node-identity.ts';
 import type { NodeConfig } from '../config/config.ts';
 import type { NodePorts } from './node-ports.ts';
-import type { Ground } from './node-state.ts';
+import type { NodeState } from './node-state.ts';
 
 type UplinkPorts = Omit<
   ChildSessionPorts,
@@ -16,7 +16,7 @@ export function nodeUplink(
   path: string,
   parent: NonNullable<NodeConfig['parent']>,
   { store, clock, random, log, software, network }: NodePorts,
-  { identity, outbox, upstream }: Ground,
+  { identity, outbox, upstream }: NodeState,
   given: UplinkPorts,
 ): ChildSession {
   const addresses = [parent.address, ...(parent.siblings ?? [])];

@@ -3,12 +3,12 @@
  * without a flush, and the end of the machine is no work's fault.
  */
 import { constants, openSync, readFileSync, writeSync } from 'node:fs';
-import type { WorkNote } from '../work/work-guard.ts';
+import type { CrashJournal } from '../work/work-guard.ts';
 
 /** Where the words begin: before them is how long they are. */
 const headBytes = 4;
 
-export function openWorkNote(file: string): WorkNote {
+export function openCrashJournal(file: string): CrashJournal {
   const descriptor = openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600);
   const before = readFileSync(descriptor);
   return {

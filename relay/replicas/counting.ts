@@ -13,7 +13,7 @@ export interface Counting {
 }
 
 /** Nobody has siblings. */
-export const withoutSiblings: Counting = {
+export const withoutReplicas: Counting = {
   counts: () => true,
   isFrozen: () => false,
   isMixed: () => false,

@@ -95,7 +95,7 @@ export class Ownership {
   }
 
   /** The term that was taken as said. */
-  saidBy(replica: number): number {
+  reportedTermOf(replica: number): number {
     return this.#members.get(replica)?.said ?? 0;
   }
 
@@ -159,7 +159,7 @@ export class Ownership {
    */
   said(replica: number, term: number, isWhole = true): void {
     // Put back to an older copy, it may count what others were given since.
-    if (term < this.saidBy(replica)) this.#member(replica, { said: 0, wanted: this.#term });
+    if (term < this.reportedTermOf(replica)) this.#member(replica, { said: 0, wanted: this.#term });
     // Not decided here, as far as is known here: this node was put back, or lost its store.
     if (term > this.#term) {
       if (this.counts(replica)) this.hasOtherHistory(replica);

@@ -44,7 +44,7 @@ export interface ExposurePorts {
   /** What agents carry from one sibling of this node to another. */
   readonly handed: HandedReleases;
   /** How old what comes from this source can be when it comes (core/rollout/authority.ts). */
-  wordAgeMs(source: string): number;
+  authorizationAgeMs(source: string): number;
   /** Calls back soon, after what waits already. */
   soon(run: () => void): void;
   /** These agents have the candidate from now on; their mailboxes have yet to follow. */
@@ -96,7 +96,11 @@ export class Exposures implements OutgoingStage {
     const { id } = entry;
     if (entry.type !== 'release') return false;
     const before = this.#releases.get(id);
-    const after = this.#releases.learn(t, id, this.#ports.clock.monotonicMs() - this.#ports.wordAgeMs(entry.source));
+    const after = this.#releases.learn(
+      t,
+      id,
+      this.#ports.clock.monotonicMs() - this.#ports.authorizationAgeMs(entry.source),
+    );
     const table = this.#ports.tableOf(entry.source);
     if (after && table) ensureDigests(t, table, id);
     else forgetDigests(t, id);

@@ -17,7 +17,7 @@ import type { Child } from '../children/children.ts';
 import type { OutgoingContent } from '../schedule/outgoing.ts';
 
 export interface HandedPorts {
-  readonly hasSiblings: boolean;
+  readonly hasReplicas: boolean;
   readonly children: ReadonlyMap<string, Child>;
   mailboxOf(child: string): Producer | undefined;
   reportedOf(child: string): Table | undefined;
@@ -34,12 +34,12 @@ export class HandedReleases {
 
   /** Agents may come that were elsewhere. */
   get isCarried(): boolean {
-    return this.#ports.hasSiblings;
+    return this.#ports.hasReplicas;
   }
 
   tell(t: Transaction, id: PlacementId, child: string, { release }: ReleaseAttributes, handed: boolean): void {
-    const { hasSiblings, children } = this.#ports;
-    if (!hasSiblings || children.get(child)?.role !== 'agent') return;
+    const { hasReplicas, children } = this.#ports;
+    if (!hasReplicas || children.get(child)?.role !== 'agent') return;
     const attributes: HandedAttributes = { release, handed };
     const content = {
       key: entryKey.handed(id),
@@ -50,7 +50,7 @@ export class HandedReleases {
   }
 
   forget(t: Transaction, id: PlacementId, child: string): void {
-    if (this.#ports.hasSiblings) this.#ports.mailboxOf(child)?.remove(t, hash128(entryKey.handed(id)), 0);
+    if (this.#ports.hasReplicas) this.#ports.mailboxOf(child)?.remove(t, hash128(entryKey.handed(id)), 0);
   }
 
   /** The agent says something else than it was told here: it has been elsewhere. */
@@ -95,7 +95,7 @@ export class HandedReleases {
   }
 
   #said(reader: Reader, id: PlacementId, child: string): HandedAttributes | undefined {
-    return this.#ports.hasSiblings ? read(reader, this.#ports.reportedOf(child), entryKey.has(id)) : undefined;
+    return this.#ports.hasReplicas ? read(reader, this.#ports.reportedOf(child), entryKey.has(id)) : undefined;
   }
 }
 

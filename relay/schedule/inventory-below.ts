@@ -20,7 +20,7 @@ export interface InventoryBelowPorts {
   tableOf(source: string): Table | undefined;
   mailboxOf(child: string): Mailbox | undefined;
   /** All that share the child's name and have a mailbox. */
-  siblingsOf(child: string): readonly string[];
+  replicasOf(child: string): readonly string[];
 }
 
 /** Rows handed on in one transaction: some 10 ms of LMDB on one core. */
@@ -78,7 +78,7 @@ export class InventoryBelow {
   }
 
   #row(t: Transaction, { key, refs, originRevision }: ScheduleWork): void {
-    const { path: own, tableOf, mailboxOf, siblingsOf } = this.#ports;
+    const { path: own, tableOf, mailboxOf, replicasOf } = this.#ports;
     const entry = parseEntryKey(key);
     if (entry?.type !== 'inventory') return;
     const keyHash = hash128(key);
@@ -90,7 +90,7 @@ export class InventoryBelow {
       const child = childTowards(own, at);
       if (child === undefined) continue;
       if (at === childPath(own, child)) markDirty(t, 'child', child);
-      for (const sibling of siblingsOf(child)) {
+      for (const sibling of replicasOf(child)) {
         const mailbox = mailboxOf(sibling);
         if (mailbox?.role !== 'relay') continue;
         const has = row?.content && child === to && path !== childPath(own, child) ? row.content : undefined;

@@ -9,7 +9,7 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import { Turn } from '../../core/runtime/turn.ts';
 import { lacksRoom, roomAgainMs } from '../../core/store/room.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
-import type { WorkGuard } from '../work/work-guard.ts';
+import type { PoisonWorkGuard } from '../work/work-guard.ts';
 import type { ScheduleStep } from './ports.ts';
 import type { Scheduler } from './schedule.ts';
 
@@ -18,7 +18,7 @@ export interface LoopPorts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly scheduler: Scheduler;
-  readonly guard: Pick<WorkGuard, 'rest'>;
+  readonly guard: Pick<PoisonWorkGuard, 'rest'>;
   /** What makes the scheduler's work, in this order: what spaces contribute, and inventory on its way down. */
   before(): Iterable<{ step(t: Transaction): boolean }>;
   /** Calls back soon, after what waits already: setImmediate in the product. */
@@ -61,7 +61,7 @@ export class ScheduleLoop {
   }
 
   /** After so many ms, or sooner with anything else that is to be done. */
-  pokeIn(ms: number): void {
+  wakeIn(ms: number): void {
     if (ms <= 0) return this.poke();
     this.#busy = true;
     this.#timer ??= this.#ports.clock.after(ms, () => {
@@ -119,7 +119,7 @@ export class ScheduleLoop {
     } catch (error) {
       // A store that is full or broken is not the fault of the piece that met it.
       if (error instanceof BanyanError) this.#ports.guard.rest();
-      if (lacksRoom(error)) this.pokeIn(roomAgainMs);
+      if (lacksRoom(error)) this.wakeIn(roomAgainMs);
       else this.#ports.failed(error);
       return undefined;
     }

@@ -12,7 +12,7 @@ import { hash128 } from '../../core/object/hash.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import type { Child } from '../children/children.ts';
-import { keepObject, releaseObject } from '../mailbox/kept-objects.ts';
+import { dropKeepEntry, writeKeepEntry } from '../mailbox/kept-objects.ts';
 import type { Placement } from '../placements/placement.ts';
 import { markDirty, type ScheduleWork } from '../work/dirty.ts';
 import { type OutgoingContent, shipmentKey, throughStages } from './outgoing.ts';
@@ -72,7 +72,7 @@ export class MailboxWriter {
     const what = throughStages(this.#ports.stages, t, shipment, offered);
     if (what.type === 'keep') {
       const key = offered.type === 'content' ? offered.content.key : work?.key;
-      if (key !== undefined && keepObject(t, child.name, mailbox, key)) this.rows++;
+      if (key !== undefined && writeKeepEntry(t, child.name, mailbox, key)) this.rows++;
       return true;
     }
     if (what.type === 'later') {
@@ -84,7 +84,7 @@ export class MailboxWriter {
       return true;
     }
     this.remove(t, mailbox, keyHash, what.originRevision);
-    if (releaseObject(t, child.name, mailbox, keyHash)) this.rows++;
+    if (dropKeepEntry(t, child.name, mailbox, keyHash)) this.rows++;
     return true;
   }
 

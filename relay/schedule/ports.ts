@@ -10,7 +10,7 @@ import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { Child } from '../children/children.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
-import type { WorkGuard } from '../work/work-guard.ts';
+import type { PoisonWorkGuard } from '../work/work-guard.ts';
 import type { OutgoingStage } from './outgoing.ts';
 
 export interface SchedulePorts {
@@ -30,7 +30,7 @@ export interface SchedulePorts {
   auxiliaryChanged(t: Transaction, source: string, key: ObjectKey): void;
   readonly releases: ReleaseExposure;
   /** Leaves out what ends the process. */
-  readonly guard: Pick<WorkGuard, 'begin' | 'ended' | 'rest'>;
+  readonly guard: Pick<PoisonWorkGuard, 'begin' | 'ended' | 'rest'>;
 }
 
 /** What holds back the releases of placements: relay/rollout/exposure.ts. */

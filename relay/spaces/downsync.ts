@@ -16,12 +16,12 @@ export function selectingItems(items: readonly DownsyncItem[], candidate: Candid
 }
 
 /** False: the item selects no object of the resource. */
-export function concernsResource(item: DownsyncItem, key: { group: string; resource: string }): boolean {
+export function mayIncludeResource(item: DownsyncItem, key: { group: string; resource: string }): boolean {
   return isGroup(item, key.group) && includes(item.resources, key.resource);
 }
 
 function selects(item: DownsyncItem, { key, labels, namespaceLabels }: Candidate): boolean {
-  if (!concernsResource(item, key)) return false;
+  if (!mayIncludeResource(item, key)) return false;
   if (item.objectNames && !includes(item.objectNames, key.name)) return false;
   if (item.labelSelectors && !item.labelSelectors.some((selector) => matchesSelector(selector, labels))) return false;
   const asksForNamespace = item.namespaces !== undefined || item.namespaceSelectors !== undefined;

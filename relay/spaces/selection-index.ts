@@ -7,7 +7,7 @@ import type { DownsyncItem } from '../../core/apiserver/kinds/edge-placement.ts'
 import type { GroupResource } from '../../core/object/key.ts';
 import { type LabelSelector, requirementsOf } from '../../core/object/selector.ts';
 import { compareText } from '../../core/object/text-order.ts';
-import { type Candidate, concernsResource, selectingItems } from './downsync.ts';
+import { type Candidate, mayIncludeResource, selectingItems } from './downsync.ts';
 
 export interface Selecting {
   readonly name: string;
@@ -86,7 +86,7 @@ export class SelectionIndex {
 /** Where objects of a resource stand that one of the items may select; everywhere is one empty scope. */
 export function scopesOf(items: readonly DownsyncItem[], resource: GroupResource): Scope[] {
   const scopes = new Map<string, Scope>();
-  for (const item of items.filter((one) => concernsResource(one, resource))) {
+  for (const item of items.filter((one) => mayIncludeResource(one, resource))) {
     const [namespaces, names] = [possible(item.namespaces), possible(item.objectNames)];
     if (!namespaces) return [{}];
     const isListed = names !== undefined && namespaces.length * names.length <= bucketsMax;

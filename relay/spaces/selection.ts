@@ -28,7 +28,7 @@ import { formatKey, type GroupResource, type ObjectKey, parseKey } from '../../c
 import type { KubeObject } from '../../core/object/meta.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import { carriesAnyOnce, noteCarried } from '../moves/carried-once.ts';
+import { carriesAnyOnce, noteCarriesOnce } from '../moves/carried-once.ts';
 import { selectedObjects } from '../placements/placements.ts';
 import { isCustomizer } from '../promoted/held-customizers.ts';
 import { Baseline } from '../rollout/baseline.ts';
@@ -202,7 +202,7 @@ export class PlacementSelection {
     const selecting = object ? this.#selecting(this.#candidate(key, object)) : [];
     const direct = selecting.map((one) => one.placement);
     this.#needs.count(t, key, object, selecting, revision);
-    for (const name of noteCarried(t, source, key, object, direct)) {
+    for (const name of noteCarriesOnce(t, source, key, object, direct)) {
       markDirty(t, 'space', this.#workKey({ ...placementResource, namespace: '', name }), [], revision);
     }
     const refs = [...new Set([...direct, ...(object ? this.#implied(t, key) : [])])].sort();

@@ -32,22 +32,22 @@ export interface WorkItem {
 }
 
 /** Outlives the process and not the machine; nothing of it is ever half there. */
-export interface WorkNote {
+export interface CrashJournal {
   /** What was noted when the last process ended. */
   readonly found: string | undefined;
   write(words: string): void;
 }
 
-export interface WorkGuardPorts {
+export interface PoisonWorkGuardPorts {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
   /** Of the program: another build may have learned to take what ended this one. */
   readonly build: string;
   /** What the process said as it ended last. */
-  readonly lastWords?: string | undefined;
+  readonly crashMessage?: string | undefined;
   /** Absent: the process does not end by itself. */
-  readonly workNote?: WorkNote | undefined;
+  readonly workNote?: CrashJournal | undefined;
   /** There is work again. */
   due(): void;
   /** What is set aside is something else now. */
@@ -56,15 +56,15 @@ export interface WorkGuardPorts {
 
 type Marked = Mark & WorkItem;
 
-export class WorkGuard {
-  readonly #ports: WorkGuardPorts;
+export class PoisonWorkGuard {
+  readonly #ports: PoisonWorkGuardPorts;
   readonly #marks: Map<string, Marked>;
   #isNoted = false;
   #retrying: Timer | undefined;
 
-  constructor(ports: WorkGuardPorts) {
+  constructor(ports: PoisonWorkGuardPorts) {
     this.#ports = ports;
-    const { store, clock, log, build, lastWords: words, workNote } = ports;
+    const { store, clock, log, build, crashMessage: words, workNote } = ports;
     const before = store.read((reader) => readMarks(reader));
     const noted = readNote(workNote?.found);
     if (noted) before.set(nameOf(noted), working(noted, before.get(nameOf(noted))));

@@ -6,7 +6,7 @@
 import { NodeApiClient } from '../../center/cli/api-client.ts';
 import type { Topology } from '../../center/topology/topology.ts';
 import { childPath } from '../../core/identity/node-path.ts';
-import { keepShortLivedYoung } from '../../relay/process/heap-flags.ts';
+import { setHeapFlags } from '../../relay/process/heap-flags.ts';
 import type { BulkRequest } from './bulk-client.ts';
 import type { BenchPorts, Figure } from './figure.ts';
 import type { Arrived, EndRequest } from './latency-end.ts';
@@ -47,7 +47,7 @@ interface Took {
 
 export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
   // What this process collects would be in every figure: it is who writes.
-  keepShortLivedYoung();
+  setHeapFlags();
   say('starting a center and three relays');
   const nodes = scratch.use(await LocalNodes.start(scratch.directory(), topology, ({ role }) => role !== 'agent'));
   const api = new NodeApiClient(nodes.kubeconfig);

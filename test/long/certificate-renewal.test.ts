@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { NodeApiClient } from '../../center/cli/api-client.ts';
 import { issueAgent } from '../../core/identity/authority.ts';
-import { lifeOf } from '../../core/identity/certificate-life.ts';
+import { validityOf } from '../../core/identity/certificate-life.ts';
 import { judgeRequest, requestFor } from '../../core/identity/certificate-request.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
@@ -118,7 +118,7 @@ describe('an agent whose certificate lasts a minute', () => {
     })();
     await until('there is another certificate', () => certificate().serialNumber !== first.serialNumber, 70);
     const renewedMs = Date.now();
-    const [life, next] = [lifeOf(first), lifeOf(certificate())];
+    const [life, next] = [validityOf(first), validityOf(certificate())];
     expect(renewedMs).toBeGreaterThanOrEqual(life.renewAtMs);
     expect(renewedMs).toBeLessThan(life.endsAtMs);
     expect(next.endsAtMs).toBeGreaterThan(life.endsAtMs);

@@ -26,13 +26,13 @@ import { FailingExpressions } from '../../relay/gather/status/failing-expression
 import { Gather, type RolloutParts } from '../../relay/gather/status/gather.ts';
 import { StatusReporter } from '../../relay/gather/status/reporter.ts';
 import { StatusWriter } from '../../relay/gather/status/status-writer.ts';
-import { toldBefore } from '../../relay/gather/summaries/reported-before.ts';
+import { reportedBefore } from '../../relay/gather/summaries/reported-before.ts';
 import { SummaryRoom } from '../../relay/gather/summaries/summary-room.ts';
 import { passUpsynced } from '../../relay/gather/upsynced.ts';
 import { Mailboxes } from '../../relay/mailbox/mailboxes.ts';
-import { MoveBook } from '../../relay/moves/move-store.ts';
+import { MoveStore } from '../../relay/moves/move-store.ts';
 import { Placements } from '../../relay/placements/placements.ts';
-import { type Counting, withoutSiblings } from '../../relay/replicas/counting.ts';
+import { type Counting, withoutReplicas } from '../../relay/replicas/counting.ts';
 import { Scheduler } from '../../relay/schedule/schedule.ts';
 import { noteSourceChange } from '../../relay/schedule/source-changes.ts';
 import { openWorkloadSpace, type WorkloadSpace } from '../../relay/spaces/own-spaces.ts';
@@ -95,7 +95,7 @@ export class GatherNode {
     const mailboxOf = (child: string) => this.#mailboxes.get(child)?.producer;
     const reportedOf = (child: string) => this.#mailboxes.get(child)?.reported;
     const ownSpace = (name: string) => (name === source ? this.#own?.space : undefined);
-    const { counting = withoutSiblings } = ports;
+    const { counting = withoutReplicas } = ports;
     const shared = { store, clock, placements: this.#placements, children: this.#children, counting };
     this.#scheduler = new Scheduler({
       ...shared,
@@ -119,7 +119,7 @@ export class GatherNode {
       connection,
       heldBack: () => [],
       rollouts: noRollouts,
-      moves: new MoveBook(shared.clock),
+      moves: new MoveStore(shared.clock),
       pathOf: (child) => child,
       mailboxOf: () => undefined,
     });
@@ -232,7 +232,7 @@ export class GatherNode {
 
   start(): void {
     this.#ports.store.read((reader) => this.#scheduler.load(reader));
-    this.summaries.start(this.#ports.store.read((reader) => toldBefore(reader, this.#outbox)).summaries);
+    this.summaries.start(this.#ports.store.read((reader) => reportedBefore(reader, this.#outbox)).summaries);
     for (const { id } of this.#placements.all()) this.#reporter.mark(id);
   }
 

@@ -75,7 +75,7 @@ export class SessionPair {
       ready: () => this.parentReady,
       hasOtherHistory: (child) => this.otherHistories.push(child),
       siblings: {
-        hasSiblings: false,
+        hasReplicas: false,
         superseded: (_child, sequence) =>
           sequence < this.attachedWith ? { message: 'a newer one is known', sequence: this.attachedWith } : undefined,
         attached: (_t, _child, _role, sequence) => {

@@ -13,7 +13,7 @@ import { ifRoom } from '../../store/room.ts';
 import type { KeyRange, Reader, Store, Transaction } from '../../store/store.ts';
 import type { ScanOptions, SpaceStorage, SpaceWriter, StorageEvent, StoredObject, WriteHook } from '../storage.ts';
 import { type EventListener, EventLog } from './event-log.ts';
-import { type Gap, noteStart, readGaps } from './history.ts';
+import { type Gap, noteStart, readRevisionGaps } from './history.ts';
 
 export interface EmbeddedStorageOptions {
   readonly store: Store;
@@ -127,7 +127,7 @@ export class EmbeddedStorage implements SpaceStorage {
 
   /** Revisions that this space knows nothing of, though others may. */
   gaps(): readonly Gap[] {
-    return this.#store.read((reader) => readGaps(reader, this.#name));
+    return this.#store.read((reader) => readRevisionGaps(reader, this.#name));
   }
 
   /** Goes on behind this revision: others have seen one as high, of a life that this space does not know. */

@@ -122,7 +122,7 @@ export interface Welcome {
   downEpoch: Buffer;
   downIncarnation: Buffer;
   /** The parent has siblings: a child that comes from another one takes nothing before the parent's watermarks have reached its own. */
-  hasSiblings: boolean;
+  hasReplicas: boolean;
   /** Contents of the up feed of which the parent has the beginning. */
   held: HeldPieces[];
 }
@@ -1066,7 +1066,7 @@ function createBaseWelcome(): Welcome {
     software: "",
     downEpoch: noBytes,
     downIncarnation: noBytes,
-    hasSiblings: false,
+    hasReplicas: false,
     held: [],
   };
 }
@@ -1103,8 +1103,8 @@ export const Welcome: MessageFns<Welcome> = {
     if (message.downIncarnation.length !== 0) {
       writer.uint32(82).bytes(message.downIncarnation);
     }
-    if (message.hasSiblings !== false) {
-      writer.uint32(88).bool(message.hasSiblings);
+    if (message.hasReplicas !== false) {
+      writer.uint32(88).bool(message.hasReplicas);
     }
     for (const v of message.held) {
       HeldPieces.encode(v!, writer.uint32(98).fork()).join();
@@ -1210,7 +1210,7 @@ export const Welcome: MessageFns<Welcome> = {
               break;
             }
 
-            message.hasSiblings = reader.bool();
+            message.hasReplicas = reader.bool();
             continue;
           }
           case 12: {

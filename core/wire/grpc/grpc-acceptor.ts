@@ -47,7 +47,7 @@ interface Connection {
   /** Its first call has come. */
   used: boolean;
   /** The turn at the door that it had itself is for its first session. */
-  turnTaken: boolean;
+  slotTaken: boolean;
   ending: boolean;
   /** What it is counted as when it ends now; undefined: whoever was asked to accept its link counts, or each call is by itself. */
   refusal: Refusal | undefined;
@@ -122,7 +122,7 @@ export class GrpcAcceptor implements Acceptor {
       return this.#refused(remote, new Error('another connection comes from the same address and port'));
     }
     const shared = this.#accepting.isTerminated(socket);
-    const fresh = { used: false, turnTaken: false, ending: false, refusal: 'no_session' } as const;
+    const fresh = { used: false, slotTaken: false, ending: false, refusal: 'no_session' } as const;
     const connection: Connection = { socket, remote, shared, flaw: shared ? undefined : flawOf(socket), ...fresh };
     this.#connections.set(peer, connection);
     const timer = this.#clock.after(sessionWithinMs, () => {
@@ -157,8 +157,8 @@ export class GrpcAcceptor implements Acceptor {
       return;
     }
     connection.used = true;
-    const waitMs = connection.turnTaken ? this.#accepting.admit() : 0;
-    connection.turnTaken = true;
+    const waitMs = connection.slotTaken ? this.#accepting.admit() : 0;
+    connection.slotTaken = true;
     connection.refusal = connection.shared ? undefined : 'certificate';
     if (waitMs === undefined) return this.#turnAway(call);
     if (waitMs === 0) return this.#begin(call, connection);

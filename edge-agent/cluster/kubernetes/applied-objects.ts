@@ -6,7 +6,7 @@ import type { AppliedObject, FoundObjects, ServedResource } from '../cluster.ts'
 import { markSelector, signatureOf } from '../mark.ts';
 import type { ClusterApiClient } from './api-client.ts';
 import type { ClusterIdentity } from './cluster-identity.ts';
-import { type Discovery, unheardOf, urlPathOf } from './discovery.ts';
+import { type Discovery, staleGroupMessage, urlPathOf } from './discovery.ts';
 import { type ListPage, ListPages } from './list-pages.ts';
 import { metadataList } from './resource-watch.ts';
 
@@ -33,7 +33,7 @@ export async function appliedObjects(ports: AppliedObjectsPorts, path: string): 
   await identity.check();
   const served = await ports.served();
   const refused: string[] = [];
-  const unknown = [...(await discovery.unknownGroups())].map((group) => `*.${group}: ${unheardOf(group)}`);
+  const unknown = [...(await discovery.unknownGroups())].map((group) => `*.${group}: ${staleGroupMessage(group)}`);
   const found = await Promise.all(served.map((resource) => appliedOf(client, resource, path, { refused, unknown })));
   if (unknown.length > 0) {
     // Asked anew: that it fails for some kinds may be the first sign of a cluster that fails as a whole.

@@ -89,7 +89,7 @@ export class Discovery {
     const found = (await this.#current()).byName.get(name) ?? (await this.#again()).byName.get(name);
     if (found) return found;
     if ((await this.unknownGroups()).has(resource.group))
-      throw new BanyanError('Unavailable', unheardOf(resource.group));
+      throw new BanyanError('Unavailable', staleGroupMessage(resource.group));
     throw new BanyanError('NotFound', `the cluster does not serve ${name}`);
   }
 
@@ -144,7 +144,7 @@ function isUnheardOf({ versions = [] }: GroupDiscovery): boolean {
   return versions.some(({ freshness, resources = [] }) => freshness === 'Stale' && resources.length === 0);
 }
 
-export function unheardOf(group: string): string {
+export function staleGroupMessage(group: string): string {
   return `what the cluster serves of ${group} is not known: the server of its APIService does not answer`;
 }
 

@@ -18,7 +18,7 @@ export class KnownObjects {
   readonly events: WatchEvents;
   readonly #resource: GroupResource;
   readonly #known = new Map<string, KnownObject>();
-  #hasHeardAll = false;
+  #hasAllReported = false;
   /** While a list is told to one who has heard all before: up to which version that was. */
   #knownUpTo = 0;
   #wentBack = false;
@@ -30,7 +30,7 @@ export class KnownObjects {
 
   /** A list begins, after all changes up to this version. */
   listing(upTo: number): void {
-    this.#knownUpTo = this.#hasHeardAll ? upTo : 0;
+    this.#knownUpTo = this.#hasAllReported ? upTo : 0;
   }
 
   tell(type: ClusterEvent['type'], object: KubeObject): void {
@@ -62,7 +62,7 @@ export class KnownObjects {
     if (this.#wentBack || version < this.#knownUpTo) this.events.wentBack?.();
     this.#wentBack = false;
     this.#knownUpTo = 0;
-    this.#hasHeardAll = true;
+    this.#hasAllReported = true;
     for (const [key, { uid }] of this.#known) {
       if (found.has(key)) continue;
       const { namespace, name } = parseKey(key);

@@ -26,12 +26,12 @@ import { type ApiAnswer, ClusterApiClient } from './api-client.ts';
 import { appliedObjects, metadataPages } from './applied-objects.ts';
 import { AwaitedKinds } from './awaited-kinds.ts';
 import type { ClientLimits } from './client-limits.ts';
-import { clockTrouble } from './clock-trouble.ts';
+import { clockSkewMessage } from './clock-trouble.ts';
 import { ClusterIdentity } from './cluster-identity.ts';
 import { Creation } from './creation.ts';
 import { DefinedKinds } from './defined-kinds.ts';
 import { descriptionOf } from './description-of.ts';
-import { Discovery, misplaced, unheardOf, urlPathOf } from './discovery.ts';
+import { Discovery, misplaced, staleGroupMessage, urlPathOf } from './discovery.ts';
 import { NodeSums } from './node-sums.ts';
 import { ResourceWatch } from './resource-watch.ts';
 import { ServerVersions } from './server-version.ts';
@@ -86,7 +86,7 @@ export class KubernetesCluster implements Cluster {
     this.#nodes = new NodeSums(
       clock,
       (events) => this.watch(nodes, events),
-      () => this.#tellDescription(),
+      () => this.#reportDescription(),
     );
   }
 
@@ -191,7 +191,7 @@ export class KubernetesCluster implements Cluster {
 
   async unknownGroups(): Promise<ReadonlyMap<string, string>> {
     const groups = await this.#discovery.unknownGroups();
-    return new Map([...groups].map((group) => [group, unheardOf(group)]));
+    return new Map([...groups].map((group) => [group, staleGroupMessage(group)]));
   }
 
   async #defined(): Promise<readonly string[]> {
@@ -257,7 +257,7 @@ export class KubernetesCluster implements Cluster {
     return descriptionOf({
       version: await this.#version.current(),
       nodes: await this.#nodes.described(),
-      trouble: clockTrouble(this.#client.aheadMs, this.#client.server),
+      trouble: clockSkewMessage(this.#client.aheadMs, this.#client.server),
       refusals: { nodes: this.#nodes.refusal, definitions: this.#unwatched },
       unwatched: this.#watches.refusals(),
     });
@@ -272,7 +272,7 @@ export class KubernetesCluster implements Cluster {
     return () => this.#describedAnew.delete(listener);
   }
 
-  #tellDescription(): void {
+  #reportDescription(): void {
     for (const listener of this.#describedAnew) listener();
   }
 
@@ -281,7 +281,7 @@ export class KubernetesCluster implements Cluster {
     const refusal = error?.code === 'Forbidden' ? error : undefined;
     if (refusal?.message === this.#unwatched?.message) return;
     this.#unwatched = refusal;
-    this.#tellDescription();
+    this.#reportDescription();
   }
 
   applied(path: string): Promise<FoundObjects> {
@@ -350,7 +350,7 @@ export class KubernetesCluster implements Cluster {
     this.#definedKinds.again();
     this.#creation.forget();
     this.#version.forget();
-    if (isLost) this.#tellDescription();
+    if (isLost) this.#reportDescription();
   }
 }
 

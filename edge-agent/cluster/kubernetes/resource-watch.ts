@@ -131,7 +131,7 @@ export class ResourceWatch {
     }
   }
 
-  #tellTrouble(error: BanyanError | undefined): void {
+  #reportTrouble(error: BanyanError | undefined): void {
     if (!error && !this.#trouble) return;
     this.#trouble = error;
     for (const { events } of [...this.#listeners]) events.trouble?.(error);
@@ -149,7 +149,7 @@ export class ResourceWatch {
         { group, resource, error: describeError(error) },
         'a resource of the cluster is not watched now',
       );
-      if (refusal) this.#tellTrouble(refusal);
+      if (refusal) this.#reportTrouble(refusal);
     }
     this.#failures++;
     if (isExpired && this.#failures === 1) return;
@@ -215,7 +215,7 @@ export class ResourceWatch {
     const response = await this.#ports.client.stream({ path, query, ...this.#accepting(metadataOne) }, idleMs);
     this.#response = response;
     if (this.#isStopped || this.#hasJoined) response.destroy();
-    this.#tellTrouble(undefined);
+    this.#reportTrouble(undefined);
     const sinceMs = this.#ports.clock.monotonicMs();
     response.setTimeout(idleMs, () => response.destroy(new Error(`nothing heard for ${idleMs / 1_000} s`)));
     try {

@@ -21,10 +21,10 @@ import { SegmentTree } from '../../../core/summary/segment-tree.ts';
 import { type Child, matchChild } from '../../children/children.ts';
 import { handedTarget } from '../../moves/handed.ts';
 import { withMove, withOwnCounter } from '../../moves/move-contribution.ts';
-import type { MoveBook } from '../../moves/move-store.ts';
+import type { MoveStore } from '../../moves/move-store.ts';
 import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
-import { type Counting, withoutSiblings } from '../../replicas/counting.ts';
+import { type Counting, withoutReplicas } from '../../replicas/counting.ts';
 
 export interface GatherPorts {
   readonly placements: Placements;
@@ -37,7 +37,7 @@ export interface GatherPorts {
   /** What of the placement's objects this node could not make for an agent. */
   heldBack(id: PlacementId, child: string): readonly Failure[];
   readonly rollouts: RolloutParts;
-  readonly moves: MoveBook;
+  readonly moves: MoveStore;
   /** Put to the total of a move while this node does not know what its children have. Absent: it always does. */
   readonly unheard?: { put(placement: Placement, total: Partial): Partial };
   pathOf(child: string): string;
@@ -67,7 +67,7 @@ export class Gather {
 
   constructor(ports: GatherPorts) {
     this.#ports = ports;
-    this.#counting = ports.counting ?? withoutSiblings;
+    this.#counting = ports.counting ?? withoutReplicas;
   }
 
   /** The node's own partial of a placement; undefined when the placement is unknown. */

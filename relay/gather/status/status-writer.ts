@@ -18,7 +18,7 @@ import type { Placements } from '../../placements/placements.ts';
 import type { RolloutStatus } from '../../rollout/status.ts';
 import { placementResource } from '../../spaces/selection.ts';
 import { isBeingScheduled } from '../../work/dirty.ts';
-import { tellConflict } from './conflict-event.ts';
+import { reportConflict } from './conflict-event.ts';
 import type { ExactStatuses } from './exact-statuses.ts';
 import { type ExpressionFailures, type FailingExpressions, withExpression } from './failing-expressions.ts';
 import type { Gather } from './gather.ts';
@@ -109,6 +109,6 @@ export class StatusWriter {
     const before = (object.status as { conditions?: Condition[] } | undefined)?.conditions ?? [];
     const status = this.#status(placement.id, partial, before);
     updateStatus(space, object, status, this.#ports.log);
-    tellConflict(space, object, before, status.conditions, this.#ports.clock.wallMs(), this.#ports.log);
+    reportConflict(space, object, before, status.conditions, this.#ports.clock.wallMs(), this.#ports.log);
   }
 }

@@ -18,7 +18,7 @@ import type { SummarizerSpec } from '../../../core/summary/summarizer-spec.ts';
 import { type Child, matchingDestinations } from '../../children/children.ts';
 import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
-import { type Counting, withoutSiblings } from '../../replicas/counting.ts';
+import { type Counting, withoutReplicas } from '../../replicas/counting.ts';
 import type { OutgoingStage } from '../../schedule/outgoing.ts';
 import type { Gather } from '../status/gather.ts';
 import { StatusReporter } from '../status/reporter.ts';
@@ -67,7 +67,7 @@ export class SummaryRoom {
 
   constructor(ports: SummaryRoomPorts) {
     this.#ports = ports;
-    const { clock, soon, gather, ownSpace, counting = withoutSiblings } = ports;
+    const { clock, soon, gather, ownSpace, counting = withoutReplicas } = ports;
     this.#summaries = new Summaries({
       ...ports,
       pathOf: (child) => childPath(ports.path, child),

@@ -137,8 +137,8 @@ export class Rows {
   }
 
   /** To which of them a child of theirs belongs. */
-  siblingChild(name: string, child: string): { at: number; sequence: number; gone?: true } | undefined {
-    const found = this.get('siblingChild', `${name}\0${child}`);
+  replicaChild(name: string, child: string): { at: number; sequence: number; gone?: true } | undefined {
+    const found = this.get('replicaChild', `${name}\0${child}`);
     return found && (JSON.parse(found.toString()) as { at: number; sequence: number; gone?: true });
   }
 

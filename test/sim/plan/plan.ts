@@ -20,7 +20,7 @@ import { calmed, orderedOf } from './ordered.ts';
 import { lossesOf } from './releases.ts';
 import { reportsOf } from './reports.ts';
 import { hasReleases, rolloutsOf } from './rollouts.ts';
-import { siblingFaultsOf, withSiblings } from './siblings.ts';
+import { siblingFaultsOf, withReplicas } from './siblings.ts';
 import { takeoverOf, unlistingOf } from './takeovers.ts';
 import { pingsOf, talksOf } from './talk.ts';
 import { toldElsewhereOf } from './told-elsewhere.ts';
@@ -54,7 +54,7 @@ export function planOf(seed: number, mode: Mode): Plan {
   const chance = new Chance(seedOf(seed, 'plan'));
   const nodes = treeOf(chance);
   const siblings = new Chance(seedOf(seed, 'siblings'));
-  const settled = withSiblings(siblings, nodes);
+  const settled = withReplicas(siblings, nodes);
   const moves = movesOf(new Chance(seedOf(seed, 'moves')), settled);
   const planned = moves.nodes;
   const origins = nodes.filter(({ spaces }) => spaces.length > 0);

@@ -178,7 +178,7 @@ export class SiblingWorld extends VirtualNodes {
       feedsOf: () => feeds,
       ready: () => true,
       siblings: {
-        hasSiblings: true,
+        hasReplicas: true,
         superseded: (child, sequence) => {
           const held = this.#above.children.get(child);
           if (!held || sequence >= held.sequence) return undefined;

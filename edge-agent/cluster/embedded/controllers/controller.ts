@@ -23,7 +23,7 @@ export interface Concern {
 }
 
 /** The controller owner of a changed object, if it is of the given resource. */
-export function ownerConcern(resource: GroupResource, owner: GroupResource & { readonly kind: string }): Concern {
+export function ownerWatch(resource: GroupResource, owner: GroupResource & { readonly kind: string }): Concern {
   return {
     resource,
     concerned(object) {

@@ -2,7 +2,7 @@
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { Clock } from '../../../../core/runtime/clock.ts';
-import { type Controller, ownerConcern } from './controller.ts';
+import { type Controller, ownerWatch } from './controller.ts';
 import { type Deployment, deploymentStatus, type PodCounts } from './deployment-status.ts';
 import { isTerminating, type Objects, ownerReference } from './objects.ts';
 import { templateHash } from './pods.ts';
@@ -18,7 +18,7 @@ const annotationsThatStay = new Set(['kubectl.kubernetes.io/last-applied-configu
 export class DeploymentController implements Controller {
   readonly name = 'deployment-controller';
   readonly resource = deploymentResource;
-  readonly watches = [ownerConcern(replicaSetResource, { ...deploymentResource, kind: 'Deployment' })];
+  readonly watches = [ownerWatch(replicaSetResource, { ...deploymentResource, kind: 'Deployment' })];
   readonly #clock: Clock;
   readonly #progressDeadlineMaxMs: number;
 

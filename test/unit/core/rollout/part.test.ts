@@ -4,11 +4,11 @@ import { decodeChecked } from '../../../../core/object/checked.ts';
 import {
   countsUpTo,
   emptyPart,
-  heardByAll,
   mergeParts,
   notHeard,
   partSchema,
   type RolloutPart,
+  receivedByAll,
   silentPart,
 } from '../../../../core/rollout/part.ts';
 import { text } from '../../../../core/store/bytes.ts';
@@ -70,7 +70,7 @@ describe('parts of a release', () => {
   it('of a silent child say who belongs to the waves, and neither who has the release nor how it is there', () => {
     const silent = silentPart(part({ waves: [counts(4, 3, 2, 1)], smallest: [0.2] }));
     expect(silent).toEqual(
-      part({ heard: heardByAll, waves: [{ expected: 4, fresh: 0, exposed: 0, available: 0, failed: 0 }] }),
+      part({ heard: receivedByAll, waves: [{ expected: 4, fresh: 0, exposed: 0, available: 0, failed: 0 }] }),
     );
   });
 

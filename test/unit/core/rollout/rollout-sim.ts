@@ -47,7 +47,7 @@ export class RolloutSim {
   approved: number | undefined;
   /** What becomes of a destination that gets the candidate. */
   fate: (child: SimChild) => SimChild['health'] = () => 'available';
-  readonly #hops = new Map<number, { seen: ReleaseAttributes; local: LocalRelease; heardAtMs: number }>();
+  readonly #hops = new Map<number, { seen: ReleaseAttributes; local: LocalRelease; receivedAtMs: number }>();
   #generation = 1;
   #revision = 10;
 
@@ -122,8 +122,8 @@ export class RolloutSim {
     const release = this.cutOff.has(index) && hop ? hop.seen : sent;
     if (!hop || JSON.stringify(hop.seen) !== JSON.stringify(release)) {
       const isNew = !hop || hop.seen.release !== release.release || hop.seen.lease !== release.lease;
-      const heardAtMs = isNew ? this.nowMs : (hop?.heardAtMs ?? this.nowMs);
-      hop = { seen: release, local: new LocalRelease(release, this.nowMs, children.length), heardAtMs };
+      const receivedAtMs = isNew ? this.nowMs : (hop?.receivedAtMs ?? this.nowMs);
+      hop = { seen: release, local: new LocalRelease(release, this.nowMs, children.length), receivedAtMs };
       this.#hops.set(index, hop);
     }
     for (const child of children) {
@@ -131,7 +131,7 @@ export class RolloutSim {
       else if (child.exposed !== release.release) child.exposed = 0;
       this.#tell(hop.local, child);
     }
-    if (release.held === 0 || this.nowMs - hop.heardAtMs >= release.authorizationSeconds * 1000) return;
+    if (release.held === 0 || this.nowMs - hop.receivedAtMs >= release.authorizationSeconds * 1000) return;
     for (const name of hop.local.admit(this.nowMs).children) {
       const child = children.find((one) => one.name === name)!;
       child.exposed = release.release;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { nextTurn, type Turns } from '../../../../core/runtime/turns.ts';
-import { HelloTurns } from '../../../../core/session/admission.ts';
+import { HelloRateLimiter } from '../../../../core/session/admission.ts';
 import { ReconcileSlots, reconcilesMax, slotMs } from '../../../../core/session/reconcile-slots.ts';
 import { Door } from '../../../../core/wire/network/handshake-rate-limiter.ts';
 
@@ -56,7 +56,7 @@ describe('the door', () => {
 
 describe('the turns of hellos', () => {
   it('tell each child its own time, and keep it', () => {
-    const turns = new HelloTurns();
+    const turns = new HelloRateLimiter();
     const names = Array.from({ length: 1_000 }, (_, i) => `kid-${i}`);
     const waits = new Map(names.map((name) => [name, turns.admit(name, 0)]));
     expect([...waits.values()].filter((wait) => wait === 0)).toHaveLength(400);
@@ -69,13 +69,13 @@ describe('the turns of hellos', () => {
   });
 
   it('are told in whole milliseconds, as a Retry says them, whatever the clock says', () => {
-    const turns = new HelloTurns();
+    const turns = new HelloRateLimiter();
     for (let i = 0; i < 1_000; i++) turns.admit(`kid-${i}`, 0.25);
     expect(turns.admit('kid-999', 500.125)).toBe(1_001);
   });
 
   it('are forgotten when nobody comes', () => {
-    const turns = new HelloTurns();
+    const turns = new HelloRateLimiter();
     for (let i = 0; i < 500; i++) turns.admit(`kid-${i}`, 0);
     expect(turns.admit('kid-499', 100_000)).toBe(0);
     for (let i = 0; i < 399; i++) turns.admit(`other-${i}`, 100_000);

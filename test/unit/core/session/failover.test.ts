@@ -6,7 +6,7 @@ import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { attachTo, beginAttach, passAttachSequence, readAttachment } from '../../../../core/session/attach.ts';
-import { candidates, ended, livedMs, notReached, returnAfterMs } from '../../../../core/session/candidates.ts';
+import { candidates, ended, notReached, returnAfterMs, sessionMinMs } from '../../../../core/session/candidates.ts';
 import { ChildSession } from '../../../../core/session/child-session.ts';
 import { failoverDialer } from '../../../../core/session/failover-dialer.ts';
 import { beginBoot } from '../../../../core/session/node-identity.ts';
@@ -28,18 +28,18 @@ describe('which parent is tried next', () => {
   });
 
   it('is the same again when a session ends, and the next one when it ended at once', () => {
-    expect(ended({ count: 2, next: 1 }, livedMs).next).toBe(1);
-    expect(ended({ count: 2, next: 0 }, livedMs - 1).next).toBe(1);
+    expect(ended({ count: 2, next: 1 }, sessionMinMs).next).toBe(1);
+    expect(ended({ count: 2, next: 0 }, sessionMinMs - 1).next).toBe(1);
   });
 
   it('is home after a long time elsewhere, and when the child itself ended the session for that', () => {
     expect(ended({ count: 2, next: 1 }, returnAfterMs).next).toBe(0);
-    expect(ended({ count: 2, next: 1 }, livedMs, 'home').next).toBe(0);
+    expect(ended({ count: 2, next: 1 }, sessionMinMs, 'home').next).toBe(0);
   });
 
   it('is the next one when the child itself left one that is cut off, however long it was there', () => {
     expect(ended({ count: 3, next: 1 }, returnAfterMs, 'on').next).toBe(2);
-    expect(ended({ count: 2, next: 1 }, livedMs, 'on').next).toBe(0);
+    expect(ended({ count: 2, next: 1 }, sessionMinMs, 'on').next).toBe(0);
   });
 });
 
@@ -245,7 +245,7 @@ class Siblings {
       feedsOf: () => feeds,
       ready: () => !this.#unready.has(replica),
       siblings: {
-        hasSiblings: true,
+        hasReplicas: true,
         superseded: () => (this.#refusing.has(replica) ? { message: 'it is elsewhere' } : undefined),
         attached() {},
       },

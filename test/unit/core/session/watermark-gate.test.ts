@@ -36,7 +36,7 @@ describe('a child that comes to one of several siblings', () => {
       reached: () => {},
       waits,
     };
-    return new WatermarkGate(ports, { hasSiblings: true, resumes });
+    return new WatermarkGate(ports, { hasReplicas: true, resumes });
   }
   const row = (key: string, originRevision: number) => ({ keyHash: hash128(key), key, originRevision });
   const took = (own: Record<string, number>) => store.write((t) => raiseWatermarks(t, { own }, 0));

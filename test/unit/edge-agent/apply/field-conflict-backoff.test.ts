@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
-import { Fights } from '../../../../edge-agent/apply/field-conflict-backoff.ts';
+import { FieldConflictBackoff } from '../../../../edge-agent/apply/field-conflict-backoff.ts';
 
 describe('an object that is put back', () => {
   let clock: VirtualClock;
-  let fights: Fights;
+  let fights: FieldConflictBackoff;
   let over: string[];
   beforeEach(() => {
     clock = new VirtualClock();
     over = [];
-    fights = new Fights(clock, (key) => over.push(key));
+    fights = new FieldConflictBackoff(clock, (key) => over.push(key));
   });
   const putBack = (times: number, everyMs: number) => {
     for (let i = 0; i < times; i++) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TargetAttributes } from '../../../../core/entries/down-attributes.ts';
-import { deliveryOptionsOf, saysTheSame } from '../../../../edge-agent/desired/options.ts';
+import { deliveryOptionsOf, sameOptions } from '../../../../edge-agent/desired/options.ts';
 
 const target = (more: Partial<TargetAttributes> = {}): TargetAttributes => ({
   generation: 1,
@@ -65,9 +65,9 @@ describe('the options of an object that several placements of a space want', () 
   });
 
   it('stay the same when only the revision of a target moves', () => {
-    expect(saysTheSame(target({ priority: 1 }), target({ priority: 1, target: 9, generation: 3 }))).toBe(true);
-    expect(saysTheSame(target({ priority: 1 }), target({ priority: 2 }))).toBe(false);
-    expect(saysTheSame(target({ apply: { drift: 'Report' } }), target())).toBe(false);
-    expect(saysTheSame(undefined, target())).toBe(false);
+    expect(sameOptions(target({ priority: 1 }), target({ priority: 1, target: 9, generation: 3 }))).toBe(true);
+    expect(sameOptions(target({ priority: 1 }), target({ priority: 2 }))).toBe(false);
+    expect(sameOptions(target({ apply: { drift: 'Report' } }), target())).toBe(false);
+    expect(sameOptions(undefined, target())).toBe(false);
   });
 });

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createIssuer, issueAgent, type KeyAndCertificate } from '../../../../core/identity/authority.ts';
-import { leafDays, lifeOf } from '../../../../core/identity/certificate-life.ts';
+import { leafDays, validityOf } from '../../../../core/identity/certificate-life.ts';
 import { judgeRequest } from '../../../../core/identity/certificate-request.ts';
 import { newJoinToken, readJoinToken, writeJoinToken } from '../../../../core/identity/join-token.ts';
 import { type Clock, VirtualClock } from '../../../../core/runtime/clock.ts';
@@ -308,7 +308,7 @@ describe('the identity of an agent that runs', () => {
     const renewed = new Renewal({ ...ports(), held: new JoinedIdentity(ports(), identity), renewals: [away] });
     const after = vi.spyOn(clock, 'after');
     const delayMs = () => after.mock.calls.at(-1)![0];
-    const { renewAtMs } = lifeOf(new X509Certificate(identity.certPem));
+    const { renewAtMs } = validityOf(new X509Certificate(identity.certPem));
     renewed.start();
     const [first, atMs] = [delayMs(), clock.wallMs()];
     expect(first > renewAtMs - atMs && first < renewAtMs - atMs + lifeMs / 10).toBe(true);

@@ -5,18 +5,18 @@ import {
   candidate,
   durationMs,
   type ElectionState,
-  giveUpMs,
   holds,
   isOfAnother,
   nextElectionTickMs,
-  releasedMs,
+  releasedLeaseMs,
+  renewDeadlineMs,
   renewMs,
   stepElection,
 } from '../../../../edge-agent/lease/election.ts';
 import type { LeaseRecord } from '../../../../edge-agent/lease/lease.ts';
 import { Candidate, LeaseWorld } from './lease-world.ts';
 
-const released = { holder: '', durationMs: releasedMs };
+const released = { holder: '', durationMs: releasedLeaseMs };
 
 const recordOf = (over: Partial<LeaseRecord>): LeaseRecord => ({
   version: '1',
@@ -119,9 +119,9 @@ describe('a candidate', () => {
 describe('a holder', () => {
   test('holds it from before it asked, and gives up a fifth before anybody else may take it', () => {
     const state = holder(1_500);
-    expect(holds(state, giveUpMs - 1)).toBe(true);
-    expect(holds(state, giveUpMs)).toBe(false);
-    expect(holds(holder(giveUpMs + 1), giveUpMs + 1)).toBe(false);
+    expect(holds(state, renewDeadlineMs - 1)).toBe(true);
+    expect(holds(state, renewDeadlineMs)).toBe(false);
+    expect(holds(holder(renewDeadlineMs + 1), renewDeadlineMs + 1)).toBe(false);
   });
 
   test('renews what it has, over what it wrote last', () => {

@@ -49,7 +49,7 @@ describe('the word that what a node holds may go', () => {
       system: space,
       upstream,
       mailboxOf: (child) => (child === 'paris' ? mailbox : undefined),
-      siblingsOf: (child) => [child],
+      replicasOf: (child) => [child],
       told: (_reader, _child, path) => told.get(path),
       release: (_t, token) => released.push(token),
       releaseFor: () => {},
@@ -120,7 +120,7 @@ describe('the word that what a node holds may go', () => {
   describe('below one of several siblings', () => {
     const siblings = ['paris', 'paris~1'];
     let mailboxes: Map<string, FeedProducer>;
-    let toldBy: Map<string, NodeAttributes>;
+    let reportBy: Map<string, NodeAttributes>;
     let forChild: string[];
 
     beforeEach(() => {
@@ -128,22 +128,22 @@ describe('the word that what a node holds may go', () => {
       const open = (child: string) =>
         store.write((t) => FeedProducer.open(t, { name: `box/${child}`, bootNonce: 'aa', random }));
       mailboxes = new Map(siblings.map((child) => [child, open(child)]));
-      toldBy = new Map();
+      reportBy = new Map();
       forChild = [];
       releases = new HeldDeletionApprovals({
         path: 'eu',
         system: space,
         upstream,
         mailboxOf: (child) => mailboxes.get(child),
-        siblingsOf: () => siblings,
-        told: (_reader, child, path) => toldBy.get(`${child} ${path}`),
+        replicasOf: () => siblings,
+        told: (_reader, child, path) => reportBy.get(`${child} ${path}`),
         release: () => {},
         releaseFor: (_t, child, token) => forChild.push(`${child} ${token}`),
       });
     });
 
     const tells = (child: string, path: string, token: string) =>
-      toldBy.set(`${child} ${path}`, {
+      reportBy.set(`${child} ${path}`, {
         role: 'relay',
         version: '1',
         held: { entries: 60, since: '', token, sample: [] },
@@ -160,7 +160,7 @@ describe('the word that what a node holds may go', () => {
       say('eu:paris:shop', 'seen');
       consider('eu:paris:shop');
       expect(handed('eu:paris:shop')).toEqual(['paris~1']);
-      toldBy.clear();
+      reportBy.clear();
       tells('paris', 'eu:paris:shop', 'seen');
       consider('eu:paris:shop');
       expect(handed('eu:paris:shop')).toEqual(['paris']);

@@ -17,9 +17,9 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { Descendants } from '../../../../relay/inventory-status/descendants.ts';
 import { showNode } from '../../../../relay/inventory-status/node-objects.ts';
-import { type Counting, withoutSiblings } from '../../../../relay/replicas/counting.ts';
+import { type Counting, withoutReplicas } from '../../../../relay/replicas/counting.ts';
 
-function node(path: string, counting: Counting = withoutSiblings) {
+function node(path: string, counting: Counting = withoutReplicas) {
   const store = new MemoryStore();
   const clock = new VirtualClock();
   const random = new SeededRandom(1);
@@ -235,7 +235,7 @@ describe('many relays deeper than the children', () => {
 function siblings(path: string, ...uncounted: string[]) {
   const left = new Set(uncounted);
   const counting: Counting = {
-    ...withoutSiblings,
+    ...withoutReplicas,
     counts: (child) => !left.has(child),
     membersOf: () => ['eu', 'eu~1'],
   };

@@ -6,14 +6,14 @@ import { parseKey } from '../../../../core/object/key.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { raiseWatermarks } from '../../../../core/session/watermark.ts';
-import { seenBelow } from '../../../../relay/replicas/child-ahead.ts';
+import { childAhead } from '../../../../relay/replicas/child-ahead.ts';
 import { ReportedBench, source } from '../support/reported-bench.ts';
 
 const wallMs = 1_700_000_000_000;
 
 describe('what a child has seen of the spaces above', () => {
   let bench: ReportedBench;
-  const why = () => bench.store.read((reader) => seenBelow(reader, bench.mailboxes.get('paris')?.reported, wallMs));
+  const why = () => bench.store.read((reader) => childAhead(reader, bench.mailboxes.get('paris')?.reported, wallMs));
   const sees = (of: string, revision: number) =>
     bench.say('paris', { key: entryKey.seen(of), attributes: { revision } });
   const told = (marks: Record<string, number>) => bench.store.write((t) => raiseWatermarks(t, { told: marks }, wallMs));
@@ -48,7 +48,7 @@ describe('what a child has seen of the spaces above', () => {
     expect(why()).toBeUndefined();
     sees('center.gone', 9);
     expect(why()).toBeUndefined();
-    expect(bench.store.read((reader) => seenBelow(reader, undefined, wallMs))).toBeUndefined();
+    expect(bench.store.read((reader) => childAhead(reader, undefined, wallMs))).toBeUndefined();
   });
 
   it('is not believed when no space can have come to it by now', () => {

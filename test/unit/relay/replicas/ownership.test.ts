@@ -175,9 +175,9 @@ describe('ownership of the children of siblings', () => {
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
     ownership.said(0, 1, false);
-    expect([ownership.saidBy(0), ownership.children.get('till')?.granted]).toEqual([0, false]);
+    expect([ownership.reportedTermOf(0), ownership.children.get('till')?.granted]).toEqual([0, false]);
     ownership.said(0, 1);
-    expect([ownership.saidBy(0), ownership.children.get('till')?.granted]).toEqual([1, true]);
+    expect([ownership.reportedTermOf(0), ownership.children.get('till')?.granted]).toEqual([1, true]);
     ownership.said(0, 0, false);
     expect(ownership.counts(0)).toBe(false);
   });
@@ -212,7 +212,7 @@ describe('ownership of the children of siblings', () => {
     const said = settled(0, 1);
     said.attached(1, 'till', 5, 'agent');
     said.said(0, 1);
-    expect(new Ownership(() => 0, said.state, said.children).saidBy(0)).toBe(1);
+    expect(new Ownership(() => 0, said.state, said.children).reportedTermOf(0)).toBe(1);
 
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');

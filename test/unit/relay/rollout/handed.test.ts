@@ -16,12 +16,12 @@ const id = 'center.retail/shop';
 const release = (number: number, held = 1) => ({ release: number, held }) as ReleaseAttributes;
 
 interface RoomOptions {
-  readonly hasSiblings?: boolean;
+  readonly hasReplicas?: boolean;
   readonly role?: 'agent' | 'relay';
   readonly isOther?: boolean;
 }
 
-function room({ hasSiblings = true, role = 'agent', isOther = false }: RoomOptions = {}) {
+function room({ hasReplicas = true, role = 'agent', isOther = false }: RoomOptions = {}) {
   const store = new MemoryStore();
   const { mailbox, reported } = store.write((t) => ({
     mailbox: FeedProducer.open(t, { name: 'mailbox/a', bootNonce: 'boot', random: new SeededRandom(1) }),
@@ -30,7 +30,7 @@ function room({ hasSiblings = true, role = 'agent', isOther = false }: RoomOptio
   const child: Child = { name: 'a', role, destinations: [] };
   const children = new Map([['a', child]]);
   const ports = {
-    hasSiblings,
+    hasReplicas,
     children,
     mailboxOf: () => mailbox,
     reportedOf: () => reported,
@@ -49,7 +49,7 @@ describe('what an agent carries from one sibling to another', () => {
   it('is told to agents of places with siblings, and to nobody else', () => {
     for (const [options, told] of [
       [{}, [entryKey.handed(id)]],
-      [{ hasSiblings: false }, []],
+      [{ hasReplicas: false }, []],
       [{ role: 'relay' as const }, []],
     ] as const) {
       const { store, keys, handed } = room(options);
@@ -108,7 +108,7 @@ describe('what an agent carries from one sibling to another', () => {
     ['its mailbox was lost', {}, false],
     ['the store was put back', { isOther: true }, true],
   ])('gives way to it also where %s, and nothing is known of what was handed out', (_, options, isThere) => {
-    const { store, puts, handed } = room({ hasSiblings: false, ...options });
+    const { store, puts, handed } = room({ hasReplicas: false, ...options });
     const content = { key: 'o/x', attributes: Buffer.of(), body: Buffer.of() };
     if (isThere) puts(content);
     const promoted: OutgoingContent & { readonly type: 'content' } = { type: 'content', content, originRevision: 5 };

@@ -119,15 +119,15 @@ describe('the loop of a scheduler', () => {
     turns.settle();
     said.length = 0;
     bench.placement('p', selecting('paris'));
-    loop.pokeIn(100);
+    loop.wakeIn(100);
     clock.advance(60);
-    loop.pokeIn(100);
+    loop.wakeIn(100);
     turns.settle();
     expect([said, loop.quiet]).toEqual([[], false]);
     clock.advance(40);
     turns.settle();
     expect([said, loop.quiet]).toEqual([[`stepped: ${idOf('p')}`, 'idle'], true]);
-    loop.pokeIn(100);
+    loop.wakeIn(100);
     loop.poke();
     turns.settle();
     expect([said.length, loop.quiet]).toEqual([3, true]);
@@ -136,18 +136,18 @@ describe('the loop of a scheduler', () => {
   });
 
   it('takes up at once what need not wait', () => {
-    loop.pokeIn(0);
+    loop.wakeIn(0);
     expect(turns.settle()).toBe(1);
     expect(said).toEqual(['idle']);
   });
 
   it('does nothing after its stop', () => {
-    loop.pokeIn(10);
+    loop.wakeIn(10);
     loop.poke();
     loop.stop();
     turns.settle();
     loop.poke();
-    loop.pokeIn(10);
+    loop.wakeIn(10);
     clock.advance(100);
     turns.settle();
     expect(said).toEqual([]);
