@@ -48,9 +48,9 @@ import { checkSameKey, openTable, removeRow, rowAt, rowKey, TableRows, writeRow,
  * Entries by which a producer that could not make a row anew, and has nothing of the former one, says that the consumer is to keep its own: without it,
  * a reconciliation would take away what the producer does not have.
  */
-export interface Keeping {
+export interface KeepRule {
   /** The key of the entry that would keep the row of this key. */
-  keeperOf(key: string): string | undefined;
+  keepEntryKeyOf(key: string): string | undefined;
   /** The key of the row that the entry of this key keeps. */
   keptBy(key: string): string | undefined;
 }
@@ -58,7 +58,7 @@ export interface Keeping {
 /** Without a guard, what a ready producer lacks is deleted whatever it is; without a judge, every entry is taken for what its key says. */
 export interface ConsumerOptions {
   readonly name: string;
-  readonly keeping?: Keeping;
+  readonly keepRule?: KeepRule;
   readonly guard?: DeletionGuard;
   readonly judge?: Judge;
   /**
@@ -74,7 +74,7 @@ export interface ConsumerOptions {
 const keptRevision = 0;
 
 export class FeedConsumer extends TableRows implements Consumer {
-  readonly #keeping: Keeping | undefined;
+  readonly #keepRule: KeepRule | undefined;
   readonly #guard: DeletionGuard | undefined;
   readonly #judge: Judge | undefined;
   readonly #ofNoSpace: boolean;
@@ -90,9 +90,9 @@ export class FeedConsumer extends TableRows implements Consumer {
     return new FeedConsumer(openTable(t, options.name), options);
   }
 
-  private constructor(id: number, { name, keeping, guard, judge, ofNoSpace, isFarAhead }: ConsumerOptions) {
+  private constructor(id: number, { name, keepRule, guard, judge, ofNoSpace, isFarAhead }: ConsumerOptions) {
     super(name, id);
-    this.#keeping = keeping;
+    this.#keepRule = keepRule;
     this.#guard = guard;
     this.#judge = judge;
     this.#ofNoSpace = ofNoSpace ?? false;
@@ -188,7 +188,7 @@ export class FeedConsumer extends TableRows implements Consumer {
   /** Keeps a key that a ready producer has proven not to have, if an entry here says so; `keeperHash` is of that entry's key. */
   keepKey(t: Transaction, keyHash: Uint8Array, isGone: (keeperHash: Uint8Array) => boolean): boolean {
     const row = this.get(t, keyHash);
-    const keeper = row?.content && this.#keeping?.keeperOf(this.content(t, row.content).key);
+    const keeper = row?.content && this.#keepRule?.keepEntryKeyOf(this.content(t, row.content).key);
     if (!row || keeper === undefined) return false;
     const keeperHash = hash128(keeper);
     if (isGone(keeperHash) || !this.get(t, keeperHash)?.content) return false;
@@ -220,7 +220,7 @@ export class FeedConsumer extends TableRows implements Consumer {
 
   /** The keeper has gone, and the producer has not put anything in the place of what it kept. */
   #released(t: Transaction, keeper: string, state: ConsumerState): AppliedChange | undefined {
-    const key = this.#keeping?.keptBy(keeper);
+    const key = this.#keepRule?.keptBy(keeper);
     const row = key === undefined ? undefined : this.get(t, hash128(key));
     return row?.revision === keptRevision ? this.#remove(t, row.keyHash, state) : undefined;
   }

@@ -105,7 +105,7 @@ export function dueMs(move: Move, row: MoveRow): number {
 }
 
 /** An agent that matches and has nothing of the placement: may it have it? */
-export function attaching(move: Move | undefined, row: MoveRow | undefined, now: Now): MoveDecision {
+export function mayJoin(move: Move | undefined, row: MoveRow | undefined, now: Now): MoveDecision {
   if (!move) return { may: true, row: undefined };
   if (row?.state === 'breaking' || row?.state === 'returning')
     return { may: false, row: { ...row, state: 'returning' } };
@@ -117,7 +117,7 @@ export function attaching(move: Move | undefined, row: MoveRow | undefined, now:
 }
 
 /** An agent that has the placement and does not match any more: may it lose it? */
-export function detaching(move: Move | undefined, row: MoveRow | undefined, now: Now): MoveDecision {
+export function mayLeave(move: Move | undefined, row: MoveRow | undefined, now: Now): MoveDecision {
   if (!move) return { may: true, row: undefined };
   if (move.order === 'BreakBeforeMake') return { may: true, row: begin('breaking', now) };
   if (row?.state !== 'leaving') return { may: false, row: begin('leaving', now) };

@@ -32,7 +32,7 @@ export interface RolloutPart {
 }
 
 export const receivedByAll = 1_000;
-export const notHeard = -2;
+export const notReceived = -2;
 /** Waves that an author may name: more are a program, not a plan. */
 export const wavesMax = 20;
 /** The greatest count of a wave; what a partial carries until they are drawn, and a release from then on, is bounded by it: 1,000 numbers are some 20 KiB. */
@@ -48,7 +48,7 @@ export function mergeParts(a: RolloutPart | undefined, b: RolloutPart | undefine
   if (!a || !b) return a ?? b;
   if (a.release !== b.release) {
     const newer = a.release > b.release ? a : b;
-    return { ...newer, heard: notHeard };
+    return { ...newer, heard: notReceived };
   }
   const k = Math.max(a.k, b.k);
   return {

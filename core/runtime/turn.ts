@@ -1,20 +1,20 @@
 /** One piece of work that is done soon, once however often it is asked for meanwhile; what is asked for while it runs is done again. */
-export class Turn {
-  readonly #soon: (run: () => void) => void;
+export class CoalescedTask {
+  readonly #defer: (run: () => void) => void;
   readonly #run: () => void;
   #asked = false;
   #stopped = false;
 
-  /** `soon` calls back after what waits already: setImmediate in the product. */
-  constructor(soon: (run: () => void) => void, run: () => void) {
-    this.#soon = soon;
+  /** `defer` calls back after what waits already: setImmediate in the product. */
+  constructor(defer: (run: () => void) => void, run: () => void) {
+    this.#defer = defer;
     this.#run = run;
   }
 
   ask(): void {
     if (this.#asked || this.#stopped) return;
     this.#asked = true;
-    this.#soon(() => {
+    this.#defer(() => {
       this.#asked = false;
       if (!this.#stopped) this.#run();
     });

@@ -9,10 +9,14 @@ export interface Rate {
 }
 
 /** The theoretical time of the next turn; undefined before the first. */
-export type Turns = number | undefined;
+export type RateState = number | undefined;
 
 /** When the next one has its turn, counted from now, and the state once it has taken it. */
-export function nextTurn({ intervalMs, burst }: Rate, turns: Turns, nowMs: number): { waitMs: number; turns: Turns } {
+export function nextSlot(
+  { intervalMs, burst }: Rate,
+  turns: RateState,
+  nowMs: number,
+): { waitMs: number; turns: RateState } {
   const earliest = nowMs - (burst - 1) * intervalMs;
   const turn = Math.max(turns ?? earliest, earliest);
   return { waitMs: Math.max(0, turn - nowMs), turns: turn + intervalMs };

@@ -6,7 +6,7 @@ import type { Link } from '../wire/link.ts';
 import { beginAttach } from './attach.ts';
 import { type Backoff, healthyMs, nextWait, noBackoff, waitForReturn } from './backoff.ts';
 import type { ChildSessionPorts } from './child-ports.ts';
-import { Attempt } from './dial-attempt.ts';
+import { DialAttempt } from './dial-attempt.ts';
 import { FeedAlarm } from './feed-alarm.ts';
 import { Mismatch } from './mismatch.ts';
 import type { SessionRunner } from './runner.ts';
@@ -27,7 +27,7 @@ export class ChildSession {
   #backoff: Backoff = noBackoff;
   #timer: Timer | undefined;
   #runner: SessionRunner | undefined;
-  #attempt: Attempt | undefined;
+  #attempt: DialAttempt | undefined;
   #stopped = false;
   #unreached: string | undefined;
   readonly #mismatch = new Mismatch();
@@ -101,7 +101,7 @@ export class ChildSession {
 
   async #dial(): Promise<void> {
     const { dialer, log } = this.#ports;
-    const attempt = new Attempt(
+    const attempt = new DialAttempt(
       this.#ports,
       {
         began: (runner, parentHasReplicas) => this.#began(runner, parentHasReplicas),

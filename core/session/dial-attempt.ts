@@ -41,7 +41,7 @@ export interface DialAttemptEvents {
 }
 
 /** One connection, from hello to its end. */
-export class Attempt {
+export class DialAttempt {
   readonly #ports: ChildSessionPorts;
   readonly #told: DialAttemptEvents;
   readonly #mismatch: Mismatch;

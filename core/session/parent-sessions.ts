@@ -191,7 +191,7 @@ export class ParentSessions {
         },
         acknowledgementStored: () => this.#ports.acknowledgementStored?.(child),
         caughtUp: () => this.#ports.caughtUp?.(child),
-        heardOut: () => this.#ports.heardOut?.(child),
+        reportedAll: () => this.#ports.reportedAll?.(child),
         slots: this.#slots,
         acknowledgements: this.#acknowledgements,
         rootAgeMs: () => this.#ports.rootAgeMs(),

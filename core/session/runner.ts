@@ -227,7 +227,7 @@ export class SessionRunner {
       case 'caughtUp':
         return this.#ports.caughtUp();
       case 'heardOut':
-        return this.#ports.heardOut?.();
+        return this.#ports.reportedAll?.();
       case 'close':
         return this.end(effect.error, effect.returnAfterMs);
     }

@@ -84,7 +84,7 @@ export interface SessionState {
   readonly peerHead: number | undefined;
   readonly peerReady: boolean;
   readonly caughtUp: boolean;
-  readonly heardOut: boolean;
+  readonly reportedAll: boolean;
   // Life.
   readonly receivedAtMs: number;
   readonly beatAtMs: number;
@@ -123,7 +123,7 @@ export function begin(start: SessionStart): Stepped {
     peerHead: undefined,
     peerReady: start.peerReady,
     caughtUp: false,
-    heardOut: false,
+    reportedAll: false,
     receivedAtMs: start.nowMs,
     beatAtMs: start.nowMs,
   };
@@ -288,10 +288,10 @@ function noteCaughtUp(state: SessionState): Stepped {
 
 /** One that is not ready says what is behind the cursor, and no more before it is: whoever waits for its word would perhaps wait for each other. */
 function noteReportedAll(state: SessionState): Stepped {
-  const { heardOut, mode, peerReady, peerHead, cursor } = state;
+  const { reportedAll, mode, peerReady, peerHead, cursor } = state;
   const isOver = mode === 'resumed' ? cursor >= (peerHead ?? 0) : mode === 'waitsForReady' && !peerReady;
-  if (heardOut || peerHead === undefined || !isOver) return idle(state);
-  return withEffects({ ...state, heardOut: true }, { type: 'heardOut' });
+  if (reportedAll || peerHead === undefined || !isOver) return idle(state);
+  return withEffects({ ...state, reportedAll: true }, { type: 'heardOut' });
 }
 
 /** It has learned that it was put back. What it has answered so far is of no use: the next session waits until it is ready again. */

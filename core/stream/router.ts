@@ -26,7 +26,7 @@ import { SessionStreams } from './streams.ts';
 export type Endpoint = (offer: Offer) => void;
 
 /** Of a neighbour: its streams while it is attached, those of its siblings after them; otherwise whether it is known at all, and since when it is gone. */
-export type Neighbour =
+export type AdjacentNode =
   | { readonly streams: SessionStreams; readonly others?: readonly SessionStreams[] }
   | { readonly known: boolean; readonly silentMs?: number };
 
@@ -37,9 +37,9 @@ export interface RouterPorts {
   /** In words why not; undefined: it may pass. Asked at every hop, by that hop's own rules. */
   authorize(request: StreamRequest, origin: RequestOrigin): string | undefined;
   /** `below`: the name after it on the way, by which one of several siblings may be nearer than the others. */
-  child(name: string, below?: string): Neighbour;
+  child(name: string, below?: string): AdjacentNode;
   /** Undefined at the root. */
-  parent(): Neighbour | undefined;
+  parent(): AdjacentNode | undefined;
 }
 
 /** Of what is left of a deadline a hop keeps a tenth, and this much at least, so that who is nearer to a node that is silent speaks first. */
@@ -119,7 +119,7 @@ export class StreamRouter {
     }
   }
 
-  #handOn(offer: Offer, neighbour: Neighbour, who: string): void {
+  #handOn(offer: Offer, neighbour: AdjacentNode, who: string): void {
     if (!('streams' in neighbour)) {
       if (!neighbour.known) return this.#refuse(offer, 'NotFound', `there is no ${who}`);
       return this.#refuse(offer, 'Disconnected', `the ${who} is not connected`, neighbour.silentMs);

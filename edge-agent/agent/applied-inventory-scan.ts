@@ -10,7 +10,7 @@ import { cliCommand } from '../../core/runtime/cli-command.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { describeError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
-import type { Applied, Stock } from '../apply/stock.ts';
+import type { Applied, AppliedInventory } from '../apply/stock.ts';
 import type { FoundObjects } from '../cluster/cluster.ts';
 
 const againMsMin = 1_000;
@@ -27,7 +27,7 @@ export interface AppliedInventoryScanPorts {
 
 /** An agent on its store and its cluster (assembly.ts). */
 export interface ScannedAgent {
-  readonly agent: { scanAppliedInventory(found: readonly Applied[], limits: DeletionLimits): Stock };
+  readonly agent: { scanAppliedInventory(found: readonly Applied[], limits: DeletionLimits): AppliedInventory };
   applied(): Promise<FoundObjects> | undefined;
   /** Why it is not known what is applied. */
   hindered(why: string): void;

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { Space, UserInfo } from '../../core/apiserver/space.ts';
 import { deletionGuard, type Limits } from '../../core/entries/deletion-guard.ts';
 import { downFeedJudge } from '../../core/entries/down-check.ts';
-import { keeping } from '../../core/entries/keep-object.ts';
+import { keepObjectRule } from '../../core/entries/keep-object.ts';
 import { farAheadBy } from '../../core/entries/source-incarnations.ts';
 import type { QuarantinedAttributes } from '../../core/entries/up-attributes.ts';
 import { FeedConsumer } from '../../core/feed/consumer.ts';
@@ -175,7 +175,7 @@ function openFeeds({ store, clock, random, limits, heir }: AgentPorts, changed: 
       identity,
       downstream: FeedConsumer.open(t, {
         name: 'upstream',
-        keeping,
+        keepRule: keepObjectRule,
         guard: deletionGuard(clock, limits),
         judge: downFeedJudge('agent'),
         isFarAhead: farAheadBy(clock),

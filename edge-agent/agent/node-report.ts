@@ -8,7 +8,7 @@ import { timestamp } from '../../core/object/conditions.ts';
 import type { Divergence } from '../../core/session/feed-alarm.ts';
 import { type WatermarkWait, waitsAttributes } from '../../core/session/watermark-gate.ts';
 import { text } from '../../core/store/bytes.ts';
-import type { Saying } from '../outbox/outbox.ts';
+import type { UpFeedEntry } from '../outbox/outbox.ts';
 
 export interface NodeFacts {
   readonly version: string;
@@ -25,7 +25,7 @@ export interface NodeFacts {
   readonly isDiskLow: boolean;
 }
 
-export function nodeReport(facts: NodeFacts): Saying {
+export function nodeReport(facts: NodeFacts): UpFeedEntry {
   const { version, description, limit, held, quarantined, diverged, waiting, certificateTrouble, isDiskLow } = facts;
   const said = {
     role: 'agent',

@@ -19,7 +19,7 @@ import { FieldConflictBackoff } from './field-conflict-backoff.ts';
 import { ObjectWriter } from './object-writer.ts';
 import { definitionKeyOf, isNamespaceKey, namespaceKeyOf, phaseOf } from './order.ts';
 import type { OwnerRecords } from './owner-records.ts';
-import { giveUp } from './ownership-release.ts';
+import { releaseOwnership } from './ownership-release.ts';
 import { type ApplyProgress, ProgressReports } from './progress.ts';
 import type { RemovalObstacle } from './removal-progress.ts';
 import { Remover } from './remover.ts';
@@ -71,7 +71,7 @@ export class Applier {
   readonly #progress: ProgressReports;
   readonly #waiting = new DependencyWaits((key, fresh) => this.#queue.add(key, fresh));
   readonly #corrections: Corrections;
-  readonly #fights: FieldConflictBackoff;
+  readonly #fieldConflictBackoff: FieldConflictBackoff;
 
   constructor(ports: ApplierPorts, events: ApplierEvents) {
     this.#ports = ports;
@@ -79,11 +79,11 @@ export class Applier {
     this.#writer = new ObjectWriter(ports, events);
     const { path, cluster, records, clock, random, logger } = ports;
     this.#corrections = new Corrections(clock);
-    this.#fights = new FieldConflictBackoff(clock, (key) => this.#queue.add(key));
+    this.#fieldConflictBackoff = new FieldConflictBackoff(clock, (key) => this.#queue.add(key));
     this.#execution = new Execution({
       writer: this.#writer,
       progress: this.#progress,
-      fights: this.#fights,
+      fieldConflictBackoff: this.#fieldConflictBackoff,
       takeBack: (key) => this.#remover.takeBack(key),
       seen: (key, live) => events.seen(key, live),
     });
@@ -195,7 +195,7 @@ export class Applier {
   }
 
   async stop(): Promise<void> {
-    this.#fights.stop();
+    this.#fieldConflictBackoff.stop();
     await this.#queue.stop();
   }
 
@@ -277,7 +277,7 @@ export class Applier {
     this.#progress.report(delivery, yielded(taker));
     if (record) this.#remover.forget(key);
     try {
-      await giveUp(this.#ports, key, record);
+      await releaseOwnership(this.#ports, key, record);
     } catch (error) {
       logger.warn(
         { object: key, error: describeError(error) },

@@ -16,7 +16,7 @@ import { applied, appliedWith, incomparable, irreplaceable, replacing } from './
 export interface ExecutionPorts {
   readonly writer: ObjectWriter;
   readonly progress: ProgressReports;
-  readonly fights: FieldConflictBackoff;
+  readonly fieldConflictBackoff: FieldConflictBackoff;
   /** It was applied; true: this agent had had it removed. */
   takeBack(key: string): boolean;
   /** The cluster's own answer about an object that is ours. */
@@ -108,11 +108,14 @@ export class Execution {
   #putBack({ key, object, rules }: DesiredObject & Delivery, live: KubeObject | undefined, answer: KubeObject): void {
     const ignored = ignoredOf(object, rules);
     const own = (one: KubeObject) => withoutFields(one, ignored);
-    this.#ports.fights.putBack(key, fieldConflictMessage(ownedFields(answer), own(answer), live && own(live)));
+    this.#ports.fieldConflictBackoff.putBack(
+      key,
+      fieldConflictMessage(ownedFields(answer), own(answer), live && own(live)),
+    );
   }
 
   #reportApplied(delivery: Delivery): void {
-    this.#ports.progress.report(delivery, applied(this.#ports.fights.wordsOf(delivery.key)));
+    this.#ports.progress.report(delivery, applied(this.#ports.fieldConflictBackoff.messageOf(delivery.key)));
   }
 
   /** Somebody has changed it, and it is not put back. */

@@ -44,7 +44,7 @@ export class FieldConflictBackoff {
   }
 
   /** What is changed of the object again and again; undefined: nothing. */
-  wordsOf(key: string): string | undefined {
+  messageOf(key: string): string | undefined {
     return this.#lately.get(key)?.words;
   }
 

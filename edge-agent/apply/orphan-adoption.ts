@@ -3,7 +3,7 @@ import type { DeletionLimits, HeldRows } from '../../core/feed/deletions.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { OwnerRecords } from './owner-records.ts';
-import { type Applied, appliedInventoryOf, heldRemovals, type Stock } from './stock.ts';
+import { type Applied, type AppliedInventory, appliedInventoryOf, heldRemovals } from './stock.ts';
 
 export interface OrphanAdoptionPorts {
   readonly clock: Clock;
@@ -22,7 +22,7 @@ export class OrphanAdoption {
   readonly #ports: OrphanAdoptionPorts;
   /** Unwanted ones that came on record without a person's word. */
   #gone = 0;
-  #kept: { readonly held: HeldRows; readonly records: Stock['kept'] } | undefined;
+  #kept: { readonly held: HeldRows; readonly records: AppliedInventory['kept'] } | undefined;
   /** Until a release is tried again that the disk had no room for. */
   #again: Timer | undefined;
 
@@ -35,7 +35,7 @@ export class OrphanAdoption {
     return this.#kept?.held;
   }
 
-  take(found: readonly Applied[], limits: DeletionLimits): Stock {
+  take(found: readonly Applied[], limits: DeletionLimits): AppliedInventory {
     const { records, isWanted } = this.#ports;
     const stock = appliedInventoryOf(found, records, isWanted, limits, this.#gone);
     this.#record(stock.records, (key) => {
@@ -64,7 +64,7 @@ export class OrphanAdoption {
   }
 
   /** Also of some of them alone, where the rest finds no room: those would not be found anew by the next look. */
-  #record(found: Stock['records'], noted: (key: string) => void = () => {}): void {
+  #record(found: AppliedInventory['records'], noted: (key: string) => void = () => {}): void {
     const { records, recorded } = this.#ports;
     const done: string[] = [];
     try {
@@ -78,7 +78,7 @@ export class OrphanAdoption {
     }
   }
 
-  #keep(records: Stock['kept']): void {
+  #keep(records: AppliedInventory['kept']): void {
     const held = heldRemovals(records, this.#ports.clock.wallMs());
     const before = this.#kept?.held;
     this.#kept = held && { held: held.token === before?.token ? before : held, records };

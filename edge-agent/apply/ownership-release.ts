@@ -18,7 +18,7 @@ export interface OwnershipReleasePorts {
  * It stays as it is, and nothing on it says any more that this agent has applied it, by which another store of the agent would take it for one that nobody wants.
  * Conflict: somebody has changed it meanwhile.
  */
-export async function giveUp(
+export async function releaseOwnership(
   { path, cluster }: OwnershipReleasePorts,
   key: string,
   record: OwnerRecord | undefined,

@@ -6,10 +6,10 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { removalMessage, terminating } from '../../core/object/terminating.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Cluster } from '../cluster/cluster.ts';
-import { released } from '../cluster/mark.ts';
+import { withoutOwnership } from '../cluster/mark.ts';
 import { definitionKeyOf, isDefinitionKey, isNamespaceKey, namespaceKeyOf } from './order.ts';
 import type { OwnerRecords } from './owner-records.ts';
-import { giveUp } from './ownership-release.ts';
+import { releaseOwnership } from './ownership-release.ts';
 import { definedBy, isOfAgent, removalOf } from './removal.ts';
 import type { RemovalObstacle } from './removal-progress.ts';
 
@@ -61,7 +61,7 @@ export class Remover {
       const taker = live ? await takerOf(key, live) : { id: undefined };
       if (taker === 'unknown') return 'retry';
       if (taker.id !== undefined) {
-        await giveUp(this.#ports, key, record);
+        await releaseOwnership(this.#ports, key, record);
         this.forget(key);
         return 'done';
       }
@@ -73,7 +73,7 @@ export class Remover {
         return 'retry';
       }
     }
-    if (decision.do === 'release' && live) await cluster.apply(released(live, record.deletion === 'Orphan'));
+    if (decision.do === 'release' && live) await cluster.apply(withoutOwnership(live, record.deletion === 'Orphan'));
     if (decision.why !== undefined) {
       logger.warn({ object: key, reason: decision.why }, 'a definition stays on the cluster');
     }

@@ -13,7 +13,7 @@ const sampleMax = 5;
 
 export type Applied = AppliedObject;
 
-export interface Stock {
+export interface AppliedInventory {
   /** To be written, by object key. */
   readonly records: ReadonlyMap<string, OwnerRecord>;
   /** Of objects that nobody wants and that are left alone, since they are too many at once: not to be written before a person has said so. */
@@ -27,7 +27,7 @@ export function appliedInventoryOf(
   limits: DeletionLimits,
   /** How many went by earlier looks: a budget can't be used twice. */
   goneBefore = 0,
-): Stock {
+): AppliedInventory {
   const unknown = onceByUid(found, (key) => isWanted(key) || records.get(key) !== undefined).filter(([key, one]) => {
     const record = records.get(key);
     return record?.uid !== one.uid || (isWanted(key) && isOtherContent(one, record));
@@ -46,7 +46,7 @@ export function appliedInventoryOf(
 }
 
 /** What is left alone, as the node tells of it: until it is released by the token, or deleted by hand. */
-export function heldRemovals(kept: Stock['kept'], sinceMs: number): HeldRows | undefined {
+export function heldRemovals(kept: AppliedInventory['kept'], sinceMs: number): HeldRows | undefined {
   if (kept.size === 0) return undefined;
   const keys = [...kept.keys()].sort();
   const token = Buffer.from(hash128(keys.join(' ')))

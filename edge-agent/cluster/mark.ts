@@ -104,7 +104,7 @@ export function bare(live: KubeObject): KubeObject {
  * by which a Namespace admits the pods that stay in it; of one that was there before, what was added goes. A definition can't be without its spec, which nobody
  * else may have set.
  */
-export function released(live: KubeObject, isOrphaned: boolean): KubeObject {
+export function withoutOwnership(live: KubeObject, isOrphaned: boolean): KubeObject {
   const { metadata, ...rest } = bare(live);
   return {
     ...rest,

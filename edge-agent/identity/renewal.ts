@@ -4,7 +4,7 @@
  */
 import { X509Certificate } from 'node:crypto';
 import type { TroubleAttributes } from '../../core/entries/up-attributes.ts';
-import { type Life, validityOf } from '../../core/identity/certificate-life.ts';
+import { type CertificateValidity, validityOf } from '../../core/identity/certificate-life.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { JoinAnswer } from '../../core/wire/join-words.ts';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
@@ -123,12 +123,12 @@ function hasEnded(identity: Identity, nowMs: number): boolean {
   return nowMs >= lifeOfIdentity(identity).endsAtMs;
 }
 
-function lifeOfIdentity({ certPem }: Identity): Life {
+function lifeOfIdentity({ certPem }: Identity): CertificateValidity {
   return validityOf(new X509Certificate(certPem));
 }
 
 /** How long to wait. `chance`: in [0, 1). */
-export function nextLookMs({ renewAtMs, endsAtMs }: Life, nowMs: number, chance: number): number {
+export function nextLookMs({ renewAtMs, endsAtMs }: CertificateValidity, nowMs: number, chance: number): number {
   const atLeastMs = lookMinMs + chance * (lookMaxMs - lookMinMs);
   // With one that has ended nobody is let in: files that somebody else renews are looked at by whoever connects.
   if (nowMs >= endsAtMs) return atLeastMs;

@@ -110,12 +110,12 @@ function recordOf({ metadata, spec }: LeaseObject): LeaseRecord {
     holder: spec?.holderIdentity ?? '',
     durationMs: (spec?.leaseDurationSeconds ?? 0) * 1_000,
     transitions: spec?.leaseTransitions ?? 0,
-    words: wordsOf(metadata?.annotations ?? {}),
+    words: handoverOf(metadata?.annotations ?? {}),
   };
 }
 
 /** What is not what it should be counts as not said: others may write there too. */
-function wordsOf(annotations: Readonly<Record<string, string>>): LeaseHandover {
+function handoverOf(annotations: Readonly<Record<string, string>>): LeaseHandover {
   const [path, store, attachedNonce] = [texts.path, texts.store, texts.attachedNonce].map((name) => annotations[name]);
   const bootCounter = Number(annotations[numbers.bootCounter] ?? '-1');
   return {

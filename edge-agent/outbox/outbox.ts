@@ -15,7 +15,7 @@ import { TokenBucket } from '../../core/runtime/token-bucket.ts';
 import { equalBytes } from '../../core/store/bytes.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 
-export interface Saying {
+export interface UpFeedEntry {
   readonly attributes: Uint8Array;
   readonly body: Uint8Array;
 }
@@ -26,7 +26,7 @@ export interface OutboxPorts {
   readonly store: Store;
   readonly producer: Producer;
   /** What is said of the key now; undefined: nothing any more; 'unsure': it is not known yet, and what was said stays. */
-  say(key: string): Saying | undefined | 'unsure';
+  say(key: string): UpFeedEntry | undefined | 'unsure';
   /** It is of an object that somebody wants to know exactly. Absent: nobody does. */
   isFollowed?(key: string): boolean;
   /** More would have to be said under the key than an entry may hold: how many bytes; undefined: it fits again, or there is nothing to be said. */
@@ -104,7 +104,7 @@ export class Outbox {
 
   #run(): void {
     const nowMs = this.#ports.clock.monotonicMs();
-    const due: [key: string, saying: Saying | undefined][] = [];
+    const due: [key: string, saying: UpFeedEntry | undefined][] = [];
     for (const [key, saying] of this.#unsaid()) {
       const bucket = this.#buckets.get(key) ?? this.#newBucket(key, nowMs);
       this.#buckets.set(key, bucket);
@@ -132,10 +132,10 @@ export class Outbox {
   }
 
   /** Of the keys touched first, those of which something else is to be said than has been; the others are touched no more. */
-  #unsaid(): [key: string, saying: Saying | undefined][] {
+  #unsaid(): [key: string, saying: UpFeedEntry | undefined][] {
     const { store, producer } = this.#ports;
     const keys = [...this.#touched].slice(0, entriesPerWrite);
-    const sayings: [key: string, saying: Saying | undefined][] = [];
+    const sayings: [key: string, saying: UpFeedEntry | undefined][] = [];
     for (const key of keys) {
       const saying = this.#ports.say(key);
       if (saying === 'unsure') this.#touched.delete(key);
@@ -148,7 +148,7 @@ export class Outbox {
         const saying = this.#fitting(key, whole, said);
         const same = said && saying ? sameUpFeedEntry(said, saying) : !said && !saying;
         if (same) this.#touched.delete(key);
-        return same ? [] : [[key, saying] as [string, Saying | undefined]];
+        return same ? [] : [[key, saying] as [string, UpFeedEntry | undefined]];
       }),
     );
   }
@@ -157,7 +157,7 @@ export class Outbox {
    * Of what is too large: of the state of an object all but its status. Another object stays as it was said last, if it was: that it is said no more would mean that it
    * is there no more, and what it was made into above would be deleted.
    */
-  #fitting(key: string, saying: Saying | undefined, said: Saying | undefined): Saying | undefined {
+  #fitting(key: string, saying: UpFeedEntry | undefined, said: UpFeedEntry | undefined): UpFeedEntry | undefined {
     const bytes = saying ? saying.attributes.length + saying.body.length : 0;
     if (!saying || bytes <= upFeedEntryBytesMax) {
       if (this.#tooLarge.delete(key)) this.#ports.outgrew?.(key, undefined);
@@ -177,7 +177,7 @@ export class Outbox {
   }
 
   /** Objects before the placements that sum them up. */
-  #write(due: readonly (readonly [key: string, saying: Saying | undefined])[]): void {
+  #write(due: readonly (readonly [key: string, saying: UpFeedEntry | undefined])[]): void {
     const isPartial = (key: string) => Number(key.startsWith('partial/'));
     const ordered = [...due].sort(([a], [b]) => isPartial(a) - isPartial(b));
     try {
@@ -191,7 +191,7 @@ export class Outbox {
     }
   }
 
-  #writeOne(t: Transaction, key: string, saying: Saying | undefined): void {
+  #writeOne(t: Transaction, key: string, saying: UpFeedEntry | undefined): void {
     const { producer } = this.#ports;
     const keyHash = hash128(key);
     // What a node tells of itself is of no space: the order of its feed alone says what is newer. Were it numbered here, by the time or by counting, a parent
@@ -202,6 +202,6 @@ export class Outbox {
   }
 }
 
-function sameUpFeedEntry(a: Saying, b: Saying): boolean {
+function sameUpFeedEntry(a: UpFeedEntry, b: UpFeedEntry): boolean {
   return equalBytes(a.attributes, b.attributes) && equalBytes(a.body, b.body);
 }

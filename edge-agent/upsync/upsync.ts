@@ -136,7 +136,7 @@ export class Upsync {
       return false;
     // It is told as soon as its body is there.
     const held = this.#held.get(key);
-    return !held || !this.#isTold(key, held) || this.#bodies.of(held.uid) !== undefined;
+    return !held || !this.#isReported(key, held) || this.#bodies.of(held.uid) !== undefined;
   }
 
   /**
@@ -282,11 +282,11 @@ export class Upsync {
   #keepBody(key: string): void {
     const held = this.#held.get(key);
     if (!held) return;
-    if (this.#isTold(key, held)) this.#bodies.want(held.uid, parseKey(key));
+    if (this.#isReported(key, held)) this.#bodies.want(held.uid, parseKey(key));
     else this.#bodies.delete(held.uid);
   }
 
-  #isTold(key: string, { taking }: UpsyncedObject): boolean {
+  #isReported(key: string, { taking }: UpsyncedObject): boolean {
     return taking.some(({ id }) => this.#isWithin(id, key));
   }
 

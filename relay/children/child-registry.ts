@@ -38,7 +38,7 @@ import {
   schedulabilityOf,
 } from './inventory.ts';
 import { LabelSummaryPublisher, type LabelSummaryPublisherPorts } from './label-summary-publisher.ts';
-import { forgetHeldLabelSummary, heldLabels } from './label-summary-shrink-guard.ts';
+import { forgetHeldLabelSummary, heldLabelSummary } from './label-summary-shrink-guard.ts';
 
 export interface ChildRegistryPorts extends LabelSummaryPublisherPorts {
   readonly inventory: Inventory;
@@ -276,7 +276,7 @@ export class ChildRegistry {
 
   #reportedLabels(reader: Reader, { child, reported }: Mailbox): LabelSummary | undefined {
     const said = this.#reportedLabelSummary(reader, reported);
-    const held = heldLabels(reader, child);
+    const held = heldLabelSummary(reader, child);
     return said && held ? mergeLabelSummaries([said, held]) : said;
   }
 
@@ -290,7 +290,7 @@ export class ChildRegistry {
     const counted = readOwnedLabelSummary(reader, reported);
     if (counted) return counted;
     // What is held may match; it is there no more, as far as is known.
-    if (heldLabels(reader, child)) return this.#reportedLabelSummary(reader, reported);
+    if (heldLabelSummary(reader, child)) return this.#reportedLabelSummary(reader, reported);
     const { mailboxes } = this.#ports;
     if (mailboxes.replicasOf(child).length < 2) return undefined;
     // One that has said nothing gets what its siblings need, and counts none of it.

@@ -36,7 +36,7 @@ interface HeldSummary extends HeldRows {
 /** A line or two for a person. */
 const sampleMax = 5;
 
-export class Narrowing {
+export class LabelSummaryShrinkGuard {
   readonly #ports: LabelSummaryShrinkGuardPorts;
 
   constructor(ports: LabelSummaryShrinkGuardPorts) {
@@ -102,7 +102,7 @@ export class Narrowing {
 type Lost = Pick<HeldRows, 'entries' | 'sample'>;
 
 /** The former summary of a relay, which counts beside what it says. */
-export function heldLabels(reader: Reader, child: string): LabelSummary | undefined {
+export function heldLabelSummary(reader: Reader, child: string): LabelSummary | undefined {
   const held = readHeld(reader, child);
   return held && decodeLabelSummary(text(held.labels));
 }
@@ -126,5 +126,5 @@ function readHeld(reader: Reader, child: string): HeldSummary | undefined {
 }
 
 function heldKey(child: string): Uint8Array {
-  return concat(prefixOf('heldLabels'), text(child));
+  return concat(prefixOf('heldLabelSummary'), text(child));
 }

@@ -10,13 +10,13 @@ import { hashBytes } from '../../core/object/hash.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import { type Counting, withoutReplicas } from '../replicas/counting.ts';
+import { type ReplicaCounting, withoutReplicas } from '../replicas/counting.ts';
 
 export interface UpsyncedPorts {
   readonly outbox: Producer;
   reportedOf(child: string): Table | undefined;
   /** Absent: nobody has siblings. */
-  readonly counting?: Counting;
+  readonly counting?: ReplicaCounting;
   /** A space of this node: its objects have arrived. */
   isOwn(source: string): boolean;
 }

@@ -13,7 +13,7 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
-import { Narrowing } from '../children/label-summary-shrink-guard.ts';
+import { LabelSummaryShrinkGuard } from '../children/label-summary-shrink-guard.ts';
 import { nodeResource } from '../inventory-status/node-objects.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';
 import type { Placement } from '../placements/placement.ts';
@@ -33,7 +33,7 @@ export interface GuardRoomPorts {
   /** What a child tells of a node at or below itself. */
   told(reader: Reader, child: string, path: string): NodeAttributes | undefined;
   /** Writes, and has what changed looked at. */
-  later(act: (t: Transaction) => void): void;
+  enqueue(act: (t: Transaction) => void): void;
   /** Rows from above that a release has deleted, in its transaction. */
   released(t: Transaction, changes: readonly AppliedChange[]): void;
   readonly limits: DeletionLimits;
@@ -53,16 +53,16 @@ export interface GuardRoomPorts {
 
 export class GuardRoom {
   readonly #ports: GuardRoomPorts;
-  readonly #lives: SpaceIncarnations;
-  readonly #releases: HeldDeletionApprovals;
-  readonly #narrowing: Narrowing;
+  readonly #spaceIncarnations: SpaceIncarnations;
+  readonly #heldDeletionApprovals: HeldDeletionApprovals;
+  readonly #narrowing: LabelSummaryShrinkGuard;
   #unsubscribe: (() => void) | undefined;
 
   constructor(ports: GuardRoomPorts) {
     this.#ports = ports;
     const { path, spaces, upstream, outbox, mailboxes, clock, log } = ports;
-    this.#lives = new SpaceIncarnations({
-      origins: spaces.lives(),
+    this.#spaceIncarnations = new SpaceIncarnations({
+      origins: spaces.spaceIncarnations(),
       outbox,
       upstream: upstream.sound,
       mailboxes: () => [...mailboxes.all()].map(({ producer }) => producer),
@@ -78,14 +78,14 @@ export class GuardRoom {
         ports.changed();
       },
     });
-    this.#narrowing = new Narrowing({
+    this.#narrowing = new LabelSummaryShrinkGuard({
       limits: ports.limits,
       wallMs: () => clock.wallMs(),
       placementsOf: (child) => ports.placementsOf(child),
       entriesOf: (reader, child) => mailboxes.get(child)?.producer.digest(reader).count ?? 0,
       changed: (child) => this.#narrowed(child),
     });
-    this.#releases = new HeldDeletionApprovals({
+    this.#heldDeletionApprovals = new HeldDeletionApprovals({
       path,
       system: spaces.system,
       upstream: upstream.sound,
@@ -103,12 +103,12 @@ export class GuardRoom {
   }
 
   start(): void {
-    const { path, store, spaces, later, measured } = this.#ports;
+    const { path, store, spaces, enqueue, measured } = this.#ports;
     this.#unsubscribe = spaces.system.storage.subscribe((events) => this.#asked(events));
     measured.held(store.read((reader) => this.#ports.upstream.held(reader)?.entries ?? 0));
     this.#measure();
     // A word that was given just before the last end.
-    later((t) => this.#releases.consider(t, path));
+    enqueue((t) => this.#heldDeletionApprovals.consider(t, path));
   }
 
   stop(): void {
@@ -117,7 +117,7 @@ export class GuardRoom {
 
   /** For a child that says hello. */
   tell(t: Transaction, mailbox: Producer): void {
-    this.#lives.tell(t, mailbox);
+    this.#spaceIncarnations.tell(t, mailbox);
   }
 
   /** A session with the parent begins: it is told what has been seen of the spaces above. */
@@ -126,8 +126,8 @@ export class GuardRoom {
   }
 
   fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
-    this.#lives.fromAbove(t, changes, noteSeen(t, changes, this.#ports));
-    this.#releases.fromAbove(t, changes);
+    this.#spaceIncarnations.fromAbove(t, changes, noteSeen(t, changes, this.#ports));
+    this.#heldDeletionApprovals.fromAbove(t, changes);
   }
 
   /** In the transaction that applies what a child said, before anything reads its labels. */
@@ -143,13 +143,13 @@ export class GuardRoom {
   }
 
   fromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
-    this.#lives.heard(t, changes);
-    this.#releases.fromBelow(t, child, changes);
+    this.#spaceIncarnations.heard(t, changes);
+    this.#heldDeletionApprovals.fromBelow(t, child, changes);
   }
 
   guarded(reader: Reader): Pick<NodeAttributes, 'held' | 'rolledBack' | 'quarantined'> {
     const { upstream, setAside } = this.#ports;
-    const rolledBack = this.#lives.alarms(reader);
+    const rolledBack = this.#spaceIncarnations.alarms(reader);
     return {
       ...heldAttributes(upstream.held(reader)),
       ...quarantinedAttributes(reader, upstream, setAside()),
@@ -164,7 +164,7 @@ export class GuardRoom {
       log.warn({ entries: changes.length }, 'what was held has been released, and is deleted');
       released(t, changes);
     }
-    if (this.#lives.acknowledge(t, token)) t.afterCommit(() => changed());
+    if (this.#spaceIncarnations.acknowledge(t, token)) t.afterCommit(() => changed());
   }
 
   #heldChanged(): void {
@@ -215,7 +215,7 @@ export class GuardRoom {
       const stored = this.#ports.spaces.system.storage.get(object.key);
       const spec = stored && (this.#ports.spaces.system.parse(stored) as KubeObject).spec;
       const { path, release } = (spec ?? {}) as { path?: string; release?: string };
-      if (release !== undefined) this.#ports.later((t) => this.#releases.consider(t, path ?? ''));
+      if (release !== undefined) this.#ports.enqueue((t) => this.#heldDeletionApprovals.consider(t, path ?? ''));
     }
   }
 }

@@ -20,7 +20,7 @@ import { hash128 } from '../../core/object/hash.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
-import type { Counting } from '../replicas/counting.ts';
+import type { ReplicaCounting } from '../replicas/counting.ts';
 import { type ConnectionState, guarded, hide, nodeResource, showNode } from './node-objects.ts';
 
 export interface DescendantsPorts {
@@ -31,7 +31,7 @@ export interface DescendantsPorts {
   readonly outbox: Producer;
   reportedOf(child: string): Table | undefined;
   isConnected(child: string): boolean;
-  readonly counting: Counting;
+  readonly counting: ReplicaCounting;
 }
 
 /** Node objects brought up to date in one run: 30 ms, and 60 where all are new, so that a region that comes or goes with a thousand relays does not stop the node. */

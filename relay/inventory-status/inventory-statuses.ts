@@ -31,7 +31,7 @@ export interface InventoryStatusesPorts {
   readonly inventories: ReadonlyMap<string, ShownInventory>;
   connection(child: string): Pick<SessionStatus, 'connected'>;
   /** What an agent that is a child tells of its cluster. */
-  saidOf(child: string): NodeAttributes | undefined;
+  reportOf(child: string): NodeAttributes | undefined;
   /** There is something to show. */
   changed(): void;
 }
@@ -105,7 +105,7 @@ export class InventoryStatuses {
   }
 
   #showTarget(target: string, wallMs: number): void {
-    const { path, connection, saidOf } = this.#ports;
+    const { path, connection, reportOf } = this.#ports;
     const { shown, source, name } = this.#find(target);
     const object = shown.space.get({ ...syncTargetResource, namespace: '', name });
     const attachTo = (object?.spec as { attachTo?: string } | undefined)?.attachTo;
@@ -116,7 +116,7 @@ export class InventoryStatuses {
     if (!object || attachTo === undefined || object.metadata.deletionTimestamp !== undefined) return;
     const child = this.#childAt(attachTo);
     if (child !== undefined) {
-      showSyncTarget(shown.space, name, path, saidOf(child), connection(child).connected, wallMs);
+      showSyncTarget(shown.space, name, path, reportOf(child), connection(child).connected, wallMs);
       return;
     }
     const message = `the agent is no child of this node; the system space of ${parentOf(attachTo)} has its state`;

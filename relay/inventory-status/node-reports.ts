@@ -27,7 +27,7 @@ import { ifRoom } from '../../core/store/room.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { Child } from '../children/children.ts';
 import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
-import { type Counting, withoutReplicas } from '../replicas/counting.ts';
+import { type ReplicaCounting, withoutReplicas } from '../replicas/counting.ts';
 import { Descendants } from './descendants.ts';
 import { InventoryStatuses, type ShownInventory } from './inventory-statuses.ts';
 import { LocationCounts } from './location-counts.ts';
@@ -59,7 +59,7 @@ export interface NodeReportsPorts {
   /** Ms since this node heard of the root, over all hops; 0 at the root. */
   rootAgeMs(): number;
   /** Absent: nobody has siblings. */
-  readonly counting?: Counting;
+  readonly counting?: ReplicaCounting;
   /** What is kept in the mailbox of a relay although it tells of fewer places. */
   keptFor(reader: Reader, child: string): HeldAttributes | undefined;
   /** What this node itself keeps although it may be meant to go. */
@@ -82,7 +82,7 @@ const lagEveryMs = 30_000;
 export class NodeReports {
   readonly #ports: NodeReportsPorts;
   readonly #descendants: Descendants;
-  readonly #counting: Counting;
+  readonly #counting: ReplicaCounting;
   readonly #inventories: InventoryStatuses;
   readonly #locations: LocationCounts;
   readonly #dirty = new Set<string>();
@@ -110,8 +110,8 @@ export class NodeReports {
       path,
       inventories: ports.inventories,
       connection: (child) => ports.connection(child),
-      saidOf: (child) => ports.store.read((reader) => this.toldOf(reader, child, childPath(path, child))),
-      changed: () => this.poke(),
+      reportOf: (child) => ports.store.read((reader) => this.reportOf(reader, child, childPath(path, child))),
+      changed: () => this.wake(),
     });
     this.#locations = new LocationCounts({
       space,
@@ -131,7 +131,7 @@ export class NodeReports {
   }
 
   /** Something may have changed with these children, or with the node itself. */
-  poke(...children: string[]): void {
+  wake(...children: string[]): void {
     for (const child of children) this.#dirty.add(child);
     if (!this.#started || this.#timer) return;
     this.#timer = this.#ports.clock.after(intervalMs, () => this.#tick());
@@ -139,17 +139,17 @@ export class NodeReports {
 
   connectionChanged(child: string): void {
     this.#descendants.connectionChanged(child);
-    this.poke(child);
+    this.wake(child);
   }
 
   /** What the child tells counts from now on, or does no more. */
   recount(t: Transaction, child: string): void {
     this.#descendants.recount(t, child);
-    t.afterCommit(() => this.poke(child));
+    t.afterCommit(() => this.wake(child));
   }
 
   /** What a child tells of a node at or below itself. */
-  toldOf(reader: Reader, child: string, path: string): NodeAttributes | undefined {
+  reportOf(reader: Reader, child: string, path: string): NodeAttributes | undefined {
     return this.#descendants.told(reader, child, path);
   }
 
@@ -168,7 +168,7 @@ export class NodeReports {
 
   #tick(): void {
     this.#timer = undefined;
-    if (!ifRoom(() => this.#run())) this.poke();
+    if (!ifRoom(() => this.#run())) this.wake();
   }
 
   #run(): void {
@@ -214,11 +214,11 @@ export class NodeReports {
     }
     this.#looking ??= clock.after(lookEveryMs, () => {
       this.#looking = undefined;
-      this.poke();
+      this.wake();
     });
     const hasMoreInventory = this.#inventories.show(clock.wallMs());
     const hasMoreLocations = this.#locations.show();
-    if (this.#dirty.size > 0 || hasMoreBelow || hasMoreInventory || hasMoreLocations) this.poke();
+    if (this.#dirty.size > 0 || hasMoreBelow || hasMoreInventory || hasMoreLocations) this.wake();
   }
 
   #showChild(name: string): void {
@@ -332,7 +332,7 @@ export class NodeReports {
     }
     this.#lagTimer ??= this.#ports.clock.after(lagEveryMs, () => {
       this.#lagTimer = undefined;
-      this.poke(...this.#reportedLag.keys());
+      this.wake(...this.#reportedLag.keys());
     });
     return told.entries;
   }

@@ -3,7 +3,7 @@
  * an agent that is new, and has nothing to keep, and after this node has lost its store, when a reconciliation would take the object away.
  */
 
-import { keeping } from '../../core/entries/keep-object.ts';
+import { keepObjectRule } from '../../core/entries/keep-object.ts';
 import type { Producer } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
@@ -18,7 +18,7 @@ const originRevision = 0;
 /** False when the mailbox has the object, or says so already. `key` is of the object's entry. */
 export function writeKeepEntry(t: Transaction, child: string, mailbox: Producer, key: string): boolean {
   const keyHash = hash128(key);
-  const keeper = keeping.keeperOf(key);
+  const keeper = keepObjectRule.keepEntryKeyOf(key);
   if (keeper === undefined || mailbox.get(t, keyHash)?.content) return false;
   t.put(indexKey(child, keyHash), text(keeper));
   return mailbox.put(t, { key: keeper, attributes: text('{}'), body: empty }, originRevision);
@@ -42,5 +42,5 @@ export function forgetKeepEntries(t: Transaction, child: string): void {
 }
 
 function indexKey(child: string, keyHash: Uint8Array): Uint8Array {
-  return concat(prefixOf('keptObject'), text(child), nul, keyHash);
+  return concat(prefixOf('keepEntry'), text(child), nul, keyHash);
 }

@@ -1,7 +1,7 @@
 /** Children that come with what this node does not know: when each is heard out, and what becomes of the rows of moves by that (recovered-rows.ts says what). */
 
 import type { PlacementId } from '../../core/entries/placement-id.ts';
-import { attaching, detaching, type MoveRow } from '../../core/move/move.ts';
+import { type MoveRow, mayJoin, mayLeave } from '../../core/move/move.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { Partial } from '../../core/summary/partial.ts';
 import type { Child } from '../children/children.ts';
@@ -9,11 +9,11 @@ import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
 import { markDirty } from '../work/dirty.ts';
 import type { MoveStore } from './move-store.ts';
-import { hasOldCopyElsewhere, heardOut, Others, type RecoveredRows } from './recovered-rows.ts';
+import { hasOldCopyElsewhere, Others, type RecoveredRows, recoverRows } from './recovered-rows.ts';
 
 export interface MoveRecoveryPorts {
   readonly store: Store;
-  readonly book: MoveStore;
+  readonly moveStore: MoveStore;
   readonly placements: Placements;
   readonly children: ReadonlyMap<string, Child>;
   /** Agents may come that were elsewhere. */
@@ -23,10 +23,10 @@ export interface MoveRecoveryPorts {
   reportedBy(reader: Reader, id: PlacementId, child: string): Partial | undefined;
   keep(t: Transaction, placement: Placement, child: string, row: MoveRow | undefined): void;
   now(placement: Placement): { nowMs: number; generation: number };
-  later(act: (t: Transaction) => void): void;
+  enqueue(act: (t: Transaction) => void): void;
 }
 
-export class Hearing {
+export class MoveRecovery {
   readonly #ports: MoveRecoveryPorts;
   /** Agents that came with what this node does not know, until they are heard out. */
   readonly #others = new Others();
@@ -48,7 +48,7 @@ export class Hearing {
   arrived(name: string): void {
     const { hasReceivedFromParent, hasReplicas } = this.#ports;
     if (this.#others.has(name) && !hasReplicas && !hasReceivedFromParent()) this.#early.add(name);
-    else this.#hearOut(name);
+    else this.#recover(name);
   }
 
   /**
@@ -56,12 +56,13 @@ export class Hearing {
    * Where children come from nowhere else, they are heard out behind what the parent has.
    */
   placementCame(t: Transaction, placement: Placement): void {
-    const { book, children, hasReplicas, reportedBy } = this.#ports;
+    const { moveStore, children, hasReplicas, reportedBy } = this.#ports;
     if (!hasReplicas) return;
     for (const [name, child] of children) {
       const reported = (id: PlacementId) => reportedBy(t, id, name);
       // To this node, whatever they have of it is of another history.
-      if (!hasOldCopyElsewhere({ name, child, book, reported, hasReplicas, history: 'other' }, placement)) continue;
+      if (!hasOldCopyElsewhere({ name, child, moveStore, reported, hasReplicas, history: 'other' }, placement))
+        continue;
       this.#note(t, name, { passed: [], kept: [placement], undone: [] });
     }
   }
@@ -79,38 +80,38 @@ export class Hearing {
     if (this.#early.size === 0 || !this.#ports.hasReceivedFromParent()) return;
     const names = [...this.#early];
     this.#early.clear();
-    for (const name of names) this.#hearOut(name);
+    for (const name of names) this.#recover(name);
   }
 
-  #hearOut(name: string): void {
-    const { book, placements, store, children, later, hasReplicas, reportedBy } = this.#ports;
+  #recover(name: string): void {
+    const { moveStore, placements, store, children, enqueue, hasReplicas, reportedBy } = this.#ports;
     const history = this.#others.take(name);
     const heard = store.read((reader) => {
       const reported = (id: PlacementId) => reportedBy(reader, id, name);
-      return heardOut({ name, child: children.get(name), book, placements, reported, hasReplicas, history });
+      return recoverRows({ name, child: children.get(name), moveStore, placements, reported, hasReplicas, history });
     });
     if (heard.passed.length + heard.kept.length + heard.undone.length === 0) return;
-    later((t) => this.#note(t, name, heard));
+    enqueue((t) => this.#note(t, name, heard));
   }
 
   #note(t: Transaction, name: string, { passed, kept, undone }: RecoveredRows): void {
-    const { book, placements, children, keep, now } = this.#ports;
+    const { moveStore, placements, children, keep, now } = this.#ports;
     for (const id of passed) {
-      const row = book.row(id, name)!;
+      const row = moveStore.row(id, name)!;
       const placement = placements.get(id);
       if (placement) keep(t, placement, name, row.state === 'returning' ? undefined : { ...row, granted: true });
       markDirty(t, 'match', `${id} ${name}`);
     }
     for (const placement of kept) {
       const isAgent = children.get(name)?.role === 'agent';
-      const { row } = detaching(placement.move, undefined, now(placement));
+      const { row } = mayLeave(placement.move, undefined, now(placement));
       if (isAgent) keep(t, placement, name, row);
       else this.#toHear.add(`${placement.id} ${name}`);
       markDirty(t, 'match', `${placement.id} ${name}`);
     }
     for (const placement of undone) {
-      if (book.row(placement.id, name)) continue;
-      keep(t, placement, name, attaching(placement.move, undefined, now(placement)).row);
+      if (moveStore.row(placement.id, name)) continue;
+      keep(t, placement, name, mayJoin(placement.move, undefined, now(placement)).row);
       markDirty(t, 'match', `${placement.id} ${name}`);
     }
   }

@@ -35,10 +35,10 @@ export class Others {
   }
 }
 
-export interface Heard {
+export interface RecoveryInput {
   readonly name: string;
   readonly child: Child | undefined;
-  readonly book: MoveStore;
+  readonly moveStore: MoveStore;
   readonly placements: Placements;
   reported(id: PlacementId): Partial | undefined;
   readonly hasReplicas: boolean;
@@ -54,10 +54,10 @@ export interface RecoveredRows {
   readonly undone: Placement[];
 }
 
-export function heardOut(heard: Heard): RecoveredRows {
-  const { name, book, hasReplicas, history } = heard;
+export function recoverRows(heard: RecoveryInput): RecoveredRows {
+  const { name, moveStore, hasReplicas, history } = heard;
   return {
-    passed: [...book.placementsOf(name)].filter((id) => hasPassed(heard, id)),
+    passed: [...moveStore.placementsOf(name)].filter((id) => hasPassed(heard, id)),
     kept: hasReplicas || history ? oldCopiesElsewhere(heard) : [],
     undone: history === 'putBack' ? letGoSince(heard) : [],
   };
@@ -67,8 +67,8 @@ export function heardOut(heard: Heard): RecoveredRows {
  * Where it comes from a sibling of this node, the move may be further there: it has what it was to wait for, be it for the first time or again, or has nothing
  * left of what it was to keep, and that is not taken back. Where it can't, what it does not have it has lost, and gets again.
  */
-function hasPassed({ name, book, reported, hasReplicas }: Heard, id: PlacementId): boolean {
-  const row = book.row(id, name);
+function hasPassed({ name, moveStore, reported, hasReplicas }: RecoveryInput, id: PlacementId): boolean {
+  const row = moveStore.row(id, name);
   const has = reported(id) !== undefined;
   if (row?.granted) return false;
   if (row?.state === 'joining') return has;
@@ -79,29 +79,29 @@ function hasPassed({ name, book, reported, hasReplicas }: Heard, id: PlacementId
  * An old copy that is there by a sibling of this node, or by a life of its store that is over, waits for a new one here as well. A relay that has one in any order
  * is to hear of the move, which a node below it would not of a placement that is gone.
  */
-function oldCopiesElsewhere(heard: Heard): Placement[] {
+function oldCopiesElsewhere(heard: RecoveryInput): Placement[] {
   return [...heard.placements.all()].filter((placement) => hasOldCopyElsewhere(heard, placement));
 }
 
 export function hasOldCopyElsewhere(
-  { name, child, book, reported, history }: Omit<Heard, 'placements'>,
+  { name, child, moveStore, reported, history }: Omit<RecoveryInput, 'placements'>,
   placement: Placement,
 ): boolean {
   const { id, move } = placement;
   const isRelay = child?.role === 'relay' && history !== undefined;
   const isHeld = move?.order === 'MakeBeforeBreak' || (isRelay && move !== undefined);
-  const isNew = isHeld && !placement.children.has(name) && !book.row(id, name);
+  const isNew = isHeld && !placement.children.has(name) && !moveStore.row(id, name);
   const told = isNew && !matches(placement, child) ? reported(id) : undefined;
   return told !== undefined && !hasNoCopies(told);
 }
 
 /** It was moved away after the copy of the store was made, and a new copy may run elsewhere: what the mailbox has of it would be a second one. */
-function letGoSince({ name, child, book, placements, reported }: Heard): Placement[] {
+function letGoSince({ name, child, moveStore, placements, reported }: RecoveryInput): Placement[] {
   return [...placements.all()].filter(
     (placement) =>
       placement.move?.order === 'BreakBeforeMake' &&
       placement.children.has(name) &&
-      !book.row(placement.id, name) &&
+      !moveStore.row(placement.id, name) &&
       matches(placement, child) &&
       !reported(placement.id),
   );

@@ -29,7 +29,7 @@ export interface RestoreBarrierPorts {
   changed(placements: readonly Placement[]): void;
 }
 
-export class Unheard {
+export class RestoreBarrier {
   readonly #ports: RestoreBarrierPorts;
   readonly #heard = new Set<string>();
   #isPending = false;
@@ -41,7 +41,7 @@ export class Unheard {
   }
 
   load(reader: Reader): void {
-    this.#isPending = reader.get(prefixOf('unheard')) !== undefined;
+    this.#isPending = reader.get(prefixOf('restoreBarrier')) !== undefined;
   }
 
   /** What the node knows of its subtree is of another time. */
@@ -52,7 +52,7 @@ export class Unheard {
   /** The parent or a child knows more than this store. What the parent is told of moves says so at once: before it is looked at anew. */
   begin(t: Transaction): void {
     if (this.#isPending) return;
-    t.put(prefixOf('unheard'), new Uint8Array(0));
+    t.put(prefixOf('restoreBarrier'), new Uint8Array(0));
     this.#isPending = true;
     const moving = this.#moving();
     for (const placement of moving) this.#tell(t, placement);
@@ -69,15 +69,15 @@ export class Unheard {
   }
 
   /** All that is above is here and worked off: so are the children that there are. */
-  idle(later: (act: (t: Transaction) => void) => void): void {
+  idle(enqueue: (act: (t: Transaction) => void) => void): void {
     if (!this.#isPending || this.#isMissing(this.#missing)) return;
     for (const name of this.#ports.children.keys()) {
       if (!this.#isMissing(name)) continue;
       this.#missing = name;
       return;
     }
-    later((t) => {
-      t.remove(prefixOf('unheard'));
+    enqueue((t) => {
+      t.remove(prefixOf('restoreBarrier'));
       t.afterCommit(() => {
         this.#isPending = false;
         this.#ports.changed(this.#moving());

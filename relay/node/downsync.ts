@@ -11,7 +11,7 @@ import type { SummaryRoom } from '../gather/summaries/summary-room.ts';
 import { dropUpsynced } from '../gather/upsynced.ts';
 import { MoveStore } from '../moves/move-store.ts';
 import { Mover } from '../moves/mover.ts';
-import { Unheard } from '../moves/restore-barrier.ts';
+import { RestoreBarrier } from '../moves/restore-barrier.ts';
 import type { Placement } from '../placements/placement.ts';
 import { childAhead } from '../replicas/child-ahead.ts';
 import { ChildCatchUpGate } from '../replicas/child-catch-up-gate.ts';
@@ -33,26 +33,26 @@ export interface StatusBelow {
   recountChildren(placements: readonly Placement[]): void;
 }
 
-export class WayDown {
+export class Downsync {
   readonly customization: Customization;
   readonly exposures: Exposures;
   readonly #otherHistories = new OtherHistories();
   readonly arrivals: ChildCatchUpGate;
   readonly moves: MoveStore;
   readonly mover: Mover;
-  readonly unheard: Unheard;
+  readonly restoreBarrier: RestoreBarrier;
   /** What of the scheduler's work is left alone, since it ends the process. */
   readonly guard: PoisonWorkGuard;
   readonly scheduler: Scheduler;
-  readonly #ground: NodeState;
+  readonly #nodeState: NodeState;
   readonly #events: NodeEvents;
   readonly #clock: Clock;
 
   /** `up` and `rootAgeMs` are asked only once both ways are there, and the node. */
   constructor(ports: NodePorts, ground: NodeState, events: NodeEvents, up: () => StatusBelow, rootAgeMs: () => number) {
-    const { store, clock, log, soon } = ports;
+    const { store, clock, log, defer } = ports;
     const { lookups } = ground;
-    this.#ground = ground;
+    this.#nodeState = ground;
     this.#events = events;
     this.#clock = clock;
     this.customization = new Customization({
@@ -63,7 +63,7 @@ export class WayDown {
       ...lookups,
       store,
       clock,
-      soon,
+      defer,
       authorizationAgeMs: (source) => authorizationAgeMs(source, ground.depth, rootAgeMs()),
       admitted: (id, children) => events.admitted(id, children),
       handed: new HandedReleases({
@@ -80,7 +80,7 @@ export class WayDown {
       changed: (children) => events.mayFollow(children),
     });
     this.moves = new MoveStore(clock);
-    this.unheard = new Unheard({
+    this.restoreBarrier = new RestoreBarrier({
       path: ground.path === '' ? 'center' : ground.path,
       ...lookups,
       outbox: ground.outbox,
@@ -92,7 +92,7 @@ export class WayDown {
       store,
       clock,
       log,
-      book: this.moves,
+      moveStore: this.moves,
       upstream: ground.upstream.sound,
       isOrigin: (source) => ground.isOrigin(source),
       hasReplicas: ground.place.hasReplicas,
@@ -102,39 +102,39 @@ export class WayDown {
       contribution: (id, child) => up().gather.contribution(id, child),
       counts: (child) => ground.counting.counts(child),
       hasReceivedFromParent: () => events.hasReceivedFromParent(),
-      isBehindRestoreBarrier: () => this.unheard.isPending,
-      later: (act) => events.later(act),
+      isBehindRestoreBarrier: () => this.restoreBarrier.isPending,
+      enqueue: (act) => events.enqueue(act),
     });
     this.guard = new PoisonWorkGuard({
       ...ports,
       build: ports.software,
-      due: () => events.poke(),
+      due: () => events.wake(),
       changed: () => events.setAsideChanged(),
     });
     this.scheduler = this.#makeScheduler(ground, events, up);
   }
 
   #behind(reader: Reader, child: string): string | undefined {
-    const { place, lookups, matched, book } = this.#ground;
+    const { place, lookups, matched, childRegistry } = this.#nodeState;
     const ports: MissingFromChildPorts = {
       hasReplicas: place.hasReplicas,
       hasReceivedFromParent: () => this.#events.hasReceivedFromParent(),
       parentHasReplicas: () => this.#events.parentHasReplicas(),
       releases: (name) => this.exposures.carried.behind(reader, name),
       childAhead: (name) => childAhead(reader, lookups.reportedOf(name), this.#clock.wallMs()),
-      isMatched: (name) => matched.covers(reader, book.labelsOf(reader, name)),
+      isMatched: (name) => matched.covers(reader, childRegistry.labelsOf(reader, name)),
     };
     return missingFromChild(ports, child);
   }
 
   #decided(t: Transaction, children: readonly string[]): number {
-    const done = this.customization.standAsOf(t, children, this.#ground.lookups.covered(t));
-    if (done < children.length) t.afterCommit(() => this.#events.poke());
+    const done = this.customization.standAsOf(t, children, this.#nodeState.lookups.covered(t));
+    if (done < children.length) t.afterCommit(() => this.#events.wake());
     return done;
   }
 
   load(reader: Reader): void {
-    this.unheard.load(reader);
+    this.restoreBarrier.load(reader);
     this.scheduler.load(reader);
     this.customization.load(reader);
     this.exposures.load(reader);
@@ -166,41 +166,41 @@ export class WayDown {
     this.arrivals.beginWithOther(child);
     this.mover.hasOtherHistory(child, wasPutBack);
     if (!this.#isAgent(child)) return;
-    this.#events.later((t) => this.#otherHistories.note(t, child));
+    this.#events.enqueue((t) => this.#otherHistories.note(t, child));
   }
 
   /** Nothing is left to do, and all that is above is here. */
   idle(): void {
     this.mover.idle();
     if (this.#otherHistories.isEmpty) return;
-    this.#events.later((t) => this.#otherHistories.idle(t, (agent) => this.exposures.carried.shipAgain(t, agent)));
+    this.#events.enqueue((t) => this.#otherHistories.idle(t, (agent) => this.exposures.carried.shipAgain(t, agent)));
   }
 
   /** The same, after all that this led to. */
   allWorkedOff(): void {
-    if (this.#events.hasReceivedFromParent()) this.unheard.idle((act) => this.#events.later(act));
+    if (this.#events.hasReceivedFromParent()) this.restoreBarrier.idle((act) => this.#events.enqueue(act));
   }
 
   /** All that a child had to say when it came is stored. */
   arrived(child: string): void {
-    this.unheard.heard(child);
+    this.restoreBarrier.heard(child);
     this.mover.arrived(child);
     this.arrivals.heard(child);
   }
 
   /** Or it is not ready to say all: a relay, which may wait for this node. An agent is as soon as it is durable. */
-  heardOut(child: string): void {
+  reportedAll(child: string): void {
     if (this.#isAgent(child)) return;
     this.mover.arrived(child);
     this.arrivals.heard(child);
   }
 
   #isAgent(child: string): boolean {
-    return this.#ground.lookups.children.get(child)?.role === 'agent';
+    return this.#nodeState.lookups.children.get(child)?.role === 'agent';
   }
 
   #makeScheduler(
-    { lookups, book, outbox, place, groups }: NodeState,
+    { lookups, childRegistry, outbox, place, groups }: NodeState,
     events: NodeEvents,
     up: () => StatusBelow,
   ): Scheduler {
@@ -209,14 +209,14 @@ export class WayDown {
       refreshChild: (t, name) => {
         events.childRead(name);
         t.afterCommit(() => up().summaries.placeChanged(name));
-        const stays = book.refresh(t, name);
+        const stays = childRegistry.refresh(t, name);
         this.customization.childChanged(t, name, stays);
         if (!stays) {
           dropUpsynced(t, outbox, lookups.pathOf(name));
           place.left(t, name);
           groups.gone(t, name);
           t.afterCommit(() => {
-            this.unheard.left(name);
+            this.restoreBarrier.left(name);
             events.childLeft(name);
           });
         }

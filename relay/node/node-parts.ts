@@ -7,18 +7,18 @@ import type { NodeReports } from '../inventory-status/node-reports.ts';
 import type { ReplicaRecount } from '../replicas/recounts.ts';
 import type { WatermarkPublisher } from '../replicas/watermark-publisher.ts';
 import type { ScheduleLoop } from '../schedule/loop.ts';
-import type { WayDown } from './downsync.ts';
+import type { Downsync } from './downsync.ts';
 import type { FeedEventRouter } from './feed-event-router.ts';
 import type { NodeState } from './node-state.ts';
 import type { Readiness } from './readiness.ts';
 import type { StatusAggregation } from './status-aggregation.ts';
 
 export interface NodeParts {
-  ground(): NodeState;
-  down(): WayDown;
+  nodeState(): NodeState;
+  down(): Downsync;
   up(): StatusAggregation;
   loop(): ScheduleLoop;
-  flows(): FeedEventRouter;
+  feedEventRouter(): FeedEventRouter;
   readiness(): Readiness;
   sessions(): ParentSessions;
   /** Of the root: none. */

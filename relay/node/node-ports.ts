@@ -39,7 +39,7 @@ export interface NodePorts {
   readonly workNote?: CrashJournal;
   /** Absent: agents get no certificates here. */
   readonly signer?: CertificateSigner | undefined;
-  soon(run: () => void): void;
+  defer(run: () => void): void;
   /** Made once; `notReady` says what stands in the way of being ready. */
   api(answers: NodeAnswers): NodeApi;
   /** The store is broken, or full as the node starts: nothing can go on. */

@@ -23,7 +23,7 @@ import { inheritedBelow } from '../children/inherited-labels.ts';
 import type { NodeConfig } from '../config/config.ts';
 import { Mailboxes } from '../mailbox/mailboxes.ts';
 import { Placements } from '../placements/placements.ts';
-import type { Counting } from '../replicas/counting.ts';
+import type { ReplicaCounting } from '../replicas/counting.ts';
 import { LabelSummaryAcknowledgement } from '../replicas/label-summary-acknowledgement.ts';
 import { ReplicaGroups } from '../replicas/replica-groups.ts';
 import { ReplicaPlace } from '../replicas/replica-place.ts';
@@ -35,11 +35,11 @@ import type { NodePorts } from './node-ports.ts';
 /** What the rooms tell and ask the node that holds them. */
 export interface NodeEvents {
   /** Something is dirty. */
-  poke(): void;
+  wake(): void;
   /** Something is dirty and may wait so many ms for company. */
   wakeIn(ms: number): void;
   /** Writes, and has the scheduler look at it. */
-  later(act: (t: Transaction) => void): void;
+  enqueue(act: (t: Transaction) => void): void;
   /** A child was read anew from the inventory or its report. */
   childRead(name: string): void;
   /** Agents have a release from now on. */
@@ -95,17 +95,17 @@ export class NodeState {
   readonly spaces: NodeSpaces;
   readonly placements = new Placements();
   readonly inventory: InventoryBelow;
-  readonly book: ChildRegistry;
+  readonly childRegistry: ChildRegistry;
   /** By which labels all that is here was found. */
   readonly matched: LabelSummaryAcknowledgement;
   /** Siblings among the children, and this node as one of several. */
   readonly groups: ReplicaGroups;
   readonly place: ReplicaPlace;
-  readonly counting: Counting;
+  readonly counting: ReplicaCounting;
   readonly lookups: Lookups;
 
   constructor(config: NodeConfig, ports: NodePorts, events: NodeEvents) {
-    const { store, clock, random, log, soon } = ports;
+    const { store, clock, random, log, defer } = ports;
     const { path } = config;
     this.path = path;
     this.depth = depthOf(path);
@@ -121,8 +121,8 @@ export class NodeState {
     );
     this.mailboxes = new Mailboxes(store, random, bootNonce, path, isFarAhead);
     this.mailboxes.onChanged((child) => events.mailboxChanged(child));
-    this.spaces = new NodeSpaces({ store, clock, random, log, soon, path }, config, {
-      inventoryChanged: (t, child) => this.book.widen(t, child),
+    this.spaces = new NodeSpaces({ store, clock, random, log, defer, path }, config, {
+      inventoryChanged: (t, child) => this.childRegistry.widen(t, child),
       changed: (waitMs) => events.wakeIn(waitMs),
     });
     const tableOf = (source: string) => this.spaces.tableOf(source) ?? this.upstream.sound;
@@ -138,7 +138,7 @@ export class NodeState {
       outbox: this.outbox,
       mailboxes: this.mailboxes,
     });
-    this.book = new ChildRegistry({
+    this.childRegistry = new ChildRegistry({
       labelSummaryPublisher: (t, attributes) => this.matched.told(t, attributes),
       rowsAt: (reader, child) => this.inventory.rowsAt(reader, child),
       relayCame: (t, child) => {
@@ -153,9 +153,9 @@ export class NodeState {
       mailboxes: this.mailboxes,
       outbox: this.outbox,
       clock,
-      write: (act) => events.later(act),
+      write: (act) => events.enqueue(act),
       evictions: new Evictions(clock, (names) =>
-        events.later((t) => {
+        events.enqueue((t) => {
           for (const name of names) markDirty(t, 'child', name);
         }),
       ),
@@ -167,7 +167,7 @@ export class NodeState {
       mailboxes: this.mailboxes,
       changed: (children) => events.replicasChanged(children),
       isConnected: (child) => events.connection(child).connected,
-      write: (act) => events.later(act),
+      write: (act) => events.enqueue(act),
     });
     this.place = this.#makePlace(config, ports, events);
     this.counting = {
@@ -179,7 +179,7 @@ export class NodeState {
     };
     this.lookups = {
       placements: this.placements,
-      children: this.book.children,
+      children: this.childRegistry.children,
       tableOf,
       mailboxOf: (child) => this.mailboxes.get(child)?.producer,
       reportedOf: (child) => this.mailboxes.get(child)?.reported,

@@ -21,7 +21,7 @@ import type { Placement } from '../placements/placement.ts';
 import { Controllers } from '../rollout/controllers.ts';
 import { askWebhook } from '../rollout/webhook.ts';
 import { Views } from '../views/views.ts';
-import type { WayDown } from './downsync.ts';
+import type { Downsync } from './downsync.ts';
 import type { NodePorts } from './node-ports.ts';
 import type { NodeEvents, NodeState } from './node-state.ts';
 
@@ -37,16 +37,16 @@ export class StatusAggregation {
   readonly summaries: SummaryRoom;
   readonly views: Views;
   readonly #ports: NodePorts;
-  readonly #ground: NodeState;
+  readonly #nodeState: NodeState;
   readonly #moves: MoveStore;
   readonly #decide: (id: PlacementId) => void;
 
-  constructor(config: NodeConfig, ports: NodePorts, ground: NodeState, events: NodeEvents, down: WayDown) {
+  constructor(config: NodeConfig, ports: NodePorts, ground: NodeState, events: NodeEvents, down: Downsync) {
     this.#ports = ports;
-    this.#ground = ground;
+    this.#nodeState = ground;
     this.#moves = down.moves;
     this.#decide = (id) => down.mover.decide(id);
-    const { store, clock, log, soon } = ports;
+    const { store, clock, log, defer } = ports;
     const { lookups } = ground;
     this.gather = new Gather({
       ...lookups,
@@ -54,7 +54,7 @@ export class StatusAggregation {
       isRefused: (reader, child, keyHash) =>
         ground.mailboxes.get(child)?.consumer.get(reader, keyHash)?.poisoned === true,
       moves: down.moves,
-      unheard: down.unheard,
+      restoreBarrier: down.restoreBarrier,
       counting: ground.counting,
       heldBack: (id, child) => down.customization.failures(id, child),
       rollouts: down.exposures,
@@ -66,7 +66,7 @@ export class StatusAggregation {
       total: (t, id) => this.gather.total(t, id),
       ask: askWebhook,
       wake: (id) => this.reporter.mark(id),
-      wrote: () => events.poke(),
+      wrote: () => events.wake(),
     });
     this.exact = new ExactStatuses({
       ...lookups,
@@ -91,9 +91,9 @@ export class StatusAggregation {
       rolloutBelow: (reader, id) => down.exposures.below(reader, id),
     });
     const failed = (error: unknown) => events.failed(error);
-    this.reporter = new StatusReporter({ clock, soon, report: (ids) => events.report(ids), failed });
+    this.reporter = new StatusReporter({ clock, defer, report: (ids) => events.report(ids), failed });
     const reportExact = (keys: readonly string[]) => this.#reportExact(keys);
-    this.#exactReporter = new StatusReporter({ clock, soon, rate: exactRate, report: reportExact, failed });
+    this.#exactReporter = new StatusReporter({ clock, defer, rate: exactRate, report: reportExact, failed });
     this.summaries = this.#makeSummaries(config.path, events, down);
     const sliced = {
       ...lookups,
@@ -106,7 +106,7 @@ export class StatusAggregation {
   }
 
   start(): void {
-    const { placements, outbox } = this.#ground;
+    const { placements, outbox } = this.#nodeState;
     const told = this.#ports.store.read((reader) => reportedBefore(reader, outbox));
     for (const { id } of placements.all()) this.#mark(id);
     for (const id of [...told.placements, ...this.exact.placements()]) this.reporter.mark(id);
@@ -168,15 +168,15 @@ export class StatusAggregation {
 
   /** What the child tells counts from now on, or does no more. The placements concerned. */
   recount(t: Transaction, child: string): PlacementId[] {
-    recountUpsynced(t, this.#upsynced, child, this.#ground.lookups.pathOf(child));
+    recountUpsynced(t, this.#upsynced, child, this.#nodeState.lookups.pathOf(child));
     t.afterCommit(() => this.summaries.recount(child));
     // What it has, and what it has yet to let go of or may not have yet.
-    return [...new Set([...this.#ground.placements.ofChild(child), ...this.#moves.placementsOf(child)])];
+    return [...new Set([...this.#nodeState.placements.ofChild(child), ...this.#moves.placementsOf(child)])];
   }
 
   get #upsynced(): UpsyncedPorts {
-    const { lookups, outbox, counting } = this.#ground;
-    return { ...lookups, outbox, counting, isOwn: (source) => this.#ground.isOrigin(source) };
+    const { lookups, outbox, counting } = this.#nodeState;
+    return { ...lookups, outbox, counting, isOwn: (source) => this.#nodeState.isOrigin(source) };
   }
 
   /** After it; the placements whose sums are concerned. */
@@ -190,7 +190,7 @@ export class StatusAggregation {
 
   /** Other entries of the child are quarantined now. Of one that is so no more, its good form is told as any change. */
   refusedChanged(child: string): void {
-    const consumer = this.#ground.mailboxes.get(child)?.consumer;
+    const consumer = this.#nodeState.mailboxes.get(child)?.consumer;
     const refused = consumer ? this.#ports.store.read((reader) => consumer.quarantined(reader)) : [];
     const ids = refused.flatMap(({ key }) => {
       const entry = parseEntryKey(key);
@@ -243,14 +243,14 @@ export class StatusAggregation {
 
   // ------------------------------------------------------------------------------------------------------- rooms
 
-  #makeSummaries(path: string, events: NodeEvents, down: WayDown): SummaryRoom {
-    const { store, clock, soon } = this.#ports;
-    const { lookups, spaces, outbox } = this.#ground;
+  #makeSummaries(path: string, events: NodeEvents, down: Downsync): SummaryRoom {
+    const { store, clock, defer } = this.#ports;
+    const { lookups, spaces, outbox } = this.#nodeState;
     return new SummaryRoom({
       ...lookups,
       store,
       clock,
-      soon,
+      defer,
       path,
       gather: this.gather,
       outbox,
@@ -259,13 +259,13 @@ export class StatusAggregation {
       shownChanged: (source, key) => this.views.changed(source, key),
       resolved: (id) => this.reporter.mark(id),
       failed: (error) => events.failed(error),
-      counting: this.#ground.counting,
+      counting: this.#nodeState.counting,
     });
   }
 
   #makeViews(path: string, slices: SubtreeSlices): Views {
     const { store, clock, random, log } = this.#ports;
-    const { mailboxes, upstream } = this.#ground;
+    const { mailboxes, upstream } = this.#nodeState;
     return new Views({
       store,
       clock,

@@ -12,7 +12,7 @@ export function openCrashJournal(file: string): CrashJournal {
   const descriptor = openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600);
   const before = readFileSync(descriptor);
   return {
-    found: before.length > headBytes ? wordsOf(before) : undefined,
+    found: before.length > headBytes ? messageOf(before) : undefined,
     write(words) {
       const bytes = Buffer.byteLength(words);
       const all = Buffer.allocUnsafe(headBytes + bytes);
@@ -23,7 +23,7 @@ export function openCrashJournal(file: string): CrashJournal {
   };
 }
 
-function wordsOf(content: Buffer): string | undefined {
+function messageOf(content: Buffer): string | undefined {
   const bytes = content.readUInt32LE(0);
   return bytes === 0 ? undefined : content.toString('utf8', headBytes, headBytes + bytes);
 }

@@ -90,7 +90,7 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
     software: packageVersion(),
     crashMessage: takeCrashMessage(crashMessageFile),
     workNote: openCrashJournal(join(config.data, 'work')),
-    soon: (run) => setImmediate(run),
+    defer: (run) => setImmediate(run),
     api: (answers) =>
       new ApiServer({
         ...config.api,

@@ -8,7 +8,7 @@
 
 import { reportedSeenRevision, seenSources } from '../../core/entries/source-incarnations.ts';
 import type { Table } from '../../core/feed/feed.ts';
-import { believed, lacking, readWatermarks } from '../../core/session/watermark.ts';
+import { believed, firstSourceAhead, readWatermarks } from '../../core/session/watermark.ts';
 import type { Reader } from '../../core/store/store.ts';
 
 /** In words; undefined: it has not, of any source that this node knows to be above. What the parent has not said anything of yet has not come. */
@@ -17,6 +17,6 @@ export function childAhead(reader: Reader, reported: Table | undefined, wallMs: 
   const { told } = readWatermarks(reader);
   const all = seenSources(reader).map((source) => [source, reportedSeenRevision(reader, reported, source)] as const);
   const seen = believed(Object.fromEntries(all), wallMs);
-  const source = lacking(told, seen);
+  const source = firstSourceAhead(told, seen);
   return source && `${source} is at revision ${told[source] ?? 0} here, and the child has seen ${seen[source]}`;
 }

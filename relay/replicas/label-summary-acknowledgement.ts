@@ -113,7 +113,10 @@ export class LabelSummaryAcknowledgement {
     if (said === undefined || this.#readKnown(t)?.hash === said) return;
     const labels = this.#awaited.get(said) ?? this.#newest(t, said);
     if (labels === undefined) return;
-    t.put(prefixOf('matchedLabels'), text(JSON.stringify({ hash: said, labels } satisfies AcknowledgedSummary)));
+    t.put(
+      prefixOf('acknowledgedLabelSummary'),
+      text(JSON.stringify({ hash: said, labels } satisfies AcknowledgedSummary)),
+    );
     this.#isNew = true;
   }
 
@@ -127,7 +130,7 @@ export class LabelSummaryAcknowledgement {
 
   /** Decoded once, whatever becomes of the transaction in which it was written. */
   #readKnown(reader: Reader): { readonly hash: string; readonly summary: LabelSummary } | undefined {
-    const bytes = reader.get(prefixOf('matchedLabels'));
+    const bytes = reader.get(prefixOf('acknowledgedLabelSummary'));
     if (!bytes) return undefined;
     if (this.#known && equalBytes(this.#known.bytes, bytes)) return this.#known;
     const { hash, labels } = JSON.parse(asText(bytes)) as AcknowledgedSummary;

@@ -64,7 +64,7 @@ export class ReplicaGroups {
 
   /** At start. */
   load(reader: Reader): void {
-    const prefix = prefixOf('siblings');
+    const prefix = prefixOf('replicaGroup');
     for (const [key, value] of reader.scan(prefixRange(prefix))) {
       const name = asText(key.subarray(prefix.length));
       const at = childKey(name, '');
@@ -351,7 +351,7 @@ function stopTimers({ thaw, resumed, mixed }: ReplicaGroup): void {
 }
 
 function groupKey(name: string): Uint8Array {
-  return concat(prefixOf('siblings'), text(name));
+  return concat(prefixOf('replicaGroup'), text(name));
 }
 
 function childKey(name: string, child: string): Uint8Array {

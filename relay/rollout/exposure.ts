@@ -11,7 +11,7 @@ import { attributesOf, type EntryKey, entryKey } from '../../core/entries/entry-
 import { type PlacementId, placementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import { LocalRelease } from '../../core/rollout/local.ts';
-import { emptyPart, notHeard, type RolloutPart, silentPart } from '../../core/rollout/part.ts';
+import { emptyPart, notReceived, type RolloutPart, silentPart } from '../../core/rollout/part.ts';
 import { isPromoted } from '../../core/rollout/release.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { asText, prefixRange, text } from '../../core/store/bytes.ts';
@@ -46,7 +46,7 @@ export interface ExposurePorts {
   /** How old what comes from this source can be when it comes (core/rollout/authority.ts). */
   authorizationAgeMs(source: string): number;
   /** Calls back soon, after what waits already. */
-  soon(run: () => void): void;
+  defer(run: () => void): void;
   /** These agents have the candidate from now on; their mailboxes have yet to follow. */
   admitted(id: PlacementId, children: readonly string[]): void;
 }
@@ -265,7 +265,7 @@ export class Exposures implements OutgoingStage {
       const part = reported?.rollout;
       if (!connected) return part && part.release === release.release ? silentPart(part) : undefined;
       if (part?.release === release.release) return part;
-      return { ...emptyPart(release.release, 0), heard: notHeard };
+      return { ...emptyPart(release.release, 0), heard: notReceived };
     }
     known.local ??= new LocalRelease(release, this.#ports.clock.monotonicMs(), placement.children.size);
     const { generation, target } = placement.target ?? {};
@@ -298,7 +298,7 @@ export class Exposures implements OutgoingStage {
   #schedule(id: PlacementId, known: KnownRelease): void {
     if (known.scheduled || !known.local || known.local.waiting === 0) return;
     known.scheduled = true;
-    this.#ports.soon(() => {
+    this.#ports.defer(() => {
       known.scheduled = false;
       // Another release row has come meanwhile, and with it another one of these.
       if (!this.#stopped && this.#releases.get(id) === known) this.#admit(id, known);

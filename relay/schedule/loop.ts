@@ -6,7 +6,7 @@
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
-import { Turn } from '../../core/runtime/turn.ts';
+import { CoalescedTask } from '../../core/runtime/turn.ts';
 import { lacksRoom, roomAgainMs } from '../../core/store/room.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import type { PoisonWorkGuard } from '../work/work-guard.ts';
@@ -22,7 +22,7 @@ export interface LoopPorts {
   /** What makes the scheduler's work, in this order: what spaces contribute, and inventory on its way down. */
   before(): Iterable<{ step(t: Transaction): boolean }>;
   /** Calls back soon, after what waits already: setImmediate in the product. */
-  soon(run: () => void): void;
+  defer(run: () => void): void;
   /** After the commit of a step that did something. */
   stepped(step: ScheduleStep): void;
   /** Nothing is left to do. */
@@ -36,7 +36,7 @@ const heldMax = 10_000;
 
 export class ScheduleLoop {
   readonly #ports: LoopPorts;
-  readonly #turn: Turn;
+  readonly #turn: CoalescedTask;
   readonly #held: ((t: Transaction) => void)[] = [];
   #busy = true;
   /** Of what may wait for company. */
@@ -44,8 +44,8 @@ export class ScheduleLoop {
 
   constructor(ports: LoopPorts) {
     this.#ports = ports;
-    this.#turn = new Turn(
-      (run) => ports.soon(run),
+    this.#turn = new CoalescedTask(
+      (run) => ports.defer(run),
       () => this.#run(),
     );
   }
@@ -55,14 +55,14 @@ export class ScheduleLoop {
     return !this.#busy;
   }
 
-  poke(): void {
+  wake(): void {
     this.#busy = true;
     this.#turn.ask();
   }
 
   /** After so many ms, or sooner with anything else that is to be done. */
   wakeIn(ms: number): void {
-    if (ms <= 0) return this.poke();
+    if (ms <= 0) return this.wake();
     this.#busy = true;
     this.#timer ??= this.#ports.clock.after(ms, () => {
       this.#timer = undefined;
@@ -71,10 +71,10 @@ export class ScheduleLoop {
   }
 
   /** Writes what has fallen due, or was decided outside a transaction, and looks at what that has made. Where there is no room this is done once there is: in order, and before any further step. */
-  later(act: (t: Transaction) => void): void {
+  enqueue(act: (t: Transaction) => void): void {
     if (this.#held.length === heldMax) throw new Error(`more than ${heldMax} writes wait for room`);
     this.#held.push(act);
-    if (this.#writeHeld()) this.poke();
+    if (this.#writeHeld()) this.wake();
   }
 
   stop(): void {
@@ -90,7 +90,7 @@ export class ScheduleLoop {
     if (!step) return;
     if (step.worked) this.#ports.stepped(step);
     if (step.more) {
-      this.poke();
+      this.wake();
     } else {
       this.#busy = false;
       this.#ports.idle();

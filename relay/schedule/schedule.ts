@@ -21,8 +21,8 @@ import { heldObjects } from '../promoted/held-back.ts';
 import { heldCustomizers } from '../promoted/held-customizers.ts';
 import { clearDirty, dirtyClasses, dirtyWork, markDirty, type ScheduleWork, type WorkClass } from '../work/dirty.ts';
 import { MailboxWriter } from './mailbox-writer.ts';
-import { Attachments } from './placement-bindings.ts';
-import { Concerned } from './placement-interest-index.ts';
+import { PlacementBindings } from './placement-bindings.ts';
+import { PlacementInterestIndex } from './placement-interest-index.ts';
 import type { SchedulePorts, ScheduleStep } from './ports.ts';
 
 /**
@@ -38,8 +38,8 @@ const workPerStep = 500;
 export class Scheduler {
   readonly #ports: SchedulePorts;
   readonly #writer: MailboxWriter;
-  readonly #attachments: Attachments;
-  readonly #concerned: Concerned;
+  readonly #attachments: PlacementBindings;
+  readonly #concerned: PlacementInterestIndex;
   #worked = false;
   #changed = new Set<PlacementId>();
   #changedWith = new Map<PlacementId, Set<string>>();
@@ -53,8 +53,8 @@ export class Scheduler {
   constructor(ports: SchedulePorts) {
     this.#ports = ports;
     this.#writer = new MailboxWriter(ports);
-    this.#attachments = new Attachments(ports, this.#writer);
-    this.#concerned = new Concerned(ports.placements);
+    this.#attachments = new PlacementBindings(ports, this.#writer);
+    this.#concerned = new PlacementInterestIndex(ports.placements);
   }
 
   /** Fills the placements from the store: at start, and after a transaction failed under a step. */

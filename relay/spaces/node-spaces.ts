@@ -90,7 +90,7 @@ export class NodeSpaces {
   }
 
   /** The spaces whose objects travel, by source. */
-  lives(): Map<string, OriginSpace> {
+  spaceIncarnations(): Map<string, OriginSpace> {
     const own = [...this.#workload, ...this.#inventories];
     return new Map(own.map(([source, { storage, table }]) => [source, originSpaceOf(source, storage, table)]));
   }

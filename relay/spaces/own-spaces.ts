@@ -29,7 +29,7 @@ export interface SpacePorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  soon(run: () => void): void;
+  defer(run: () => void): void;
   /** Of the node; the center's is empty. */
   readonly path: string;
 }
@@ -53,7 +53,7 @@ export interface InventorySpace extends OpenSpace {
 
 /** A space with everything that lives in every space: definitions, garbage collection, namespaces that end. */
 export function openSpace(ports: SpacePorts, name: string, type: SpaceType, hook: WriteHook): OpenSpace {
-  const { store, clock, random, log, soon, path } = ports;
+  const { store, clock, random, log, defer, path } = ports;
   // The system space sends nothing anywhere.
   const startsAt = type === 'System' ? {} : { startsAt: Math.floor(clock.wallMs()) };
   const storage = new EmbeddedStorage({ store, name, logger: log, hook, ...startsAt });
@@ -67,7 +67,7 @@ export function openSpace(ports: SpacePorts, name: string, type: SpaceType, hook
     fields: fieldManager,
     admissions: [ownKindsAdmission(kinds, { type, path })],
   });
-  const shared = { space, clock, logger: log, schedule: soon };
+  const shared = { space, clock, logger: log, schedule: defer };
   const controllers = [new CrdController(shared), new NamespaceController(shared), new GarbageCollector(shared)];
   ensureNamespaces(space);
   return {

@@ -32,7 +32,7 @@ import { passUpsynced } from '../../relay/gather/upsynced.ts';
 import { Mailboxes } from '../../relay/mailbox/mailboxes.ts';
 import { MoveStore } from '../../relay/moves/move-store.ts';
 import { Placements } from '../../relay/placements/placements.ts';
-import { type Counting, withoutReplicas } from '../../relay/replicas/counting.ts';
+import { type ReplicaCounting, withoutReplicas } from '../../relay/replicas/counting.ts';
 import { Scheduler } from '../../relay/schedule/schedule.ts';
 import { noteSourceChange } from '../../relay/schedule/source-changes.ts';
 import { openWorkloadSpace, type WorkloadSpace } from '../../relay/spaces/own-spaces.ts';
@@ -45,9 +45,9 @@ export interface GatherNodePorts {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
-  soon(run: () => void): void;
+  defer(run: () => void): void;
   /** Absent: nobody has siblings. */
-  readonly counting?: Counting;
+  readonly counting?: ReplicaCounting;
 }
 
 export const source = 'center.retail';
@@ -82,7 +82,7 @@ export class GatherNode {
   constructor(path: string, ports: GatherNodePorts) {
     this.path = path;
     this.#ports = ports;
-    const { store, clock, random, soon } = ports;
+    const { store, clock, random, defer } = ports;
     const bootNonce = Buffer.from(random.bytes(16)).toString('hex');
     this.#upstream = store.write((t) => FeedConsumer.open(t, { name: 'upstream' }));
     this.#outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
@@ -148,7 +148,7 @@ export class GatherNode {
     });
     this.#reporter = new StatusReporter({
       clock,
-      soon,
+      defer,
       report: (ids) => {
         this.#statuses.write(ids);
         this.summaries.completenessChanged(ids);
@@ -160,7 +160,7 @@ export class GatherNode {
     this.summaries = new SummaryRoom({
       ...shared,
       path,
-      soon,
+      defer,
       gather: this.gather,
       outbox: this.#outbox,
       tableOf,

@@ -64,7 +64,7 @@ export class SessionPair {
       return { producer, consumer: FeedConsumer.open(t, { name: 'reported/kid' }) };
     });
     const sessions: ParentSessions = new ParentSessions({
-      soon: queueMicrotask,
+      defer: queueMicrotask,
       store,
       clock: this.clock,
       random,

@@ -13,7 +13,7 @@ import { ifRoom } from '../../store/room.ts';
 import type { KeyRange, Reader, Store, Transaction } from '../../store/store.ts';
 import type { ScanOptions, SpaceStorage, SpaceWriter, StorageEvent, StoredObject, WriteHook } from '../storage.ts';
 import { type EventListener, EventLog } from './event-log.ts';
-import { type Gap, noteStart, readRevisionGaps } from './history.ts';
+import { noteStart, type RevisionGap, readRevisionGaps } from './history.ts';
 
 export interface EmbeddedStorageOptions {
   readonly store: Store;
@@ -126,7 +126,7 @@ export class EmbeddedStorage implements SpaceStorage {
   }
 
   /** Revisions that this space knows nothing of, though others may. */
-  gaps(): readonly Gap[] {
+  gaps(): readonly RevisionGap[] {
     return this.#store.read((reader) => readRevisionGaps(reader, this.#name));
   }
 

@@ -3,7 +3,7 @@
  * read it waits a little for its turn; those for whom it would be too long are closed, and come again after their own waits. Where a gateway sends the
  * calls of many over one connection there is no handshake for each, but a proof with as many signatures: each such call has a turn here as well.
  */
-import { nextTurn, type Turns } from '../../runtime/turns.ts';
+import { nextSlot, type RateState } from '../../runtime/turns.ts';
 
 /** A handshake is some 2 ms of a core at either end: half a core at most goes into a storm. */
 const handshakesPerSecond = 200;
@@ -13,12 +13,12 @@ const handshakeBurst = 100;
 const handshakeWaitMaxMs = 5_000;
 
 /** What is asked for each connection, before its handshake, and for each further session on one that is shared, before its proof. */
-export class Door {
-  #turns: Turns;
+export class HandshakeRateLimiter {
+  #turns: RateState;
 
   /** Ms to wait; undefined: too long, it is turned away. */
   admit(nowMs: number): number | undefined {
-    const { waitMs, turns } = nextTurn(
+    const { waitMs, turns } = nextSlot(
       { intervalMs: 1_000 / handshakesPerSecond, burst: handshakeBurst },
       this.#turns,
       nowMs,

@@ -22,7 +22,7 @@ import { type NodeCredentials, perCredentials } from '../node-credentials.ts';
 import { acceptProven } from '../proof/parent-proof.ts';
 import { StrangersLog } from '../strangers.ts';
 import { WebSocketAcceptor } from '../websocket/websocket-acceptor.ts';
-import { Door } from './handshake-rate-limiter.ts';
+import { HandshakeRateLimiter } from './handshake-rate-limiter.ts';
 
 export interface ListenOptions {
   readonly host: string;
@@ -57,7 +57,7 @@ class MeshListener implements Listener {
   readonly #tls: TlsServer;
   /** The port; TLS begins where a connection has its turn. */
   readonly #front = createTcpServer({ noDelay: true });
-  readonly #door = new Door();
+  readonly #door = new HandshakeRateLimiter();
   /** Makes what new connections are shown and trusted by follow renewed files. */
   readonly #renew: () => void;
   readonly #grpc: Acceptor;

@@ -24,7 +24,7 @@ import { withMove, withOwnCounter } from '../../moves/move-contribution.ts';
 import type { MoveStore } from '../../moves/move-store.ts';
 import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
-import { type Counting, withoutReplicas } from '../../replicas/counting.ts';
+import { type ReplicaCounting, withoutReplicas } from '../../replicas/counting.ts';
 
 export interface GatherPorts {
   readonly placements: Placements;
@@ -39,11 +39,11 @@ export interface GatherPorts {
   readonly rollouts: RolloutParts;
   readonly moves: MoveStore;
   /** Put to the total of a move while this node does not know what its children have. Absent: it always does. */
-  readonly unheard?: { put(placement: Placement, total: Partial): Partial };
+  readonly restoreBarrier?: { put(placement: Placement, total: Partial): Partial };
   pathOf(child: string): string;
   mailboxOf(child: string): Producer | undefined;
   /** Absent: nobody has siblings. */
-  readonly counting?: Counting;
+  readonly counting?: ReplicaCounting;
 }
 
 /** What partials say of unfinished releases: relay/rollout/exposure.ts. */
@@ -62,7 +62,7 @@ export interface RolloutParts {
 
 export class Gather {
   readonly #ports: GatherPorts;
-  readonly #counting: Counting;
+  readonly #counting: ReplicaCounting;
   readonly #trees = new Map<PlacementId, SegmentTree<Partial>>();
 
   constructor(ports: GatherPorts) {
@@ -79,7 +79,7 @@ export class Gather {
     const total = tree?.total() ?? emptyPartial(generation, target);
     const told = withRollout(total, mergeParts(total.rollout, this.#ports.rollouts.base(id)));
     const counted = withOwnCounter(placement, this.#ports.moves.counter(id), told);
-    return this.#ports.unheard?.put(placement, counted) ?? counted;
+    return this.#ports.restoreBarrier?.put(placement, counted) ?? counted;
   }
 
   /** Merges done for one placement since its tree was made. */

@@ -7,7 +7,7 @@ import type { SummarizerSpec } from '../../../core/summary/summarizer-spec.ts';
 import type { Child } from '../../children/children.ts';
 import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
-import type { Counting } from '../../replicas/counting.ts';
+import type { ReplicaCounting } from '../../replicas/counting.ts';
 import type { RowSourcePorts } from './row-source.ts';
 import type { LocationFacts } from './summary-rows.ts';
 import type { UserSummary } from './user-summary.ts';
@@ -25,13 +25,13 @@ export interface SummariesPorts extends RowSourcePorts {
   /** The specification of a summarizer, as this node knows it. */
   specOf(reader: Reader, source: string, name: string): SummarizerSpec | undefined;
   /** Calls back soon, after what waits already. */
-  soon(run: () => void): void;
+  defer(run: () => void): void;
   /** The summary is another one now, or is there no more. */
   changed(id: PlacementId, summarizer: string): void;
   /** Which summarizers of the placement are there has changed. */
   resolved(id: PlacementId): void;
   failed(error: unknown): void;
-  readonly counting: Counting;
+  readonly counting: ReplicaCounting;
 }
 
 /** Of a placement: the names in its specification that there is a summarizer for, and those that there is none for, with the reason. */

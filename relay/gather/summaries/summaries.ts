@@ -14,7 +14,7 @@ import type { AssociatedItem } from '../../../core/match/resource-rules.ts';
 import type { UpsyncItem } from '../../../core/match/upsync-item.ts';
 import { hash128 } from '../../../core/object/hash.ts';
 import type { ObjectKey } from '../../../core/object/key.ts';
-import { Turn } from '../../../core/runtime/turn.ts';
+import { CoalescedTask } from '../../../core/runtime/turn.ts';
 import type { Reader, Transaction } from '../../../core/store/store.ts';
 import { sampleHash } from '../../../core/summary/order.ts';
 import type { Summarizer } from '../../../core/summary/summarizer.ts';
@@ -70,12 +70,12 @@ export class Summaries {
   readonly #summarizers: CompiledSummarizers;
   readonly #dirty = new Map<string, DirtyRow>();
   readonly #loads: Load[] = [];
-  readonly #turn: Turn;
+  readonly #turn: CoalescedTask;
 
   constructor(ports: SummariesPorts) {
     this.#ports = ports;
-    this.#turn = new Turn(
-      (run) => ports.soon(run),
+    this.#turn = new CoalescedTask(
+      (run) => ports.defer(run),
       () => this.#run(),
     );
     this.#summarizers = new CompiledSummarizers((reader, source, name) => ports.specOf(reader, source, name));

@@ -18,7 +18,7 @@ import type { SummarizerSpec } from '../../../core/summary/summarizer-spec.ts';
 import { type Child, matchingDestinations } from '../../children/children.ts';
 import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
-import { type Counting, withoutReplicas } from '../../replicas/counting.ts';
+import { type ReplicaCounting, withoutReplicas } from '../../replicas/counting.ts';
 import type { OutgoingStage } from '../../schedule/outgoing.ts';
 import type { Gather } from '../status/gather.ts';
 import { StatusReporter } from '../status/reporter.ts';
@@ -42,14 +42,14 @@ export interface SummaryRoomPorts {
   heldBack(id: PlacementId, child: string): readonly Failure[];
   ownSpace(source: string): Space | undefined;
   ownSpaces(): Iterable<Space>;
-  soon(run: () => void): void;
+  defer(run: () => void): void;
   /** A StatusSummary of a source above is another one, or gone. */
   shownChanged(source: string, key: ObjectKey): void;
   /** The placement names summarizers that are there, or not: its status says so. */
   resolved(id: PlacementId): void;
   failed(error: unknown): void;
   /** Absent: nobody has siblings. */
-  readonly counting?: Counting;
+  readonly counting?: ReplicaCounting;
 }
 
 export class SummaryRoom {
@@ -67,7 +67,7 @@ export class SummaryRoom {
 
   constructor(ports: SummaryRoomPorts) {
     this.#ports = ports;
-    const { clock, soon, gather, ownSpace, counting = withoutReplicas } = ports;
+    const { clock, defer, gather, ownSpace, counting = withoutReplicas } = ports;
     this.#summaries = new Summaries({
       ...ports,
       pathOf: (child) => childPath(ports.path, child),
@@ -84,7 +84,7 @@ export class SummaryRoom {
       builtIn: (reader, id) => gather.total(reader, id),
       expected: (id, child) => gather.expected(id, child),
     });
-    this.#reporter = new StatusReporter({ clock, soon, report: (keys) => this.#report(keys), failed: ports.failed });
+    this.#reporter = new StatusReporter({ clock, defer, report: (keys) => this.#report(keys), failed: ports.failed });
   }
 
   /** Once all placements are known. `told`: to the parent, by earlier lives of the process. */

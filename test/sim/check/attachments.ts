@@ -48,7 +48,7 @@ export function attachments(world: World): Check {
     },
     replaced: (host) => void putBack.add(host),
     committed(host, changes) {
-      const isOfOwners = changes.some(({ key }) => isIn(key, 'siblings') || isIn(key, 'replicaChild'));
+      const isOfOwners = changes.some(({ key }) => isIn(key, 'replicaGroup') || isIn(key, 'replicaChild'));
       if (changes.some(({ key }) => isIn(key, 'tableRow') || isIn(key, 'consumerState')))
         for (const first of placesBelow(world, host)) addUp(host, first);
       const isHeard = (host.planned.replicas ?? 1) > 1 && changes.some(({ key }) => isIn(key, 'tableRow'));

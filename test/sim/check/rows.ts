@@ -130,7 +130,7 @@ export class Rows {
 
   /** What a parent has decided of the siblings that share a name. */
   siblings(name: string): { wanted: readonly number[]; said?: readonly number[] } | undefined {
-    const found = this.#reader.get(Buffer.concat([prefix('siblings'), Buffer.from(name)]));
+    const found = this.#reader.get(Buffer.concat([prefix('replicaGroup'), Buffer.from(name)]));
     return (
       found && (JSON.parse(Buffer.from(found).toString()) as { wanted: readonly number[]; said?: readonly number[] })
     );

@@ -168,7 +168,7 @@ export class SiblingWorld extends VirtualNodes {
     const { replica } = splitReplica(name);
     const feeds = bootParent({ store, clock, random });
     const session: ParentSessions = new ParentSessions({
-      soon: queueMicrotask,
+      defer: queueMicrotask,
       store,
       clock,
       random,

@@ -4,7 +4,7 @@ import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { Condition, KubeObject } from '../../../../core/object/meta.ts';
 import { type LabelSelector, matchesSelector } from '../../../../core/object/selector.ts';
 import type { Clock } from '../../../../core/runtime/clock.ts';
-import type { Concern, Controller } from './controller.ts';
+import type { Controller, OwnerWatch } from './controller.ts';
 import type { Objects } from './objects.ts';
 import { isActive, isReady, type Pod, podResource } from './pods.ts';
 import { resolve } from './rolling-update.ts';
@@ -16,7 +16,7 @@ interface DisruptionBudget extends KubeObject {
 
 const budgetResource: GroupResource = { group: 'policy', resource: 'poddisruptionbudgets' };
 
-const pods: Concern = {
+const pods: OwnerWatch = {
   resource: podResource,
   concerned(pod, objects) {
     const namespace = pod.metadata.namespace ?? '';

@@ -7,7 +7,7 @@ import { formatKey, type GroupResource, type ObjectKey } from '../../../../core/
 import type { Clock, Timer } from '../../../../core/runtime/clock.ts';
 import { describeError } from '../../../../core/runtime/errors.ts';
 import type { Logger } from '../../../../core/runtime/logger.ts';
-import type { Concern, Controller } from './controller.ts';
+import type { Controller, OwnerWatch } from './controller.ts';
 import { type ControlledSpace, isTerminating, Objects } from './objects.ts';
 
 export interface RunnerOptions {
@@ -37,7 +37,7 @@ interface Item extends RunningController {
 export class ControllerRunner {
   readonly #options: RunnerOptions;
   readonly #primaries = new Map<string, RunningController[]>();
-  readonly #concerns = new Map<string, { member: RunningController; concern: Concern }[]>();
+  readonly #concerns = new Map<string, { member: RunningController; concern: OwnerWatch }[]>();
   readonly #waiting = new Map<string, Item>();
   readonly #later = new Map<string, { atMs: number; timer: Timer }>();
   readonly #failures = new Map<string, number>();

@@ -5,7 +5,7 @@ import {
   countsUpTo,
   emptyPart,
   mergeParts,
-  notHeard,
+  notReceived,
   partSchema,
   type RolloutPart,
   receivedByAll,
@@ -45,8 +45,8 @@ describe('parts of a release', () => {
   it('of an older release count for nothing but that it was not heard of', () => {
     const newer = part({ release: 5, waves: [counts(1)] });
     const older = part({ waves: [counts(7, 7, 7)] });
-    expect(mergeParts(newer, older)).toEqual({ ...newer, heard: notHeard });
-    expect(mergeParts(older, newer)).toEqual({ ...newer, heard: notHeard });
+    expect(mergeParts(newer, older)).toEqual({ ...newer, heard: notReceived });
+    expect(mergeParts(older, newer)).toEqual({ ...newer, heard: notReceived });
   });
 
   it('merge to the same in any order and any grouping', () => {

@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
-import { nextTurn, type Turns } from '../../../../core/runtime/turns.ts';
+import { nextSlot, type RateState } from '../../../../core/runtime/turns.ts';
 import { HelloRateLimiter } from '../../../../core/session/admission.ts';
 import { ReconcileSlots, reconcilesMax, slotMs } from '../../../../core/session/reconcile-slots.ts';
-import { Door } from '../../../../core/wire/network/handshake-rate-limiter.ts';
+import { HandshakeRateLimiter } from '../../../../core/wire/network/handshake-rate-limiter.ts';
 
 describe('turns', () => {
   it('let a burst through at once, then one an interval, and forget a burst after a pause', () => {
     const rate = { intervalMs: 10, burst: 3 };
-    let turns: Turns;
+    let turns: RateState;
     const waits = (times: number, nowMs: number) =>
       Array.from({ length: times }, () => {
-        const next = nextTurn(rate, turns, nowMs);
+        const next = nextSlot(rate, turns, nowMs);
         turns = next.turns;
         return next.waitMs;
       });
@@ -25,11 +25,11 @@ describe('turns', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(50), { maxLength: 300 }), (gaps) => {
         const rate = { intervalMs: 20, burst: 5 };
-        let turns: Turns;
+        let turns: RateState;
         let nowMs = 0;
         const at = gaps.map((gap) => {
           nowMs += gap;
-          const next = nextTurn(rate, turns, nowMs);
+          const next = nextSlot(rate, turns, nowMs);
           turns = next.turns;
           return nowMs + next.waitMs;
         });
@@ -45,7 +45,7 @@ describe('turns', () => {
 
 describe('the door', () => {
   it('lets connections wait for some seconds and closes those for whom it would be longer', () => {
-    const door = new Door();
+    const door = new HandshakeRateLimiter();
     const waits = Array.from({ length: 2_000 }, () => door.admit(0));
     expect(waits.filter((wait) => wait === 0)).toHaveLength(100);
     expect(Math.max(...waits.map((wait) => wait ?? 0))).toBe(5_000);

@@ -235,7 +235,7 @@ class Siblings {
       return { producer, consumer: FeedConsumer.open(t, { name: 'reported/kid' }) };
     });
     const sessions = new ParentSessions({
-      soon: queueMicrotask,
+      defer: queueMicrotask,
       store,
       clock,
       random,

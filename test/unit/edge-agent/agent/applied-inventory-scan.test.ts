@@ -7,11 +7,11 @@ import {
   type ScannedAgent,
   scanAppliedInventory,
 } from '../../../../edge-agent/agent/applied-inventory-scan.ts';
-import type { Stock } from '../../../../edge-agent/apply/stock.ts';
+import type { AppliedInventory } from '../../../../edge-agent/apply/stock.ts';
 import type { FoundObjects } from '../../../../edge-agent/cluster/cluster.ts';
 import { settle } from '../lease/memory-lease.ts';
 
-const nothing: Stock = { records: new Map(), kept: new Map() };
+const nothing: AppliedInventory = { records: new Map(), kept: new Map() };
 
 class Bench {
   readonly clock = new VirtualClock();

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Gap } from '../../../../core/apiserver/storage/history.ts';
+import type { RevisionGap } from '../../../../core/apiserver/storage/history.ts';
 import { attributesOf, entryKey } from '../../../../core/entries/entry-keys.ts';
 import { isLostRow, noteSeen, readSeen, reportSeenRevisions } from '../../../../core/entries/source-incarnations.ts';
 import type { RolledBackAttributes } from '../../../../core/entries/up-attributes.ts';
@@ -33,7 +33,7 @@ describe('the lives of the spaces of a node', () => {
   let disbelieved: string[];
   let alarmed: RolledBackAttributes[];
   let lives: SpaceIncarnations;
-  let gaps: Gap[];
+  let gaps: RevisionGap[];
   let revision: number;
 
   beforeEach(() => {

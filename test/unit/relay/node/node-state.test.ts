@@ -8,9 +8,9 @@ import { nodeConfigSchema } from '../../../../relay/config/config.ts';
 import { type NodeEvents, NodeState } from '../../../../relay/node/node-state.ts';
 
 const quiet: NodeEvents = {
-  poke: () => undefined,
+  wake: () => undefined,
   wakeIn: () => undefined,
-  later: () => undefined,
+  enqueue: () => undefined,
   childRead: () => undefined,
   admitted: () => undefined,
   report: () => undefined,
@@ -47,7 +47,7 @@ it('covers what is above as far as its parent has said, and its own spaces as fa
       random: new SeededRandom(1),
       log: silentLogger,
       software: 'test',
-      soon: () => undefined,
+      defer: () => undefined,
       fatal: (error) => {
         throw error;
       },

@@ -135,7 +135,7 @@ class Parent {
 
   /** Rows about siblings and their children. */
   get rows(): number {
-    const kept = ['siblings', 'replicaChild'] as const;
+    const kept = ['replicaGroup', 'replicaChild'] as const;
     return this.#store.read((reader) => kept.flatMap((of) => [...reader.scan(prefixRange(prefixOf(of)))]).length);
   }
 

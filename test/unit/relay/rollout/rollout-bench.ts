@@ -88,7 +88,7 @@ class BenchNode {
       placements: this.placements,
       tableOf: () => this.table,
       authorizationAgeMs: () => this.authorizationAgeMs,
-      soon: this.turns.schedule,
+      defer: this.turns.schedule,
       admitted: (of, children) => {
         this.admitted(children.length);
         this.store.read((reader) => {
@@ -420,7 +420,7 @@ export class RolloutBench {
       clock: this.clock,
       random: new SeededRandom(2),
       log: silentLogger,
-      soon: turns.schedule,
+      defer: turns.schedule,
       path: '',
     };
     return openWorkloadSpace(ports, 'retail', source, () => undefined);

@@ -115,14 +115,14 @@ export class MeshRelay {
       store,
       clock: this.#clock,
       log: silentLogger,
-      book: this.#book,
+      moveStore: this.#book,
       mailboxOf,
       upstream: this.#upstream,
       isOrigin: () => this.isRoot,
       total: (reader, of) => this.#gather.total(reader, of),
       contribution: (of, child) => this.#gather.contribution(of, child),
       hasReceivedFromParent: () => true,
-      later: (act) => this.#later(act),
+      enqueue: (act) => this.#later(act),
     });
     this.#scheduler = new Scheduler({
       ...shared,

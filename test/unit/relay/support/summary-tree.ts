@@ -208,7 +208,7 @@ export class SummaryTree {
       store: new MemoryStore(),
       clock: this.clock,
       random: this.#random,
-      soon: (run) => this.#turns.push(run),
+      defer: (run) => this.#turns.push(run),
       counting: {
         ...withoutReplicas,
         isFrozen: (child) => path === '' && this.frozen.has(child),

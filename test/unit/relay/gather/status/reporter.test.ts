@@ -22,7 +22,7 @@ describe('a reporter', () => {
     told = [];
     failures = [];
     error = undefined;
-    reporter = new StatusReporter({ clock, soon: turns.schedule, report, failed: (error) => failures.push(error) });
+    reporter = new StatusReporter({ clock, defer: turns.schedule, report, failed: (error) => failures.push(error) });
   });
 
   function change(id: string): void {
@@ -81,7 +81,7 @@ describe('a reporter', () => {
   it('tells of one object that changes all the time twenty times a second where that is its rate', () => {
     reporter = new StatusReporter({
       clock,
-      soon: turns.schedule,
+      defer: turns.schedule,
       rate: exactRate,
       report,
       failed: (error) => failures.push(error),

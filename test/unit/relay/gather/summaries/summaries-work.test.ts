@@ -53,7 +53,7 @@ class Bench {
     bornOf: () => [],
     heldBack: () => [],
     specOf: (_reader, _source, name) => (this.specs.has(name) ? this.#spec : undefined),
-    soon: (run) => this.#turns.push(run),
+    defer: (run) => this.#turns.push(run),
     changed: (id) => this.changed.push(id),
     resolved: () => undefined,
     failed: (error) => {
