@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import v8 from 'node:v8';
 import { type Logger as Pino, pino } from 'pino';
-import { takeCrashMessage, writeCrashMessage } from '../core/crash/last-words.ts';
+import { takeCrashMessage, writeCrashMessage } from '../core/crash/crash-message.ts';
 import { systemClock } from '../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../core/runtime/errors.ts';
 import { logDestination } from '../core/runtime/log-destination.ts';
@@ -52,7 +52,7 @@ try {
 }
 
 async function run(config: AgentConfig, logger: Pino): Promise<void> {
-  const crashMessage = join(config.data, 'last-words');
+  const crashMessage = join(config.data, 'crash-message');
   logWarnings(logger);
   endOnUncaught(logger, (error) => writeCrashMessage(crashMessage, error));
   let ending = false;

@@ -11,7 +11,7 @@ import {
   issueUser,
   type KeyAndCertificate,
 } from '../../core/identity/authority.ts';
-import { validityOf } from '../../core/identity/certificate-life.ts';
+import { validityOf } from '../../core/identity/certificate-validity.ts';
 import { dottedPath } from '../../core/identity/node-path.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';

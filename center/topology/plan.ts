@@ -1,7 +1,7 @@
 /** A topology as the list of its nodes, each with what its configuration needs, parents before children. */
 
 import type { Limits } from '../../core/entries/deletion-guard.ts';
-import type { Issued } from '../../core/identity/certificate-life.ts';
+import type { Issued } from '../../core/identity/certificate-validity.ts';
 import { childPath, depthOf, dottedPath } from '../../core/identity/node-path.ts';
 import { withReplica } from '../../core/identity/replica.ts';
 import { hash128 } from '../../core/object/hash.ts';

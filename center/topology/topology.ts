@@ -1,7 +1,7 @@
 /** The topology file: what it may say, and what a person who wrote it wrong is told. Nothing starts from a file with a problem. */
 
 import type { Limits } from '../../core/entries/deletion-guard.ts';
-import type { Issued } from '../../core/identity/certificate-life.ts';
+import type { Issued } from '../../core/identity/certificate-validity.ts';
 import { checkNodeName, childPath, nameOf } from '../../core/identity/node-path.ts';
 import { checkDnsLabel, checkDnsSubdomain, checkLabelKey, checkLabelValue } from '../../core/object/names.ts';
 import type { LogRotation } from '../../core/runtime/log-rotation.ts';

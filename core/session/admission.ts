@@ -3,7 +3,7 @@
  * told until when. A child has its turn when it comes then, however many others come as well. (The listener's door is before this, core/wire/network/handshake-rate-limiter.ts:
  * it spares handshakes, and can say nothing.)
  */
-import { nextSlot, type RateState } from '../runtime/turns.ts';
+import { nextSlot, type RateState } from '../runtime/rate.ts';
 
 /** The door has spread them already, where there is one. */
 export const helloPerSecond = 400;

@@ -81,7 +81,7 @@ export const keyspace = {
   customizerDigest: 60,
   /** … placement id, NUL, … `namespace/name` of a Customizer -> nothing: those of which the promoted form is kept */
   heldCustomizer: 61,
-  /** … agent, NUL, h keyHash -> key of the entry by which the agent is told to keep what it has of an object (see relay/mailbox/kept-objects.ts) */
+  /** … agent, NUL, h keyHash -> key of the entry by which the agent is told to keep what it has of an object (see relay/mailbox/keep-entries.ts) */
   keepEntry: 62,
   /** -> text: the transport that reached the parent last (see wire/transport-memory.ts) */
   transport: 80,

@@ -11,11 +11,11 @@ import type { NodeAttributes, QuarantinedAttributes } from '../../core/entries/u
 import type { DeletionLimits } from '../../core/feed/deletions.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import { parseKey } from '../../core/object/key.ts';
+import type { Applied, AppliedInventory } from '../apply/applied-inventory.ts';
 import { Applier } from '../apply/applier.ts';
 import { OrphanAdoption } from '../apply/orphan-adoption.ts';
 import { OwnerRecords } from '../apply/owner-records.ts';
 import { type RemovalObstacle, RemovalProgress } from '../apply/removal-progress.ts';
-import type { Applied, AppliedInventory } from '../apply/stock.ts';
 import { Desired, type DesiredChange } from '../desired/desired.ts';
 import { deadlyObjects, Poisoned, type PoisonedChange } from '../desired/poisoned.ts';
 import type { LimitUse } from '../limits/limit-use.ts';

@@ -10,7 +10,7 @@ import { cliCommand } from '../../core/runtime/cli-command.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { describeError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
-import type { Applied, AppliedInventory } from '../apply/stock.ts';
+import type { Applied, AppliedInventory } from '../apply/applied-inventory.ts';
 import type { FoundObjects } from '../cluster/cluster.ts';
 
 const againMsMin = 1_000;

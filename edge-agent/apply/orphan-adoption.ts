@@ -1,9 +1,9 @@
-/** What taking stock has found: what comes on record, and what is left alone until a person says that it may go (stock.ts decides). */
+/** What taking stock has found: what comes on record, and what is left alone until a person says that it may go (applied-inventory.ts decides). */
 import type { DeletionLimits, HeldRows } from '../../core/feed/deletions.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
+import { type Applied, type AppliedInventory, appliedInventoryOf, heldRemovals } from './applied-inventory.ts';
 import type { OwnerRecords } from './owner-records.ts';
-import { type Applied, type AppliedInventory, appliedInventoryOf, heldRemovals } from './stock.ts';
 
 export interface OrphanAdoptionPorts {
   readonly clock: Clock;

@@ -7,7 +7,7 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import type { EnvironmentProxies } from '../../core/wire/dialer/proxy-choice.ts';
 import { type JoinLine, joinParent, renewAtParent } from '../../core/wire/join/join-client.ts';
-import type { JoinRequest } from '../../core/wire/join-words.ts';
+import type { JoinRequest } from '../../core/wire/join-messages.ts';
 import { type NodeCredentials, renewedCredentials } from '../../core/wire/node-credentials.ts';
 import type { AgentConfig } from '../config/config.ts';
 import { fileStore } from './file-store.ts';

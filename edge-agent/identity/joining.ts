@@ -6,7 +6,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError, type ErrorCode } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
-import type { JoinAnswer, JoinRequest } from '../../core/wire/join-words.ts';
+import type { JoinAnswer, JoinRequest } from '../../core/wire/join-messages.ts';
 import type { Identity, IdentityStore } from './identity-store.ts';
 
 export interface JoiningPorts {

@@ -4,9 +4,9 @@
  */
 import { X509Certificate } from 'node:crypto';
 import type { TroubleAttributes } from '../../core/entries/up-attributes.ts';
-import { type CertificateValidity, validityOf } from '../../core/identity/certificate-life.ts';
+import { type CertificateValidity, validityOf } from '../../core/identity/certificate-validity.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
-import type { JoinAnswer } from '../../core/wire/join-words.ts';
+import type { JoinAnswer } from '../../core/wire/join-messages.ts';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 import type { Identity } from './identity-store.ts';
 import { askEach, type JoiningPorts, validIdentity } from './joining.ts';

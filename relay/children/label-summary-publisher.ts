@@ -6,8 +6,8 @@
 
 import { entryKey } from '../../core/entries/entry-keys.ts';
 import type { Producer } from '../../core/feed/feed.ts';
+import { boundedSummary } from '../../core/match/bounded-summary.ts';
 import { covers, encodeLabelSummary, type LabelSummary } from '../../core/match/label-summary.ts';
-import { boundedSummary } from '../../core/match/told-summary.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Transaction } from '../../core/store/store.ts';

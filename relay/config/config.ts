@@ -1,7 +1,7 @@
 /** The configuration of a relay or the center: one YAML file, checked whole before anything starts. */
 import * as z from 'zod';
 import { limitsSchema } from '../../core/entries/deletion-guard.ts';
-import { issuedSchema } from '../../core/identity/certificate-life.ts';
+import { issuedSchema } from '../../core/identity/certificate-validity.ts';
 import { replicasMax } from '../../core/identity/replica.ts';
 import { logRotationSchema } from '../../core/runtime/log-rotation.ts';
 import { linkOptionsSchema } from '../../core/wire/dialer/link-options.ts';

@@ -11,7 +11,7 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { TokenBucket } from '../../core/runtime/token-bucket.ts';
 import type { Store } from '../../core/store/store.ts';
-import type { JoinAnswer, JoinRequest } from '../../core/wire/join-words.ts';
+import type { JoinAnswer, JoinRequest } from '../../core/wire/join-messages.ts';
 import type { Joins } from '../../core/wire/joins.ts';
 import { syncTargetResource } from '../children/inventory.ts';
 import type { NodeConfig } from '../config/config.ts';

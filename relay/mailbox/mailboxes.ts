@@ -12,7 +12,7 @@ import { splitReplica } from '../../core/identity/replica.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { forgetStarts } from '../../core/session/handshake.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
-import { forgetKeepEntries } from './kept-objects.ts';
+import { forgetKeepEntries } from './keep-entries.ts';
 import { type ChildRole, forgetChild, storeChild, storedChildren } from './stored-children.ts';
 
 export interface Mailbox {

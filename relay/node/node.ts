@@ -20,6 +20,7 @@ import { WatermarkPublisher } from '../replicas/watermark-publisher.ts';
 import type { ScheduleLoop } from '../schedule/loop.ts';
 import { Downsync } from './downsync.ts';
 import { FeedEventRouter } from './feed-event-router.ts';
+import { nodeEvents, nodeLoop } from './node-events.ts';
 import type { NodeParts } from './node-parts.ts';
 import type { NodeApi, NodePorts } from './node-ports.ts';
 import { NodeState } from './node-state.ts';
@@ -27,7 +28,6 @@ import { Readiness } from './readiness.ts';
 import { guardOf, reportsOf } from './reports-and-guard.ts';
 import { sessionAbove, sessionsBelow, streamsBetween } from './sessions.ts';
 import { StatusAggregation } from './status-aggregation.ts';
-import { nodeEvents, nodeLoop } from './turns.ts';
 
 export class Node implements AsyncDisposable {
   readonly #config: NodeConfig;

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { parse } from 'yaml';
 import { ApiServer } from '../../core/apiserver/http/api-server.ts';
-import { takeCrashMessage, writeCrashMessage } from '../../core/crash/last-words.ts';
+import { takeCrashMessage, writeCrashMessage } from '../../core/crash/crash-message.ts';
 import { withReplica } from '../../core/identity/replica.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { describeError } from '../../core/runtime/errors.ts';
@@ -45,7 +45,7 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
     },
     logDestination(config.logFile, config.logRotation),
   );
-  const crashMessageFile = join(config.data, 'last-words');
+  const crashMessageFile = join(config.data, 'crash-message');
   logWarnings(log);
   const fatal = endOnUncaught(log, (error) => writeCrashMessage(crashMessageFile, error));
   let endInOrder = async () => {};

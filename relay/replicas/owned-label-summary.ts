@@ -9,6 +9,7 @@
 
 import { entryKey } from '../../core/entries/entry-keys.ts';
 import type { Table } from '../../core/feed/feed.ts';
+import { boundedSummary } from '../../core/match/bounded-summary.ts';
 import {
   decodeLabelSummary,
   emptyLabelSummary,
@@ -16,7 +17,6 @@ import {
   type LabelSummary,
   mergeLabelSummaries,
 } from '../../core/match/label-summary.ts';
-import { boundedSummary } from '../../core/match/told-summary.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Reader } from '../../core/store/store.ts';
 import { SegmentTree } from '../../core/summary/segment-tree.ts';

@@ -4,9 +4,9 @@
  */
 
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import { CoalescedTask } from '../../core/runtime/coalesced-task.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
-import { CoalescedTask } from '../../core/runtime/turn.ts';
 import { lacksRoom, roomAgainMs } from '../../core/store/room.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import type { PoisonWorkGuard } from '../work/work-guard.ts';

@@ -12,7 +12,7 @@ import { hash128 } from '../../core/object/hash.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import type { Child } from '../children/children.ts';
-import { dropKeepEntry, writeKeepEntry } from '../mailbox/kept-objects.ts';
+import { dropKeepEntry, writeKeepEntry } from '../mailbox/keep-entries.ts';
 import type { Placement } from '../placements/placement.ts';
 import { markDirty, type ScheduleWork } from '../work/dirty.ts';
 import { type OutgoingContent, shipmentKey, throughStages } from './outgoing.ts';

@@ -17,7 +17,7 @@ import {
   string,
   strings,
   time,
-} from './schema-words.ts';
+} from './schema-builders.ts';
 
 export const edgeGroup = 'edge.banyan.io';
 

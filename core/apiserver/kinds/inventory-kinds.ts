@@ -17,7 +17,7 @@ import {
   stringMap,
   strings,
   time,
-} from './schema-words.ts';
+} from './schema-builders.ts';
 
 export const inventoryGroup = 'inventory.banyan.io';
 

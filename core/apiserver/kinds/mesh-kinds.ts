@@ -1,6 +1,6 @@
 /** mesh.banyan.io: what every node shows of itself and its neighbours in its system space. */
 import type { SchemaProps } from '../crd/definition.ts';
-import { conditions, definition, integer, list, object, quantities, rule, string, time } from './schema-words.ts';
+import { conditions, definition, integer, list, object, quantities, rule, string, time } from './schema-builders.ts';
 
 export const meshGroup = 'mesh.banyan.io';
 

@@ -1,6 +1,6 @@
 /** `spec.move` and `status.moving` of an EdgePlacement: see core/move/. */
 import { deadlineDefaultSeconds } from '../../move/move.ts';
-import { integer, object, string, time } from './schema-words.ts';
+import { integer, object, string, time } from './schema-builders.ts';
 
 /** A week: what takes longer is no move any more, and its deadline would be forgotten. */
 const deadlineMaxSeconds = 7 * 24 * 3600;

@@ -1,7 +1,7 @@
 /** Rollout: the pieces of an EdgePlacement that say how releases go out and where one is. */
 import { countMax, wavesMax } from '../../rollout/part.ts';
 
-import { boolean, integer, labelSelector, list, listByKey, object, string } from './schema-words.ts';
+import { boolean, integer, labelSelector, list, listByKey, object, string } from './schema-builders.ts';
 
 const name = (description: string) =>
   string(description, { minLength: 1, maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' });

@@ -3,7 +3,7 @@
  * read it waits a little for its turn; those for whom it would be too long are closed, and come again after their own waits. Where a gateway sends the
  * calls of many over one connection there is no handshake for each, but a proof with as many signatures: each such call has a turn here as well.
  */
-import { nextSlot, type RateState } from '../../runtime/turns.ts';
+import { nextSlot, type RateState } from '../../runtime/rate.ts';
 
 /** A handshake is some 2 ms of a core at either end: half a core at most goes into a storm. */
 const handshakesPerSecond = 200;

@@ -15,7 +15,7 @@ import { type Accepting, type Acceptor, type Refused, remoteOf, sessionWithinMs 
 import { tlsVersionMin } from '../dialer/secure-connection.ts';
 import { GrpcAcceptor } from '../grpc/grpc-acceptor.ts';
 import { grpcProtocol } from '../grpc/tls-channel.ts';
-import { http1Protocol } from '../http-words.ts';
+import { http1Protocol } from '../http-messages.ts';
 import type { Joins } from '../joins.ts';
 import type { Accept, Listener } from '../link.ts';
 import { type NodeCredentials, perCredentials } from '../node-credentials.ts';

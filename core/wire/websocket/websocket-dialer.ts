@@ -10,10 +10,10 @@ import { durationText } from '../../runtime/duration-text.ts';
 import { BanyanError, describeError, type ErrorCode, isErrorCode } from '../../runtime/errors.ts';
 import { connected, type Way } from '../dialer/way.ts';
 import type { FrameLink } from '../frame-link.ts';
-import { codeHeader, http1Protocol } from '../http-words.ts';
+import { codeHeader, http1Protocol } from '../http-messages.ts';
 import type { Dialer, Link, LinkEvents } from '../link.ts';
 import { WebSocketCall } from './websocket-call.ts';
-import { linkHeader, sessionPath, socketOptions, streamHeader, streamPath, subprotocol } from './websocket-words.ts';
+import { linkHeader, sessionPath, socketOptions, streamHeader, streamPath, subprotocol } from './websocket-messages.ts';
 
 /** Of what someone answers who opens no WebSocket. */
 const refusalBytesMax = 2_000;

@@ -16,7 +16,7 @@ import type { Access } from './access.ts';
 import type { BytesHeld } from './byte-budget.ts';
 import { type ClientLimits, defaultLimits } from './client-limits.ts';
 import { type Credentials, unreadable } from './credentials.ts';
-import { remedyOf } from './plain-words.ts';
+import { remedyOf } from './plain-messages.ts';
 import { RequestBounds } from './request-bounds.ts';
 import { errorOfStatus } from './status-error.ts';
 

@@ -9,7 +9,7 @@ import type { UserInfo } from '../../../core/apiserver/space.ts';
 import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import { type Ask, answerOf, type ForwardedRequest, passOn, passUpgrade } from '../../../core/stream/pass-on.ts';
-import { remedyOf } from './plain-words.ts';
+import { remedyOf } from './plain-messages.ts';
 
 /** Who may, and as whom. See `streams.cluster` of the configuration. */
 export interface Visitors {

@@ -1,5 +1,5 @@
 /** The status of an EdgePlacement from the node's own partial: counts, one line to read, a sample of failures, conditions. */
-import { type MovingStatus, movingCondition, movingStatus } from '../../../core/move/move-words.ts';
+import { type MovingStatus, movingCondition, movingStatus } from '../../../core/move/move-messages.ts';
 import { type NewCondition, withCondition } from '../../../core/object/conditions.ts';
 import type { Condition } from '../../../core/object/meta.ts';
 import type { RolloutStep } from '../../../core/rollout/controller.ts';

@@ -6,8 +6,8 @@
 
 import type { PlacementId } from '../../../core/entries/placement-id.ts';
 import type { Clock, Timer } from '../../../core/runtime/clock.ts';
+import { CoalescedTask } from '../../../core/runtime/coalesced-task.ts';
 import { TokenBucket } from '../../../core/runtime/token-bucket.ts';
-import { CoalescedTask } from '../../../core/runtime/turn.ts';
 import { lacksRoom, roomAgainMs } from '../../../core/store/room.ts';
 
 /** How often one key is told of. */

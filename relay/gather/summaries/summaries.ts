@@ -14,7 +14,7 @@ import type { AssociatedItem } from '../../../core/match/resource-rules.ts';
 import type { UpsyncItem } from '../../../core/match/upsync-item.ts';
 import { hash128 } from '../../../core/object/hash.ts';
 import type { ObjectKey } from '../../../core/object/key.ts';
-import { CoalescedTask } from '../../../core/runtime/turn.ts';
+import { CoalescedTask } from '../../../core/runtime/coalesced-task.ts';
 import type { Reader, Transaction } from '../../../core/store/store.ts';
 import { sampleHash } from '../../../core/summary/order.ts';
 import type { Summarizer } from '../../../core/summary/summarizer.ts';

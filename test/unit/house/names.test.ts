@@ -5,7 +5,7 @@ import { ambiguousNames, definitionsOf } from './names.ts';
 /** Names that two files may define, with the reason. The list may only shrink: a name leaves it when one of the two gets a name of its own. */
 const allowedNames: Readonly<Record<string, string>> = {
   object:
-    'kinds/schema-words.ts builds schemas of every JSON type and names each builder as the type; entry-kinds.ts reads the other one as `down.object` only.',
+    'kinds/schema-builders.ts builds schemas of every JSON type and names each builder as the type; entry-kinds.ts reads the other one as `down.object` only.',
 };
 
 const texts = sources();

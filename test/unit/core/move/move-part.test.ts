@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MoveRow } from '../../../../core/move/move.ts';
+import { movingCondition } from '../../../../core/move/move-messages.ts';
 import {
   agentPart,
   aheadBy,
@@ -14,7 +15,6 @@ import {
   sequences,
   waitsForMax,
 } from '../../../../core/move/move-part.ts';
-import { movingCondition } from '../../../../core/move/move-words.ts';
 import { decodePartial, emptyPartial, encodePartial, mergePartials } from '../../../../core/summary/partial.ts';
 
 const make = (more: Partial<MovePart>): MovePart => ({ ...emptyMovePart('MakeBeforeBreak'), ...more });

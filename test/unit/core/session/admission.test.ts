@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
-import { nextSlot, type RateState } from '../../../../core/runtime/turns.ts';
+import { nextSlot, type RateState } from '../../../../core/runtime/rate.ts';
 import { HelloRateLimiter } from '../../../../core/session/admission.ts';
 import { ReconcileSlots, reconcilesMax, slotMs } from '../../../../core/session/reconcile-slots.ts';
 import { HandshakeRateLimiter } from '../../../../core/wire/network/handshake-rate-limiter.ts';

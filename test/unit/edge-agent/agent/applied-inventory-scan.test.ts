@@ -7,7 +7,7 @@ import {
   type ScannedAgent,
   scanAppliedInventory,
 } from '../../../../edge-agent/agent/applied-inventory-scan.ts';
-import type { AppliedInventory } from '../../../../edge-agent/apply/stock.ts';
+import type { AppliedInventory } from '../../../../edge-agent/apply/applied-inventory.ts';
 import type { FoundObjects } from '../../../../edge-agent/cluster/cluster.ts';
 import { settle } from '../lease/memory-lease.ts';
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { boundedSummary, summaryCharactersMax } from '../../../../core/match/bounded-summary.ts';
 import {
   covers,
   decodeLabelSummary,
@@ -9,7 +10,6 @@ import {
   summaryOfAgent,
 } from '../../../../core/match/label-summary.ts';
 import { matchSummary } from '../../../../core/match/summary-match.ts';
-import { boundedSummary, summaryCharactersMax } from '../../../../core/match/told-summary.ts';
 
 const agents = 300;
 

@@ -1,4 +1,4 @@
-/** What a process says as it dies of an error that nobody caught, for its next start. A file, since the store commits only at the end of a turn, and there is none. */
+/** What a process writes as it dies of an error that nobody caught, for its next start. A file, since the store commits only at the end of a turn, and a dying process has no such end. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
 /** It goes into statuses: one line for a person. */

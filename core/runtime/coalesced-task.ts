@@ -1,11 +1,11 @@
-/** One piece of work that is done soon, once however often it is asked for meanwhile; what is asked for while it runs is done again. */
+/** A task that runs once after any number of requests. A request that comes while the task runs makes it run again. */
 export class CoalescedTask {
   readonly #defer: (run: () => void) => void;
   readonly #run: () => void;
   #asked = false;
   #stopped = false;
 
-  /** `defer` calls back after what waits already: setImmediate in the product. */
+  /** `defer` calls back after the work that waits already: setImmediate in the product. */
   constructor(defer: (run: () => void) => void, run: () => void) {
     this.#defer = defer;
     this.#run = run;
@@ -20,7 +20,7 @@ export class CoalescedTask {
     });
   }
 
-  /** What was asked for is not done any more. */
+  /** Drops the requests that the task has not run for. */
   stop(): void {
     this.#stopped = true;
   }

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { CoalescedTask } from '../../../../core/runtime/turn.ts';
+import { CoalescedTask } from '../../../../core/runtime/coalesced-task.ts';
 
 describe('a turn', () => {
   let waiting: (() => void)[];

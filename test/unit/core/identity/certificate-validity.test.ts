@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createIssuer, issueAgent } from '../../../../core/identity/authority.ts';
-import { issuedSchema, leafDays, validityFrom, validityOf } from '../../../../core/identity/certificate-life.ts';
 import { judgeRequest, newKey, requestFor } from '../../../../core/identity/certificate-request.ts';
+import { issuedSchema, leafDays, validityFrom, validityOf } from '../../../../core/identity/certificate-validity.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { systemRandom } from '../../../../core/runtime/random.ts';
 import { TestTree } from '../../../support/test-tree.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { type Applied, appliedInventoryOf } from '../../../../edge-agent/apply/applied-inventory.ts';
 import type { OwnerRecord } from '../../../../edge-agent/apply/owner-records.ts';
-import { type Applied, appliedInventoryOf } from '../../../../edge-agent/apply/stock.ts';
 
 const limits = { entries: 2, fraction: 0.2 };
 const found = (name: string, more: Partial<Applied> = {}): Applied => ({
