@@ -10,12 +10,12 @@ import { launchOf } from '../supervisor/launch.ts';
 import { type ProgramRole, programOf } from '../supervisor/programs.ts';
 import { issueTreeAgent } from '../supervisor/tree-pki.ts';
 import { NodeApiClient } from './api-client.ts';
+import { approveDeletions } from './approve-deletions.ts';
 import { byteCount, kindAndName, nodePath, seconds, spaceContext } from './arguments.ts';
 import { demo } from './demo.ts';
 import { enroll } from './enroll.ts';
 import { joinToken } from './join-token.ts';
 import { pingLine } from './ping.ts';
-import { approveDeletions } from './release.ts';
 import { placementReport } from './status.ts';
 import { formatTree, treeRows } from './tree.ts';
 import { dataOf, down, exitCode, readTopology, up } from './up.ts';
@@ -137,10 +137,10 @@ program
   });
 
 program
-  .command('release')
-  .description('delete what a node keeps although its parent lacks it, and take the loss of a store as known')
+  .command('approve-deletions')
+  .description('confirm deletions that were held back after a parent lost data, and acknowledge the loss of a store')
   .argument('<path>', 'of the node, for example eu:paris or eu:paris:store-17; center for the root', nodePath)
-  .option('--dry-run', 'only say what it would be', false)
+  .option('--dry-run', 'show the held entries only', false)
   .option('--data <dir>', 'data directory of the tree')
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
   .action(async (path: string, options) => {

@@ -20,11 +20,11 @@ import { formatTable } from './table.ts';
 
 interface ShownNodeStatus {
   session?: { state?: string; since?: string; transport?: string };
-  rootHeardAt?: string;
+  rootContactAt?: string;
   lag?: { entries?: number };
   agents?: number;
   held?: { entries: number };
-  keptFor?: { entries: number };
+  heldInMailbox?: { entries: number };
   rolledBack?: { source: string; had: number; seen: number }[];
   quarantined?: { count: number };
   refused?: { count: number };
@@ -182,7 +182,7 @@ async function rowsOf(api: Pick<NodeApiClient, 'list'>, path: string, rootDepth:
 
 function rowOf(node: KubeObject, rootDepth: number, rank: number): TreeRow {
   const { path = '', role = '' } = (node.spec ?? {}) as NodeSpec;
-  const { session, lag, agents, rootHeardAt, ...status } = (node.status ?? {}) as ShownNodeStatus;
+  const { session, lag, agents, rootContactAt, ...status } = (node.status ?? {}) as ShownNodeStatus;
   return {
     path,
     depth: depthOf(path) - rootDepth,
@@ -196,7 +196,7 @@ function rowOf(node: KubeObject, rootDepth: number, rank: number): TreeRow {
       ...alarmsOf(status),
       ...(rank === 1 && session?.state === 'Disconnected' ? readyMessageOf(status) : []),
     ].join('; '),
-    ...heardOf(rank === 1 ? rootHeardAt : session?.state === 'Disconnected' ? session.since : undefined),
+    ...heardOf(rank === 1 ? rootContactAt : session?.state === 'Disconnected' ? session.since : undefined),
     // Of siblings, the one counts to which the child is attached.
     rank: session?.state === 'Connected' ? rank + 0.5 : rank,
   };
@@ -209,7 +209,7 @@ function heardOf(time: string | undefined): { readonly receivedAtMs?: number } {
 /** What is kept or was lost, with figures; of the rest, the conditions that are alarms. */
 function alarmsOf({
   held,
-  keptFor,
+  heldInMailbox,
   rolledBack = [],
   quarantined,
   refused,
@@ -218,7 +218,7 @@ function alarmsOf({
   const untaken = (quarantined?.count ?? 0) + (refused?.count ?? 0);
   return [
     ...(held ? [`DeletionHeld: ${held.entries} entries`] : []),
-    ...(keptFor ? [`DeletionHeld: ${keptFor.entries} entries in its mailbox`] : []),
+    ...(heldInMailbox ? [`DeletionHeld: ${heldInMailbox.entries} entries in its mailbox`] : []),
     ...rolledBack.map((one) => `StoreRolledBack: ${one.source} had ${one.had}, ${one.seen} seen below`),
     ...(untaken > 0 ? [`EntriesQuarantined: ${untaken}`] : []),
     ...conditions

@@ -106,7 +106,7 @@ export const node = z.object({
   diverged: diverged.exactOptional(),
   waits: waits.exactOptional(),
   /** What its parent keeps in its mailbox although it reports fewer places; added by the parent. */
-  keptFor: held.exactOptional(),
+  heldInMailbox: held.exactOptional(),
   /** The disk of its store is nearly full. */
   diskLow: z.literal(true).exactOptional(),
   /** What its parent cannot take of what it reports; added by the parent. */

@@ -125,4 +125,4 @@ function after({ clock }: AppliedInventoryScanPorts, ms: number): Promise<void> 
 
 const someUnknown =
   "these resources can't be listed now, and are asked for again: what another store applied of them stays as it is until then, and all else goes on";
-const tooMany = `nobody wants these objects that this agent has applied, and they are too many to be taken away at once: they stay until they are released (${cliCommand('release', 'PATH')})`;
+const tooMany = `no placement wants these objects that this agent applied, and they are too many to be removed at once: they stay until a person approves their removal (${cliCommand('approve-deletions', 'PATH')})`;

@@ -71,7 +71,7 @@ export class GuardRoom {
       disbelieved: (source, revision) =>
         log.warn(
           { source, revision },
-          'a child says that it has seen a revision of a space that is years ahead: it is passed over',
+          'a child reported a revision that is years ahead of the clock: this node ignores the revision',
         ),
       alarmed: (alarm) => {
         log.error(alarm, 'the store was emptied or put back to an older copy');
@@ -138,7 +138,7 @@ export class GuardRoom {
   }
 
   /** What is kept in the mailbox of a child although the child tells of fewer places. */
-  keptFor(reader: Reader, child: string): HeldAttributes | undefined {
+  heldInMailbox(reader: Reader, child: string): HeldAttributes | undefined {
     return heldAttributes(this.#narrowing.held(reader, child)).held;
   }
 
@@ -161,7 +161,7 @@ export class GuardRoom {
     const { upstream, released, log, changed } = this.#ports;
     const changes = upstream.release(t, token);
     if (changes.length > 0) {
-      log.warn({ entries: changes.length }, 'what was held has been released, and is deleted');
+      log.warn({ entries: changes.length }, 'a person approved the deletion: the held entries are deleted');
       released(t, changes);
     }
     if (this.#spaceIncarnations.acknowledge(t, token)) t.afterCommit(() => changed());
@@ -194,8 +194,12 @@ export class GuardRoom {
 
   #narrowed(child: string): void {
     const { store, log, childChanged } = this.#ports;
-    const kept = store.read((reader) => this.keptFor(reader, child));
-    if (kept) log.warn({ child, ...kept }, 'a relay tells of fewer places since it lost its store: its mailbox stays');
+    const kept = store.read((reader) => this.heldInMailbox(reader, child));
+    if (kept)
+      log.warn(
+        { child, ...kept },
+        "a relay lost its store and reports fewer Locations: this node keeps the relay's mailbox",
+      );
     childChanged(child);
   }
 

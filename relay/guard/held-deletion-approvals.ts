@@ -1,5 +1,5 @@
 /**
- * The word of a person that what a node holds may go, on its way there. It is said in `spec.release` of the node's Node object, at the node itself or at any
+ * The word of a person that what a node holds may go, on its way there. It is said in `spec.approveHeldDeletions` of the node's Node object, at the node itself or at any
  * node above, and names the token of what was seen. From there a `approval/` row goes down the path, as long as the node tells that it holds something under
  * this token: so an old word deletes nothing, and the row goes when it is done.
  */
@@ -89,7 +89,7 @@ export class HeldDeletionApprovals {
 
   #asked(path: string): string | undefined {
     const spec = this.#ports.system.get({ ...nodeResource, namespace: '', name: objectName(path) })?.spec;
-    return (spec as { release?: string } | undefined)?.release;
+    return (spec as { approveHeldDeletions?: string } | undefined)?.approveHeldDeletions;
   }
 
   #fromAbove(reader: Reader, path: string): string | undefined {

@@ -11,7 +11,7 @@ import { writeEvent } from './object-event.ts';
 export interface GuardReport {
   readonly held?: HeldAttributes;
   /** In its mailbox at its parent. */
-  readonly keptFor?: HeldAttributes;
+  readonly heldInMailbox?: HeldAttributes;
   readonly rolledBack?: readonly RolledBackAttributes[];
   /** Of what it gets, and of what it tells. */
   readonly quarantined?: QuarantinedAttributes;
@@ -49,18 +49,21 @@ export function writeGuardEvents(space: Space, node: KubeObject, before: KubeObj
   }
 }
 
-export function heldCondition(path: string, { held: missing, keptFor }: GuardReport): NewCondition {
-  if (!missing && !keptFor) return { type: held, status: 'False', reason: 'NothingHeld', message: 'nothing is held' };
+export function heldCondition(path: string, { held: missing, heldInMailbox }: GuardReport): NewCondition {
+  if (!missing && !heldInMailbox)
+    return { type: held, status: 'False', reason: 'NothingHeld', message: 'nothing is held' };
   const parts = [
-    ...(missing ? [`${counted(missing)} although the parent lacks them: ${sampleOf(missing)}`] : []),
-    ...(keptFor ? [`${counted(keptFor)} in its mailbox although it tells of fewer places: ${sampleOf(keptFor)}`] : []),
+    ...(missing ? [`${counted(missing)}: the parent lacks them: ${sampleOf(missing)}`] : []),
+    ...(heldInMailbox
+      ? [`${counted(heldInMailbox)} in its mailbox: the relay reports fewer Locations: ${sampleOf(heldInMailbox)}`]
+      : []),
   ];
   const reason = missing ? 'MissingAtParent' : 'FewerPlaces';
   return { type: held, status: 'True', reason, message: `${parts.join('; ')}. ${remedy(path)}` };
 }
 
 function counted({ entries, since }: HeldAttributes): string {
-  return `${entries} entries are kept since ${since}`;
+  return `${entries} entries are held since ${since}`;
 }
 
 function sampleOf({ entries, sample }: HeldAttributes): string {
@@ -73,7 +76,7 @@ function quarantineCondition({ quarantined: got, refused }: GuardReport): NewCon
   }
   const parts = [
     ...(got ? [`${got.count} entries that it got can't be taken (${got.sample.join('; ')})`] : []),
-    ...(refused ? [`its parent can't take ${refused.count} entries that it tells (${refused.sample.join('; ')})`] : []),
+    ...(refused ? [`the parent rejected ${refused.count} entries of this node (${refused.sample.join('; ')})`] : []),
   ];
   return {
     type: quarantined,
@@ -95,10 +98,10 @@ function rolledBackCondition(path: string, alarms: readonly RolledBackAttributes
     type: rolledBack,
     status: 'True',
     reason: 'OlderThanBelow',
-    message: `the store was emptied or put back to an older copy: ${each.join('; ')}. What only nodes below have is kept there. When this is known: ${cliCommand('release', shownPath(path))}`,
+    message: `the store was emptied or put back to an older copy: ${each.join('; ')}. Nodes below keep the entries that only they have. To acknowledge the loss: ${cliCommand('approve-deletions', shownPath(path))}`,
   };
 }
 
 function remedy(path: string): string {
-  return `What is still missing is deleted with: ${cliCommand('release', shownPath(path))}`;
+  return `To confirm the deletion: ${cliCommand('approve-deletions', shownPath(path))}`;
 }

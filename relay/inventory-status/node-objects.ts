@@ -19,7 +19,7 @@ export interface NodeStatus {
   /** Of the session with the parent; the root has none. */
   readonly session?: { readonly state: ConnectionState; readonly since?: string; readonly transport?: string };
   /** When it heard of the root last, over all hops; absent while that is not long ago. */
-  readonly rootHeardAt?: string;
+  readonly rootContactAt?: string;
   readonly lag?: { readonly entries: number; readonly bytes?: number };
   readonly children?: number;
   readonly relays?: number;
@@ -29,7 +29,7 @@ export interface NodeStatus {
   readonly rolledBack?: readonly RolledBackAttributes[];
   readonly quarantined?: QuarantinedAttributes;
   readonly refused?: QuarantinedAttributes;
-  readonly keptFor?: HeldAttributes;
+  readonly heldInMailbox?: HeldAttributes;
   /** Of an agent's cluster. */
   readonly capacity?: Readonly<Record<string, string>>;
 }
@@ -69,16 +69,16 @@ export function showNode(
   writeGuardEvents(space, after, before, wallMs);
 }
 
-type NodeAlarms = Pick<NodeStatus, 'held' | 'rolledBack' | 'quarantined' | 'refused' | 'keptFor'>;
+type NodeAlarms = Pick<NodeStatus, 'held' | 'rolledBack' | 'quarantined' | 'refused' | 'heldInMailbox'>;
 
 /** What is told of a node that people should look at. */
-export function guarded({ held, rolledBack, quarantined, refused, keptFor }: NodeAlarms): NodeAlarms {
+export function guarded({ held, rolledBack, quarantined, refused, heldInMailbox }: NodeAlarms): NodeAlarms {
   return {
     ...(held ? { held } : {}),
     ...(rolledBack?.length ? { rolledBack } : {}),
     ...(quarantined ? { quarantined } : {}),
     ...(refused ? { refused } : {}),
-    ...(keptFor ? { keptFor } : {}),
+    ...(heldInMailbox ? { heldInMailbox } : {}),
   };
 }
 
@@ -97,7 +97,7 @@ export function untakenEntries(
 export function showMailbox(space: Space, child: string, path: string, status: MailboxStatus, wallMs: number): void {
   const mailbox = { apiVersion, kind: 'Mailbox', metadata: { name: objectName(child) }, spec: { path }, status };
   const { held } = status;
-  show(space, mailbox, [heldCondition(path, held ? { keptFor: held } : {})], wallMs);
+  show(space, mailbox, [heldCondition(path, held ? { heldInMailbox: held } : {})], wallMs);
 }
 
 export function hide(space: Space, kind: 'Node' | 'Mailbox', name: string): void {

@@ -61,7 +61,7 @@ export interface NodeReportsPorts {
   /** Absent: nobody has siblings. */
   readonly counting?: ReplicaCounting;
   /** What is kept in the mailbox of a relay although it tells of fewer places. */
-  keptFor(reader: Reader, child: string): HeldAttributes | undefined;
+  heldInMailbox(reader: Reader, child: string): HeldAttributes | undefined;
   /** What this node itself keeps although it may be meant to go. */
   guarded(reader: Reader): Pick<NodeAttributes, 'held' | 'rolledBack' | 'quarantined'>;
 }
@@ -231,21 +231,21 @@ export class NodeReports {
       hide(space, 'Node', objectName(at));
       return;
     }
-    const { entries, head, acknowledged, backlog, said, refused, keptFor } = store.read((reader) => ({
+    const { entries, head, acknowledged, backlog, said, refused, heldInMailbox } = store.read((reader) => ({
       entries: mailbox.producer.digest(reader).count,
       head: mailbox.producer.head(reader),
       acknowledged: mailbox.producer.acknowledged(reader),
       backlog: mailbox.producer.backlog(reader),
       said: this.#descendants.told(reader, name, childPath(path, name)),
       refused: quarantinedAttributes(reader, mailbox.consumer).quarantined,
-      keptFor: this.#ports.keptFor(reader, name),
+      heldInMailbox: this.#ports.heldInMailbox(reader, name),
     }));
     const { entries: backlogEntries, bytes: backlogBytes } = backlog;
     const untaken = untakenEntries(said?.quarantined);
-    const held = keptFor ? { held: keptFor } : {};
+    const held = heldInMailbox ? { held: heldInMailbox } : {};
     const filled = { entries, head, acknowledged, backlogEntries, backlogBytes };
     showMailbox(space, name, at, { ...filled, ...untaken, ...held }, this.#ports.clock.wallMs());
-    this.#showSession(child, mailbox, { said, refused, keptFor }, backlog);
+    this.#showSession(child, mailbox, { said, refused, heldInMailbox }, backlog);
   }
 
   #showSession(
@@ -254,12 +254,12 @@ export class NodeReports {
     told: {
       readonly said: NodeAttributes | undefined;
       readonly refused: QuarantinedAttributes | undefined;
-      readonly keptFor: HeldAttributes | undefined;
+      readonly heldInMailbox: HeldAttributes | undefined;
     },
     lag: { readonly entries: number; readonly bytes: number },
   ): void {
     const { space, path, clock, connection, store, outbox } = this.#ports;
-    const { said, refused, keptFor } = told;
+    const { said, refused, heldInMailbox } = told;
     const { connected, connectedSinceMs, silentMs, transport, diverged, cloned } = connection(child.name);
     const wallMs = clock.wallMs();
     const sinceMs = connected ? connectedSinceMs : wallMs - silentMs;
@@ -280,8 +280,8 @@ export class NodeReports {
     const at = replicaNodePath(path, child.name);
     const version = said?.version ?? '';
     // In the child's own words it would be what it was told to say.
-    const { refused: _refused, keptFor: _keptFor, ...own } = guarded(said ?? {});
-    const kept = { ...own, ...(refused ? { refused } : {}), ...(keptFor ? { keptFor } : {}) };
+    const { refused: _refused, heldInMailbox: _heldInMailbox, ...own } = guarded(said ?? {});
+    const kept = { ...own, ...(refused ? { refused } : {}), ...(heldInMailbox ? { heldInMailbox } : {}) };
     if (child.role === 'agent') {
       const capacity = said?.capacity ? { capacity: said.capacity } : {};
       showNode(space, at, 'Agent', { version, session, lag, agents: 1, ...capacity, ...kept }, wallMs, alarms);
@@ -312,14 +312,14 @@ export class NodeReports {
   }
 
   /** The moment, which stays as it is while the age grows: told once. */
-  #rootHeard(): { readonly rootHeardAt?: string } {
+  #rootHeard(): { readonly rootContactAt?: string } {
     const ageMs = this.#ports.rootAgeMs();
     if (ageMs < rootAgeShownMs) return {};
     const heardMs = this.#ports.clock.wallMs() - ageMs;
     // Two readings of two clocks are some ms apart: of the same moment they are to be the same text.
     const before = this.#rootContactMs ?? heardMs;
     this.#rootContactMs = Math.abs(before - heardMs) < lookEveryMs / 10 ? before : heardMs;
-    return { rootHeardAt: timestamp(this.#rootContactMs) };
+    return { rootContactAt: timestamp(this.#rootContactMs) };
   }
 
   #steadyLag(child: string, entries: number): number {

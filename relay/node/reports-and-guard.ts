@@ -33,7 +33,7 @@ export function reportsOf(config: NodeConfig, ports: NodePorts, parts: NodeParts
     waits: (child) => parts.down().arrivals.waits(child),
     rootAgeMs: () => parts.uplink()?.rootAgeMs() ?? 0,
     guarded: (reader) => parts.guard().guarded(reader),
-    keptFor: (reader, child) => parts.guard().keptFor(reader, child),
+    heldInMailbox: (reader, child) => parts.guard().heldInMailbox(reader, child),
   });
 }
 

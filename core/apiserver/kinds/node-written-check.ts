@@ -1,5 +1,5 @@
 /**
- * Objects of mesh.banyan.io that the node writes: Space, Node, Mailbox. Nothing in the mesh reads what a person writes there, but for `spec.release` of a Node:
+ * Objects of mesh.banyan.io that the node writes: Space, Node, Mailbox. Nothing in the mesh reads what a person writes there, but for `spec.approveHeldDeletions` of a Node:
  * so a person's write that would have no effect is refused, in words that say where the wish belongs. Labels and annotations are everybody's.
  */
 
@@ -30,8 +30,9 @@ const configured =
 const nodeWritten: Readonly<Record<string, NodeWritten>> = {
   spaces: { write: configured, delete: configured, free: [] },
   nodes: {
-    write: 'the node writes its Node objects; labels, annotations and spec.release are all that others write in one',
-    free: ['release'],
+    write:
+      'the node writes its Node objects; labels, annotations and spec.approveHeldDeletions are all that others write in one',
+    free: ['approveHeldDeletions'],
   },
   mailboxes: {
     write: 'the node writes its Mailbox objects; labels and annotations are all that others write in one',

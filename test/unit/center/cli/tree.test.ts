@@ -25,7 +25,7 @@ it('shows how old what each node has from the root is, where that is not young',
   const away = { session: { state: 'Disconnected', since: ago(600) } };
   const [head, center, eu, shop, us] = await lines({
     '': [node('', {}), node('eu', away), node('us', { session: { state: 'Connected', since: ago(9_000) } })],
-    eu: [node('eu', { rootHeardAt: ago(615) }), node('eu:shop', { session: { state: 'Connected', since: ago(5) } })],
+    eu: [node('eu', { rootContactAt: ago(615) }), node('eu:shop', { session: { state: 'Connected', since: ago(5) } })],
   });
   expect(head).toMatch(/^NODE +ROLE +SESSION +ROOT AGE +LAG/);
   expect(center).not.toMatch(/\d[smhd]/);

@@ -58,12 +58,12 @@ describe('the word that what a node holds may go', () => {
 
   const holds = (path: string, token: string) =>
     told.set(path, { role: 'agent', version: '1', held: { entries: 60, since: '', token, sample: [] } });
-  const say = (path: string, release: string) =>
+  const say = (path: string, approveHeldDeletions: string) =>
     space.create({
       apiVersion: 'mesh.banyan.io/v1alpha1',
       kind: 'Node',
       metadata: { name: objectName(path) },
-      spec: { path, role: 'Agent', release },
+      spec: { path, role: 'Agent', approveHeldDeletions },
     });
   const consider = (path: string) => store.write((t) => releases.consider(t, path));
   const handedOn = (path: string) =>

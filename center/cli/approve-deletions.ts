@@ -1,4 +1,4 @@
-/** `banyan release PATH`: says what a node keeps although its parent lacks it, and lets it go; see relay/guard/. */
+/** `banyan approve-deletions PATH`: shows the entries that a node holds and its parent lacks, and approves their deletion; see relay/guard/. */
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { ancestorsOf, objectName, shownPath } from '../../core/identity/node-path.ts';
@@ -16,14 +16,14 @@ interface HeldEntries {
 
 interface ShownNodeAlarms {
   held?: HeldEntries;
-  /** In its mailbox; the parent's word. */
-  keptFor?: HeldEntries;
+  /** Entries in its mailbox; the parent reports them. */
+  heldInMailbox?: HeldEntries;
   rolledBack?: { source: string; had: number; seen: number; since: string; token: string }[];
 }
 
 const nodes = '/apis/mesh.banyan.io/v1alpha1/nodes';
 const lookEveryMs = 500;
-/** Down the path, deleted, and told upwards: each some seconds at the most. */
+/** The way down the path, the deletion and the report upwards take some seconds each. */
 const withinMs = 60_000;
 
 export async function approveDeletions(
@@ -35,29 +35,29 @@ export async function approveDeletions(
   const context = await contextOf(api, path);
   const own = await shown(api, context, path);
   const parent = await parentOf(api, path, context);
-  const kept = parent === undefined ? undefined : (await shown(api, parent, path)).keptFor;
-  const tokens = describe({ ...own, ...(kept ? { keptFor: kept } : {}) }, path, say);
+  const kept = parent === undefined ? undefined : (await shown(api, parent, path)).heldInMailbox;
+  const tokens = describe({ ...own, ...(kept ? { heldInMailbox: kept } : {}) }, path, say);
   if (dryRun) return;
   for (const token of tokens)
-    await releaseOne(api, parent !== undefined && token === kept?.token ? parent : context, path, token);
-  if (tokens.length > 0) say('released');
+    await approveOne(api, parent !== undefined && token === kept?.token ? parent : context, path, token);
+  if (tokens.length > 0) say('deletions approved');
 }
 
-async function releaseOne(api: NodeApiClient, context: string, path: string, token: string): Promise<void> {
+async function approveOne(api: NodeApiClient, context: string, path: string, token: string): Promise<void> {
   const deadlineMs = Date.now() + withinMs;
   await ask(api, context, path, token);
   while (tokensOf(await shown(api, context, path)).includes(token)) {
     if (Date.now() > deadlineMs)
       throw new BanyanError(
         'Timeout',
-        `${shownPath(path)} has not answered; the release stands, and is done when it is reached`,
+        `${shownPath(path)} has not answered; the approval is stored and takes effect when ${shownPath(path)} is reached`,
       );
     await wait(lookEveryMs);
   }
 }
 
 function describe(
-  { held, keptFor, rolledBack = [] }: ShownNodeAlarms,
+  { held, heldInMailbox, rolledBack = [] }: ShownNodeAlarms,
   path: string,
   say: (line: string) => void,
 ): string[] {
@@ -65,19 +65,20 @@ function describe(
   for (const { source, had, seen, since } of rolledBack) {
     say(`${name}: ${source} was emptied or put back: it had revision ${had}, ${seen} has been seen below (${since})`);
   }
-  const sampled = (what: HeldEntries, words: string) => {
-    say(`${name}: ${what.entries} entries are kept since ${what.since} ${words}`);
+  const sampled = (what: HeldEntries, message: string) => {
+    say(`${name}: ${what.entries} entries are held since ${what.since}${message}`);
     for (const key of what.sample) say(`  ${key}`);
   };
-  if (held) sampled(held, 'although the parent lacks them, among them');
-  if (keptFor) sampled(keptFor, 'in its mailbox although it tells of fewer places, of the placements');
-  const tokens = tokensOf({ rolledBack, ...(held ? { held } : {}), ...(keptFor ? { keptFor } : {}) });
+  if (held) sampled(held, ': the parent lacks them. Some of them:');
+  if (heldInMailbox)
+    sampled(heldInMailbox, ' in its mailbox: the relay reports fewer Locations. They are of the placements:');
+  const tokens = tokensOf({ rolledBack, ...(held ? { held } : {}), ...(heldInMailbox ? { heldInMailbox } : {}) });
   if (tokens.length === 0) say(`${name}: nothing is held`);
   return tokens;
 }
 
-function tokensOf({ held, keptFor, rolledBack = [] }: ShownNodeAlarms): string[] {
-  return [...rolledBack, ...(held ? [held] : []), ...(keptFor ? [keptFor] : [])].map(({ token }) => token);
+function tokensOf({ held, heldInMailbox, rolledBack = [] }: ShownNodeAlarms): string[] {
+  return [...rolledBack, ...(held ? [held] : []), ...(heldInMailbox ? [heldInMailbox] : [])].map(({ token }) => token);
 }
 
 /** The parent's API, which alone knows what is in the mailbox; undefined: it does not answer, or is where the node was found. */
@@ -114,6 +115,11 @@ async function shown(api: NodeApiClient, context: string, path: string): Promise
 
 async function ask(api: NodeApiClient, context: string, path: string, token: string): Promise<KubeObject> {
   const name = objectName(path);
-  const node = { apiVersion: 'mesh.banyan.io/v1alpha1', kind: 'Node', metadata: { name }, spec: { release: token } };
+  const node = {
+    apiVersion: 'mesh.banyan.io/v1alpha1',
+    kind: 'Node',
+    metadata: { name },
+    spec: { approveHeldDeletions: token },
+  };
   return api.apply(context, `${nodes}/${name}`, node);
 }
