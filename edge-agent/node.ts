@@ -144,7 +144,7 @@ function agentPorts(options: NodeOptions, store: LmdbStore, memory: MemoryLimit)
     store,
     dialer: failoverDialer(
       { clock, random },
-      [config.parent.address, ...(config.parent.siblings ?? [])].map((address) =>
+      [config.parent.address, ...(config.parent.replicas ?? [])].map((address) =>
         dialerTo(
           { address, path: config.parent.path },
           { ...options, link: config.link, memory: storedTransport(store), log: logger },

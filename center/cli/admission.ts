@@ -1,5 +1,5 @@
 /**
- * The admission of an agent that runs elsewhere: its SyncTarget and Location are made at its parent, each sibling of it. `banyan enroll` and
+ * The admission of an agent that runs elsewhere: its SyncTarget and Location are made at its parent, each replica of it. `banyan enroll` and
  * `banyan join-token` begin with it.
  */
 import { checkPath, nameOf, objectName, parentOf, shownPath } from '../../core/identity/node-path.ts';
@@ -20,7 +20,7 @@ export interface AdmissionRequest {
   readonly again: boolean;
 }
 
-/** The command that admits again, for what it says of siblings that were away. */
+/** The command that admits again, for what it says of replicas that were away. */
 export type AdmittingCommand = 'enroll' | 'join-token';
 
 const apiVersion = 'inventory.banyan.io/v1alpha1';
@@ -29,7 +29,7 @@ const nodes = '/apis/mesh.banyan.io/v1alpha1/nodes';
 
 export type Api = Pick<NodeApiClient, 'contexts' | 'get' | 'apply'>;
 
-/** What an agent needs at each sibling. */
+/** What an agent needs at each replica. */
 interface AdmissionObjects {
   readonly target: KubeObject;
   readonly location: KubeObject | undefined;
@@ -37,12 +37,12 @@ interface AdmissionObjects {
 
 export interface Admitted {
   /** Those that answered, with the SyncTarget of the agent. */
-  readonly siblings: readonly { readonly context: string; readonly syncTarget: KubeObject }[];
+  readonly replicas: readonly { readonly context: string; readonly syncTarget: KubeObject }[];
   /** Contexts of the others. */
   readonly silent: readonly string[];
 }
 
-/** What one sibling of the parent has of the agent. */
+/** What one replica of the parent has of the agent. */
 interface ReplicaAdmission {
   readonly context: string;
   readonly target: KubeObject | undefined;
@@ -52,8 +52,8 @@ interface ReplicaAdmission {
 }
 
 /**
- * Throws Conflict for a name that is taken at any sibling, and NotFound for one that is to be there and is not; nothing is made before the result is called.
- * That admits the agent wherever it is missing, warns of siblings that do not answer, and returns its SyncTarget at each of the others.
+ * Throws Conflict for a name that is taken at any replica, and NotFound for one that is to be there and is not; nothing is made before the result is called.
+ * That admits the agent wherever it is missing, warns of replicas that do not answer, and returns its SyncTarget at each of the others.
  */
 export async function admission(
   api: Api,
@@ -75,8 +75,8 @@ export async function admission(
     );
   }
   const silent = new Map<string, string>();
-  const siblings = contexts.map((context) => ({ context }));
-  const places = await ofThoseThatAnswer(siblings, silent, ({ context }) => placeAt(api, context, path));
+  const replicas = contexts.map((context) => ({ context }));
+  const places = await ofThoseThatAnswer(replicas, silent, ({ context }) => placeAt(api, context, path));
   const first = places.find(({ target, location }) => target && location) ?? places.find(({ target }) => target);
   const relayAt = places.find(({ node }) => (node?.spec as { role?: string } | undefined)?.role === 'Relay');
   if (relayAt) throw isRelay(path, relayAt.context);
@@ -85,7 +85,7 @@ export async function admission(
   if (!again && takenAt) throw taken(path, takenAt.context);
   const wanted = first?.target ? copyOfPlace(first.target, first.location) : placeOf(path, told);
   return async () => {
-    const siblings = await ofThoseThatAnswer(places, silent, async (place) => ({
+    const replicas = await ofThoseThatAnswer(places, silent, async (place) => ({
       context: place.context,
       syncTarget: await admit(api, place, wanted),
     }));
@@ -94,25 +94,25 @@ export async function admission(
         `${path} is not admitted at ${context}, and can't fail over to it (${words}); when it answers: ${cliCommand(command, path, '--again')}`,
       );
     }
-    return { siblings, silent: [...silent.keys()] };
+    return { replicas, silent: [...silent.keys()] };
   };
 }
 
 /** Siblings that do not answer come to `silent`; throws the error of one where nobody does. */
-async function ofThoseThatAnswer<Sibling extends { readonly context: string }, T>(
-  siblings: readonly Sibling[],
+async function ofThoseThatAnswer<Replica extends { readonly context: string }, T>(
+  replicas: readonly Replica[],
   silent: Map<string, string>,
-  use: (sibling: Sibling) => Promise<T>,
+  use: (replica: Replica) => Promise<T>,
 ): Promise<T[]> {
   const results: T[] = [];
   let last: BanyanError | undefined;
-  for (const sibling of siblings) {
+  for (const replica of replicas) {
     try {
-      results.push(await use(sibling));
+      results.push(await use(replica));
     } catch (error) {
       if (!(error instanceof BanyanError && error.code === 'Unavailable')) throw error;
       last = error;
-      silent.set(sibling.context, error.message);
+      silent.set(replica.context, error.message);
     }
   }
   if (last && results.length === 0) throw last;
@@ -134,7 +134,7 @@ function placeOf(path: string, labels: Readonly<Record<string, string>>): Admiss
   return { target: object('SyncTarget'), location: object('Location') };
 }
 
-/** For a sibling that was away when the agent was admitted: as the other one has it now. */
+/** For a replica that was away when the agent was admitted: as the other one has it now. */
 function copyOfPlace(target: KubeObject, location: KubeObject | undefined): AdmissionObjects {
   return { target: copyOf(target), location: location && copyOf(location) };
 }

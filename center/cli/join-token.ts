@@ -28,7 +28,7 @@ const ttlMsMax = 30 * 86_400_000;
 const tokens = '/apis/mesh.banyan.io/v1alpha1/jointokens';
 
 /**
- * The text of the token. It is kept by one of several siblings, the first that answers: an agent asks all of them. Of an agent that is known, older tokens that
+ * The text of the token. It is kept by one of several replicas, the first that answers: an agent asks all of them. Of an agent that is known, older tokens that
  * nobody has used are good no more.
  */
 export async function joinToken(
@@ -40,7 +40,7 @@ export async function joinToken(
   const ttlMs = millisecondsOf(ttl);
   const admit = await admission(api, 'join-token', asked, warn);
   const admitted = await admit();
-  const [first] = admitted.siblings;
+  const [first] = admitted.replicas;
   if (!first) throw new BanyanError('Unavailable', `nobody admits "${asked.path}" just now`);
   // Before there is another: who asks for it may have lost the older one to somebody.
   if (asked.again) await endOlder(api, asked.path, admitted, warn);
@@ -57,10 +57,10 @@ export async function joinToken(
 async function endOlder(
   api: JoinTokenApi,
   path: string,
-  { siblings, silent }: Admitted,
+  { replicas, silent }: Admitted,
   warn: (line: string) => void,
 ): Promise<void> {
-  for (const { context } of siblings) {
+  for (const { context } of replicas) {
     const of = await api.list(context, `${tokens}?fieldSelector=${encodeURIComponent(`spec.path=${path}`)}`);
     for (const token of of.filter(isUnused)) {
       await api.remove(context, `${tokens}/${token.metadata.name}`, token);

@@ -154,7 +154,7 @@ export class Supervisor {
     const files = pki.nodeFiles(node.id);
     const { endpoint, ...link } = node.link ?? {};
     // What stands before the parents chooses among them itself.
-    const parent = endpoint === undefined ? { address: home, siblings: others } : { address: endpoint };
+    const parent = endpoint === undefined ? { address: home, replicas: others } : { address: endpoint };
     const common = {
       path: node.path,
       data: data.store(node.id),

@@ -112,9 +112,9 @@ function replicasOf(name: string, replicas: number): string[] {
 }
 
 /** Each child has a home of its own among the siblings, by hash, so that they share the load; it tries the others after it. */
-function inOrderFor(id: string, siblings: readonly string[]): string[] {
-  const home = hash128(id)[0]! % siblings.length;
-  return [...siblings.slice(home), ...siblings.slice(0, home)];
+function inOrderFor(id: string, replicas: readonly string[]): string[] {
+  const home = hash128(id)[0]! % replicas.length;
+  return [...replicas.slice(home), ...replicas.slice(0, home)];
 }
 
 /** Where a space of a node shows up below it: `center.retail`, `eu.paris.ops`. */

@@ -35,9 +35,9 @@ export function farAheadBy(clock: Pick<Clock, 'wallMs'>): FarAhead {
 export function isLostRow(reader: Reader, table: Table, key: string, originRevision: number): boolean {
   const source = sourceOfEntry(key);
   if (source === undefined) return false;
-  const era = revisionGapsRow(reader, table, source);
-  if (!era) return false;
-  const { gaps } = attributesOf<IncarnationsAttributes>(era);
+  const gapsRow = revisionGapsRow(reader, table, source);
+  if (!gapsRow) return false;
+  const { gaps } = attributesOf<IncarnationsAttributes>(gapsRow);
   return revisionGapOf(gaps, originRevision) !== undefined;
 }
 

@@ -48,7 +48,7 @@ export interface ParentSessionsPorts {
   applied(t: Transaction, child: string, changes: readonly AppliedChange[]): void;
   committed(child: string, changes: readonly AppliedChange[]): void;
   /** Of a node with siblings. */
-  readonly siblings?: AttachWatch;
+  readonly replicas?: AttachWatch;
   /** How far this node has come with its sources, for children that are told. */
   watermarks?(): Watermarks;
   /** The child says so; whoever reads the feed finds it a moment later. */

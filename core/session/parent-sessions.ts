@@ -243,7 +243,7 @@ export class ParentSessions {
 
   /** Relays hand on how far their parent is; an agent waits for it when it comes from a sibling. */
   #tellFrom(child: string, { peer }: Link, resumes: boolean): void {
-    if (peer.role === 'agent' && (resumes || !this.#ports.siblings?.hasReplicas)) return;
+    if (peer.role === 'agent' && (resumes || !this.#ports.replicas?.hasReplicas)) return;
     this.#waiting.add(child);
     this.#publishWatermarks(child);
   }
@@ -265,7 +265,7 @@ export class ParentSessions {
       software: this.#ports.software,
       downEpoch: Buffer.from(opened.producer.epoch, 'hex'),
       downIncarnation: Buffer.from(opened.producer.incarnation, 'hex'),
-      hasReplicas: this.#ports.siblings?.hasReplicas === true,
+      hasReplicas: this.#ports.replicas?.hasReplicas === true,
     };
   }
 

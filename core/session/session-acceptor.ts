@@ -127,7 +127,7 @@ export class SessionAcceptor {
 
   #open(link: Link, child: string, hello: Hello): AdmittedSession | undefined {
     const role = link.peer.role === 'agent' ? 'agent' : 'relay';
-    const newer = this.#ports.siblings?.superseded(child, hello.attachSequence);
+    const newer = this.#ports.replicas?.superseded(child, hello.attachSequence);
     if (newer) {
       const attachSequence = this.#isVacant(child) ? (newer.sequence ?? 0) : 0;
       const afterMs = attachSequence > 0 ? comesAgainAfterMs : refusedAfterMs;
@@ -141,7 +141,7 @@ export class SessionAcceptor {
       if (!decision.admitted) return { admission: decision };
       const opened = this.#ports.feedsOf(t, child, role);
       writeSession(t, sessionRecordKeyOf(link), decision.record);
-      this.#ports.siblings?.attached(t, child, role, hello.attachSequence);
+      this.#ports.replicas?.attached(t, child, role, hello.attachSequence);
       return { admission: decision, feeds: opened };
     });
     if (!admission.admitted) {

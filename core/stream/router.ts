@@ -60,17 +60,17 @@ export class StreamRouter {
   }
 
   /** The streams of a new session with a child, by its name, or with the parent. */
-  sessionWith(neighbour: { child: string } | 'parent', link: Link): SessionStreams {
+  sessionWith(adjacent: { child: string } | 'parent', link: Link): SessionStreams {
     const { path, clock, observer } = this.#ports;
     return new SessionStreams({
-      side: neighbour === 'parent' ? 'child' : 'parent',
+      side: adjacent === 'parent' ? 'child' : 'parent',
       link,
       at: path,
       clock,
       observer,
       offered: (offer) => {
-        if (neighbour === 'parent') this.#take(offer, 'above');
-        else this.#take(offer, 'below', neighbour.child);
+        if (adjacent === 'parent') this.#take(offer, 'above');
+        else this.#take(offer, 'below', adjacent.child);
       },
     });
   }
@@ -119,10 +119,10 @@ export class StreamRouter {
     }
   }
 
-  #handOn(offer: Offer, neighbour: AdjacentNode, who: string): void {
-    if (!('streams' in neighbour)) {
-      if (!neighbour.known) return this.#refuse(offer, 'NotFound', `there is no ${who}`);
-      return this.#refuse(offer, 'Disconnected', `the ${who} is not connected`, neighbour.silentMs);
+  #handOn(offer: Offer, adjacent: AdjacentNode, who: string): void {
+    if (!('streams' in adjacent)) {
+      if (!adjacent.known) return this.#refuse(offer, 'NotFound', `there is no ${who}`);
+      return this.#refuse(offer, 'Disconnected', `the ${who} is not connected`, adjacent.silentMs);
     }
     const { deadlineMs } = offer.request;
     const leftMs = Math.floor(deadlineMs - Math.max(deadlineReserveMs, deadlineMs * deadlineShare));
@@ -132,7 +132,7 @@ export class StreamRouter {
         'DeadlineExceeded',
         `${durationText(deadlineMs)} is too little time to ask the ${who}`,
       );
-    handOn(offer, [neighbour.streams, ...(neighbour.others ?? [])], leftMs, this.#ports.clock);
+    handOn(offer, [adjacent.streams, ...(adjacent.others ?? [])], leftMs, this.#ports.clock);
   }
 
   #refuse(offer: Offer, code: ResetCode, message: string, sinceMs?: number): void {

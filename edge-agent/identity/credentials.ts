@@ -44,7 +44,7 @@ const aliveEveryMs = 60_000;
 export async function identityOf(ports: CredentialsPorts): Promise<AgentIdentity> {
   const { config, environment, linkCaPem, clock, random, log } = ports;
   const { path, parent, link, pki } = config;
-  const lines = [parent.address, ...(parent.siblings ?? [])].map(
+  const lines = [parent.address, ...(parent.replicas ?? [])].map(
     (address): JoinLine => ({ parent: { address, path: parent.path }, link, linkCaPem, environment, clock }),
   );
   const held = 'joinToken' in pki ? await joined(pki, lines, ports) : await given(pki, ports);

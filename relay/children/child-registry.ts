@@ -48,7 +48,7 @@ export interface ChildRegistryPorts extends LabelSummaryPublisherPorts {
   rowsAt(reader: Reader, child: string): readonly InventoryRow[];
   /** A relay is a child from now on. */
   relayCame(t: Transaction, child: string): void;
-  /** Whose children count, where siblings are about. */
+  /** Whose children count, where replicas are about. */
   readonly counting: { readonly isOtherReplica: boolean; counts(child: string): boolean };
   /** What Locations of this node inherit. */
   inherited(): Labels;
@@ -263,8 +263,8 @@ export class ChildRegistry {
    * taken once; otherwise a place is counted by each that knows it, which only numbers that are no more than expected are made of.
    */
   #groupLabels(reader: Reader, name: string): LabelSummary | undefined {
-    const said = this.#ports.mailboxes.replicasOf(name).flatMap((sibling) => {
-      const labels = this.#reportedLabels(reader, this.#ports.mailboxes.get(sibling)!);
+    const said = this.#ports.mailboxes.replicasOf(name).flatMap((replica) => {
+      const labels = this.#reportedLabels(reader, this.#ports.mailboxes.get(replica)!);
       return labels ? [labels] : [];
     });
     const different = new Map(
@@ -285,7 +285,7 @@ export class ChildRegistry {
     return row?.content && decodeLabelSummary(reported.content(reader, row.content).attributes);
   }
 
-  /** Of a relay: the places that it counts; those of its siblings are theirs. */
+  /** Of a relay: the places that it counts; those of its replicas are theirs. */
   #countedOf(reader: Reader, { child, reported }: Mailbox): LabelSummary | undefined {
     const counted = readOwnedLabelSummary(reader, reported);
     if (counted) return counted;
@@ -293,7 +293,7 @@ export class ChildRegistry {
     if (heldLabelSummary(reader, child)) return this.#reportedLabelSummary(reader, reported);
     const { mailboxes } = this.#ports;
     if (mailboxes.replicasOf(child).length < 2) return undefined;
-    // One that has said nothing gets what its siblings need, and counts none of it.
+    // One that has said nothing gets what its replicas need, and counts none of it.
     return this.#reportedLabels(reader, mailboxes.get(child)!) ?? emptyLabelSummary;
   }
 

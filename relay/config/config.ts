@@ -28,11 +28,11 @@ export const nodeConfigSchema = z.strictObject({
   statusFile: z.string().optional(),
   /** What Locations below inherit from this node. */
   labels: labels.default({}),
-  /** `siblings`: addresses of further processes with the parent's path, in the order in which they are tried when it does not answer. */
+  /** `replicas`: addresses of further processes with the parent's path, in the order in which they are tried when it does not answer. */
   parent: z
-    .strictObject({ address: z.string(), path: z.string(), siblings: z.array(z.string()).optional() })
+    .strictObject({ address: z.string(), path: z.string(), replicas: z.array(z.string()).optional() })
     .optional(),
-  /** Of a relay with siblings: which of them this is, as its certificate says, and how many there are. */
+  /** Of a relay with replicas: which of them this is, as its certificate says, and how many there are. */
   replica: z.number().int().min(0).optional(),
   replicas: z.number().int().min(1).max(replicasMax).optional(),
   /** How the parent is reached. */

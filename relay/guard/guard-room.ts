@@ -55,7 +55,7 @@ export class GuardRoom {
   readonly #ports: GuardRoomPorts;
   readonly #spaceIncarnations: SpaceIncarnations;
   readonly #heldDeletionApprovals: HeldDeletionApprovals;
-  readonly #narrowing: LabelSummaryShrinkGuard;
+  readonly #labelSummaryShrinkGuard: LabelSummaryShrinkGuard;
   #unsubscribe: (() => void) | undefined;
 
   constructor(ports: GuardRoomPorts) {
@@ -78,7 +78,7 @@ export class GuardRoom {
         ports.changed();
       },
     });
-    this.#narrowing = new LabelSummaryShrinkGuard({
+    this.#labelSummaryShrinkGuard = new LabelSummaryShrinkGuard({
       limits: ports.limits,
       wallMs: () => clock.wallMs(),
       placementsOf: (child) => ports.placementsOf(child),
@@ -94,7 +94,7 @@ export class GuardRoom {
       told: (...asked) => ports.told(...asked),
       release: (t, token) => this.#release(t, token),
       releaseFor: (t, child, token) => {
-        if (this.#narrowing.release(t, child, token)) ports.labelsReleased(t, child);
+        if (this.#labelSummaryShrinkGuard.release(t, child, token)) ports.labelsReleased(t, child);
       },
     });
     upstream.onHeld(() => this.#heldChanged());
@@ -134,12 +134,12 @@ export class GuardRoom {
   labelsFromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
     const consumer = this.#ports.mailboxes.get(child)?.consumer;
     // Between two histories it names no incarnation.
-    if (consumer) this.#narrowing.heard(t, child, changes, consumer.resume(t).incarnation === '');
+    if (consumer) this.#labelSummaryShrinkGuard.heard(t, child, changes, consumer.resume(t).incarnation === '');
   }
 
   /** What is kept in the mailbox of a child although the child tells of fewer places. */
   heldInMailbox(reader: Reader, child: string): HeldAttributes | undefined {
-    return heldAttributes(this.#narrowing.held(reader, child)).held;
+    return heldAttributes(this.#labelSummaryShrinkGuard.held(reader, child)).held;
   }
 
   fromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {

@@ -83,8 +83,8 @@ export class SpaceIncarnations {
   #handOn(t: Transaction, sources: readonly string[], mailboxes: readonly Producer[]): void {
     const { origins, upstream } = this.#ports;
     for (const source of sources) {
-      const era = origins.has(source) ? undefined : revisionGapsRow(t, upstream, source);
-      if (era) for (const mailbox of mailboxes) mailbox.put(t, era, 0);
+      const gapsRow = origins.has(source) ? undefined : revisionGapsRow(t, upstream, source);
+      if (gapsRow) for (const mailbox of mailboxes) mailbox.put(t, gapsRow, 0);
     }
   }
 

@@ -35,8 +35,8 @@ export class Mailboxes {
   readonly #contents = new SharedContents();
   #onQuarantined: (child: string) => void = () => {};
   #onChanged: (child: string) => void = () => {};
-  /** By the name that they share: relays with siblings, and without. */
-  readonly #siblings = new Map<string, string[]>();
+  /** By the name that they share: relays with replicas, and without. */
+  readonly #replicas = new Map<string, string[]>();
 
   /** Opens the mailboxes of all known children; nothing of their rows is read. Without `isFarAhead`, all origin revisions are believed. */
   constructor(store: Store, random: Random, bootNonce: string, path: string, isFarAhead?: FarAhead) {
@@ -69,7 +69,7 @@ export class Mailboxes {
 
   /** All that share the name of a child, itself among them if it has a mailbox. */
   replicasOf(child: string): readonly string[] {
-    return this.#siblings.get(splitReplica(child).name) ?? [];
+    return this.#replicas.get(splitReplica(child).name) ?? [];
   }
 
   /** The child's mailbox, made when it is not there. */
@@ -84,9 +84,9 @@ export class Mailboxes {
   drop(t: Transaction, child: string): void {
     if (!this.#byChild.delete(child)) return;
     const { name } = splitReplica(child);
-    this.#siblings.set(
+    this.#replicas.set(
       name,
-      this.replicasOf(name).filter((sibling) => sibling !== child),
+      this.replicasOf(name).filter((replica) => replica !== child),
     );
     forgetChild(t, child);
     forgetKeepEntries(t, child);
@@ -111,7 +111,7 @@ export class Mailboxes {
     const mailbox = { child, role, producer, consumer, reported: consumer.sound };
     this.#byChild.set(child, mailbox);
     const { name } = splitReplica(child);
-    this.#siblings.set(name, [...this.replicasOf(name), child].sort());
+    this.#replicas.set(name, [...this.replicasOf(name), child].sort());
     return mailbox;
   }
 }

@@ -64,13 +64,13 @@ export interface MoverPorts {
 export class Mover implements Passage {
   readonly #ports: MoverPorts;
   readonly #grants: Grants;
-  readonly #hearing: MoveRecovery;
+  readonly #moveRecovery: MoveRecovery;
   readonly #deadlines: Deadlines;
 
   constructor(ports: MoverPorts) {
     this.#ports = ports;
     this.#grants = new Grants(ports);
-    this.#hearing = new MoveRecovery({
+    this.#moveRecovery = new MoveRecovery({
       ...ports,
       reportedBy: (reader, id, child) => this.#reportedBy(reader, id, child),
       keep: (t, placement, child, row) => this.#keep(t, placement, child, row),
@@ -112,7 +112,7 @@ export class Mover implements Passage {
   mayDetach(t: Transaction, id: PlacementId, name: string, placement: Placement | undefined): boolean {
     const { moveStore, children } = this.#ports;
     if (!placement) {
-      this.#hearing.hasHeard(id, name);
+      this.#moveRecovery.hasHeard(id, name);
       return true;
     }
     if (children.get(name)?.role === 'relay') return this.#mayDetachRelay(t, placement, name);
@@ -136,7 +136,7 @@ export class Mover implements Passage {
   }
 
   placementCame(t: Transaction, placement: Placement): void {
-    if (placement.move) this.#hearing.placementCame(t, placement);
+    if (placement.move) this.#moveRecovery.placementCame(t, placement);
   }
 
   /** The rows of a placement again, and what is granted; how many rows it put into mailboxes. */
@@ -217,17 +217,17 @@ export class Mover implements Passage {
 
   /** Before a child is heard: it has of its mailbox what this node does not know, or, as the node's store was put back, no longer knows. */
   hasOtherHistory(name: string, wasPutBack: boolean): void {
-    this.#hearing.hasOtherHistory(name, wasPutBack);
+    this.#moveRecovery.hasOtherHistory(name, wasPutBack);
   }
 
   /** All that a child has to say is known here: see move-recovery.ts. */
   arrived(name: string): void {
-    this.#hearing.arrived(name);
+    this.#moveRecovery.arrived(name);
   }
 
   /** All that is here is worked off. */
   idle(): void {
-    this.#hearing.idle();
+    this.#moveRecovery.idle();
   }
 
   takesBack(id: PlacementId, name: string): boolean {
@@ -238,7 +238,7 @@ export class Mover implements Passage {
   keeps(reader: Reader, id: PlacementId, name: string): boolean {
     const { moveStore, children, hasReplicas } = this.#ports;
     if (children.get(name)?.role === 'agent') return moveStore.row(id, name)?.state === 'leaving';
-    if (this.#hearing.isToRecover(id, name)) return true;
+    if (this.#moveRecovery.isToRecover(id, name)) return true;
     const isBehindRestoreBarrier = this.#ports.isBehindRestoreBarrier?.() === true;
     const told = hasReplicas || isBehindRestoreBarrier ? this.#reportedBy(reader, id, name) : undefined;
     if (isBehindRestoreBarrier && told && !hasNoCopies(told)) return true;
@@ -268,7 +268,7 @@ export class Mover implements Passage {
       const told = others.map((other) => this.#reportedBy(t, id, other));
       if (told.some((other) => other !== undefined && !hasNoCopies(other))) return false;
     }
-    this.#hearing.hasHeard(id, name);
+    this.#moveRecovery.hasHeard(id, name);
     // What it has told goes on in this node's own numbers.
     const { sequence, overdue } = reported?.move ?? { sequence: 0, overdue: 0 };
     if (sequence > 0) this.#ports.moveStore.advance(t, id, sequence + 1);

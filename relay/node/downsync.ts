@@ -37,7 +37,7 @@ export class Downsync {
   readonly customization: Customization;
   readonly exposures: Exposures;
   readonly #otherHistories = new OtherHistories();
-  readonly arrivals: ChildCatchUpGate;
+  readonly childCatchUpGate: ChildCatchUpGate;
   readonly moves: MoveStore;
   readonly mover: Mover;
   readonly restoreBarrier: RestoreBarrier;
@@ -49,10 +49,16 @@ export class Downsync {
   readonly #clock: Clock;
 
   /** `up` and `rootAgeMs` are asked only once both ways are there, and the node. */
-  constructor(ports: NodePorts, ground: NodeState, events: NodeEvents, up: () => StatusBelow, rootAgeMs: () => number) {
+  constructor(
+    ports: NodePorts,
+    nodeState: NodeState,
+    events: NodeEvents,
+    up: () => StatusBelow,
+    rootAgeMs: () => number,
+  ) {
     const { store, clock, log, defer } = ports;
-    const { lookups } = ground;
-    this.#nodeState = ground;
+    const { lookups } = nodeState;
+    this.#nodeState = nodeState;
     this.#events = events;
     this.#clock = clock;
     this.customization = new Customization({
@@ -64,27 +70,27 @@ export class Downsync {
       store,
       clock,
       defer,
-      authorizationAgeMs: (source) => authorizationAgeMs(source, ground.depth, rootAgeMs()),
+      authorizationAgeMs: (source) => authorizationAgeMs(source, nodeState.depth, rootAgeMs()),
       admitted: (id, children) => events.admitted(id, children),
       handed: new HandedReleases({
         ...lookups,
-        hasReplicas: ground.place.hasReplicas,
+        hasReplicas: nodeState.place.hasReplicas,
         hasOtherHistory: (child) => this.#otherHistories.has(child),
       }),
     });
-    this.arrivals = new ChildCatchUpGate({
+    this.childCatchUpGate = new ChildCatchUpGate({
       clock,
-      hasReplicas: ground.place.hasReplicas,
+      hasReplicas: nodeState.place.hasReplicas,
       behind: (child) => store.read((reader) => this.#behind(reader, child)),
       decided: (children) => store.write((t) => this.#decided(t, children)),
       changed: (children) => events.mayFollow(children),
     });
     this.moves = new MoveStore(clock);
     this.restoreBarrier = new RestoreBarrier({
-      path: ground.path === '' ? 'center' : ground.path,
+      path: nodeState.path === '' ? 'center' : nodeState.path,
       ...lookups,
-      outbox: ground.outbox,
-      counts: (child) => ground.counting.counts(child),
+      outbox: nodeState.outbox,
+      counts: (child) => nodeState.counting.counts(child),
       changed: (placements) => up().recountChildren(placements),
     });
     this.mover = new Mover({
@@ -93,14 +99,14 @@ export class Downsync {
       clock,
       log,
       moveStore: this.moves,
-      upstream: ground.upstream.sound,
-      isOrigin: (source) => ground.isOrigin(source),
-      hasReplicas: ground.place.hasReplicas,
-      replicasOf: (child) => ground.mailboxes.replicasOf(child),
-      isChanging: (child) => ground.groups.isChanging(child),
+      upstream: nodeState.upstream.sound,
+      isOrigin: (source) => nodeState.isOrigin(source),
+      hasReplicas: nodeState.place.hasReplicas,
+      replicasOf: (child) => nodeState.mailboxes.replicasOf(child),
+      isChanging: (child) => nodeState.groups.isChanging(child),
       total: (reader, id) => up().gather.total(reader, id),
       contribution: (id, child) => up().gather.contribution(id, child),
-      counts: (child) => ground.counting.counts(child),
+      counts: (child) => nodeState.counting.counts(child),
       hasReceivedFromParent: () => events.hasReceivedFromParent(),
       isBehindRestoreBarrier: () => this.restoreBarrier.isPending,
       enqueue: (act) => events.enqueue(act),
@@ -111,7 +117,7 @@ export class Downsync {
       due: () => events.wake(),
       changed: () => events.setAsideChanged(),
     });
-    this.scheduler = this.#makeScheduler(ground, events, up);
+    this.scheduler = this.#makeScheduler(nodeState, events, up);
   }
 
   #behind(reader: Reader, child: string): string | undefined {
@@ -163,7 +169,7 @@ export class Downsync {
 
   /** A child has of its feed what is not, or may not be, what this node knows that it told; `wasPutBack`: it told it, and its store was put back since. */
   hasOtherHistory(child: string, wasPutBack: boolean): void {
-    this.arrivals.beginWithOther(child);
+    this.childCatchUpGate.beginWithOther(child);
     this.mover.hasOtherHistory(child, wasPutBack);
     if (!this.#isAgent(child)) return;
     this.#events.enqueue((t) => this.#otherHistories.note(t, child));
@@ -185,14 +191,14 @@ export class Downsync {
   arrived(child: string): void {
     this.restoreBarrier.heard(child);
     this.mover.arrived(child);
-    this.arrivals.heard(child);
+    this.childCatchUpGate.heard(child);
   }
 
   /** Or it is not ready to say all: a relay, which may wait for this node. An agent is as soon as it is durable. */
   reportedAll(child: string): void {
     if (this.#isAgent(child)) return;
     this.mover.arrived(child);
-    this.arrivals.heard(child);
+    this.childCatchUpGate.heard(child);
   }
 
   #isAgent(child: string): boolean {

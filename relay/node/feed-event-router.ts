@@ -61,7 +61,7 @@ export class FeedEventRouter {
     guard().labelsFromBelow(t, child, changes);
     if (changes.some(({ key }) => key === entryKey.labels())) {
       // Siblings get what any of them needs.
-      for (const sibling of nodeState.mailboxes.replicasOf(child)) markDirty(t, 'child', sibling);
+      for (const replica of nodeState.mailboxes.replicasOf(child)) markDirty(t, 'child', replica);
       nodeState.childRegistry.widen(t, child);
       nodeState.matched.heard(child);
     }

@@ -78,9 +78,9 @@ export function nodeLoop(ports: NodePorts, parts: NodeParts): ScheduleLoop {
       }
       parts.readiness().idle();
       parts.nodeState().place.say();
-      parts.down().arrivals.idle();
+      parts.down().childCatchUpGate.idle();
       if (parts.loop().quiet) parts.down().allWorkedOff();
-      parts.teller().idle();
+      parts.watermarkPublisher().idle();
     },
     failed: (error) => ports.fatal(error),
   });

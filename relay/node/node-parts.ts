@@ -25,7 +25,7 @@ export interface NodeParts {
   uplink(): ChildSession | undefined;
   reports(): NodeReports;
   recounts(): ReplicaRecount;
-  teller(): WatermarkPublisher;
+  watermarkPublisher(): WatermarkPublisher;
   guard(): GuardRoom;
   streams(): StreamRouter;
 }

@@ -42,7 +42,7 @@ export class Node implements AsyncDisposable {
   readonly #uplink: ChildSession | undefined;
   readonly #reports: NodeReports;
   readonly #recounts: ReplicaRecount;
-  readonly #teller: WatermarkPublisher;
+  readonly #watermarkPublisher: WatermarkPublisher;
   /** Where its byte streams meet. */
   readonly streams: StreamRouter;
   readonly #guard: GuardRoom;
@@ -97,7 +97,7 @@ export class Node implements AsyncDisposable {
     });
     this.#guard = guardOf(config, ports, parts);
     this.#admissions = admissionsOf(config, ports, this.#nodeState.spaces.system);
-    this.#teller = new WatermarkPublisher({
+    this.#watermarkPublisher = new WatermarkPublisher({
       clock: ports.clock,
       present: () => ports.store.read((reader) => this.#nodeState.lookups.covered(reader)),
       tell: () => this.#sessions.watermarksChanged(),
@@ -153,7 +153,7 @@ export class Node implements AsyncDisposable {
     this.#loop.stop();
     this.#nodeState.childRegistry.stop();
     this.#nodeState.groups.stop();
-    this.#teller.stop();
+    this.#watermarkPublisher.stop();
     this.#down.stop();
     this.#up.stop();
     this.#reports.stop();
@@ -179,7 +179,7 @@ export class Node implements AsyncDisposable {
       uplink: () => this.#uplink,
       reports: () => this.#reports,
       recounts: () => this.#recounts,
-      teller: () => this.#teller,
+      watermarkPublisher: () => this.#watermarkPublisher,
       guard: () => this.#guard,
       streams: () => this.streams,
     };

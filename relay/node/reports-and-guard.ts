@@ -30,7 +30,7 @@ export function reportsOf(config: NodeConfig, ports: NodePorts, parts: NodeParts
     unreached: () => parts.uplink()?.unreached,
     diverged: () => parts.uplink()?.alarm.present,
     waiting: () => parts.uplink()?.waiting,
-    waits: (child) => parts.down().arrivals.waits(child),
+    waits: (child) => parts.down().childCatchUpGate.waits(child),
     rootAgeMs: () => parts.uplink()?.rootAgeMs() ?? 0,
     guarded: (reader) => parts.guard().guarded(reader),
     heldInMailbox: (reader, child) => parts.guard().heldInMailbox(reader, child),

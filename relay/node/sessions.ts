@@ -22,11 +22,11 @@ export function sessionsBelow(config: NodeConfig, ports: NodePorts, parts: NodeP
     feedsOf: (t, child, role) => {
       const feeds = parts.nodeState().childRegistry.feedsOf(t, child, role);
       parts.guard().tell(t, feeds.producer);
-      parts.down().arrivals.begin(child);
+      parts.down().childCatchUpGate.begin(child);
       parts.loop().wake();
       return feeds;
     },
-    ready: (child) => parts.readiness().down(child) && parts.down().arrivals.mayFollow(child),
+    ready: (child) => parts.readiness().down(child) && parts.down().childCatchUpGate.mayFollow(child),
     putBack: () => {
       store.write((t) => parts.down().restoreBarrier.begin(t));
       if (parts.uplink()) parts.readiness().putBack();
@@ -43,8 +43,8 @@ export function sessionsBelow(config: NodeConfig, ports: NodePorts, parts: NodeP
     },
     applied: (t, child, changes) => parts.feedEventRouter().fromBelow(t, child, changes),
     committed: (child, changes) => parts.feedEventRouter().fromBelowCommitted(child, changes),
-    siblings: parts.nodeState().place,
-    watermarks: () => parts.teller().covered,
+    replicas: parts.nodeState().place,
+    watermarks: () => parts.watermarkPublisher().covered,
     // Not sooner: what is read just before would be shown until the child says something else.
     acknowledgementStored: (child) => parts.reports().wake(child),
     reportedAll: (child) => {

@@ -41,28 +41,28 @@ export class StatusAggregation {
   readonly #moves: MoveStore;
   readonly #decide: (id: PlacementId) => void;
 
-  constructor(config: NodeConfig, ports: NodePorts, ground: NodeState, events: NodeEvents, down: Downsync) {
+  constructor(config: NodeConfig, ports: NodePorts, nodeState: NodeState, events: NodeEvents, down: Downsync) {
     this.#ports = ports;
-    this.#nodeState = ground;
+    this.#nodeState = nodeState;
     this.#moves = down.moves;
     this.#decide = (id) => down.mover.decide(id);
     const { store, clock, log, defer } = ports;
-    const { lookups } = ground;
+    const { lookups } = nodeState;
     this.gather = new Gather({
       ...lookups,
       connection: (child) => events.connection(child),
       isRefused: (reader, child, keyHash) =>
-        ground.mailboxes.get(child)?.consumer.get(reader, keyHash)?.poisoned === true,
+        nodeState.mailboxes.get(child)?.consumer.get(reader, keyHash)?.poisoned === true,
       moves: down.moves,
       restoreBarrier: down.restoreBarrier,
-      counting: ground.counting,
+      counting: nodeState.counting,
       heldBack: (id, child) => down.customization.failures(id, child),
       rollouts: down.exposures,
     });
     this.rollouts = new Controllers({
       store,
       clock,
-      origins: () => ground.spaces.origins(),
+      origins: () => nodeState.spaces.origins(),
       total: (t, id) => this.gather.total(t, id),
       ask: askWebhook,
       wake: (id) => this.reporter.mark(id),
@@ -72,7 +72,7 @@ export class StatusAggregation {
       ...lookups,
       store,
       log,
-      outbox: ground.outbox,
+      outbox: nodeState.outbox,
       expected: (id, child) => this.gather.expected(id, child),
       changed: (source, objects) => this.views.exactChanged(source, objects),
     });
@@ -82,7 +82,7 @@ export class StatusAggregation {
       clock,
       log,
       gather: this.gather,
-      outbox: ground.outbox,
+      outbox: nodeState.outbox,
       exact: this.exact,
       expressions: new FailingExpressions(config.path, lookups.children),
       unresolved: (id) => this.summaries.unresolved(id),

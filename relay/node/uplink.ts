@@ -19,7 +19,7 @@ export function nodeUplink(
   { identity, outbox, upstream }: NodeState,
   given: UplinkPorts,
 ): ChildSession {
-  const addresses = [parent.address, ...(parent.siblings ?? [])];
+  const addresses = [parent.address, ...(parent.replicas ?? [])];
   return new ChildSession({
     ...given,
     store,

@@ -29,7 +29,7 @@ export interface ReplicaGroupsPorts {
   readonly clock: Clock;
   readonly mailboxes: Mailboxes;
   /** What these siblings told counts from now on, or does no more, or is to be looked at again. */
-  changed(siblings: readonly string[]): void;
+  changed(replicas: readonly string[]): void;
   isConnected(child: string): boolean;
   /** A transaction of the node's store. */
   write(act: (t: Transaction) => void): void;
@@ -198,10 +198,10 @@ export class ReplicaGroups {
   }
 
   /** Of a child of which nothing is held, others than `sibling` may have said a higher sequence: who speaks now may have been put back. */
-  #recall(reader: Reader, sibling: string, child: string, ownership: Ownership): void {
-    for (const member of this.#ports.mailboxes.replicasOf(sibling)) {
+  #recall(reader: Reader, replica: string, child: string, ownership: Ownership): void {
+    for (const member of this.#ports.mailboxes.replicasOf(replica)) {
       const said = this.#ports.mailboxes.get(member)?.consumer.sound;
-      const row = member === sibling ? undefined : said?.get(reader, hash128(entryKey.attach(child)));
+      const row = member === replica ? undefined : said?.get(reader, hash128(entryKey.attach(child)));
       if (!said || !row?.content) continue;
       const { sequence, role } = attributesOf<AttachAttributes>(said.content(reader, row.content));
       ownership.attached(splitReplica(member).replica, child, sequence, role);
@@ -315,9 +315,9 @@ export class ReplicaGroups {
   }
 
   /** By a timer: there may be no room yet for what has to be counted anew. */
-  #changedInTime(siblings: readonly string[]): void {
+  #changedInTime(replicas: readonly string[]): void {
     const { write, changed } = this.#ports;
-    write((t) => t.afterCommit(() => changed(siblings)));
+    write((t) => t.afterCommit(() => changed(replicas)));
   }
 
   #tell(t: Transaction, member: string, key: string, row: OwnerAttributes | ReplicasAttributes): void {

@@ -90,8 +90,8 @@ export class InventoryBelow {
       const child = childTowards(own, at);
       if (child === undefined) continue;
       if (at === childPath(own, child)) markDirty(t, 'child', child);
-      for (const sibling of replicasOf(child)) {
-        const mailbox = mailboxOf(sibling);
+      for (const replica of replicasOf(child)) {
+        const mailbox = mailboxOf(replica);
         if (mailbox?.role !== 'relay') continue;
         const has = row?.content && child === to && path !== childPath(own, child) ? row.content : undefined;
         const known = mailbox.producer.get(t, keyHash);

@@ -38,7 +38,7 @@ const workPerStep = 500;
 export class Scheduler {
   readonly #ports: SchedulePorts;
   readonly #writer: MailboxWriter;
-  readonly #attachments: PlacementBindings;
+  readonly #placementBindings: PlacementBindings;
   readonly #concerned: PlacementInterestIndex;
   #worked = false;
   #changed = new Set<PlacementId>();
@@ -53,7 +53,7 @@ export class Scheduler {
   constructor(ports: SchedulePorts) {
     this.#ports = ports;
     this.#writer = new MailboxWriter(ports);
-    this.#attachments = new PlacementBindings(ports, this.#writer);
+    this.#placementBindings = new PlacementBindings(ports, this.#writer);
     this.#concerned = new PlacementInterestIndex(ports.placements);
   }
 
@@ -71,7 +71,7 @@ export class Scheduler {
   /** One bounded piece of work, in the caller's transaction. */
   step(t: Transaction): ScheduleStep {
     this.#writer.begin();
-    this.#attachments.begin();
+    this.#placementBindings.begin();
     this.#worked = false;
     this.#changed = new Set();
     this.#changedWith = new Map();
@@ -160,7 +160,7 @@ export class Scheduler {
 
   #dropFrom(t: Transaction, placement: Placement, name: string): void {
     this.#ports.passage.mayDetach(t, placement.id, name, placement);
-    this.#attachments.detach(t, placement.id, name, placement.children);
+    this.#placementBindings.detach(t, placement.id, name, placement.children);
   }
 
   #match(t: Transaction, key: string): boolean {
@@ -171,18 +171,18 @@ export class Scheduler {
     const child = this.#ports.children.get(name);
     const mailbox = this.#ports.mailboxOf(name);
     if (child && mailbox && matchChild(placement, child).matches) {
-      if (this.#ports.passage.takesBack(id, name)) this.#attachments.detach(t, id, name, placement.children);
+      if (this.#ports.passage.takesBack(id, name)) this.#placementBindings.detach(t, id, name, placement.children);
       const attached = placement.children.has(name);
       if (!attached && this.#ports.passage.mayAttach(t, placement, child))
-        this.#attachments.attach(t, placement, child, mailbox);
+        this.#placementBindings.attach(t, placement, child, mailbox);
       else if (!attached) this.#concerned.wait(id, name);
       markDirty(t, 'aim', key);
     } else if (placement.children.has(name)) {
       if (this.#ports.passage.mayDetach(t, id, name, placement))
-        this.#attachments.detach(t, id, name, placement.children);
+        this.#placementBindings.detach(t, id, name, placement.children);
       else this.#concerned.wait(id, name);
     } else if (child && mailbox && this.#ports.passage.keeps(t, id, name)) {
-      this.#attachments.attach(t, placement, child, mailbox);
+      this.#placementBindings.attach(t, placement, child, mailbox);
       markDirty(t, 'aim', key);
     }
     return true;
@@ -206,7 +206,7 @@ export class Scheduler {
     for (const child of [...current]) {
       const still = placement && children.has(child) && matchChild(placement, children.get(child)!).matches;
       if (!still && passage.mayDetach(t, id, child, placement))
-        this.#attachments.detach(t, id, child, current, originRevision);
+        this.#placementBindings.detach(t, id, child, current, originRevision);
       else if (!still) this.#concerned.wait(id, child);
       if (this.#writer.rows >= rowsPerStep) return false;
     }
@@ -225,9 +225,9 @@ export class Scheduler {
       if (!has && !matchChild(placement, child).matches) continue;
       // Also one that may not lose it yet: it has to know what the placement says now.
       if (has) {
-        this.#attachments.announce(t, placement, child, mailbox, originRevision);
+        this.#placementBindings.announce(t, placement, child, mailbox, originRevision);
         for (const stage of this.#ports.stages) stage.rematched?.(t, child);
-      } else if (passage.mayAttach(t, placement, child)) this.#attachments.attach(t, placement, child, mailbox);
+      } else if (passage.mayAttach(t, placement, child)) this.#placementBindings.attach(t, placement, child, mailbox);
       else this.#concerned.wait(id, child.name);
       if (this.#writer.rows >= rowsPerStep) return false;
     }

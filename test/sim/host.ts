@@ -335,7 +335,7 @@ export function configOfPlanned(
     api: {},
     mesh: {},
     streams: { fromBelow: streamsFromBelow },
-    ...(home ? { parent: { address: home.id, path: home.path, siblings: others.map(({ id }) => id) } } : {}),
+    ...(home ? { parent: { address: home.id, path: home.path, replicas: others.map(({ id }) => id) } } : {}),
     ...(replicas === undefined ? {} : { replica, replicas }),
     spaces: node.spaces.map((name) => ({ name })),
     relays,

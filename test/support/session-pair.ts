@@ -74,7 +74,7 @@ export class SessionPair {
       feedsOf: () => feeds,
       ready: () => this.parentReady,
       hasOtherHistory: (child) => this.otherHistories.push(child),
-      siblings: {
+      replicas: {
         hasReplicas: false,
         superseded: (_child, sequence) =>
           sequence < this.attachedWith ? { message: 'a newer one is known', sequence: this.attachedWith } : undefined,

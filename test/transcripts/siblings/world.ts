@@ -177,7 +177,7 @@ export class SiblingWorld extends VirtualNodes {
       software: 'test',
       feedsOf: () => feeds,
       ready: () => true,
-      siblings: {
+      replicas: {
         hasReplicas: true,
         superseded: (child, sequence) => {
           const held = this.#above.children.get(child);

@@ -244,7 +244,7 @@ class Siblings {
       software: 'test',
       feedsOf: () => feeds,
       ready: () => !this.#unready.has(replica),
-      siblings: {
+      replicas: {
         hasReplicas: true,
         superseded: () => (this.#refusing.has(replica) ? { message: 'it is elsewhere' } : undefined),
         attached() {},
