@@ -42,7 +42,7 @@ const plainAlarms: readonly string[] = [
   'CertificateTrouble',
 ];
 
-interface NodeSpec {
+interface ShownNodeSpec {
   path?: string;
   role?: string;
 }
@@ -158,7 +158,7 @@ async function rowsOf(api: Pick<NodeApiClient, 'list'>, path: string, rootDepth:
   try {
     const nodes = await api.list(context, '/apis/mesh.banyan.io/v1alpha1/nodes');
     return nodes.flatMap((node) => {
-      const shown = (node.spec as NodeSpec | undefined)?.path ?? '';
+      const shown = (node.spec as ShownNodeSpec | undefined)?.path ?? '';
       if (shown === own) return [{ ...rowOf(node, rootDepth, 1), path }];
       return parentOf(shown) === own ? [rowOf(node, rootDepth, 2)] : [];
     });
@@ -181,7 +181,7 @@ async function rowsOf(api: Pick<NodeApiClient, 'list'>, path: string, rootDepth:
 }
 
 function rowOf(node: KubeObject, rootDepth: number, rank: number): TreeRow {
-  const { path = '', role = '' } = (node.spec ?? {}) as NodeSpec;
+  const { path = '', role = '' } = (node.spec ?? {}) as ShownNodeSpec;
   const { session, lag, agents, rootContactAt, ...status } = (node.status ?? {}) as ShownNodeStatus;
   return {
     path,

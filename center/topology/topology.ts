@@ -184,7 +184,7 @@ function checkReplicas({ relays }: Topology): Problem[] {
         ? [
             {
               field: `${field}.replicas`,
-              message: `"${name}" and its parent "${parent}" both have siblings, which one node above them has to tell apart: put a relay without siblings between them, or use replicas: 1 for one of them`,
+              message: `"${name}" and its parent "${parent}" both have replicas: put a relay without replicas between them, so that one node tracks one group of replicas, or use replicas: 1 for one of them`,
             },
           ]
         : []),

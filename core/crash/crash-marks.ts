@@ -86,6 +86,6 @@ export function isRetryDue(mark: Mark, wallMs: number): boolean {
 export function crashReason(mark: Mark): string {
   const { crashes, words } = mark;
   const minutes = retryAfterMs(mark) / 60_000;
-  const said = words === undefined ? 'without a word' : `with: ${words}`;
+  const said = words === undefined ? 'without an error message' : `with the error: ${words}`;
   return `the process that worked on it ended ${crashes} times, the last time ${said}; it is left alone until it is changed, for another version of the program, or for ${minutes} minutes`;
 }

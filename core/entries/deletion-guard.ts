@@ -21,7 +21,7 @@ export const limitsSchema = z.strictObject({
     })
     .default(deletionLimits)
     .describe(
-      'Entries that a parent lacks after it lost its store are kept when they are more than both, until they are released.',
+      'A node holds entries that its parent lacks when their number exceeds both limits. They stay until a person approves their deletion.',
     ),
 });
 

@@ -18,7 +18,7 @@ export function checkPartial({ path, role }: ReportingChild, body: Uint8Array): 
   const heard = fresh + quarantined;
   if (role === 'agent' && (expected !== 1 || heard !== 1)) {
     throw flaw(
-      `counts.expected ${expected}, fresh ${fresh} and quarantined ${quarantined}: an agent is one destination that is heard of`,
+      `counts.expected ${expected}, fresh ${fresh} and quarantined ${quarantined}: an agent is exactly one destination that has reported`,
     );
   }
   if (fresh + stale + never + quarantined !== expected) {

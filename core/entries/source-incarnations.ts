@@ -73,7 +73,7 @@ export function noteSeen(t: Transaction, changes: readonly AppliedChange[], { cl
 
 /** Of both things that may be wrong. */
 const farAheadWords =
-  'the parent says a revision of this space that is years ahead of the clock here: rows with it give way to whatever comes later; look after the parent, or set this clock, or that of the node that has the space';
+  "the parent sent a revision of this space that is years ahead of this node's clock; newer values replace rows with this revision; check the parent, this clock, and the clock of the node that has the space";
 
 /** Sources of which the gaps have come, or are others now. */
 export function sourcesWithNewGaps(changes: readonly AppliedChange[]): string[] {

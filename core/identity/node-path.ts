@@ -105,5 +105,5 @@ export function checkNodeName(name: string): string | undefined {
   const wrong = checkDnsLabel(name);
   if (wrong) return wrong;
   if (name === 'center') return "the name is the root's; choose another";
-  return /--\d+$/.test(name) ? 'names that end in -- and a number are those of siblings; choose another' : undefined;
+  return /--\d+$/.test(name) ? 'names that end in -- and a number belong to replicas; choose another name' : undefined;
 }

@@ -116,7 +116,7 @@ function goOn(state: RolloutState, input: ControllerInput): RolloutStep {
   if (state.passed >= state.wave) return advance(state, input, waves);
   const known = noteProgress(state, upTo, nowMs);
   if (!hasHeard(state, part)) {
-    return late(inPhase(known, 'Progressing'), input, 'waits for connected relays that have not heard of it');
+    return late(inPhase(known, 'Progressing'), input, 'waits for connected relays that have not received the release');
   }
   const alone = part?.waves[state.wave] ?? noCounts;
   const waiting = awayFor(known, alone.expected > 0 && alone.fresh === 0, input);

@@ -172,7 +172,7 @@ export class ChildSession {
   #awayFor(returnAfterMs: number): void {
     this.#detached(`the parent ends, and is back in ${returnAfterMs} ms`);
     if (this.#stopped) return;
-    this.#isUnreached('the parent ends in order, and said that it will be back');
+    this.#isUnreached('the parent shuts down and announced its return');
     const waitMs = waitForReturn(this.#ports.random.fraction(), returnAfterMs);
     this.#timer = this.#ports.clock.after(waitMs, () => void this.#dial());
   }

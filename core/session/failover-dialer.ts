@@ -39,7 +39,7 @@ export function failoverDialer({ clock, random }: FailoverPorts, dialers: readon
         watch = next.watch;
         if (!next.leaves) return;
         goes = 'on';
-        left = `the parent has heard nothing of the root for ${Math.round(heard.ageMs / 1000)} s: a sibling of it is tried`;
+        left = `the parent has received no report of the root for ${Math.round(heard.ageMs / 1000)} s: another replica of it is tried`;
         link?.close(left);
       };
       const end = (next: (before: Candidates) => Candidates): void => {

@@ -177,7 +177,7 @@ export function stepSession(state: SessionState, input: Input, nowMs: number): S
         noteCaughtUp,
       );
     case 'resume':
-      if (state.mode !== 'waitsForReady') return fail(state, 'a second word on how the feed goes on');
+      if (state.mode !== 'waitsForReady') return fail(state, 'a second answer about how the feed resumes');
       if (input.resumes) return noteCaughtUp({ ...state, mode: 'resumed' });
       return reconcileIfReady(state);
     case 'goodbye':
@@ -238,7 +238,7 @@ function onRequest(state: SessionState, request: ReconcileRequest, nowMs: number
 
 function onTick(state: SessionState, nowMs: number): Stepped {
   if (nowMs - state.receivedAtMs >= deathAfterMs) {
-    const silence = `nothing was heard for ${Math.round((nowMs - state.receivedAtMs) / 1000)} s`;
+    const silence = `no frame was received for ${Math.round((nowMs - state.receivedAtMs) / 1000)} s`;
     return withEffects(state, { type: 'close', error: new SessionError('Silence', 'Unavailable', silence) });
   }
   if (nowMs - state.beatAtMs < beatEveryMs) return idle(state);

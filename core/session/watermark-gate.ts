@@ -74,7 +74,10 @@ export class WatermarkGate {
     this.#waits = reason !== undefined;
     this.#tell(reason);
     if (reason !== undefined)
-      log.info({ reason }, 'the parent is behind what is here: nothing is taken from it before it has caught up');
+      log.info(
+        { reason },
+        'the parent has older revisions than this node: this node takes nothing from the parent until the parent has caught up',
+      );
     return !this.#waits;
   }
 

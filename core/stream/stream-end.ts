@@ -231,7 +231,7 @@ export class StreamEnd implements ByteStream, LinkEvents {
     if (this.isClosed) return;
     const { clock, peer } = this.#ports;
     const { beat, dead, afterMs } = pulseOf(this.#life, clock.monotonicMs());
-    if (dead) return this.lost(`${peer}: nothing was heard of it on the call of the stream`);
+    if (dead) return this.lost(`${peer}: no frame was received on the call of the stream`);
     if (beat) this.#sendOn(this.#link!, signOfLife);
     this.#pulse = clock.after(afterMs, () => this.#look());
   }

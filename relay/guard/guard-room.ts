@@ -18,7 +18,7 @@ import { nodeResource } from '../inventory-status/node-objects.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { NodeSpaces } from '../spaces/node-spaces.ts';
-import { HeldDeletionApprovals } from './held-deletion-approvals.ts';
+import { HeldDeletionApprovals, type NodeSpec } from './held-deletion-approvals.ts';
 import { SpaceIncarnations } from './space-incarnations.ts';
 
 export interface GuardRoomPorts {
@@ -218,8 +218,9 @@ export class GuardRoom {
       if (group !== nodeResource.group || resource !== nodeResource.resource) continue;
       const stored = this.#ports.spaces.system.storage.get(object.key);
       const spec = stored && (this.#ports.spaces.system.parse(stored) as KubeObject).spec;
-      const { path, release } = (spec ?? {}) as { path?: string; release?: string };
-      if (release !== undefined) this.#ports.enqueue((t) => this.#heldDeletionApprovals.consider(t, path ?? ''));
+      const { path, approveHeldDeletions } = (spec ?? {}) as NodeSpec;
+      if (approveHeldDeletions !== undefined)
+        this.#ports.enqueue((t) => this.#heldDeletionApprovals.consider(t, path ?? ''));
     }
   }
 }

@@ -16,6 +16,13 @@ import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { nodeResource } from '../inventory-status/node-objects.ts';
 
+/** The fields of a Node's spec that an approval is read from. */
+export interface NodeSpec {
+  readonly path?: string;
+  /** The token that a person has approved. */
+  readonly approveHeldDeletions?: string;
+}
+
 export interface HeldDeletionApprovalsPorts {
   readonly path: string;
   readonly system: Space;
@@ -89,7 +96,7 @@ export class HeldDeletionApprovals {
 
   #asked(path: string): string | undefined {
     const spec = this.#ports.system.get({ ...nodeResource, namespace: '', name: objectName(path) })?.spec;
-    return (spec as { approveHeldDeletions?: string } | undefined)?.approveHeldDeletions;
+    return (spec as NodeSpec | undefined)?.approveHeldDeletions;
   }
 
   #fromAbove(reader: Reader, path: string): string | undefined {

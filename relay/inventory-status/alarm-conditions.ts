@@ -45,7 +45,7 @@ const untold = {
   ClusterTrouble: { reason: 'Usable', message: 'the agent reaches its cluster' },
   LimitReached: { reason: 'WithinLimits', message: 'nothing waits for a limit of the agent' },
   CertificateTrouble: { reason: 'Renewed', message: 'the certificate of the agent is young' },
-  DescriptionIncomplete: { reason: 'Whole', message: 'the agent knows all that it tells of' },
+  DescriptionIncomplete: { reason: 'Whole', message: 'the agent could read everything that it reports' },
 };
 
 /** Of the Node of an agent, and of its SyncTarget. */

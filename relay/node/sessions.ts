@@ -37,7 +37,8 @@ export function sessionsBelow(config: NodeConfig, ports: NodePorts, parts: NodeP
       // A parent with siblings is compared by its watermarks.
       const isAlone = parts.uplink() !== undefined && !parts.nodeState().place.hasReplicas;
       if (isAlone && parts.readiness().hasOtherHistory(child)) {
-        const reason = 'it has rows of another history: it keeps what it has until the parent was heard';
+        const reason =
+          "the child has rows of another store incarnation: the child keeps its rows until this node has received its parent's feed";
         log.info({ child, reason }, 'a child waits');
       }
     },

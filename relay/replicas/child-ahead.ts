@@ -18,5 +18,5 @@ export function childAhead(reader: Reader, reported: Table | undefined, wallMs: 
   const all = seenSources(reader).map((source) => [source, reportedSeenRevision(reader, reported, source)] as const);
   const seen = believed(Object.fromEntries(all), wallMs);
   const source = firstSourceAhead(told, seen);
-  return source && `${source} is at revision ${told[source] ?? 0} here, and the child has seen ${seen[source]}`;
+  return source && `${source} is at revision ${told[source] ?? 0} on this node; the child has revision ${seen[source]}`;
 }

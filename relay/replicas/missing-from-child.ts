@@ -19,7 +19,7 @@ export interface MissingFromChildPorts {
 /** In words; undefined: nothing. */
 export function missingFromChild(ports: MissingFromChildPorts, child: string): string | undefined {
   if (ports.hasReplicas) return ports.releases(child) ?? unmatched(ports, child);
-  if (!ports.hasReceivedFromParent()) return 'the parent was not heard yet';
+  if (!ports.hasReceivedFromParent()) return "this node has not yet received its parent's feed";
   // What came from one sibling above may not have come to the one that this node turned to when it had lost its store; or that one knows older labels of the
   // places here, and has not sent what only the newer ones match.
   if (!ports.parentHasReplicas()) return undefined;
@@ -28,5 +28,5 @@ export function missingFromChild(ports: MissingFromChildPorts, child: string): s
 
 function unmatched(ports: MissingFromChildPorts, child: string): string | undefined {
   if (ports.isMatched(child)) return undefined;
-  return 'the labels there were told to the parent, which has not yet sent all that they match';
+  return 'the parent has received the labels and has not yet sent all objects that match';
 }

@@ -77,7 +77,7 @@ export class ReplicaPlace {
   superseded(child: string, sequence: number): { message: string; sequence?: number } | undefined {
     const held = this.hasReplicas ? this.#held(child) : undefined;
     if (!held || sequence >= held.sequence) return undefined;
-    const message = `the child has attached with sequence ${held.sequence} to sibling ${held.owner} of this node, and says ${sequence} here: it is an older copy of the one that is there; end it, or empty its store`;
+    const message = `the child attached with sequence ${held.sequence} to replica ${held.owner} of this node, and sends ${sequence} here: this process is an older copy; stop it, or empty its store`;
     return held.owner === this.#ports.replica ? { message, sequence: held.sequence } : { message };
   }
 
@@ -142,7 +142,7 @@ export class ReplicaPlace {
     for (const child of concerned) if (this.owns(child) !== before.get(child)) this.#unsaid.add(child);
     for (const [child, held] of rows) {
       if (held && held.owner !== replica && this.#attachedHere(child) < held.sequence) {
-        end(child, `it has attached to sibling ${held.owner}`);
+        end(child, `the child attached to replica ${held.owner}`);
       }
     }
     this.say();

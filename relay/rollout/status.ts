@@ -45,7 +45,7 @@ export function rolloutBelow(
   const limitMs = release.authorizationSeconds * 1000;
   if (here.ageMs === undefined || here.ageMs >= limitMs) {
     const since = here.ageMs === undefined ? 'since the start of this node' : `for ${Math.round(here.ageMs / 1000)} s`;
-    const message = `${upTo}, and no further: not heard of the origin ${since} (spec.rollout.authorizationSeconds is ${release.authorizationSeconds})`;
+    const message = `${upTo}, and no further: no report of the origin ${since} (spec.rollout.authorizationSeconds is ${release.authorizationSeconds})`;
     return { ...of, phase: 'Progressing', message };
   }
   return { ...of, phase: 'Progressing', message: upTo };

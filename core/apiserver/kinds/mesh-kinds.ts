@@ -11,7 +11,7 @@ function count(description: string): SchemaProps {
 const heldFields = {
   entries: count('Entries.'),
   since: time('When the first of them was found missing.'),
-  token: string('What a release of these, and of nothing that comes to it later, names.'),
+  token: string('Names exactly these entries. An approval with this token covers no entry that is held later.'),
   sample: list('Keys of some, or the placements that they are of.', string('As docs/architecture.md has them.'), {
     maxItems: 5,
   }),

@@ -83,7 +83,7 @@ export const rolloutSpec = object('How a change of the objects goes out.', {
     default: 1800,
   }),
   authorizationSeconds: integer(
-    'A relay that has not heard of the origin for so long hands out nothing more of a release.',
+    'A relay that has no report of the origin for so long hands out nothing more of a release.',
     {
       minimum: 3,
       maximum: dayS,

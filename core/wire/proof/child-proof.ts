@@ -116,7 +116,7 @@ class ChildProof implements LinkEvents {
       return this.#fail(new BanyanError('Protocol', `${this.#way.shown}: ${words}`));
     }
     if (replica >= replicasMax) {
-      const words = `the challenge is of sibling ${replica}; there are at most ${replicasMax}`;
+      const words = `the challenge comes from replica ${replica}; there are at most ${replicasMax}`;
       return this.#fail(new BanyanError('Protocol', `${this.#way.shown}: ${words}`));
     }
     this.#nonces = { challenge, nonce: this.#nonce };
@@ -146,7 +146,7 @@ class ChildProof implements LinkEvents {
     if (refusal) throw refusal;
     const { replica = 0 } = peer;
     if (this.#replica !== replica) {
-      const words = `sibling ${this.#replica} has sent the challenge, and sibling ${replica} the welcome`;
+      const words = `replica ${this.#replica} sent the challenge and replica ${replica} sent the welcome`;
       throw new BanyanError('Unauthorized', `${words}: what is between must keep to one of them for a connection`);
     }
     this.#expiry = expiryOfChains(this.#signer.certificates, sealed.certificates);

@@ -18,7 +18,9 @@ describe('what a child says of a placement', () => {
     expect(() => checkPartial(agent, partial(one, [failureOf('eu:paris')]))).not.toThrow();
     expect(() => checkPartial(agent, partial({ expected: 1, quarantined: 1, synced: 1 }))).not.toThrow();
     for (const counts of [{ expected: 5, fresh: 5, available: 5 }, {}, { expected: 1, stale: 1 }, { quarantined: 2 }]) {
-      expect(() => checkPartial(agent, partial(counts))).toThrow('an agent is one destination that is heard of');
+      expect(() => checkPartial(agent, partial(counts))).toThrow(
+        'an agent is exactly one destination that has reported',
+      );
     }
   });
 

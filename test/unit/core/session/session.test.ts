@@ -119,7 +119,7 @@ describe('an established session', () => {
       'a reconcile request for a feed that goes on',
       { type: 'request', request: { round: 1, seed: new Uint8Array(0), prefixes: [], wanted: [new Uint8Array(16)] } },
     ],
-    ['a second word on how the feed goes on', { type: 'resume', resumes: true }],
+    ['a second answer about how the feed resumes', { type: 'resume', resumes: true }],
   ])('ends at %s', (_what, input) => {
     const { effects } = stepSession(begin(start).state, input, 0);
     expect(effects).toEqual([

@@ -71,9 +71,9 @@ describe('an end on its call', () => {
     expect(log.reset).toMatchObject({
       code: 'Unavailable',
       at: 'eu',
-      message: expect.stringContaining('eu:kid: nothing was heard'),
+      message: expect.stringContaining('eu:kid: no frame was received'),
     });
-    expect(closed()).toContain('nothing was heard');
+    expect(closed()).toContain('no frame was received');
     expect(counts.open).toBe(0);
   });
 

@@ -33,14 +33,14 @@ describe('what a child has seen of the spaces above', () => {
   it('is waited for until the parent says that it has come here', () => {
     sees(source, 7);
     told({ [source]: 6 });
-    expect(why()).toBe('center.retail is at revision 6 here, and the child has seen 7');
+    expect(why()).toBe('center.retail is at revision 6 on this node; the child has revision 7');
     told({ [source]: 7 });
     expect(why()).toBeUndefined();
   });
 
   it('is waited for while the parent has not said how far the source is', () => {
     sees(source, 7);
-    expect(why()).toBe('center.retail is at revision 0 here, and the child has seen 7');
+    expect(why()).toBe('center.retail is at revision 0 on this node; the child has revision 7');
   });
 
   it('is not waited for where the child has seen nothing, or where the source is not above', () => {

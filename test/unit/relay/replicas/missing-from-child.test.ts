@@ -16,7 +16,7 @@ function said(ports: Partial<MissingFromChildPorts>): string | undefined {
 
 const releases = (child: string) => `a release of ${child}`;
 const seen = (child: string) => `seen by ${child}`;
-const unmatched = expect.stringContaining('has not yet sent all that they match');
+const unmatched = expect.stringContaining('has not yet sent all objects that match');
 
 describe('what is to be heard before a child is told anything', () => {
   it('is nothing where all is here', () => {
@@ -27,9 +27,9 @@ describe('what is to be heard before a child is told anything', () => {
 
   it('is the parent, below one of its kind and below siblings', () => {
     const hasReceivedFromParent = () => false;
-    expect(said({ hasReceivedFromParent })).toBe('the parent was not heard yet');
+    expect(said({ hasReceivedFromParent })).toBe("this node has not yet received its parent's feed");
     expect(said({ hasReceivedFromParent, parentHasReplicas: () => true, childAhead: seen })).toBe(
-      'the parent was not heard yet',
+      "this node has not yet received its parent's feed",
     );
   });
 

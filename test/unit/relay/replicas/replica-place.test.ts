@@ -82,9 +82,9 @@ describe('one of several siblings', () => {
     const { place, hear } = secondSibling();
     hear({ [entryKey.owner('shop')]: { owner: 1, granted: true, sequence: 5 } });
     expect(place.superseded('shop', 5)).toBeUndefined();
-    expect(place.superseded('shop', 4)).toMatchObject({ sequence: 5, message: expect.stringContaining('sibling 1') });
+    expect(place.superseded('shop', 4)).toMatchObject({ sequence: 5, message: expect.stringContaining('replica 1') });
     hear({ [entryKey.owner('shop')]: { owner: 0, granted: true, sequence: 9 } });
-    expect(place.superseded('shop', 5)).toEqual({ message: expect.stringContaining('sibling 0') });
+    expect(place.superseded('shop', 5)).toEqual({ message: expect.stringContaining('replica 0') });
   });
 
   it('says the term of a decision once it has told what the decision changes', () => {

@@ -128,8 +128,8 @@ describe("a child's link where TLS is terminated", () => {
   });
 
   it.each([
-    [1, 'eu', 'sibling 1 has sent the challenge, and sibling 0 the welcome'],
-    [0, 'eu~1', 'sibling 0 has sent the challenge, and sibling 1 the welcome'],
+    [1, 'eu', 'replica 1 sent the challenge and replica 0 sent the welcome'],
+    [0, 'eu~1', 'replica 0 sent the challenge and replica 1 sent the welcome'],
   ])('ends when the challenge was of sibling %i and the welcome is of %s', async (replica, path, words) => {
     const nonce = await greeted(replica);
     await answeredBy(await tree.credentials(path, 'relay'), nonce);
@@ -141,7 +141,7 @@ describe("a child's link where TLS is terminated", () => {
     const dialed = dial();
     await nextTurn();
     parent.onFrame(proofFrame({ challenge, replica: replicasMax }));
-    await expect(dialed).rejects.toMatchObject({ code: 'Protocol', message: expect.stringContaining('sibling 8') });
+    await expect(dialed).rejects.toMatchObject({ code: 'Protocol', message: expect.stringContaining('replica 8') });
   });
 
   it('hands on a retry, which proves nothing and grants nothing', async () => {
