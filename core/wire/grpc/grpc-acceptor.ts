@@ -171,7 +171,7 @@ export class GrpcAcceptor implements Acceptor {
   #turnAway(call: Call): void {
     const words = 'many children come at once: this one may come again after its own wait';
     call.emit('error', callStatusOf(new BanyanError('Unavailable', words)));
-    this.#accepting.refused('door');
+    this.#accepting.refused('handshake_rate');
   }
 
   #begin(call: Call, connection: Connection): void {
