@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import v8 from 'node:v8';
 import { type Logger as Pino, pino } from 'pino';
-import { leaveLastWords, takeLastWords } from '../core/crash/last-words.ts';
+import { takeCrashMessage, writeCrashMessage } from '../core/crash/crash-message.ts';
 import { systemClock } from '../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../core/runtime/errors.ts';
 import { logDestination } from '../core/runtime/log-destination.ts';
@@ -52,9 +52,9 @@ try {
 }
 
 async function run(config: AgentConfig, logger: Pino): Promise<void> {
-  const lastWords = join(config.data, 'last-words');
+  const crashMessage = join(config.data, 'crash-message');
   logWarnings(logger);
-  endOnUncaught(logger, (error) => leaveLastWords(lastWords, error));
+  endOnUncaught(logger, (error) => writeCrashMessage(crashMessage, error));
   let ending = false;
   let starting: Promise<RunningNode> | undefined;
   // Before anything that may be waited for, such as a parent: the first process of a container is ended by no signal that it does not take.
@@ -101,7 +101,7 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
     random: systemRandom,
     logger,
     schedule: setImmediate,
-    lastWords: takeLastWords(lastWords),
+    crashMessage: takeCrashMessage(crashMessage),
     openCluster,
     lease,
     residentBytes: () => process.memoryUsage.rss(),
@@ -110,7 +110,7 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
       logger.error({ reason: why }, 'this agent ends to be started again with less memory in use');
       end(tooMuchMemory);
     },
-    storeFailed: endAtOnce(lastWords, logger),
+    storeFailed: endAtOnce(crashMessage, logger),
   });
   const node = await starting;
   if (config.statusFile !== undefined) {
@@ -138,9 +138,9 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
 }
 
 /** Not in order: what the process holds for written may be lost, and all that it would still do stands on that. */
-function endAtOnce(lastWords: string, logger: Pino): (error: Error) => void {
+function endAtOnce(crashMessage: string, logger: Pino): (error: Error) => void {
   return (error) => {
-    leaveLastWords(lastWords, error);
+    writeCrashMessage(crashMessage, error);
     logger.error({}, 'this agent ends to be started again with what its disk has');
     process.exit(1);
   };

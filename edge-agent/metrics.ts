@@ -41,12 +41,12 @@ export function metricsOf(measured: Measured): () => Promise<string> {
   gauge('banyan_agent_applied_objects', 'Objects that this agent has on record as applied.', measured.appliedObjects);
   gauge(
     'banyan_held_entries',
-    'Entries that are kept although the parent lacks them, until they are released.',
+    'Entries that this node has and its parent lacks. They stay until a person approves their deletion.',
     measured.heldEntries,
   );
   gauge(
     'banyan_quarantined_entries',
-    'Entries from the parent that are not what their keys say, and of which the last good form is kept.',
+    'Entries from the parent that do not match the form that their keys require. The agent uses the last valid form.',
     measured.quarantinedEntries,
   );
   gauge('banyan_agent_attached', '1 while there is a session with the parent.', () => Number(measured.isAttached()));

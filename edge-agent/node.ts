@@ -19,7 +19,11 @@ import type { EnvironmentProxies } from '../core/wire/dialer/proxy-choice.ts';
 import { dialerTo } from '../core/wire/network/tls-network.ts';
 import { storedTransport } from '../core/wire/network/transport-memory.ts';
 import { type NodeCredentials, perCredentials } from '../core/wire/node-credentials.ts';
-import { StockTaking, type StockTakingPorts, takeStock } from './agent/applied-inventory-scan.ts';
+import {
+  AppliedInventoryScan,
+  type AppliedInventoryScanPorts,
+  scanAppliedInventory,
+} from './agent/applied-inventory-scan.ts';
 import { type AgentPorts, type AssembledAgent, assembleAgent } from './agent/assembly.ts';
 import type { ClusterPorts, OpenCluster, WriteGuard } from './cluster/cluster.ts';
 import type { AgentConfig } from './config/config.ts';
@@ -54,7 +58,7 @@ export interface NodeOptions {
   /** Nothing more can be kept: the process is to end. */
   storeFailed(error: Error): void;
   /** What the process said as it ended last. */
-  readonly lastWords?: string | undefined;
+  readonly crashMessage?: string | undefined;
 }
 
 /** Of several agents with one identity, one is active. */
@@ -97,7 +101,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     leadership.start();
     return running(url, [memory, api, leadership, store]);
   }
-  const stock = new StockTaking(() => assembled, stockPorts(options), true);
+  const stock = new AppliedInventoryScan(() => assembled, scanPorts(options), true);
   const assembled: AssembledAgent = await assembleAgent({
     ...agentPorts(options, store, memory),
     caughtUp: () => stock.caughtUp(),
@@ -140,7 +144,7 @@ function agentPorts(options: NodeOptions, store: LmdbStore, memory: MemoryLimit)
     store,
     dialer: failoverDialer(
       { clock, random },
-      [config.parent.address, ...(config.parent.siblings ?? [])].map((address) =>
+      [config.parent.address, ...(config.parent.replicas ?? [])].map((address) =>
         dialerTo(
           { address, path: config.parent.path },
           { ...options, link: config.link, memory: storedTransport(store), log: logger },
@@ -151,7 +155,7 @@ function agentPorts(options: NodeOptions, store: LmdbStore, memory: MemoryLimit)
     random,
     logger,
     schedule,
-    lastWords: options.lastWords,
+    crashMessage: options.crashMessage,
     memory: () => memory.use(),
     renewal: options.renewal,
   };
@@ -175,11 +179,11 @@ function leadershipOf(
     store,
     path: config.path,
     lost: lease.lost,
-    takeStock: (agent, isOver) => takeStock(agent, stockPorts(options), isOver),
+    scanAppliedInventory: (agent, isOver) => scanAppliedInventory(agent, scanPorts(options), isOver),
     assemble: async ({ heir, attached, caughtUp }) => {
       const ports = agentPorts(options, store, memory);
       // That of the beginning is waited for where another one was active before.
-      const stock = new StockTaking(() => assembled, stockPorts(options), false);
+      const stock = new AppliedInventoryScan(() => assembled, scanPorts(options), false);
       const assembled: AssembledAgent = await assembleAgent({
         ...ports,
         heir,
@@ -199,7 +203,7 @@ function leadershipOf(
   return leadership;
 }
 
-function stockPorts({ clock, logger, config }: NodeOptions): StockTakingPorts {
+function scanPorts({ clock, logger, config }: NodeOptions): AppliedInventoryScanPorts {
   return { clock, log: logger, limits: config.limits?.deletions ?? deletionLimits };
 }
 

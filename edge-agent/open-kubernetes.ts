@@ -2,7 +2,7 @@
 import type { Clock } from '../core/runtime/clock.ts';
 import type { ClusterPorts, OpenCluster, WriteGuard } from './cluster/cluster.ts';
 import type { Access } from './cluster/kubernetes/access.ts';
-import { ApiClient } from './cluster/kubernetes/api-client.ts';
+import { ClusterApiClient } from './cluster/kubernetes/api-client.ts';
 import type { ClientLimits } from './cluster/kubernetes/client-limits.ts';
 import { ClusterProxy, type Visitors } from './cluster/kubernetes/cluster-proxy.ts';
 import { KubernetesCluster } from './cluster/kubernetes/kubernetes-cluster.ts';
@@ -39,7 +39,7 @@ export function openLease(
   access: Access,
   lease: { readonly namespace: string; readonly name: string },
 ): LeasePort {
-  const client = new ApiClient(access, clock);
+  const client = new ClusterApiClient(access, clock);
   return new KubernetesLease({ ...lease, json: (asked) => client.json(asked), wallMs: () => clock.wallMs() });
 }
 
@@ -49,6 +49,6 @@ export function openSecret(
   access: Access,
   secret: { readonly namespace: string; readonly name: string },
 ): IdentityStore {
-  const client = new ApiClient(access, clock);
+  const client = new ClusterApiClient(access, clock);
   return secretStore({ ...secret, json: (asked) => client.json(asked) });
 }

@@ -1,5 +1,5 @@
 /**
- * The admission of an agent that runs elsewhere: its SyncTarget and Location are made at its parent, each sibling of it. `banyan enroll` and
+ * The admission of an agent that runs elsewhere: its SyncTarget and Location are made at its parent, each replica of it. `banyan enroll` and
  * `banyan join-token` begin with it.
  */
 import { checkPath, nameOf, objectName, parentOf, shownPath } from '../../core/identity/node-path.ts';
@@ -7,11 +7,11 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { checkLabelKey, checkLabelValue } from '../../core/object/names.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
-import type { ApiClient } from './api-client.ts';
+import type { NodeApiClient } from './api-client.ts';
 import { nodeContexts } from './node-contexts.ts';
 import { UsageError } from './usage-error.ts';
 
-export interface Asked {
+export interface AdmissionRequest {
   /** `eu:paris:store-17` */
   readonly path: string;
   /** Of its Location: `env=prod`. */
@@ -20,30 +20,30 @@ export interface Asked {
   readonly again: boolean;
 }
 
-/** The command that admits again, for what it says of siblings that were away. */
+/** The command that admits again, for what it says of replicas that were away. */
 export type AdmittingCommand = 'enroll' | 'join-token';
 
 const apiVersion = 'inventory.banyan.io/v1alpha1';
 const inventory = `/apis/${apiVersion}`;
 const nodes = '/apis/mesh.banyan.io/v1alpha1/nodes';
 
-export type Api = Pick<ApiClient, 'contexts' | 'get' | 'apply'>;
+export type Api = Pick<NodeApiClient, 'contexts' | 'get' | 'apply'>;
 
-/** What an agent needs at each sibling. */
-interface Wanted {
+/** What an agent needs at each replica. */
+interface AdmissionObjects {
   readonly target: KubeObject;
   readonly location: KubeObject | undefined;
 }
 
 export interface Admitted {
   /** Those that answered, with the SyncTarget of the agent. */
-  readonly siblings: readonly { readonly context: string; readonly syncTarget: KubeObject }[];
+  readonly replicas: readonly { readonly context: string; readonly syncTarget: KubeObject }[];
   /** Contexts of the others. */
   readonly silent: readonly string[];
 }
 
-/** What one sibling of the parent has of the agent. */
-interface Place {
+/** What one replica of the parent has of the agent. */
+interface ReplicaAdmission {
   readonly context: string;
   readonly target: KubeObject | undefined;
   readonly location: KubeObject | undefined;
@@ -52,13 +52,13 @@ interface Place {
 }
 
 /**
- * Throws Conflict for a name that is taken at any sibling, and NotFound for one that is to be there and is not; nothing is made before the result is called.
- * That admits the agent wherever it is missing, warns of siblings that do not answer, and returns its SyncTarget at each of the others.
+ * Throws Conflict for a name that is taken at any replica, and NotFound for one that is to be there and is not; nothing is made before the result is called.
+ * That admits the agent wherever it is missing, warns of replicas that do not answer, and returns its SyncTarget at each of the others.
  */
 export async function admission(
   api: Api,
   command: AdmittingCommand,
-  { path, labels, again }: Asked,
+  { path, labels, again }: AdmissionRequest,
   warn: (line: string) => void,
 ): Promise<() => Promise<Admitted>> {
   const wrong = checkPath(path);
@@ -75,8 +75,8 @@ export async function admission(
     );
   }
   const silent = new Map<string, string>();
-  const siblings = contexts.map((context) => ({ context }));
-  const places = await ofThoseThatAnswer(siblings, silent, ({ context }) => placeAt(api, context, path));
+  const replicas = contexts.map((context) => ({ context }));
+  const places = await ofThoseThatAnswer(replicas, silent, ({ context }) => placeAt(api, context, path));
   const first = places.find(({ target, location }) => target && location) ?? places.find(({ target }) => target);
   const relayAt = places.find(({ node }) => (node?.spec as { role?: string } | undefined)?.role === 'Relay');
   if (relayAt) throw isRelay(path, relayAt.context);
@@ -85,7 +85,7 @@ export async function admission(
   if (!again && takenAt) throw taken(path, takenAt.context);
   const wanted = first?.target ? copyOfPlace(first.target, first.location) : placeOf(path, told);
   return async () => {
-    const siblings = await ofThoseThatAnswer(places, silent, async (place) => ({
+    const replicas = await ofThoseThatAnswer(places, silent, async (place) => ({
       context: place.context,
       syncTarget: await admit(api, place, wanted),
     }));
@@ -94,32 +94,32 @@ export async function admission(
         `${path} is not admitted at ${context}, and can't fail over to it (${words}); when it answers: ${cliCommand(command, path, '--again')}`,
       );
     }
-    return { siblings, silent: [...silent.keys()] };
+    return { replicas, silent: [...silent.keys()] };
   };
 }
 
 /** Siblings that do not answer come to `silent`; throws the error of one where nobody does. */
-async function ofThoseThatAnswer<Sibling extends { readonly context: string }, T>(
-  siblings: readonly Sibling[],
+async function ofThoseThatAnswer<Replica extends { readonly context: string }, T>(
+  replicas: readonly Replica[],
   silent: Map<string, string>,
-  use: (sibling: Sibling) => Promise<T>,
+  use: (replica: Replica) => Promise<T>,
 ): Promise<T[]> {
   const results: T[] = [];
   let last: BanyanError | undefined;
-  for (const sibling of siblings) {
+  for (const replica of replicas) {
     try {
-      results.push(await use(sibling));
+      results.push(await use(replica));
     } catch (error) {
       if (!(error instanceof BanyanError && error.code === 'Unavailable')) throw error;
       last = error;
-      silent.set(sibling.context, error.message);
+      silent.set(replica.context, error.message);
     }
   }
   if (last && results.length === 0) throw last;
   return results;
 }
 
-async function placeAt(api: Api, context: string, path: string): Promise<Place> {
+async function placeAt(api: Api, context: string, path: string): Promise<ReplicaAdmission> {
   const name = nameOf(path);
   const [target, location, node] = await Promise.all([
     api.get(context, `${inventory}/synctargets/${name}`),
@@ -129,13 +129,13 @@ async function placeAt(api: Api, context: string, path: string): Promise<Place> 
   return { context, target, location, node };
 }
 
-function placeOf(path: string, labels: Readonly<Record<string, string>>): Wanted {
+function placeOf(path: string, labels: Readonly<Record<string, string>>): AdmissionObjects {
   const object = (kind: string) => ({ apiVersion, kind, metadata: { name: nameOf(path), labels }, spec: {} });
   return { target: object('SyncTarget'), location: object('Location') };
 }
 
-/** For a sibling that was away when the agent was admitted: as the other one has it now. */
-function copyOfPlace(target: KubeObject, location: KubeObject | undefined): Wanted {
+/** For a replica that was away when the agent was admitted: as the other one has it now. */
+function copyOfPlace(target: KubeObject, location: KubeObject | undefined): AdmissionObjects {
   return { target: copyOf(target), location: location && copyOf(location) };
 }
 
@@ -144,7 +144,11 @@ function copyOf({ kind, metadata, spec = {} }: KubeObject): KubeObject {
 }
 
 /** Makes what is not there; the SyncTarget as it is there then. */
-async function admit(api: Api, { context, target, location }: Place, wanted: Wanted): Promise<KubeObject> {
+async function admit(
+  api: Api,
+  { context, target, location }: ReplicaAdmission,
+  wanted: AdmissionObjects,
+): Promise<KubeObject> {
   const make = (object: KubeObject) =>
     api.apply(context, `${inventory}/${object.kind.toLowerCase()}s/${object.metadata.name}`, object);
   const syncTarget = target ?? (await make(wanted.target));

@@ -33,7 +33,7 @@ type Kubeconfig = z.infer<typeof kubeconfigSchema>;
 /** Everything is local or one hop away: longer means that nobody is there. */
 const timeoutMs = 5_000;
 
-export class ApiClient {
+export class NodeApiClient {
   readonly #config: Kubeconfig;
   readonly #agent: Agent;
 

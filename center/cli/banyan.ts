@@ -7,15 +7,15 @@ import { systemClock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import { launchOf } from '../supervisor/launch.ts';
-import { programOf, type Role } from '../supervisor/programs.ts';
-import { issueAgent } from '../supervisor/tree-pki.ts';
-import { ApiClient } from './api-client.ts';
+import { type ProgramRole, programOf } from '../supervisor/programs.ts';
+import { issueTreeAgent } from '../supervisor/tree-pki.ts';
+import { NodeApiClient } from './api-client.ts';
+import { approveDeletions } from './approve-deletions.ts';
 import { byteCount, kindAndName, nodePath, seconds, spaceContext } from './arguments.ts';
 import { demo } from './demo.ts';
 import { enroll } from './enroll.ts';
 import { joinToken } from './join-token.ts';
 import { pingLine } from './ping.ts';
-import { release } from './release.ts';
 import { placementReport } from './status.ts';
 import { formatTree, treeRows } from './tree.ts';
 import { dataOf, down, exitCode, readTopology, up } from './up.ts';
@@ -115,7 +115,7 @@ program
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
   .action(async (path: string, options) => {
     const api = clientOf(options);
-    const issue = (agent: string) => issueAgent(dataOf(options), agent, systemClock);
+    const issue = (agent: string) => issueTreeAgent(dataOf(options), agent, systemClock);
     process.stdout.write(await enroll(api, { ...options, path, labels: options.label }, issue, warn));
     api.close();
   });
@@ -137,15 +137,15 @@ program
   });
 
 program
-  .command('release')
-  .description('delete what a node keeps although its parent lacks it, and take the loss of a store as known')
+  .command('approve-deletions')
+  .description('confirm deletions that were held back after a parent lost data, and acknowledge the loss of a store')
   .argument('<path>', 'of the node, for example eu:paris or eu:paris:store-17; center for the root', nodePath)
-  .option('--dry-run', 'only say what it would be', false)
+  .option('--dry-run', 'show the held entries only', false)
   .option('--data <dir>', 'data directory of the tree')
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
   .action(async (path: string, options) => {
     const api = clientOf(options);
-    await release(api, path, options.dryRun, say);
+    await approveDeletions(api, path, options.dryRun, say);
     api.close();
   });
 
@@ -182,7 +182,7 @@ program
     api.close();
   });
 
-for (const role of ['center', 'relay', 'agent'] as const satisfies readonly Role[]) {
+for (const role of ['center', 'relay', 'agent'] as const satisfies readonly ProgramRole[]) {
   program
     .command(role)
     .description(`run one ${role}`)
@@ -216,13 +216,13 @@ function codeOf(error: unknown): number {
 }
 
 /** What is said on the command line comes before what the terminal happens to have. */
-function clientOf(options: { data?: string; kubeconfig?: string }): ApiClient {
+function clientOf(options: { data?: string; kubeconfig?: string }): NodeApiClient {
   const fromEnvironment = options.data === undefined ? process.env.KUBECONFIG : undefined;
-  return new ApiClient(options.kubeconfig ?? fromEnvironment ?? dataOf(options).kubeconfig);
+  return new NodeApiClient(options.kubeconfig ?? fromEnvironment ?? dataOf(options).kubeconfig);
 }
 
 /** The node is a process of its own kind of program; signals go through to it, its exit code comes back. */
-function runNode(role: Role, config: string): Promise<number> {
+function runNode(role: ProgramRole, config: string): Promise<number> {
   const { flags, env } = launchOf(role);
   const child = spawn(process.execPath, [...flags, programOf(role), '--config', config], {
     env: { ...env, ...process.env },

@@ -10,7 +10,7 @@ import { systemClock } from '../../core/runtime/clock.ts';
 import { durationText } from '../../core/runtime/duration-text.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { DataDirectory } from '../supervisor/data-directory.ts';
-import { ApiClient } from './api-client.ts';
+import { NodeApiClient } from './api-client.ts';
 import { findResource, objectPath } from './resources.ts';
 import { placementReport } from './status.ts';
 import { endTree, startTree, untilSignal } from './up.ts';
@@ -33,7 +33,7 @@ export async function demo(timeoutSeconds: number, say: (line: string) => void):
   const { supervisor, data, readyMs } = await startTree(options, say, stop);
   if (readyMs === undefined) return endTree(supervisor, data);
   say(`ready after ${durationText(readyMs)}: a center, four relays and six edge clusters, each a process of its own`);
-  const api = new ApiClient(data.kubeconfig);
+  const api = new NodeApiClient(data.kubeconfig);
   try {
     await Promise.race([showWorkload(api, data, timeoutSeconds * 1000, say), stop]);
     await stop;
@@ -45,7 +45,7 @@ export async function demo(timeoutSeconds: number, say: (line: string) => void):
 }
 
 async function showWorkload(
-  api: ApiClient,
+  api: NodeApiClient,
   data: DataDirectory,
   withinMs: number,
   say: (line: string) => void,
@@ -66,7 +66,9 @@ async function showWorkload(
   for (const line of nextThings(data)) say(line);
 }
 
-async function lookAt(api: ApiClient): Promise<{ readonly display?: string | undefined; readonly isReady: boolean }> {
+async function lookAt(
+  api: NodeApiClient,
+): Promise<{ readonly display?: string | undefined; readonly isReady: boolean }> {
   const status = (await api.get(space, placement))?.status;
   const { display, conditions } = (status ?? {}) as { display?: string; conditions?: Condition[] };
   return { display, isReady: conditions?.some((one) => one.type === 'Ready' && one.status === 'True') ?? false };
@@ -86,7 +88,7 @@ async function patiently<T>(deadlineMs: number, ask: () => Promise<T>): Promise<
 }
 
 /** With the state of the placement, which ends with the tree. */
-async function notAvailable(api: ApiClient, data: DataDirectory, withinMs: number): Promise<BanyanError> {
+async function notAvailable(api: NodeApiClient, data: DataDirectory, withinMs: number): Promise<BanyanError> {
   const report = await placementReport(api, space, name).catch(describeError);
   return new BanyanError(
     'Timeout',
@@ -94,7 +96,7 @@ async function notAvailable(api: ApiClient, data: DataDirectory, withinMs: numbe
   );
 }
 
-async function applyFile(api: ApiClient, file: string): Promise<void> {
+async function applyFile(api: NodeApiClient, file: string): Promise<void> {
   for (const document of parseAllDocuments(readFileSync(file, 'utf8'))) {
     const object = document.toJS() as KubeObject;
     const resource = await findResource(api, space, object.kind);

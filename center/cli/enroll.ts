@@ -5,10 +5,10 @@
 import { stringify } from 'yaml';
 import { checkDnsSubdomain } from '../../core/object/names.ts';
 import type { AgentCertificate } from '../supervisor/tree-pki.ts';
-import { type Api, type Asked, admission } from './admission.ts';
+import { type AdmissionRequest, type Api, admission } from './admission.ts';
 import { UsageError } from './usage-error.ts';
 
-export interface Enrolment extends Asked {
+export interface Enrolment extends AdmissionRequest {
   /** The name of the Secret. */
   readonly secret: string;
 }

@@ -10,16 +10,16 @@ import { cliCommand } from '../../core/runtime/cli-command.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Random } from '../../core/runtime/random.ts';
-import { type Admitted, type Api as AdmittingApi, type Asked, admission } from './admission.ts';
-import type { ApiClient } from './api-client.ts';
+import { type AdmissionRequest, type Admitted, type Api as AdmittingApi, admission } from './admission.ts';
+import type { NodeApiClient } from './api-client.ts';
 import { UsageError } from './usage-error.ts';
 
-export interface TokenAsked extends Asked {
+export interface TokenAsked extends AdmissionRequest {
   /** How long it may be used: `24h`. */
   readonly ttl: string;
 }
 
-type Api = AdmittingApi & Pick<ApiClient, 'authority' | 'list' | 'remove'>;
+type JoinTokenApi = AdmittingApi & Pick<NodeApiClient, 'authority' | 'list' | 'remove'>;
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 /** A secret that is good for longer is forgotten somewhere. */
@@ -28,11 +28,11 @@ const ttlMsMax = 30 * 86_400_000;
 const tokens = '/apis/mesh.banyan.io/v1alpha1/jointokens';
 
 /**
- * The text of the token. It is kept by one of several siblings, the first that answers: an agent asks all of them. Of an agent that is known, older tokens that
+ * The text of the token. It is kept by one of several replicas, the first that answers: an agent asks all of them. Of an agent that is known, older tokens that
  * nobody has used are good no more.
  */
 export async function joinToken(
-  api: Api,
+  api: JoinTokenApi,
   { ttl, ...asked }: TokenAsked,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
   warn: (line: string) => void,
@@ -40,7 +40,7 @@ export async function joinToken(
   const ttlMs = millisecondsOf(ttl);
   const admit = await admission(api, 'join-token', asked, warn);
   const admitted = await admit();
-  const [first] = admitted.siblings;
+  const [first] = admitted.replicas;
   if (!first) throw new BanyanError('Unavailable', `nobody admits "${asked.path}" just now`);
   // Before there is another: who asks for it may have lost the older one to somebody.
   if (asked.again) await endOlder(api, asked.path, admitted, warn);
@@ -55,12 +55,12 @@ export async function joinToken(
 }
 
 async function endOlder(
-  api: Api,
+  api: JoinTokenApi,
   path: string,
-  { siblings, silent }: Admitted,
+  { replicas, silent }: Admitted,
   warn: (line: string) => void,
 ): Promise<void> {
-  for (const { context } of siblings) {
+  for (const { context } of replicas) {
     const of = await api.list(context, `${tokens}?fieldSelector=${encodeURIComponent(`spec.path=${path}`)}`);
     for (const token of of.filter(isUnused)) {
       await api.remove(context, `${tokens}/${token.metadata.name}`, token);

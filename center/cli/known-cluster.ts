@@ -2,18 +2,18 @@
 import { isBelow, nameOf, objectName, parentOf } from '../../core/identity/node-path.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
-import type { ApiClient } from './api-client.ts';
+import type { NodeApiClient } from './api-client.ts';
 import { didYouMean } from './arguments.ts';
-import { askSiblings, nodeContexts } from './node-contexts.ts';
+import { askReplicas, nodeContexts } from './node-contexts.ts';
 import { UsageError } from './usage-error.ts';
 import { standInLines } from './why-destination.ts';
 
-type Api = Pick<ApiClient, 'contexts' | 'get' | 'list'>;
+type KnownClusterApi = Pick<NodeApiClient, 'contexts' | 'get' | 'list'>;
 
 const mailbox = 'mailbox/';
 
 /** Throws UsageError for a relay, NotFound for a path that nobody knows, with the cluster that was most likely meant. */
-export async function checkCluster(api: Api, at: string): Promise<void> {
+export async function checkCluster(api: KnownClusterApi, at: string): Promise<void> {
   const contexts = api.contexts();
   const isRelay = (path: string) => nodeContexts(contexts, path).length > 0;
   const clusters = contexts
@@ -30,7 +30,7 @@ export async function checkCluster(api: Api, at: string): Promise<void> {
 }
 
 /** Of an agent that was enrolled, its parent has the SyncTarget; of one that is a destination by an inventory space, that space has. */
-async function isKnownAbove(api: Api, at: string): Promise<boolean> {
+async function isKnownAbove(api: KnownClusterApi, at: string): Promise<boolean> {
   const parents = nodeContexts(api.contexts(), parentOf(at));
   if (parents.length === 0) return false;
   const paths = [
@@ -38,7 +38,7 @@ async function isKnownAbove(api: Api, at: string): Promise<boolean> {
     `/apis/mesh.banyan.io/v1alpha1/nodes/${objectName(at)}`,
   ];
   for (const path of paths) {
-    if ((await askSiblings(parents, (context) => api.get(context, path))).answer) return true;
+    if ((await askReplicas(parents, (context) => api.get(context, path))).answer) return true;
   }
   return (await standInLines(api, at)).length > 0;
 }

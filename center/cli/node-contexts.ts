@@ -24,7 +24,7 @@ export function spaceContexts(contexts: readonly string[], relay: string, space:
 }
 
 /** What the first of siblings says that has something, or that answers at all. Throws Unavailable when none does. */
-export async function askSiblings<T>(
+export async function askReplicas<T>(
   contexts: readonly string[],
   ask: (context: string) => Promise<T | undefined>,
 ): Promise<{ readonly context: string; readonly answer: T | undefined }> {

@@ -1,7 +1,7 @@
 /** `banyan ping PATH`: one node through the tree, as another node sees it. */
 import { shownPath } from '../../core/identity/node-path.ts';
 import type { Pinged } from '../../core/stream/ping.ts';
-import type { ApiClient } from './api-client.ts';
+import type { NodeApiClient } from './api-client.ts';
 
 export interface PingOptions {
   readonly path: string;
@@ -15,7 +15,7 @@ export interface PingOptions {
 const graceMs = 2_000;
 
 export async function pingLine(
-  api: Pick<ApiClient, 'ask'>,
+  api: Pick<NodeApiClient, 'ask'>,
   { path, bytes, from, timeoutSeconds }: PingOptions,
 ): Promise<string> {
   const seconds = Math.max(1, Math.round(timeoutSeconds));

@@ -1,6 +1,6 @@
 /** Finds a resource by any of its names (deployment, deployments, deploy, Deployment), as kubectl does, from discovery. */
 import { BanyanError } from '../../core/runtime/errors.ts';
-import type { ApiClient } from './api-client.ts';
+import type { NodeApiClient } from './api-client.ts';
 
 export interface FoundResource {
   readonly group: string;
@@ -17,7 +17,11 @@ interface ApiResource {
   shortNames?: string[];
 }
 
-export async function findResource(api: Pick<ApiClient, 'get'>, context: string, word: string): Promise<FoundResource> {
+export async function findResource(
+  api: Pick<NodeApiClient, 'get'>,
+  context: string,
+  word: string,
+): Promise<FoundResource> {
   const wanted = word.toLowerCase();
   const groups = (await api.get(context, '/apis')) as
     | { groups?: { preferredVersion: { groupVersion: string } }[] }

@@ -1,7 +1,7 @@
 /** `banyan status epl/NAME`: one placement in words, and where it waits. */
 import type { Condition } from '../../core/object/meta.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
-import type { ApiClient } from './api-client.ts';
+import type { NodeApiClient } from './api-client.ts';
 import { formatTable } from './table.ts';
 
 interface ShownStatus {
@@ -20,7 +20,7 @@ interface ShownStatus {
   failures?: { path: string; object: string; reason: string; message: string }[];
 }
 
-export async function placementReport(api: ApiClient, context: string, name: string): Promise<string> {
+export async function placementReport(api: NodeApiClient, context: string, name: string): Promise<string> {
   const placement = await api.get(context, `/apis/edge.banyan.io/v1alpha1/edgeplacements/${name}`);
   if (!placement) throw new BanyanError('NotFound', `${context} has no EdgePlacement "${name}"`);
   const status = (placement.status ?? {}) as ShownStatus;

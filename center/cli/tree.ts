@@ -13,18 +13,18 @@ import { splitReplica } from '../../core/identity/replica.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
-import type { ApiClient } from './api-client.ts';
+import type { NodeApiClient } from './api-client.ts';
 import { didYouMean } from './arguments.ts';
 import { nodeContexts } from './node-contexts.ts';
 import { formatTable } from './table.ts';
 
-interface NodeStatus {
+interface ShownNodeStatus {
   session?: { state?: string; since?: string; transport?: string };
-  rootHeardAt?: string;
+  rootContactAt?: string;
   lag?: { entries?: number };
   agents?: number;
   held?: { entries: number };
-  keptFor?: { entries: number };
+  heldInMailbox?: { entries: number };
   rolledBack?: { source: string; had: number; seen: number }[];
   quarantined?: { count: number };
   refused?: { count: number };
@@ -42,7 +42,7 @@ const plainAlarms: readonly string[] = [
   'CertificateTrouble',
 ];
 
-interface NodeSpec {
+interface ShownNodeSpec {
   path?: string;
   role?: string;
 }
@@ -59,7 +59,7 @@ export interface TreeRow {
   /** What a person should look at: entries held, a store put back. */
   readonly notes: string;
   /** When it heard of the root last, as it says itself, or as its parent does of one that is away; absent: as its parent. */
-  readonly heardAtMs?: number;
+  readonly receivedAtMs?: number;
   /** Whose word it is: the parent's before the node's own, any before none. */
   readonly rank: number;
 }
@@ -68,7 +68,7 @@ export interface TreeRow {
  * Rows from `root` downwards. Every node of the kubeconfig there is asked, and the parent of `root`, which alone shows an agent; of a child, its parent's
  * word on session and lag counts. Throws NotFound where nobody knows of `root`.
  */
-export async function treeRows(api: Pick<ApiClient, 'contexts' | 'list'>, root: string): Promise<TreeRow[]> {
+export async function treeRows(api: Pick<NodeApiClient, 'contexts' | 'list'>, root: string): Promise<TreeRow[]> {
   const contexts = api.contexts();
   const below = contexts.filter((name) => name.startsWith('node/') && isShown(pathOf(name), root));
   const parents = root === '' ? [] : nodeContexts(contexts, parentOf(root));
@@ -109,17 +109,17 @@ function isShown(path: string, root: string): boolean {
 function joined(a: TreeRow, b: TreeRow): TreeRow {
   const [less, more] = a.rank < b.rank ? [a, b] : [b, a];
   const notes = [...new Set([more.notes, less.notes].flatMap((one) => (one === '' ? [] : one.split('; '))))];
-  const heard = [less.heardAtMs, more.heardAtMs].filter((one) => one !== undefined);
-  return { ...more, notes: notes.join('; '), ...(heard.length > 0 ? { heardAtMs: Math.min(...heard) } : {}) };
+  const heard = [less.receivedAtMs, more.receivedAtMs].filter((one) => one !== undefined);
+  return { ...more, notes: notes.join('; '), ...(heard.length > 0 ? { receivedAtMs: Math.min(...heard) } : {}) };
 }
 
 /** How old what each node has from the root is; '' where it is as fresh as it gets. */
 export function rootAges(rows: readonly TreeRow[], nowMs: number): ReadonlyMap<string, string> {
   const heard = new Map<string, number | undefined>();
   // Parents come before their children.
-  for (const { path, heardAtMs } of rows) {
+  for (const { path, receivedAtMs } of rows) {
     const above = path === '' ? undefined : heard.get(parentOf(path));
-    const both = [above, heardAtMs].filter((one) => one !== undefined);
+    const both = [above, receivedAtMs].filter((one) => one !== undefined);
     heard.set(path, both.length > 0 ? Math.min(...both) : undefined);
   }
   return new Map(Array.from(heard, ([path, atMs]) => [path, atMs === undefined ? '' : inWords(nowMs - atMs)]));
@@ -151,14 +151,14 @@ export function formatTree(rows: readonly TreeRow[], nowMs: number, wide = false
   );
 }
 
-async function rowsOf(api: Pick<ApiClient, 'list'>, path: string, rootDepth: number): Promise<TreeRow[]> {
+async function rowsOf(api: Pick<NodeApiClient, 'list'>, path: string, rootDepth: number): Promise<TreeRow[]> {
   const context = `node/${shownPath(path)}`;
   // Siblings have one path, and the same children.
   const own = splitReplica(path).name;
   try {
     const nodes = await api.list(context, '/apis/mesh.banyan.io/v1alpha1/nodes');
     return nodes.flatMap((node) => {
-      const shown = (node.spec as NodeSpec | undefined)?.path ?? '';
+      const shown = (node.spec as ShownNodeSpec | undefined)?.path ?? '';
       if (shown === own) return [{ ...rowOf(node, rootDepth, 1), path }];
       return parentOf(shown) === own ? [rowOf(node, rootDepth, 2)] : [];
     });
@@ -181,8 +181,8 @@ async function rowsOf(api: Pick<ApiClient, 'list'>, path: string, rootDepth: num
 }
 
 function rowOf(node: KubeObject, rootDepth: number, rank: number): TreeRow {
-  const { path = '', role = '' } = (node.spec ?? {}) as NodeSpec;
-  const { session, lag, agents, rootHeardAt, ...status } = (node.status ?? {}) as NodeStatus;
+  const { path = '', role = '' } = (node.spec ?? {}) as ShownNodeSpec;
+  const { session, lag, agents, rootContactAt, ...status } = (node.status ?? {}) as ShownNodeStatus;
   return {
     path,
     depth: depthOf(path) - rootDepth,
@@ -192,25 +192,33 @@ function rowOf(node: KubeObject, rootDepth: number, rank: number): TreeRow {
     below: agents === undefined ? '' : String(agents),
     transport: session?.transport ?? '',
     // Of a child its parent can only say that it is not there; why, the child itself may know.
-    notes: [...alarmsOf(status), ...(rank === 1 && session?.state === 'Disconnected' ? readyWordsOf(status) : [])].join(
-      '; ',
-    ),
-    ...heardOf(rank === 1 ? rootHeardAt : session?.state === 'Disconnected' ? session.since : undefined),
+    notes: [
+      ...alarmsOf(status),
+      ...(rank === 1 && session?.state === 'Disconnected' ? readyMessageOf(status) : []),
+    ].join('; '),
+    ...heardOf(rank === 1 ? rootContactAt : session?.state === 'Disconnected' ? session.since : undefined),
     // Of siblings, the one counts to which the child is attached.
     rank: session?.state === 'Connected' ? rank + 0.5 : rank,
   };
 }
 
-function heardOf(time: string | undefined): { readonly heardAtMs?: number } {
-  return time === undefined ? {} : { heardAtMs: Date.parse(time) };
+function heardOf(time: string | undefined): { readonly receivedAtMs?: number } {
+  return time === undefined ? {} : { receivedAtMs: Date.parse(time) };
 }
 
 /** What is kept or was lost, with figures; of the rest, the conditions that are alarms. */
-function alarmsOf({ held, keptFor, rolledBack = [], quarantined, refused, conditions = [] }: NodeStatus): string[] {
+function alarmsOf({
+  held,
+  heldInMailbox,
+  rolledBack = [],
+  quarantined,
+  refused,
+  conditions = [],
+}: ShownNodeStatus): string[] {
   const untaken = (quarantined?.count ?? 0) + (refused?.count ?? 0);
   return [
     ...(held ? [`DeletionHeld: ${held.entries} entries`] : []),
-    ...(keptFor ? [`DeletionHeld: ${keptFor.entries} entries in its mailbox`] : []),
+    ...(heldInMailbox ? [`DeletionHeld: ${heldInMailbox.entries} entries in its mailbox`] : []),
     ...rolledBack.map((one) => `StoreRolledBack: ${one.source} had ${one.had}, ${one.seen} seen below`),
     ...(untaken > 0 ? [`EntriesQuarantined: ${untaken}`] : []),
     ...conditions
@@ -225,6 +233,6 @@ function firstWords(message: string): string {
   return end < 0 ? message : message.slice(0, end);
 }
 
-function readyWordsOf({ conditions = [] }: NodeStatus): string[] {
+function readyMessageOf({ conditions = [] }: ShownNodeStatus): string[] {
   return conditions.flatMap(({ type, message }) => (type === 'Ready' && message ? [message] : []));
 }

@@ -2,9 +2,9 @@
 import { ancestorsOf, nameOf, parentOf, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { sliceName } from '../../relay/gather/status/slice-contents.ts';
-import type { ApiClient } from './api-client.ts';
+import type { NodeApiClient } from './api-client.ts';
 
-type Api = Pick<ApiClient, 'get' | 'list'>;
+type DestinationApi = Pick<NodeApiClient, 'get' | 'list'>;
 
 const inventory = '/apis/inventory.banyan.io/v1alpha1';
 const slices = '/apis/edge.banyan.io/v1alpha1/singleplacementslices';
@@ -16,7 +16,7 @@ interface Slice extends KubeObject {
 
 /** Locations by which each of the placements that reach the cluster does so, as the parent of its agent matches them. */
 export async function reaching(
-  api: Api,
+  api: DestinationApi,
   context: string,
   at: string,
   placements: readonly string[],
@@ -39,16 +39,16 @@ function isSliceOf(slice: string, placement: string): boolean {
 }
 
 /** What the inventories of the nodes above say of the cluster, one line each. */
-export async function inventoryLines(api: Api, at: string): Promise<string[]> {
+export async function inventoryLines(api: DestinationApi, at: string): Promise<string[]> {
   return [await systemLine(api, `node/${shownPath(parentOf(at))}`, at), ...(await standInLines(api, at))];
 }
 
 /** SyncTargets of inventory spaces that stand for the cluster. */
-export async function standInLines(api: Api, at: string): Promise<string[]> {
+export async function standInLines(api: DestinationApi, at: string): Promise<string[]> {
   return (await Promise.all(ancestorsOf(at).map((node) => spaceLines(api, shownPath(node), at)))).flat();
 }
 
-async function systemLine(api: Api, context: string, at: string): Promise<string> {
+async function systemLine(api: DestinationApi, context: string, at: string): Promise<string> {
   const name = nameOf(at);
   const [location, target] = await Promise.all([
     api.get(context, `${inventory}/locations/${name}`),
@@ -58,14 +58,14 @@ async function systemLine(api: Api, context: string, at: string): Promise<string
   return `${context}: ${locationWords(location, target)}`;
 }
 
-async function spaceLines(api: Api, node: string, at: string): Promise<string[]> {
+async function spaceLines(api: DestinationApi, node: string, at: string): Promise<string[]> {
   const all = await api.list(`node/${node}`, spaces);
   const named = all.filter(({ spec }) => (spec as { type?: string } | undefined)?.type === 'Inventory');
   const lines = await Promise.all(named.map(({ metadata }) => spaceLine(api, `space/${node}/${metadata.name}`, at)));
   return lines.flat();
 }
 
-async function spaceLine(api: Api, context: string, at: string): Promise<string[]> {
+async function spaceLine(api: DestinationApi, context: string, at: string): Promise<string[]> {
   const [targets, locations] = await Promise.all([
     api.list(context, `${inventory}/synctargets`),
     api.list(context, `${inventory}/locations`),

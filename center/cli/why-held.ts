@@ -2,20 +2,20 @@
 import type { KubeObject } from '../../core/object/meta.ts';
 
 /** One placement, as its origin and as the parent of the agent show it. */
-export interface Shown {
+export interface ShownPlacement {
   readonly name: string;
   readonly origin: KubeObject | undefined;
   readonly lastHop: KubeObject | undefined;
 }
 
-interface PlacementStatus {
+interface ShownPlacementStatus {
   readonly rollout?: { readonly release: number; readonly phase: string; readonly message: string };
   readonly failures?: readonly { path: string; object: string; reason: string; message: string }[];
   readonly conditions?: readonly { type: string; status: string; message: string }[];
 }
 
 /** `object` is as failures name it: `configmaps shop/greeting`. */
-export function heldBack({ name, origin, lastHop }: Shown, at: string, object: string): string[] {
+export function heldBack({ name, origin, lastHop }: ShownPlacement, at: string, object: string): string[] {
   return [...releaseOf(name, origin, lastHop), ...moveOf(name, lastHop), ...failuresOf(name, lastHop, at, object)];
 }
 
@@ -37,6 +37,6 @@ function failuresOf(name: string, lastHop: KubeObject | undefined, at: string, o
   return failures.map(({ reason, message }) => `${name}: ${reason}: ${message}`);
 }
 
-function statusOf(placement: KubeObject | undefined): PlacementStatus {
-  return (placement?.status ?? {}) as PlacementStatus;
+function statusOf(placement: KubeObject | undefined): ShownPlacementStatus {
+  return (placement?.status ?? {}) as ShownPlacementStatus;
 }

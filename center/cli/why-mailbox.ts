@@ -3,15 +3,15 @@
 import { nameOf, parentOf, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
-import type { ApiClient } from './api-client.ts';
-import { askSiblings, nodeContexts } from './node-contexts.ts';
+import type { NodeApiClient } from './api-client.ts';
+import { askReplicas, nodeContexts } from './node-contexts.ts';
 
 /**
  * An object of the agent's mailbox. The kubeconfig names the mailboxes of a topology's agents; that of one which was enrolled is asked for at its parent, of
  * siblings at the first that has it. Throws NotFound where the kubeconfig has no parent of it.
  */
 export async function inMailbox(
-  api: Pick<ApiClient, 'contexts' | 'get'>,
+  api: Pick<NodeApiClient, 'contexts' | 'get'>,
   at: string,
   path: string,
 ): Promise<KubeObject | undefined> {
@@ -24,11 +24,15 @@ export async function inMailbox(
     throw new BanyanError('NotFound', `the kubeconfig has neither ${own} nor ${parent}, its parent: is "${at}" right?`);
   }
   const mailbox = `/mailboxes/${nameOf(at)}`;
-  return (await askSiblings(parents, (parent) => api.get(parent, mailbox + path))).answer;
+  return (await askReplicas(parents, (parent) => api.get(parent, mailbox + path))).answer;
 }
 
 /** The cluster of an agent that was enrolled, or has a real one, is none of the kubeconfig's. */
-export async function onCluster(api: Pick<ApiClient, 'contexts' | 'get'>, at: string, path: string): Promise<string> {
+export async function onCluster(
+  api: Pick<NodeApiClient, 'contexts' | 'get'>,
+  at: string,
+  path: string,
+): Promise<string> {
   const own = `cluster/${at}`;
   if (!api.contexts().includes(own)) {
     return `${own}: the kubeconfig of the tree does not reach this cluster; look there with its own: kubectl get --raw ${path}`;

@@ -1,15 +1,15 @@
-/** For `banyan why`: whether the cluster takes anything from its parent at all, as each sibling of the parent sees it. */
+/** For `banyan why`: whether the cluster takes anything from its parent at all, as each replica of the parent sees it. */
 import { dottedPath, parentOf } from '../../core/identity/node-path.ts';
 import type { Condition } from '../../core/object/meta.ts';
-import type { ApiClient } from './api-client.ts';
+import type { NodeApiClient } from './api-client.ts';
 import { nodeContexts } from './node-contexts.ts';
 
-export async function waitsLines(api: Pick<ApiClient, 'contexts' | 'get'>, at: string): Promise<string[]> {
-  const siblings = nodeContexts(api.contexts(), parentOf(at));
+export async function waitsLines(api: Pick<NodeApiClient, 'contexts' | 'get'>, at: string): Promise<string[]> {
+  const replicas = nodeContexts(api.contexts(), parentOf(at));
   const path = `/apis/mesh.banyan.io/v1alpha1/nodes/${dottedPath(at)}`;
   const lines = await Promise.all(
-    siblings.map(async (context) => {
-      // A sibling that does not answer, or has no such child, knows of no waiting.
+    replicas.map(async (context) => {
+      // A replica that does not answer, or has no such child, knows of no waiting.
       const node = await api.get(context, path).catch(() => undefined);
       const { conditions = [] } = (node?.status ?? {}) as { conditions?: Condition[] };
       const waits = conditions.find(({ type, status }) => type === 'WaitsForParent' && status === 'True');

@@ -1,16 +1,17 @@
 /** `banyan why OBJECT --at PATH`: follows one object from its space to one cluster, and stops at the hop where the answer lies. */
 
+import type { DownsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
 import { ancestorsOf, isBelow, pathShownAs } from '../../core/identity/node-path.ts';
 import { formatGroupResource } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
-import { type DownsyncItem, selectingItems } from '../../relay/spaces/downsync.ts';
+import { selectingItems } from '../../relay/spaces/downsync.ts';
 import { sourceName } from '../topology/plan.ts';
-import type { ApiClient } from './api-client.ts';
+import type { NodeApiClient } from './api-client.ts';
 import { didYouMean, kindAndName } from './arguments.ts';
 import { checkCluster } from './known-cluster.ts';
-import { askSiblings, spaceContexts } from './node-contexts.ts';
+import { askReplicas, spaceContexts } from './node-contexts.ts';
 import { collectionPath, type FoundResource, findResource, objectPath } from './resources.ts';
 import { UsageError } from './usage-error.ts';
 import { inventoryLines, reaching } from './why-destination.ts';
@@ -41,9 +42,9 @@ interface Sought {
 
 const placementsPath = '/apis/edge.banyan.io/v1alpha1/edgeplacements';
 
-type Api = Pick<ApiClient, 'contexts' | 'get' | 'list'>;
+type WhyApi = Pick<NodeApiClient, 'contexts' | 'get' | 'list'>;
 
-export async function why(api: Api, question: WhyQuestion): Promise<string[]> {
+export async function why(api: WhyApi, question: WhyQuestion): Promise<string[]> {
   const { space, namespace } = question;
   const [word, name] = kindAndName(question.object, 'KIND/NAME, for example deployment/till');
   checkOrigin(space);
@@ -61,7 +62,7 @@ export async function why(api: Api, question: WhyQuestion): Promise<string[]> {
   return [here, selected, ...(await followDown(api, { question, path, named, object, placements }))];
 }
 
-async function followDown(api: Api, sought: Sought): Promise<string[]> {
+async function followDown(api: WhyApi, sought: Sought): Promise<string[]> {
   const { question, path, placements } = sought;
   const lines: string[] = [];
   const [, origin, space] = question.space.split('/') as [string, string, string];
@@ -75,7 +76,7 @@ async function followDown(api: Api, sought: Sought): Promise<string[]> {
   let lastHop = question.space;
   for (const relay of ancestorsOf(question.at).filter((above) => isBelow(above, originPath))) {
     const hops = spaceContexts(api.contexts(), relay, source);
-    const { context, answer } = await askSiblings(hops, (hop) => api.get(hop, path));
+    const { context, answer } = await askReplicas(hops, (hop) => api.get(hop, path));
     lastHop = context;
     if (!answer) {
       lines.push(`${lastHop}: it did not come here`);
@@ -96,7 +97,7 @@ async function followDown(api: Api, sought: Sought): Promise<string[]> {
   return [...lines, ...(await atLastHop(api, sought, lastHop))];
 }
 
-async function atLastHop(api: Api, sought: Sought, lastHop: string): Promise<string[]> {
+async function atLastHop(api: WhyApi, sought: Sought, lastHop: string): Promise<string[]> {
   const { question, path, named, object, placements } = sought;
   const { at } = question;
   const [received, byPlacement] = await Promise.all([
@@ -129,7 +130,7 @@ async function atLastHop(api: Api, sought: Sought, lastHop: string): Promise<str
 }
 
 async function selectingPlacements(
-  api: Api,
+  api: WhyApi,
   context: string,
   resource: FoundResource,
   object: KubeObject,
@@ -165,7 +166,7 @@ function checkOrigin(context: string): void {
 const namesMax = 500;
 
 async function noObject(
-  api: Api,
+  api: WhyApi,
   { object, space, namespace }: WhyQuestion,
   resource: FoundResource,
   name: string,

@@ -20,9 +20,9 @@ export interface Context {
 
 /** `urlOf` is asked by a node's id. Siblings have their contexts each, those after the first with their number behind the name. */
 export function contextsOf(nodes: readonly PlannedNode[], urlOf: (id: string) => string): Context[] {
-  const siblings = new Map<string, PlannedNode[]>();
-  for (const node of nodes) siblings.set(node.path, [...(siblings.get(node.path) ?? []), node]);
-  const idsAt = (path: string) => (siblings.get(path) ?? []).map(({ id }) => id);
+  const replicas = new Map<string, PlannedNode[]>();
+  for (const node of nodes) replicas.set(node.path, [...(replicas.get(node.path) ?? []), node]);
+  const idsAt = (path: string) => (replicas.get(path) ?? []).map(({ id }) => id);
   return nodes.flatMap((node): Context[] => {
     const url = urlOf(node.id);
     const shown = shownPath(node.id);
@@ -43,7 +43,7 @@ export function contextsOf(nodes: readonly PlannedNode[], urlOf: (id: string) =>
     const sources = [
       ...node.spaces.map(({ name }) => name),
       ...ancestorsOf(node.path).flatMap((above) =>
-        (siblings.get(above)?.[0]?.spaces ?? []).map(({ name }) => sourceName(above, name)),
+        (replicas.get(above)?.[0]?.spaces ?? []).map(({ name }) => sourceName(above, name)),
       ),
     ];
     return [

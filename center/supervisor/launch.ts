@@ -1,5 +1,5 @@
 /** How the process of a role is started, beside its program: what V8 and the C library have to be told before anything runs. */
-import type { Role } from './programs.ts';
+import type { ProgramRole } from './programs.ts';
 
 export interface Launch {
   /** Of node, before the program. */
@@ -26,6 +26,6 @@ export const agentLaunch: Launch = {
   env: { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '65536', MALLOC_MMAP_THRESHOLD_: '65536' },
 };
 
-export function launchOf(role: Role): Launch {
+export function launchOf(role: ProgramRole): Launch {
   return role === 'agent' ? agentLaunch : { flags: [], env: {} };
 }

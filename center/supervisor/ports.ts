@@ -5,7 +5,7 @@ import { writeWhole } from '../../core/runtime/whole-file.ts';
 import type { PlannedNode } from '../topology/plan.ts';
 import { type DataDirectory, readJson } from './data-directory.ts';
 
-export interface NodePorts {
+export interface NodePortNumbers {
   readonly host: string;
   readonly api: number;
   /** 0 for agents: nobody dials them. */
@@ -21,8 +21,11 @@ interface Wish {
 }
 
 /** All are held open together while they are chosen, so that no two nodes get the same. */
-export async function assignPorts(nodes: readonly PlannedNode[], data: DataDirectory): Promise<Map<string, NodePorts>> {
-  const before = readJson<Record<string, NodePorts>>(data.ports) ?? {};
+export async function assignPorts(
+  nodes: readonly PlannedNode[],
+  data: DataDirectory,
+): Promise<Map<string, NodePortNumbers>> {
+  const before = readJson<Record<string, NodePortNumbers>>(data.ports) ?? {};
   const held: Server[] = [];
   const assigned = new Map<string, { host: string; api: number; mesh: number }>();
   try {
@@ -41,7 +44,7 @@ export async function assignPorts(nodes: readonly PlannedNode[], data: DataDirec
   return assigned;
 }
 
-function wishes(node: PlannedNode, before: NodePorts | undefined): Wish[] {
+function wishes(node: PlannedNode, before: NodePortNumbers | undefined): Wish[] {
   const host = node.listen?.host ?? '127.0.0.1';
   const api: Wish = { path: node.id, what: 'api', host, fixed: node.listen?.apiPort, remembered: before?.api };
   if (node.role === 'agent') return [api];

@@ -2,18 +2,18 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-export type Role = 'center' | 'relay' | 'agent';
+export type ProgramRole = 'center' | 'relay' | 'agent';
 
-const inCheckout: Record<Role, string> = {
+const inCheckout: Record<ProgramRole, string> = {
   center: '../main.ts',
   relay: '../../relay/main.ts',
   agent: '../../edge-agent/main.ts',
 };
 
 /** Bundles lie side by side: see test/support/build.ts. */
-const inPackage: Record<Role, string> = { center: './center.js', relay: './relay.js', agent: './agent.js' };
+const inPackage: Record<ProgramRole, string> = { center: './center.js', relay: './relay.js', agent: './agent.js' };
 
-export function programOf(role: Role): string {
+export function programOf(role: ProgramRole): string {
   const bundled = fileURLToPath(new URL(inPackage[role], import.meta.url));
   return existsSync(bundled) ? bundled : fileURLToPath(new URL(inCheckout[role], import.meta.url));
 }

@@ -6,7 +6,13 @@ import { appendFileSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../../core/runtime/clock.ts';
-import { defaultLogRotation, isTooLarge, type LogRotation, putAside, sizeOf } from '../../core/runtime/log-rotation.ts';
+import {
+  defaultLogRotation,
+  fileSizeOf,
+  isTooLarge,
+  type LogRotation,
+  putAside,
+} from '../../core/runtime/log-rotation.ts';
 
 /** Longer text without an end of line becomes several lines of the log. */
 const lineCharsMax = 64 * 1024;
@@ -34,7 +40,7 @@ export class SaidLog {
     this.#file = file;
     this.#by = by;
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    if (isTooLarge(sizeOf(file), rotation)) putAside(file, rotation);
+    if (isTooLarge(fileSizeOf(file), rotation)) putAside(file, rotation);
   }
 
   take(output: Readable): void {

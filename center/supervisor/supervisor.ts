@@ -18,8 +18,8 @@ import { NodeProcess } from './child-process.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { administrator, contextsOf, kubeconfig } from './kubeconfig.ts';
 import { launchOf } from './launch.ts';
-import type { NodePorts } from './ports.ts';
-import { programOf, type Role } from './programs.ts';
+import type { NodePortNumbers } from './ports.ts';
+import { type ProgramRole, programOf } from './programs.ts';
 
 export interface TreePki {
   readonly caFile: string;
@@ -34,14 +34,14 @@ export interface TreePki {
 export interface SupervisorOptions {
   readonly nodes: readonly PlannedNode[];
   readonly data: DataDirectory;
-  readonly ports: ReadonlyMap<string, NodePorts>;
+  readonly ports: ReadonlyMap<string, NodePortNumbers>;
   readonly pki: TreePki;
   readonly clock: Clock;
   readonly restart: boolean;
   readonly readyFile?: string | undefined;
   readonly logs?: LogRotation | undefined;
   /** Absent: the programs that this one came with. */
-  readonly programOf?: ((role: Role) => string) | undefined;
+  readonly programOf?: ((role: ProgramRole) => string) | undefined;
   /** Told in words what happens: for the terminal. */
   say(line: string): void;
 }
@@ -154,7 +154,7 @@ export class Supervisor {
     const files = pki.nodeFiles(node.id);
     const { endpoint, ...link } = node.link ?? {};
     // What stands before the parents chooses among them itself.
-    const parent = endpoint === undefined ? { address: home, siblings: others } : { address: endpoint };
+    const parent = endpoint === undefined ? { address: home, replicas: others } : { address: endpoint };
     const common = {
       path: node.path,
       data: data.store(node.id),

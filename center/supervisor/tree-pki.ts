@@ -11,7 +11,7 @@ import {
   issueUser,
   type KeyAndCertificate,
 } from '../../core/identity/authority.ts';
-import { lifeOf } from '../../core/identity/certificate-life.ts';
+import { validityOf } from '../../core/identity/certificate-validity.ts';
 import { dottedPath } from '../../core/identity/node-path.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
@@ -71,7 +71,7 @@ export interface AgentCertificate extends KeyAndCertificate {
 }
 
 /** For an agent that is no process of this tree. Throws NotFound where the tree has no authority. */
-export async function issueAgent(data: DataDirectory, path: string, clock: Clock): Promise<AgentCertificate> {
+export async function issueTreeAgent(data: DataDirectory, path: string, clock: Clock): Promise<AgentCertificate> {
   const read = (name: string) => {
     const file = join(data.pki, name);
     if (existsSync(file)) return readFileSync(file, 'utf8');
@@ -105,7 +105,7 @@ async function ensure(
 }
 
 function isYoung(certificate: X509Certificate, clock: Clock): boolean {
-  return clock.wallMs() < lifeOf(certificate).renewAtMs;
+  return clock.wallMs() < validityOf(certificate).renewAtMs;
 }
 
 /** The topology may name another host than it did when the certificate was made. */

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { isMap, isNode, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import * as z from 'zod';
 import { limitsSchema } from '../../core/entries/deletion-guard.ts';
-import { issuedSchema } from '../../core/identity/certificate-life.ts';
+import { issuedSchema } from '../../core/identity/certificate-validity.ts';
 import { replicasMax } from '../../core/identity/replica.ts';
 import { checkDnsSubdomain } from '../../core/object/names.ts';
 import { logRotationSchema } from '../../core/runtime/log-rotation.ts';

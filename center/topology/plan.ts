@@ -1,7 +1,7 @@
 /** A topology as the list of its nodes, each with what its configuration needs, parents before children. */
 
 import type { Limits } from '../../core/entries/deletion-guard.ts';
-import type { Issued } from '../../core/identity/certificate-life.ts';
+import type { Issued } from '../../core/identity/certificate-validity.ts';
 import { childPath, depthOf, dottedPath } from '../../core/identity/node-path.ts';
 import { withReplica } from '../../core/identity/replica.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -47,9 +47,9 @@ export function planOf(topology: Topology): PlannedNode[] {
   const { center, relays, clusters } = topology;
   const below = (path: string) => clusters.filter((cluster) => cluster.parent === path);
   const relaysBelow = (path: string) =>
-    relays.filter((relay) => relay.parent === path).flatMap((relay) => siblingsOf(relay.name, relay.replicas));
+    relays.filter((relay) => relay.parent === path).flatMap((relay) => replicasOf(relay.name, relay.replicas));
   const replicasAt = new Map(relays.map((relay) => [childPath(relay.parent, relay.name), relay.replicas]));
-  const parentsOf = (parent: string, id: string) => inOrderFor(id, siblingsOf(parent, replicasAt.get(parent) ?? 1));
+  const parentsOf = (parent: string, id: string) => inOrderFor(id, replicasOf(parent, replicasAt.get(parent) ?? 1));
   const sibling = (relay: TopologyRelay, replica: number): PlannedNode => {
     const path = childPath(relay.parent, relay.name);
     const id = withReplica(path, replica);
@@ -107,14 +107,14 @@ export function planOf(topology: Topology): PlannedNode[] {
   ];
 }
 
-function siblingsOf(name: string, replicas: number): string[] {
+function replicasOf(name: string, replicas: number): string[] {
   return Array.from({ length: replicas }, (_, replica) => withReplica(name, replica));
 }
 
 /** Each child has a home of its own among the siblings, by hash, so that they share the load; it tries the others after it. */
-function inOrderFor(id: string, siblings: readonly string[]): string[] {
-  const home = hash128(id)[0]! % siblings.length;
-  return [...siblings.slice(home), ...siblings.slice(0, home)];
+function inOrderFor(id: string, replicas: readonly string[]): string[] {
+  const home = hash128(id)[0]! % replicas.length;
+  return [...replicas.slice(home), ...replicas.slice(0, home)];
 }
 
 /** Where a space of a node shows up below it: `center.retail`, `eu.paris.ops`. */

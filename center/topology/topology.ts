@@ -1,7 +1,7 @@
 /** The topology file: what it may say, and what a person who wrote it wrong is told. Nothing starts from a file with a problem. */
 
 import type { Limits } from '../../core/entries/deletion-guard.ts';
-import type { Issued } from '../../core/identity/certificate-life.ts';
+import type { Issued } from '../../core/identity/certificate-validity.ts';
 import { checkNodeName, childPath, nameOf } from '../../core/identity/node-path.ts';
 import { checkDnsLabel, checkDnsSubdomain, checkLabelKey, checkLabelValue } from '../../core/object/names.ts';
 import type { LogRotation } from '../../core/runtime/log-rotation.ts';
@@ -90,7 +90,7 @@ export interface Problem {
 
 /** What no schema can say: who is whose parent, and the syntax of names and labels. */
 export function checkTopology(topology: Topology): Problem[] {
-  return [...checkNames(topology), ...checkParents(topology), ...checkAllLabels(topology), ...checkSiblings(topology)];
+  return [...checkNames(topology), ...checkParents(topology), ...checkAllLabels(topology), ...checkReplicas(topology)];
 }
 
 function checkNames({ name: tree, center, relays, clusters }: Topology): Problem[] {
@@ -163,8 +163,8 @@ function isCycle(relays: readonly TopologyRelay[], start: string): boolean {
 }
 
 /** What is one thing for a path can't be at each of its siblings, who share nothing. */
-function checkSiblings({ relays }: Topology): Problem[] {
-  const withSiblings = new Set(
+function checkReplicas({ relays }: Topology): Problem[] {
+  const withReplicas = new Set(
     relays.filter(({ replicas }) => replicas > 1).map(({ parent, name }) => childPath(parent, name)),
   );
   return relays.flatMap(({ name, parent, replicas, spaces, listen }, i): Problem[] => {
@@ -180,11 +180,11 @@ function checkSiblings({ relays }: Topology): Problem[] {
             },
           ]
         : []),
-      ...(withSiblings.has(parent)
+      ...(withReplicas.has(parent)
         ? [
             {
               field: `${field}.replicas`,
-              message: `"${name}" and its parent "${parent}" both have siblings, which one node above them has to tell apart: put a relay without siblings between them, or use replicas: 1 for one of them`,
+              message: `"${name}" and its parent "${parent}" both have replicas: put a relay without replicas between them, so that one node tracks one group of replicas, or use replicas: 1 for one of them`,
             },
           ]
         : []),

@@ -109,7 +109,7 @@ export interface Space {
  * What a space checks of a write beyond its schema; throws Invalid or Forbidden. `old` is absent on create, `object` on
  * delete. May change `object` in place (defaulting that no schema can say).
  */
-export type Admission = (request: {
+export type WriteAdmission = (request: {
   readonly operation: 'create' | 'update' | 'delete';
   readonly key: ObjectKey;
   readonly object?: KubeObject;

@@ -36,7 +36,11 @@ function moreOf(left: number): Cause {
 }
 
 /** Several causes are listed in brackets, each text once; details name the kind, not the resource. */
-export function invalid(kind: { group: string; kind: string }, name: string, causes: readonly Cause[]): BanyanError {
+export function invalidObject(
+  kind: { group: string; kind: string },
+  name: string,
+  causes: readonly Cause[],
+): BanyanError {
   const shown =
     causes.length <= causesMax ? causes : [...causes.slice(0, causesMax), moreOf(causes.length - causesMax)];
   const texts = [...new Set(shown.map(({ field, message }) => (field === '' ? message : `${field}: ${message}`)))];

@@ -10,7 +10,7 @@ import type { Logger } from '../runtime/logger.ts';
 import { asText, concat, prefixRange, text } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Store, Transaction } from '../store/store.ts';
-import { afterStart, again, isDue, type Mark, retryMinMs } from './crash-marks.ts';
+import { afterStart, again, isRetryDue, type Mark, quarantineMinMs } from './crash-marks.ts';
 
 export interface CrashGuardPorts {
   readonly store: Store;
@@ -19,7 +19,7 @@ export interface CrashGuardPorts {
   /** Of the program: another build may have learned to take what ended this one. */
   readonly build: string;
   /** What the process said as it ended last. */
-  readonly lastWords?: string | undefined;
+  readonly crashMessage?: string | undefined;
   /** Has `run` called soon, after the commit that runs now. */
   readonly schedule: (run: () => void) => void;
 }
@@ -54,7 +54,7 @@ export class CrashGuard {
 
   constructor(ports: CrashGuardPorts) {
     this.#ports = ports;
-    const { store, clock, log, build, lastWords: words } = ports;
+    const { store, clock, log, build, crashMessage: words } = ports;
     const before = store.read((reader) => readMarks(reader.scan(prefixRange(prefixOf('crashMark')))));
     this.#marks = afterStart(before, { build, wallMs: clock.wallMs(), words });
     const changed = [...this.#marks].filter(([key, mark]) => before.get(key) !== mark);
@@ -191,9 +191,9 @@ export class CrashGuard {
   #retryLater(): void {
     const { clock } = this.#ports;
     if (this.#stopped || [...this.quarantined()].length === 0) return;
-    this.#retrying = clock.after(retryMinMs / 4, () => {
+    this.#retrying = clock.after(quarantineMinMs / 4, () => {
       for (const [key, mark] of [...this.quarantined()]) {
-        if (!isDue(mark, clock.wallMs())) continue;
+        if (!isRetryDue(mark, clock.wallMs())) continue;
         this.#put(key, again(mark));
         this.#told.changed();
         this.#told.due(key);

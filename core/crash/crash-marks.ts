@@ -22,7 +22,7 @@ export interface Mark {
   readonly words?: string;
 }
 
-export interface Start {
+export interface ProcessStart {
   readonly build: string;
   readonly wallMs: number;
   /** What the process said as it ended; undefined: it had no time, as when it was killed. */
@@ -32,22 +32,22 @@ export interface Start {
 /** The first may have been a kill from outside, which happens at any moment; the second is of this piece of work alone. */
 const crashesMax = 2;
 /** One that was no fault of the entry is made good without a person, soon … */
-export const retryMinMs = 60_000;
+export const quarantineMinMs = 60_000;
 /** … and a crash an hour hurts little. */
-export const retryMaxMs = 3_600_000;
+export const quarantineMaxMs = 3_600_000;
 
 /** As many one at a time take three seconds, and what an agent has in hand at once is no more. */
 export const aloneMax = 10;
 
 /** What the marks mean to a process that starts. */
-export function afterStart(marks: ReadonlyMap<string, Mark>, start: Start): Map<string, Mark> {
+export function afterStart(marks: ReadonlyMap<string, Mark>, start: ProcessStart): Map<string, Mark> {
   const after = new Map(Array.from(marks, ([key, mark]) => [key, atStart(mark, start)]));
   const doubtful = [...after].filter(([, { state }]) => state === 'doubtful');
   if (doubtful.length <= aloneMax) for (const [key, mark] of doubtful) after.set(key, { ...mark, state: 'suspect' });
   return after;
 }
 
-function atStart(mark: Mark, { build, wallMs, words }: Start): Mark {
+function atStart(mark: Mark, { build, wallMs, words }: ProcessStart): Mark {
   const { hash } = mark;
   switch (mark.state) {
     case 'suspect':
@@ -57,7 +57,7 @@ function atStart(mark: Mark, { build, wallMs, words }: Start): Mark {
       return { ...mark, state: 'suspect' };
     case 'quarantined':
       if (mark.build !== build) return again({ ...mark, crashes: crashesMax - 1 });
-      return isDue(mark, wallMs) ? again(mark) : mark;
+      return isRetryDue(mark, wallMs) ? again(mark) : mark;
     case 'working': {
       const crashes = mark.crashes + 1;
       if (crashes < crashesMax) return { hash, state: 'doubtful', crashes };
@@ -73,11 +73,11 @@ export function again({ hash, crashes }: Mark): Mark {
 
 /** How long a quarantine lasts. */
 export function retryAfterMs({ crashes }: Mark): number {
-  return Math.min(retryMaxMs, retryMinMs * 2 ** Math.min(10, Math.max(0, crashes - crashesMax)));
+  return Math.min(quarantineMaxMs, quarantineMinMs * 2 ** Math.min(10, Math.max(0, crashes - crashesMax)));
 }
 
 /** A clock that was set back makes it due. */
-export function isDue(mark: Mark, wallMs: number): boolean {
+export function isRetryDue(mark: Mark, wallMs: number): boolean {
   const { sinceMs = 0 } = mark;
   return wallMs >= sinceMs + retryAfterMs(mark) || wallMs < sinceMs;
 }
@@ -86,6 +86,6 @@ export function isDue(mark: Mark, wallMs: number): boolean {
 export function crashReason(mark: Mark): string {
   const { crashes, words } = mark;
   const minutes = retryAfterMs(mark) / 60_000;
-  const said = words === undefined ? 'without a word' : `with: ${words}`;
+  const said = words === undefined ? 'without an error message' : `with the error: ${words}`;
   return `the process that worked on it ended ${crashes} times, the last time ${said}; it is left alone until it is changed, for another version of the program, or for ${minutes} minutes`;
 }

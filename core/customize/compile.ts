@@ -2,12 +2,12 @@
 
 import { type CelProgram, type CelType, compileCel } from '../match/cel/cel.ts';
 import { CelError } from '../match/cel/cel-error.ts';
-import { invalid, notSupported, required } from '../object/field-error.ts';
+import { invalidField, notSupported, required } from '../object/field-error.ts';
 import { type JsonPathStep, parseJsonPath } from '../object/jsonpath.ts';
 import { checkSelector } from '../object/label-selector-check.ts';
 import type { Json } from '../object/meta.ts';
 import type { Cause } from '../runtime/errors.ts';
-import type { CustomizerSpec, PatchItem, Replacement, Target } from './customizer.ts';
+import type { CustomizerSpec, CustomizerTarget, PatchItem, Replacement } from './customizer.ts';
 import { compileTemplate, type Template, type TemplateCompiler } from './template.ts';
 
 /** What expressions of a Customizer can name. */
@@ -20,14 +20,14 @@ export const customizerVariables: Readonly<Record<string, CelType>> = {
 };
 
 export interface CompiledCustomizer {
-  readonly rules: readonly CompiledRule[];
+  readonly rules: readonly CompiledCustomizerRule[];
   readonly replacements: readonly CompiledReplacement[];
 }
 
-export interface CompiledRule {
+export interface CompiledCustomizerRule {
   readonly field: string;
   readonly when: CelProgram | undefined;
-  readonly target: Target;
+  readonly target: CustomizerTarget;
   readonly patch: readonly CompiledPatch[];
 }
 
@@ -62,7 +62,7 @@ export type ProgramSeen = (program: CelProgram, field: string, shown: string) =>
 export function compileCustomizer(spec: CustomizerSpec, seen: ProgramSeen = () => undefined): Compilation {
   const causes: Cause[] = [];
   const compiler = compilerInto(causes, seen);
-  const rules = (spec.rules ?? []).map((rule, index): CompiledRule => {
+  const rules = (spec.rules ?? []).map((rule, index): CompiledCustomizerRule => {
     const field = `spec.rules[${index}]`;
     const { labelSelector } = rule.target ?? {};
     if (labelSelector) causes.push(...checkSelector(labelSelector, `${field}.target.labelSelector`));
@@ -86,7 +86,7 @@ export function compileCustomizer(spec: CustomizerSpec, seen: ProgramSeen = () =
 function compilerInto(causes: Cause[], seen: ProgramSeen): TemplateCompiler {
   return {
     compile: (source, field, shown) => compileExpression(source, field, shown, causes, seen),
-    wrong: (field, value, message) => causes.push(invalid(field, value, message)),
+    wrong: (field, value, message) => causes.push(invalidField(field, value, message)),
   };
 }
 
@@ -105,7 +105,7 @@ function compileExpression(
   } catch (error) {
     if (!(error instanceof CelError)) throw error;
     const message = `compilation failed: ${error.message}; expressions see location, syncTarget, properties, path and object`;
-    causes.push(invalid(field, shown, message));
+    causes.push(invalidField(field, shown, message));
     return undefined;
   }
 }
@@ -120,7 +120,7 @@ function compilePatch(item: PatchItem, field: string, compiler: TemplateCompiler
     const beside = (['op', 'path', 'from', 'value'] as const).find((name) => item[name] !== undefined);
     if (beside) {
       const message = 'is of a JSON Patch operation and stands beside merge; put one of them into an item of its own';
-      causes.push(invalid(`${field}.${beside}`, item[beside], message));
+      causes.push(invalidField(`${field}.${beside}`, item[beside], message));
     }
     return [{ field, merge: compileTemplate(merge, `${field}.merge`, compiler) }];
   }
@@ -154,19 +154,21 @@ function compilePatch(item: PatchItem, field: string, compiler: TemplateCompiler
 /** RFC 6901, without what a JavaScript object takes for something else than a field. */
 function checkPointer(pointer: string, field: string, causes: Cause[]): void {
   if (pointer === '') {
-    causes.push(invalid(field, pointer, 'is the whole object; a path leads to one of its fields, such as /data/text'));
+    causes.push(
+      invalidField(field, pointer, 'is the whole object; a path leads to one of its fields, such as /data/text'),
+    );
   } else if (!pointer.startsWith('/')) {
     causes.push(
-      invalid(
+      invalidField(
         field,
         pointer,
         `a JSON pointer begins with "/"; write ${JSON.stringify(`/${pointer.replaceAll('.', '/')}`)}`,
       ),
     );
   } else if (/~(?![01])/.test(pointer)) {
-    causes.push(invalid(field, pointer, 'in a JSON pointer "~" is written "~0", and "/" in a name "~1"'));
+    causes.push(invalidField(field, pointer, 'in a JSON pointer "~" is written "~0", and "/" in a name "~1"'));
   } else if (pointer.split('/').includes('__proto__')) {
-    causes.push(invalid(field, pointer, 'leads to __proto__, which is no field of an object'));
+    causes.push(invalidField(field, pointer, 'leads to __proto__, which is no field of an object'));
   }
 }
 
@@ -181,6 +183,6 @@ function compileReplacement(
   if (steps && steps.length > 0) return [{ field, path, steps, value: template }];
   const example =
     'such as $.data.text, $.spec.template.spec.containers[0].image or $.spec.ports[?(@.name=="http")].port';
-  causes.push(invalid(`${field}.path`, path, `is not a JSONPath to a field, ${example}`));
+  causes.push(invalidField(`${field}.path`, path, `is not a JSONPath to a field, ${example}`));
   return [];
 }

@@ -19,12 +19,12 @@ export interface CustomizerRule {
   /** CEL; absent: always. */
   when?: string;
   /** Absent: every object. */
-  target?: Target;
+  target?: CustomizerTarget;
   patch?: PatchItem[];
 }
 
 /** Fields are ANDed. */
-export interface Target {
+export interface CustomizerTarget {
   /** Empty: the core group. */
   group?: string;
   kind?: string;
@@ -48,7 +48,7 @@ export interface Replacement {
 }
 
 /** What expressions see of a destination, as JSON. */
-export interface Facts {
+export interface DestinationFacts {
   /** With its own labels over the inherited ones. */
   readonly location: object;
   readonly syncTarget: object;
@@ -60,12 +60,12 @@ export interface Facts {
 export type FailureReason = 'CustomizationFailed' | 'CustomizerNotFound';
 
 /** What came out for one object at one destination: canonical bytes of the object, or why there are none. */
-export type Outcome =
+export type CustomizationOutcome =
   | { readonly body: Uint8Array }
   | { readonly failure: { readonly reason: FailureReason; readonly message: string } };
 
 export interface Rendered {
-  readonly outcome: Outcome;
+  readonly outcome: CustomizationOutcome;
   /** What it cost, in steps of expressions. */
   readonly steps: number;
 }

@@ -4,7 +4,7 @@
  */
 import { type CelValue, celValue } from '../match/cel/values.ts';
 import { stableStringify } from '../object/canonical.ts';
-import type { Facts } from './customizer.ts';
+import type { DestinationFacts } from './customizer.ts';
 
 /** One look at a destination: the field at a path, for example location, metadata, annotations, store-name. */
 export interface Read {
@@ -19,13 +19,13 @@ export interface Read {
 export type Look = 'value' | 'whole' | 'first';
 
 /** A look and what it saw, as text that is the same for the same value. */
-export interface Observation {
+export interface ReadObservation {
   readonly read: Read;
   readonly saw: string;
 }
 
 /** What a read sees now. */
-export function observe(facts: Facts, { path, look }: Read): string {
+export function observe(facts: DestinationFacts, { path, look }: Read): string {
   let value: unknown = facts;
   for (const name of path) {
     if (!isObject(value) || !Object.hasOwn(value, name)) return '';
@@ -52,16 +52,16 @@ function namesOf(fields: Record<string, unknown>): string[] {
 }
 
 /** True while everything that was seen is as it was. */
-export function stillHolds(facts: Facts, trace: readonly Observation[]): boolean {
+export function stillHolds(facts: DestinationFacts, trace: readonly ReadObservation[]): boolean {
   return trace.every(({ read, saw }) => observe(facts, read) === saw);
 }
 
 export class Recorder {
-  readonly facts: Facts;
-  readonly trace: Observation[] = [];
+  readonly facts: DestinationFacts;
+  readonly trace: ReadObservation[] = [];
   readonly #seen = new Set<string>();
 
-  constructor(facts: Facts) {
+  constructor(facts: DestinationFacts) {
     this.facts = facts;
   }
 
@@ -75,7 +75,7 @@ export class Recorder {
   }
 
   /** A variable of expressions. */
-  variable(name: keyof Facts): CelValue {
+  variable(name: keyof DestinationFacts): CelValue {
     const value: unknown = this.facts[name];
     if (isObject(value)) return lazyMap(value, [name], this);
     this.note([name], 'value');

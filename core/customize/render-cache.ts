@@ -4,12 +4,12 @@
  * there are. A thousand destinations with three distinct values are three paths.
  */
 import { hash128 } from '../object/hash.ts';
-import type { Facts, Rendered } from './customizer.ts';
-import { type Observation, observe, type Read, Recorder } from './reads.ts';
+import type { DestinationFacts, Rendered } from './customizer.ts';
+import { observe, type Read, type ReadObservation, Recorder } from './reads.ts';
 
 export interface Rendering extends Rendered {
   /** While all of it still holds, another evaluation would give the same. */
-  readonly trace: readonly Observation[];
+  readonly trace: readonly ReadObservation[];
 }
 
 export interface RenderCacheBounds {
@@ -23,7 +23,7 @@ export interface RenderCacheBounds {
  */
 export const defaultCacheBounds: RenderCacheBounds = { entriesMax: 100_000, bytesMax: 64 * 1024 * 1024 };
 
-type Entry = { readonly read: Read } | { readonly rendering: Rendering };
+type CacheEntry = { readonly read: Read } | { readonly rendering: Rendering };
 
 /** A longer key is hashed: up to here text is quicker. */
 const keyCharactersMax = 256;
@@ -33,7 +33,7 @@ const entryBytes = 400;
 export class RenderCache {
   readonly #bounds: RenderCacheBounds;
   /** The longest unused first. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, CacheEntry>();
   #bytes = 0;
   evaluations = 0;
   hits = 0;
@@ -47,14 +47,14 @@ export class RenderCache {
   }
 
   /** What is known for a destination that has these values; `key` names all that the evaluation depends on besides. */
-  find(key: string, facts: Facts): Rendering | undefined {
+  find(key: string, facts: DestinationFacts): Rendering | undefined {
     const found = this.#find(key, facts);
     if (found) this.hits += 1;
     return found;
   }
 
   /** `run` has no other input than `key` names, but for the facts that it reads through the recorder. */
-  evaluate(key: string, facts: Facts, run: (recorder: Recorder) => Rendered): Rendering {
+  evaluate(key: string, facts: DestinationFacts, run: (recorder: Recorder) => Rendered): Rendering {
     this.evaluations += 1;
     const recorder = new Recorder(facts);
     const rendering = { ...run(recorder), trace: recorder.trace };
@@ -62,7 +62,7 @@ export class RenderCache {
     return rendering;
   }
 
-  #find(key: string, facts: Facts): Rendering | undefined {
+  #find(key: string, facts: DestinationFacts): Rendering | undefined {
     for (let at = key; ; ) {
       const entry = this.#entries.get(at);
       if (!entry) return undefined;
@@ -87,7 +87,7 @@ export class RenderCache {
     }
   }
 
-  #set(at: string, entry: Entry): void {
+  #set(at: string, entry: CacheEntry): void {
     const before = this.#entries.get(at);
     if (before) this.#bytes -= bytesOf(before);
     this.#entries.delete(at);
@@ -102,7 +102,7 @@ function nextKey(at: string, saw: string): string {
   return next.length <= keyCharactersMax ? next : Buffer.from(hash128(next)).toString('latin1');
 }
 
-function bytesOf(entry: Entry): number {
+function bytesOf(entry: CacheEntry): number {
   if ('read' in entry) return entryBytes;
   const { outcome, trace } = entry.rendering;
   const seen = trace.reduce((sum, { saw }) => sum + entryBytes + 2 * saw.length, 0);

@@ -7,7 +7,7 @@ import { applyJsonPatch } from '../apiserver/patch/json-patch.ts';
 import { strategicMergePatch } from '../apiserver/patch/strategic-merge-patch.ts';
 import type { FieldType } from '../apiserver/schema.ts';
 import type { Kind } from '../apiserver/space.ts';
-import { type Budget, defaultBudget } from '../match/cel/budget.ts';
+import { defaultBudget, type EvaluationBudget } from '../match/cel/budget.ts';
 import type { CelProgram } from '../match/cel/cel.ts';
 import { CelError } from '../match/cel/cel-error.ts';
 import type { CelValue } from '../match/cel/values.ts';
@@ -17,19 +17,19 @@ import { matchesSelector } from '../object/selector.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type {
   CompiledCustomizer,
+  CompiledCustomizerRule,
   CompiledPatch,
   CompiledReplacement,
-  CompiledRule,
   MergePatch,
   OperationPatch,
 } from './compile.ts';
 import {
+  type CustomizationOutcome,
   CustomizeError,
+  type CustomizerTarget,
+  type DestinationFacts,
   expandAnnotation,
-  type Facts,
-  type Outcome,
   type Rendered,
-  type Target,
 } from './customizer.ts';
 import { expandParameters } from './expand.ts';
 import { lazyMap, type Recorder } from './reads.ts';
@@ -37,7 +37,7 @@ import { replaceAt } from './replace-at.ts';
 import { bodyOf } from './result.ts';
 import type { TemplateContext } from './template.ts';
 
-type Fields = Record<string, unknown>;
+type RenderFields = Record<string, unknown>;
 
 export interface RenderInput {
   /** As its author wrote it; stays as it is. */
@@ -61,14 +61,14 @@ const charactersPerStep = 64;
 const stepsPerParameter = 8;
 
 export function render(input: RenderInput, recorder: Recorder): Rendered {
-  const work = new Work(input, recorder);
+  const work = new RenderWork(input, recorder);
   const outcome = outcomeOf(input, work);
   return { outcome, steps: work.steps };
 }
 
-function outcomeOf(input: RenderInput, work: Work): Outcome {
+function outcomeOf(input: RenderInput, work: RenderWork): CustomizationOutcome {
   try {
-    let object: Fields = input.object;
+    let object: RenderFields = input.object;
     if (input.expands) object = work.in(`annotation ${expandAnnotation}`, () => work.expanded(input.object));
     if (input.customizers.length > 0) object = withMaps(object);
     for (const { name, compiled } of input.customizers) {
@@ -83,7 +83,7 @@ function outcomeOf(input: RenderInput, work: Work): Outcome {
 }
 
 /** Every object has labels and annotations, be it none: a patch can add one, an expression can ask for one. Empty ones do not come out. */
-function withMaps(object: Fields): Fields {
+function withMaps(object: RenderFields): RenderFields {
   const metadata = object.metadata as ObjectMeta;
   return {
     ...object,
@@ -96,10 +96,10 @@ function withField({ field, message }: CustomizeError): string {
 }
 
 /** One object's worth of work, with the budget that all of it shares. */
-class Work implements TemplateContext {
+class RenderWork implements TemplateContext {
   readonly #input: RenderInput;
   readonly #recorder: Recorder;
-  readonly #budget: Budget = defaultBudget();
+  readonly #budget: EvaluationBudget = defaultBudget();
   readonly #allowed = this.#budget.remaining;
   #growth = 0;
   #object: CelValue = null;
@@ -123,7 +123,7 @@ class Work implements TemplateContext {
   evaluate(program: CelProgram): CelValue {
     const bindings: Record<string, CelValue> = {};
     for (const name of program.variables)
-      bindings[name] = name === 'object' ? this.#object : this.#recorder.variable(name as keyof Facts);
+      bindings[name] = name === 'object' ? this.#object : this.#recorder.variable(name as keyof DestinationFacts);
     return program.evaluate(bindings, this.#budget);
   }
 
@@ -155,13 +155,13 @@ class Work implements TemplateContext {
     return this.at('', () => expandParameters(object, this.#recorder, grow));
   }
 
-  customized(object: Fields, { rules, replacements }: CompiledCustomizer): Fields {
+  customized(object: RenderFields, { rules, replacements }: CompiledCustomizer): RenderFields {
     let current = object;
     for (const rule of rules) if (isTarget(current, rule.target)) current = this.#ruled(current, rule);
     return replacements.length === 0 ? current : this.#replaced(current, replacements);
   }
 
-  #ruled(object: Fields, rule: CompiledRule): Fields {
+  #ruled(object: RenderFields, rule: CompiledCustomizerRule): RenderFields {
     this.#see(object);
     const { when, field } = rule;
     if (when && !this.at(`${field}.when`, () => this.#holds(when))) return object;
@@ -179,7 +179,7 @@ class Work implements TemplateContext {
     return value;
   }
 
-  #merged(object: Fields, { field, merge }: MergePatch): Fields {
+  #merged(object: RenderFields, { field, merge }: MergePatch): RenderFields {
     const changes = merge(this) as JsonObject;
     return this.at(`${field}.merge`, () => strategicMergePatch(object, changes, this.#schema()));
   }
@@ -190,21 +190,21 @@ class Work implements TemplateContext {
   }
 
   /** Operations that follow each other are one patch: the object is copied once. */
-  #patched(object: Fields, run: readonly OperationPatch[]): Fields {
+  #patched(object: RenderFields, run: readonly OperationPatch[]): RenderFields {
     const operations = run.map(({ operation, value, field }) => {
       const copied = operation.op === 'copy' ? JSON.stringify(valueAt(object, operation.from ?? ''))?.length : 0;
       this.at(field, () => this.grow(copied ?? 0));
       return value ? { ...operation, value: value(this) } : operation;
     });
     try {
-      return applyJsonPatch(object, operations) as Fields;
+      return applyJsonPatch(object, operations) as RenderFields;
     } catch {
       const failing = operations.findIndex((_, index) => !applies(object, operations.slice(0, index + 1)));
-      return this.at(run[failing]!.field, () => applyJsonPatch(object, operations) as Fields);
+      return this.at(run[failing]!.field, () => applyJsonPatch(object, operations) as RenderFields);
     }
   }
 
-  #replaced(object: Fields, replacements: readonly CompiledReplacement[]): Fields {
+  #replaced(object: RenderFields, replacements: readonly CompiledReplacement[]): RenderFields {
     this.#see(object);
     const result = cloneJson(object);
     for (const { field, path, steps, value } of replacements) {
@@ -236,7 +236,7 @@ class Work implements TemplateContext {
   }
 
   /** What expressions are to see as `object`. */
-  #see(object: Fields): void {
+  #see(object: RenderFields): void {
     this.#object = lazyMap(object, []);
   }
 }
@@ -253,7 +253,7 @@ function runsOf(patch: readonly CompiledPatch[]): (MergePatch | OperationPatch[]
   return runs;
 }
 
-function applies(object: Fields, operations: readonly object[]): boolean {
+function applies(object: RenderFields, operations: readonly object[]): boolean {
   try {
     applyJsonPatch(object, operations);
     return true;
@@ -268,7 +268,9 @@ function valueAt(object: unknown, pointer: string): unknown {
   for (const token of pointer.split('/').slice(1)) {
     const name = token.replaceAll('~1', '/').replaceAll('~0', '~');
     value =
-      typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? (value as Fields)[name] : undefined;
+      typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+        ? (value as RenderFields)[name]
+        : undefined;
   }
   return value;
 }
@@ -276,7 +278,7 @@ function valueAt(object: unknown, pointer: string): unknown {
 /** What the API server says to an HTTP client in front of the cause. */
 const rejection = /^the server rejected our request due to an error in our request: /;
 
-function isTarget(object: Fields, { group, kind, name, labelSelector }: Target): boolean {
+function isTarget(object: RenderFields, { group, kind, name, labelSelector }: CustomizerTarget): boolean {
   if (group !== undefined && group !== parseApiVersion(String(object.apiVersion)).group) return false;
   if (kind !== undefined && kind !== object.kind) return false;
   const metadata: ObjectMeta = isRecord(object.metadata) ? object.metadata : {};

@@ -3,7 +3,7 @@ import { isRecord, setField } from '../object/json-value.ts';
 import type { JsonPathStep } from '../object/jsonpath.ts';
 import { evaluateJsonPath } from '../object/jsonpath.ts';
 
-type Place =
+type FieldPlace =
   | { readonly of: Record<string, unknown>; readonly name: string }
   | { readonly of: unknown[]; readonly index: number };
 
@@ -20,7 +20,7 @@ export function replaceAt(root: object, steps: readonly JsonPathStep[], value: (
   return places.length;
 }
 
-function placesOf(value: unknown, step: JsonPathStep, adds: boolean): Place[] {
+function placesOf(value: unknown, step: JsonPathStep, adds: boolean): FieldPlace[] {
   switch (step.type) {
     case 'name':
       return isRecord(value) && (adds || Object.hasOwn(value, step.name)) ? [{ of: value, name: step.name }] : [];
@@ -39,6 +39,6 @@ function placesOf(value: unknown, step: JsonPathStep, adds: boolean): Place[] {
   }
 }
 
-function valueAt(place: Place): unknown {
+function valueAt(place: FieldPlace): unknown {
   return 'name' in place ? place.of[place.name] : place.of[place.index];
 }

@@ -1,6 +1,6 @@
 /** The guard of a node's down feed: its budget, and what the spaces above say of their lives. */
 import * as z from 'zod';
-import { type DeletionGuard, deletionLimits, type Held } from '../feed/deletions.ts';
+import { type DeletionGuard, deletionLimits, type HeldRows } from '../feed/deletions.ts';
 import { timestamp } from '../object/conditions.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { parseEntryKey } from './entry-keys.ts';
@@ -21,7 +21,7 @@ export const limitsSchema = z.strictObject({
     })
     .default(deletionLimits)
     .describe(
-      'Entries that a parent lacks after it lost its store are kept when they are more than both, until they are released.',
+      'A node holds entries that its parent lacks when their number exceeds both limits. They stay until a person approves their deletion.',
     ),
 });
 
@@ -38,7 +38,7 @@ export function deletionGuard(clock: Clock, limits: Limits | undefined): Deletio
 }
 
 /** What a node tells of what it holds. */
-export function heldAttributes(held: Held | undefined): { readonly held?: HeldAttributes } {
+export function heldAttributes(held: HeldRows | undefined): { readonly held?: HeldAttributes } {
   if (!held) return {};
   const { entries, sinceMs, token, sample } = held;
   return { held: { entries, since: timestamp(sinceMs), token, sample } };

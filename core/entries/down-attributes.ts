@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { AssociatedItem } from '../match/resource-rules.ts';
 import type { UpsyncItem } from '../match/upsync-item.ts';
 import type { KubeObject } from '../object/meta.ts';
-import { name, type Shape, texts, whole } from './shapes.ts';
+import { type AttributesOf, name, texts, whole } from './shapes.ts';
 
 /** Of every object and placement: what its origin knows of it. `created`: creationTimestamp at the origin. */
 const origin = { uid: z.string(), created: z.string(), generation: whole };
@@ -16,7 +16,7 @@ export const tree = z.object({
   /** What Locations below inherit from the relays above the receiver and from the receiver itself. */
   labels: texts,
 });
-export type TreeAttributes = Shape<typeof tree>;
+export type TreeAttributes = AttributesOf<typeof tree>;
 
 export const placement = z.object({
   ...origin,
@@ -28,7 +28,7 @@ export const placement = z.object({
     .object({ order: z.enum(['MakeBeforeBreak', 'BreakBeforeMake']), deadlineSeconds: z.number().min(0) })
     .exactOptional(),
 });
-export type PlacementAttributes = Shape<typeof placement>;
+export type PlacementAttributes = AttributesOf<typeof placement>;
 
 export const object = z.object({
   ...origin,
@@ -44,11 +44,11 @@ export const object = z.object({
   /** By placement: names of the StatusSummarizers that its rules for this object name, sorted. */
   summarizers: z.record(z.string(), z.array(z.string())).exactOptional(),
 });
-export type ObjectAttributes = Shape<typeof object>;
+export type ObjectAttributes = AttributesOf<typeof object>;
 
 /** Of Customizers and StatusSummarizers: they go to relays where objects go that use them, and never to agents. */
 export const auxiliary = z.object({ ...origin, refs });
-export type AuxiliaryAttributes = Shape<typeof auxiliary>;
+export type AuxiliaryAttributes = AttributesOf<typeof auxiliary>;
 
 /** What becomes of what a removed object owns, the most careful first. */
 export const propagationPolicy = z.enum(['Orphan', 'Foreground', 'Background']);
@@ -79,18 +79,18 @@ export const target = z.object({
     })
     .exactOptional(),
 });
-export type TargetAttributes = Shape<typeof target>;
+export type TargetAttributes = AttributesOf<typeof target>;
 
 /** What a parent allows its child of a placement's move: what the child reported under this sequence (core/move/move-part.ts). */
 export const grant = z.object({ sequence: whole });
-export type GrantAttributes = Shape<typeof grant>;
+export type GrantAttributes = AttributesOf<typeof grant>;
 
 /**
  * A placement was taken from an agent, and its parent wants to know when the last of its objects has gone from the cluster. The agent's answer has the number
  * of the question: an acknowledged mailbox says that an agent has received something, not that it has acted on it.
  */
 export const withdrawn = z.object({ asked: whole });
-export type WithdrawnAttributes = Shape<typeof withdrawn>;
+export type WithdrawnAttributes = AttributesOf<typeof withdrawn>;
 
 /** To agents that may go from one replica to another, and from them. */
 export const handed = z.object({
@@ -99,7 +99,7 @@ export const handed = z.object({
   /** The agent has its candidate, or is about to; false: it has what was promoted before. */
   handed: z.boolean(),
 });
-export type HandedAttributes = Shape<typeof handed>;
+export type HandedAttributes = AttributesOf<typeof handed>;
 
 export const promoted = z.object({
   refs,
@@ -108,7 +108,7 @@ export const promoted = z.object({
   /** Origin revision of the object's row then. */
   revision: whole,
 });
-export type PromotedAttributes = Shape<typeof promoted>;
+export type PromotedAttributes = AttributesOf<typeof promoted>;
 
 export const promotedCustomizer = z.object({
   refs,
@@ -116,31 +116,31 @@ export const promotedCustomizer = z.object({
   absent: z.literal(true).exactOptional(),
   revision: whole,
 });
-export type PromotedCustomizerAttributes = Shape<typeof promotedCustomizer>;
+export type PromotedCustomizerAttributes = AttributesOf<typeof promotedCustomizer>;
 
 /** Of a source whose space is right above the receiver: ranges of revisions that the space knows nothing of (apiserver/storage/history.ts). */
 export const incarnations = z.object({ gaps: z.array(z.tuple([whole, whole])) });
-export type IncarnationsAttributes = Shape<typeof incarnations>;
+export type IncarnationsAttributes = AttributesOf<typeof incarnations>;
 
 /** The rows that a node holds under this token may be deleted, or the alarm of this token is known to a person. */
 export const approval = z.object({ token: z.string() });
-export type ApprovalAttributes = Shape<typeof approval>;
+export type ApprovalAttributes = AttributesOf<typeof approval>;
 
 /** Of a SyncTarget of an inventory space: the path of the agent that it stands for, by which each relay hands the row to the one child that it concerns. */
 export const inventory = z.object({ path: z.string().max(1_200) });
-export type InventoryAttributes = Shape<typeof inventory>;
+export type InventoryAttributes = AttributesOf<typeof inventory>;
 
 /** To all replicas: to which of them a child belongs, and whether that one may count it yet. */
 export const owner = z.object({ owner: whole, granted: z.boolean(), sequence: whole });
-export type OwnerAttributes = Shape<typeof owner>;
+export type OwnerAttributes = AttributesOf<typeof owner>;
 
 /** To a relay: the hash, in hex, of the newest label summary that it reported and that is worked off, here and above. */
 export const matched = z.object({ labels: z.string() });
-export type MatchedAttributes = Shape<typeof matched>;
+export type LabelSummaryAcknowledgedAttributes = AttributesOf<typeof matched>;
 
 /** To replicas: the number of what their parent has decided so far, and the replica that counts the children of which nothing was reported. */
 export const replicas = z.object({ term: whole, lead: whole });
-export type ReplicasAttributes = Shape<typeof replicas>;
+export type ReplicasAttributes = AttributesOf<typeof replicas>;
 
 /** Of rows that travel because placements want them. */
 export interface RefsAttributes {
@@ -148,7 +148,7 @@ export interface RefsAttributes {
 }
 
 /** Of rows that say what their origin knows of an object. */
-export type OriginAttributes = Shape<z.ZodObject<typeof origin>>;
+export type OriginAttributes = AttributesOf<z.ZodObject<typeof origin>>;
 
 /** The body of an `i/` row: the SyncTarget, and the Locations of its space that select it, by name. */
 export interface InventoryBody {

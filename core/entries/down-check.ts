@@ -4,11 +4,11 @@
  */
 import * as z from 'zod';
 import type { Content } from '../feed/feed.ts';
-import type { Flaw, Judge } from '../feed/quarantine.ts';
+import type { EntryFlaw, Judge } from '../feed/quarantine.ts';
 import { text } from '../store/bytes.ts';
 import { checkedJson, keyFlaw } from './checked-json.ts';
 import { type EntryKey, parseEntryKey } from './entry-keys.ts';
-import type { Role } from './entry-kind.ts';
+import type { ReporterRole } from './entry-kind.ts';
 import { downKind } from './entry-lookup.ts';
 import { name } from './shapes.ts';
 
@@ -17,11 +17,11 @@ const keyBytesMax = 1_200;
 const placementIdBytesMax = 700;
 
 /** `role`: of the node that gets the entries. */
-export function downFeedJudge(role: Role): Judge {
+export function downFeedJudge(role: ReporterRole): Judge {
   return (content) => judge(role, content);
 }
 
-function judge(role: Role, content: Content): Flaw | undefined {
+function judge(role: ReporterRole, content: Content): EntryFlaw | undefined {
   const { key } = content;
   const entry = parseEntryKey(key);
   const wrong = wrongKey(key, entry);

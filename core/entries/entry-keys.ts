@@ -4,10 +4,10 @@ import { asText } from '../store/bytes.ts';
 import { type EntryType, entryKinds } from './entry-kinds.ts';
 import { type ArgumentsOf, type FieldsOf, type KeyForm, keyForm } from './key-form.ts';
 
-type Kinds = typeof entryKinds;
+type EntryKinds = typeof entryKinds;
 /** A key, taken apart: the kind of entry, and the parts of the kind's form. */
 export type EntryKey = {
-  readonly [Type in EntryType]: { readonly type: Type } & FieldsOf<Kinds[Type]['form']>;
+  readonly [Type in EntryType]: { readonly type: Type } & FieldsOf<EntryKinds[Type]['form']>;
 }[EntryType];
 
 const types = Object.keys(entryKinds) as EntryType[];
@@ -19,7 +19,7 @@ const typeByWord = new Map(types.map((type) => [forms[type].word, type]));
 
 /** The key of an entry of this kind: `entryKey.target('center.retail/shop')`. */
 export const entryKey = Object.fromEntries(types.map((type) => [type, forms[type].format])) as {
-  readonly [Type in EntryType]: (...parts: ArgumentsOf<Kinds[Type]['form']>) => string;
+  readonly [Type in EntryType]: (...parts: ArgumentsOf<EntryKinds[Type]['form']>) => string;
 };
 
 /** The kind of entry that a key is meant for, whatever else is in the key; undefined: a kind that this version does not know. */

@@ -2,12 +2,12 @@
 import type * as z from 'zod';
 import type { Content } from '../feed/feed.ts';
 
-export type Role = 'relay' | 'agent';
+export type ReporterRole = 'relay' | 'agent';
 
 /** A child, as its parent knows it. */
-export interface Reporter {
+export interface ReportingChild {
   readonly path: string;
-  readonly role: Role;
+  readonly role: ReporterRole;
 }
 
 interface AnyKind {
@@ -25,20 +25,20 @@ interface AnyKind {
 export interface DownKind extends AnyKind {
   readonly from: 'parent';
   /** Who gets such entries; absent: relays and agents. */
-  readonly to?: Role;
+  readonly to?: ReporterRole;
   /** The entry's revision at its origin is one of its source's space. */
   readonly ofSpace?: true;
   /** What a node of this role demands of the body; absent, or undefined: the node does not parse it. */
-  readonly body?: (role: Role, attributes: object) => z.ZodType | undefined;
+  readonly body?: (role: ReporterRole, attributes: object) => z.ZodType | undefined;
 }
 
 /** Reported by a child to its parent. */
 export interface UpKind extends AnyKind {
   readonly from: 'child';
   /** Who reports such entries; absent: relays and agents. */
-  readonly by?: Role;
+  readonly by?: ReporterRole;
   /** What no schema of attributes says. Throws a BanyanError. */
-  readonly check?: (entry: CheckedEntry, reporter: Reporter) => void;
+  readonly check?: (entry: CheckedEntry, reporter: ReportingChild) => void;
 }
 
 /** `object`: of kinds whose key names one. */

@@ -44,7 +44,7 @@ function checkSource(path: string, key: string, source: string): void {
 }
 
 /** Watermarks are of sources above the child too. Throws Protocol. */
-export function checkMarks(path: string, marks: Readonly<Record<string, number>>): void {
+export function checkWatermarks(path: string, marks: Readonly<Record<string, number>>): void {
   for (const source of Object.keys(marks)) {
     if (isAbove(path, source)) continue;
     const words = JSON.stringify(source.slice(0, 100));

@@ -6,24 +6,19 @@
 import { isAtOrBelow } from '../identity/node-path.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { countNames, decodePartial } from '../summary/partial.ts';
-import type { Role } from './entry-kind.ts';
-
-export interface Speaker {
-  readonly path: string;
-  readonly role: Role;
-}
+import type { ReportingChild } from './entry-kind.ts';
 
 /** Counts of destinations of which more is known than that they are there. */
 const known = countNames.slice(countNames.indexOf('synced'));
 
 /** Throws Protocol. */
-export function checkPartial({ path, role }: Speaker, body: Uint8Array): void {
+export function checkPartial({ path, role }: ReportingChild, body: Uint8Array): void {
   const { counts, failures } = decodePartial(body);
   const { expected, fresh, stale, never, quarantined } = counts;
   const heard = fresh + quarantined;
   if (role === 'agent' && (expected !== 1 || heard !== 1)) {
     throw flaw(
-      `counts.expected ${expected}, fresh ${fresh} and quarantined ${quarantined}: an agent is one destination that is heard of`,
+      `counts.expected ${expected}, fresh ${fresh} and quarantined ${quarantined}: an agent is exactly one destination that has reported`,
     );
   }
   if (fresh + stale + never + quarantined !== expected) {

@@ -21,7 +21,7 @@ export const selector = z.looseObject({
 
 type Frozen<T> = T extends readonly unknown[] | object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T;
 /** The type of what a schema accepts. Nobody changes what was read of an entry: contents are shared. */
-export type Shape<Schema extends z.ZodType> = Frozen<z.infer<Schema>>;
+export type AttributesOf<Schema extends z.ZodType> = Frozen<z.infer<Schema>>;
 
 const amount = z.union([z.number(), z.string()]);
 export const wave = z.looseObject({

@@ -4,7 +4,7 @@
  *
  * Bound: one row for each source above, which are as many as there are spaces.
  */
-import { gapOf } from '../apiserver/storage/history.ts';
+import { revisionGapOf } from '../apiserver/storage/history.ts';
 import { type FarAhead, isFarAhead } from '../feed/far-ahead.ts';
 import type { AppliedChange, Content, Producer, Table } from '../feed/feed.ts';
 import { stableStringify } from '../object/canonical.ts';
@@ -35,10 +35,10 @@ export function farAheadBy(clock: Pick<Clock, 'wallMs'>): FarAhead {
 export function isLostRow(reader: Reader, table: Table, key: string, originRevision: number): boolean {
   const source = sourceOfEntry(key);
   if (source === undefined) return false;
-  const era = eraRow(reader, table, source);
-  if (!era) return false;
-  const { gaps } = attributesOf<IncarnationsAttributes>(era);
-  return gapOf(gaps, originRevision) !== undefined;
+  const gapsRow = revisionGapsRow(reader, table, source);
+  if (!gapsRow) return false;
+  const { gaps } = attributesOf<IncarnationsAttributes>(gapsRow);
+  return revisionGapOf(gaps, originRevision) !== undefined;
 }
 
 export interface SeenPorts {
@@ -60,7 +60,7 @@ export function noteSeen(t: Transaction, changes: readonly AppliedChange[], { cl
   }
   for (const [source, revision] of ahead) log.error({ source, revision }, farAheadWords);
   // Of a space of which nothing has come yet its lives are known all the same.
-  for (const source of erasIn(changes)) newest.set(source, newest.get(source) ?? 0);
+  for (const source of sourcesWithNewGaps(changes)) newest.set(source, newest.get(source) ?? 0);
   const fresh: string[] = [];
   for (const [source, revision] of newest) {
     const isFresh = !isKnown(t, source);
@@ -73,10 +73,10 @@ export function noteSeen(t: Transaction, changes: readonly AppliedChange[], { cl
 
 /** Of both things that may be wrong. */
 const farAheadWords =
-  'the parent says a revision of this space that is years ahead of the clock here: rows with it give way to whatever comes later; look after the parent, or set this clock, or that of the node that has the space';
+  "the parent sent a revision of this space that is years ahead of this node's clock; newer values replace rows with this revision; check the parent, this clock, and the clock of the node that has the space";
 
 /** Sources of which the gaps have come, or are others now. */
-export function erasIn(changes: readonly AppliedChange[]): string[] {
+export function sourcesWithNewGaps(changes: readonly AppliedChange[]): string[] {
   return changes.flatMap(({ key, after }) => {
     const entry = after && parseEntryKey(key);
     return entry?.type === 'incarnations' ? [entry.source] : [];
@@ -84,7 +84,7 @@ export function erasIn(changes: readonly AppliedChange[]): string[] {
 }
 
 /** What lies above says to a node of the revisions that a space knows nothing of. */
-export function eraRow(reader: Reader, table: Table, source: string): Content | undefined {
+export function revisionGapsRow(reader: Reader, table: Table, source: string): Content | undefined {
   const row = table.get(reader, hash128(entryKey.incarnations(source)));
   return row?.content && table.content(reader, row.content);
 }
@@ -100,7 +100,7 @@ export function readSeen(reader: Reader, source: string): number {
 }
 
 /** Tells the parent, at each attachment: only a parent that was away can have lost something. */
-export function tellSeen(t: Transaction, outbox: Producer): void {
+export function reportSeenRevisions(t: Transaction, outbox: Producer): void {
   for (const source of seenSources(t)) putSeen(t, outbox, source, readSeen(t, source));
 }
 
@@ -111,11 +111,11 @@ export function seenSources(reader: Reader): string[] {
 
 /** The greatest of all that was told. */
 export function putSeen(t: Transaction, outbox: Producer, source: string, revision: number): void {
-  if (revision > toldSeen(t, outbox, source)) outbox.put(t, seenEntry(source, revision), 0);
+  if (revision > reportedSeenRevision(t, outbox, source)) outbox.put(t, seenEntry(source, revision), 0);
 }
 
 /** What the feed says to have been seen of the source; 0: nothing. */
-export function toldSeen(reader: Reader, table: Table, source: string): number {
+export function reportedSeenRevision(reader: Reader, table: Table, source: string): number {
   const row = table.get(reader, hash128(entryKey.seen(source)));
   return row?.content ? attributesOf<SeenAttributes>(table.content(reader, row.content)).revision : 0;
 }

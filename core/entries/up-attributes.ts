@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { handed, withdrawn } from './down-attributes.ts';
 import { parseServed, servedMax } from './served-resources.ts';
-import { type Shape, texts, whole } from './shapes.ts';
+import { type AttributesOf, texts, whole } from './shapes.ts';
 
 export const state = z.object({
   /** Origin revision of the content that the state is about. */
@@ -17,7 +17,7 @@ export const state = z.object({
   reason: z.string().exactOptional(),
   message: z.string().exactOptional(),
 });
-export type StateAttributes = Shape<typeof state>;
+export type StateAttributes = AttributesOf<typeof state>;
 
 /** Of an object that is owned, over any number of steps, by a placed one; the body is the whole object as its cluster has it. */
 export const associated = z.object({
@@ -27,7 +27,7 @@ export const associated = z.object({
   /** Names of the placements, of the key's source, whose rules ask for it, sorted. */
   refs: z.array(z.string()),
 });
-export type AssociatedAttributes = Shape<typeof associated>;
+export type AssociatedAttributes = AttributesOf<typeof associated>;
 
 /** Of an object that was born at the edge; the body is the whole object as its cluster has it. */
 export const upsynced = z.object({
@@ -37,28 +37,28 @@ export const upsynced = z.object({
   /** Center: handed on from node to node until the one that has the source. */
   returnTo: z.enum(['Parent', 'Center']),
 });
-export type UpsyncedAttributes = Shape<typeof upsynced>;
+export type UpsyncedAttributes = AttributesOf<typeof upsynced>;
 
 export const status = z.object({ target: whole });
 
 /** The newest revision of the source's space that a node below has had. */
 export const seen = z.object({ revision: whole });
-export type SeenAttributes = Shape<typeof seen>;
+export type SeenAttributes = AttributesOf<typeof seen>;
 
 /** From a replica: a child has attached to it with this sequence. */
 export const attach = z.object({ sequence: whole, role: z.enum(['relay', 'agent']) });
-export type AttachAttributes = Shape<typeof attach>;
+export type AttachAttributes = AttributesOf<typeof attach>;
 
 /** From a replica: what it reported before this entry leaves out what is not its own by this term. */
 export const replicaTerm = z.object({ term: whole });
-export type ReplicaTermAttributes = Shape<typeof replicaTerm>;
+export type ReplicaTermAttributes = AttributesOf<typeof replicaTerm>;
 
 export const gone = withdrawn;
-export type GoneAttributes = Shape<typeof gone>;
+export type GoneAttributes = AttributesOf<typeof gone>;
 export const has = handed;
 
 const held = z.object({ entries: whole, since: z.string(), token: z.string(), sample: z.array(z.string()) });
-export type HeldAttributes = Shape<typeof held>;
+export type HeldAttributes = AttributesOf<typeof held>;
 
 const rolledBack = z.object({
   source: z.string(),
@@ -68,23 +68,23 @@ const rolledBack = z.object({
   since: z.string(),
   token: z.string(),
 });
-export type RolledBackAttributes = Shape<typeof rolledBack>;
+export type RolledBackAttributes = AttributesOf<typeof rolledBack>;
 
 /** Entries that are not what their keys say: how many, and some of them for people to read. */
 const quarantined = z.object({ count: whole, sample: z.array(z.string()) });
-export type QuarantinedAttributes = Shape<typeof quarantined>;
+export type QuarantinedAttributes = AttributesOf<typeof quarantined>;
 
 /** Of the feed from its parent: that its ends differed, when and in what. */
 const diverged = z.object({ at: z.string(), what: z.string() });
-export type DivergedAttributes = Shape<typeof diverged>;
+export type DivergedAttributes = AttributesOf<typeof diverged>;
 
 /** Of a child of replicas: since when it takes nothing from the one that it is attached to, and what that one lacks. */
 const waits = z.object({ since: z.string(), for: z.string() });
-export type WaitsAttributes = Shape<typeof waits>;
+export type WaitsAttributes = AttributesOf<typeof waits>;
 
 /** Why an agent's cluster cannot be used, or not as it should be, and the like. `reason` is CamelCase. */
 const trouble = z.object({ reason: z.string(), message: z.string() });
-export type TroubleAttributes = Shape<typeof trouble>;
+export type TroubleAttributes = AttributesOf<typeof trouble>;
 
 /** What a node reports of itself; its parent adds session and lag when it hands a relay's entry on. */
 export const node = z.object({
@@ -106,7 +106,7 @@ export const node = z.object({
   diverged: diverged.exactOptional(),
   waits: waits.exactOptional(),
   /** What its parent keeps in its mailbox although it reports fewer places; added by the parent. */
-  keptFor: held.exactOptional(),
+  heldInMailbox: held.exactOptional(),
   /** The disk of its store is nearly full. */
   diskLow: z.literal(true).exactOptional(),
   /** What its parent cannot take of what it reports; added by the parent. */
@@ -134,4 +134,4 @@ export const node = z.object({
   capacity: texts.exactOptional(),
   allocatable: texts.exactOptional(),
 });
-export type NodeAttributes = Shape<typeof node>;
+export type NodeAttributes = AttributesOf<typeof node>;

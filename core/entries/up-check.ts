@@ -3,12 +3,12 @@
  * is not what its key says is quarantined (feed/quarantine.ts), and nothing else happens.
  */
 import type { AppliedChange, Content } from '../feed/feed.ts';
-import type { Flaw } from '../feed/quarantine.ts';
+import type { EntryFlaw } from '../feed/quarantine.ts';
 import { isAtOrBelow } from '../identity/node-path.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { checkedJson, keyFlaw } from './checked-json.ts';
 import { type EntryKey, parseEntryKey } from './entry-keys.ts';
-import type { Reporter, UpKind } from './entry-kind.ts';
+import type { ReportingChild, UpKind } from './entry-kind.ts';
 import { upKind } from './entry-lookup.ts';
 
 /** `path` is the child's; throws Protocol when the entry is not the child's to report. */
@@ -24,7 +24,7 @@ export function checkReporter(path: string, { key }: Pick<AppliedChange, 'key'>)
 }
 
 /** What is wrong with an entry of this child, as the judge of a feed has it. */
-export function reportedFlaw(reporter: Reporter, content: Content): Flaw | undefined {
+export function reportedFlaw(reporter: ReportingChild, content: Content): EntryFlaw | undefined {
   const entry = parseEntryKey(content.key);
   // Kinds of parents end the session (checkReporter); a kind that nobody knows here is kept and passed over.
   const kind = entry && upKind(entry.type);
@@ -32,7 +32,7 @@ export function reportedFlaw(reporter: Reporter, content: Content): Flaw | undef
   return reason === undefined ? undefined : { reason };
 }
 
-function flawOf(kind: UpKind, entry: EntryKey, reporter: Reporter, content: Content): string | undefined {
+function flawOf(kind: UpKind, entry: EntryKey, reporter: ReportingChild, content: Content): string | undefined {
   if (kind.by !== undefined && kind.by !== reporter.role) return `only ${kind.by}s report "${content.key}"`;
   // Of a node elsewhere the session ends: checkReporter.
   const isOfBelow = 'path' in entry && entry.path !== reporter.path && isAtOrBelow(entry.path, reporter.path);

@@ -6,15 +6,33 @@ import { equalBytes } from '../store/bytes.ts';
 import { OncePerCommit } from '../store/once-per-commit.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import { ConsumerState, neverAttached, readDigest, readResume } from './consumer-state.ts';
-import { recordOf, releaseContent, storeContent } from './content.ts';
-import { type DeletionGuard, forgetHeldRow, type Held, heldRows, judge, noteHeldRows, readHeld } from './deletions.ts';
+import { contentRecordOf, dropContentReference, storeContent } from './content.ts';
+import {
+  type DeletionGuard,
+  forgetHeldRow,
+  type HeldRows,
+  heldRows,
+  judge,
+  noteHeldRows,
+  readHeld,
+} from './deletions.ts';
 import type { Digest } from './digest.ts';
 import type { FarAhead } from './far-ahead.ts';
-import type { AppliedChange, Batch, Consumer, Content, Listed, ResumeTuple, Row, Table, WireEntry } from './feed.ts';
-import { withPieces } from './pieces.ts';
+import type {
+  AppliedChange,
+  Batch,
+  Consumer,
+  Content,
+  FeedRow,
+  Listed,
+  ResumeTuple,
+  Table,
+  WireEntry,
+} from './feed.ts';
+import { contentWithPieces } from './pieces.ts';
 import {
   countQuarantined,
-  type Flaw,
+  type EntryFlaw,
   type GoodForm,
   goodForm,
   type Judge,
@@ -30,9 +48,9 @@ import { checkSameKey, openTable, removeRow, rowAt, rowKey, TableRows, writeRow,
  * Entries by which a producer that could not make a row anew, and has nothing of the former one, says that the consumer is to keep its own: without it,
  * a reconciliation would take away what the producer does not have.
  */
-export interface Keeping {
+export interface KeepRule {
   /** The key of the entry that would keep the row of this key. */
-  keeperOf(key: string): string | undefined;
+  keepEntryKeyOf(key: string): string | undefined;
   /** The key of the row that the entry of this key keeps. */
   keptBy(key: string): string | undefined;
 }
@@ -40,7 +58,7 @@ export interface Keeping {
 /** Without a guard, what a ready producer lacks is deleted whatever it is; without a judge, every entry is taken for what its key says. */
 export interface ConsumerOptions {
   readonly name: string;
-  readonly keeping?: Keeping;
+  readonly keepRule?: KeepRule;
   readonly guard?: DeletionGuard;
   readonly judge?: Judge;
   /**
@@ -56,7 +74,7 @@ export interface ConsumerOptions {
 const keptRevision = 0;
 
 export class FeedConsumer extends TableRows implements Consumer {
-  readonly #keeping: Keeping | undefined;
+  readonly #keepRule: KeepRule | undefined;
   readonly #guard: DeletionGuard | undefined;
   readonly #judge: Judge | undefined;
   readonly #ofNoSpace: boolean;
@@ -72,9 +90,9 @@ export class FeedConsumer extends TableRows implements Consumer {
     return new FeedConsumer(openTable(t, options.name), options);
   }
 
-  private constructor(id: number, { name, keeping, guard, judge, ofNoSpace, isFarAhead }: ConsumerOptions) {
+  private constructor(id: number, { name, keepRule, guard, judge, ofNoSpace, isFarAhead }: ConsumerOptions) {
     super(name, id);
-    this.#keeping = keeping;
+    this.#keepRule = keepRule;
     this.#guard = guard;
     this.#judge = judge;
     this.#ofNoSpace = ofNoSpace ?? false;
@@ -122,7 +140,7 @@ export class FeedConsumer extends TableRows implements Consumer {
       throw new BanyanError('Protocol', message, {}, { retry: 'resync' });
     }
     const { epoch, incarnation, to: cursor, head: seenHead } = batch;
-    const changes = this.applyEntries(t, withPieces(t, this.id, batch.entries), state);
+    const changes = this.applyEntries(t, contentWithPieces(t, this.id, batch.entries), state);
     state.setResume({ epoch, incarnation, cursor, seenHead });
     state.write();
     return changes;
@@ -136,7 +154,7 @@ export class FeedConsumer extends TableRows implements Consumer {
       const message = `${this.name}: a batch ahead, from revision ${batch.from} of epoch ${epoch}, at cursor ${tuple.cursor} of ${tuple.epoch}`;
       throw new BanyanError('Protocol', message, {}, { retry: 'resync' });
     }
-    const changes = this.applyEntries(t, withPieces(t, this.id, batch.entries), state);
+    const changes = this.applyEntries(t, contentWithPieces(t, this.id, batch.entries), state);
     state.setResume({ epoch, incarnation, cursor: tuple.cursor, seenHead: Math.max(tuple.seenHead, head) });
     state.write();
     return changes;
@@ -170,7 +188,7 @@ export class FeedConsumer extends TableRows implements Consumer {
   /** Keeps a key that a ready producer has proven not to have, if an entry here says so; `keeperHash` is of that entry's key. */
   keepKey(t: Transaction, keyHash: Uint8Array, isGone: (keeperHash: Uint8Array) => boolean): boolean {
     const row = this.get(t, keyHash);
-    const keeper = row?.content && this.#keeping?.keeperOf(this.content(t, row.content).key);
+    const keeper = row?.content && this.#keepRule?.keepEntryKeyOf(this.content(t, row.content).key);
     if (!row || keeper === undefined) return false;
     const keeperHash = hash128(keeper);
     if (isGone(keeperHash) || !this.get(t, keeperHash)?.content) return false;
@@ -179,13 +197,13 @@ export class FeedConsumer extends TableRows implements Consumer {
   }
 
   /** A newer value does not give way to an older one, unless its producer has lost it, or it can't be as new as it says. */
-  takes(reader: Reader, row: Row, originRevision: number): boolean {
+  takes(reader: Reader, row: FeedRow, originRevision: number): boolean {
     if (this.#ofNoSpace || row.originRevision <= originRevision || row.revision === keptRevision) return true;
     return this.#isFarAhead?.(row.originRevision, () => this.contentOf(reader, row)?.key) === true;
   }
 
   /** A reconciliation need not fetch what the producer lists: it is what the row has, or older. */
-  needsNot(reader: Reader, row: Row, listed: Listed): boolean {
+  needsNot(reader: Reader, row: FeedRow, listed: Listed): boolean {
     if (!row.content) return false;
     return listed.isLike(row) || !this.takes(reader, row, listed.originRevision);
   }
@@ -202,7 +220,7 @@ export class FeedConsumer extends TableRows implements Consumer {
 
   /** The keeper has gone, and the producer has not put anything in the place of what it kept. */
   #released(t: Transaction, keeper: string, state: ConsumerState): AppliedChange | undefined {
-    const key = this.#keeping?.keptBy(keeper);
+    const key = this.#keepRule?.keptBy(keeper);
     const row = key === undefined ? undefined : this.get(t, hash128(key));
     return row?.revision === keptRevision ? this.#remove(t, row.keyHash, state) : undefined;
   }
@@ -220,7 +238,7 @@ export class FeedConsumer extends TableRows implements Consumer {
   }
 
   /** What the producer lacks and this consumer keeps all the same. */
-  held(reader: Reader): Held | undefined {
+  held(reader: Reader): HeldRows | undefined {
     return readHeld(reader, this.id);
   }
 
@@ -287,7 +305,7 @@ export class FeedConsumer extends TableRows implements Consumer {
   }
 
   /** The producer has the key again, or says itself that it is gone. */
-  #letGo(t: Transaction, { held: _held, ...row }: Row, state: ConsumerState): void {
+  #letGo(t: Transaction, { held: _held, ...row }: FeedRow, state: ConsumerState): void {
     forgetHeldRow(t, this.id, row.keyHash, this.contentOf(t, row)?.key ?? '');
     writeRow(t, this.id, row);
     state.moved(undefined, row.content?.hash);
@@ -313,8 +331,8 @@ export class FeedConsumer extends TableRows implements Consumer {
       state.moved(row.content?.hash, undefined);
       const good = this.#goodOf(t, row);
       const gone = this.#endQuarantine(t, row) ? this.#goodContent(t, good) : before;
-      if (good) releaseContent(t, good.content);
-      if (row.content && row.poisoned) releaseContent(t, row.content);
+      if (good) dropContentReference(t, good.content);
+      if (row.content && row.poisoned) dropContentReference(t, row.content);
       return gone && { keyHash, key: gone.key, originRevision, before: gone };
     }
     // A key that is here already was looked at when it came first.
@@ -322,7 +340,7 @@ export class FeedConsumer extends TableRows implements Consumer {
       throw new BanyanError('Protocol', `${this.name}: the entry "${content.key}" came under another key's hash`);
     }
     if (before) checkSameKey(before, content.key);
-    const record = recordOf(content);
+    const record = contentRecordOf(content);
     const same = row?.content !== undefined && equalBytes(row.content.hash, record.hash);
     const reference = same && row?.content ? row.content : storeContent(t, record);
     const flaw = same ? undefined : this.#judge?.(content);
@@ -332,18 +350,18 @@ export class FeedConsumer extends TableRows implements Consumer {
     if (same) return undefined;
     state.moved(row?.content?.hash, record.hash);
     const good = this.#goodOf(t, row);
-    if (row?.content && row.poisoned) releaseContent(t, row.content);
+    if (row?.content && row.poisoned) dropContentReference(t, row.content);
     if (flaw) {
       this.#quarantine(t, { keyHash, key: content.key, originRevision }, flaw, good);
       return undefined;
     }
     const former = this.#endQuarantine(t, row) ? this.#goodContent(t, good) : before;
-    if (good) releaseContent(t, good.content);
+    if (good) dropContentReference(t, good.content);
     return { keyHash, key: content.key, originRevision, after: content, ...(former ? { before: former } : {}) };
   }
 
   /** The form of a row that was told last, with its reference: the row's own unless that is quarantined. */
-  #goodOf(t: Transaction, row: Row | undefined): GoodForm | undefined {
+  #goodOf(t: Transaction, row: FeedRow | undefined): GoodForm | undefined {
     if (row?.poisoned) return goodForm(t, this.id, row.keyHash);
     return row?.content && { revision: row.revision, originRevision: row.originRevision, content: row.content };
   }
@@ -356,14 +374,14 @@ export class FeedConsumer extends TableRows implements Consumer {
   #quarantine(
     t: Transaction,
     { keyHash, ...entry }: { readonly keyHash: Uint8Array; readonly key: string; readonly originRevision: number },
-    flaw: Flaw,
+    flaw: EntryFlaw,
     good: GoodForm | undefined,
   ): void {
     putQuarantined(t, this.id, keyHash, { ...entry, ...flaw }, good);
     this.#quarantineChanged.ask(t);
   }
 
-  #endQuarantine(t: Transaction, row: Row | undefined): boolean {
+  #endQuarantine(t: Transaction, row: FeedRow | undefined): boolean {
     if (!row?.poisoned) return false;
     removeQuarantined(t, this.id, row.keyHash);
     this.#quarantineChanged.ask(t);

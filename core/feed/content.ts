@@ -74,7 +74,7 @@ export interface ContentRecord extends ContentReference {
   readonly record: Uint8Array;
 }
 
-export function recordOf(content: Content): ContentRecord {
+export function contentRecordOf(content: Content): ContentRecord {
   const record = encodeContent(content);
   return { record, hash: hash128(record) };
 }
@@ -90,7 +90,7 @@ export function retainContent(t: Transaction, reference: ContentReference): void
 }
 
 /** One row less; the last one takes the content with it. */
-export function releaseContent(t: Transaction, reference: ContentReference): void {
+export function dropContentReference(t: Transaction, reference: ContentReference): void {
   if (t.count(countKey(reference.hash), -1) === 0) t.remove(contentKey(reference.hash));
 }
 

@@ -29,7 +29,7 @@ export interface DeletionGuard {
   isLost(reader: Reader, table: Table, key: string, originRevision: number): boolean;
 }
 
-export interface Held {
+export interface HeldRows {
   /** Of this holding: a release names it, so that it is for what a person has seen and for nothing that came to it later. */
   readonly token: string;
   readonly sinceMs: number;
@@ -51,9 +51,9 @@ export function judge(
   return found.lost > 0 ? 'lost' : 'none';
 }
 
-export function readHeld(reader: Reader, table: number): Held | undefined {
+export function readHeld(reader: Reader, table: number): HeldRows | undefined {
   const bytes = reader.get(stateKey(table));
-  return bytes && (JSON.parse(asText(bytes)) as Held);
+  return bytes && (JSON.parse(asText(bytes)) as HeldRows);
 }
 
 /** Marks rows as held; their keys beside their hashes. */
@@ -88,7 +88,7 @@ export function heldRows(reader: Reader, table: number): Uint8Array[] {
   );
 }
 
-function writeHeld(t: Transaction, table: number, held: Held): void {
+function writeHeld(t: Transaction, table: number, held: HeldRows): void {
   t.put(stateKey(table), text(JSON.stringify(held)));
 }
 

@@ -56,7 +56,7 @@ export function sumBytes(sum: bigint): Buffer {
 }
 
 /** What one has and the other has not, as a word: empty if nothing; else the same word as long as the same rows differ. */
-export function difference(own: Digest, peer: Digest): string {
+export function digestDifference(own: Digest, peer: Digest): string {
   const sum = (own.sum - peer.sum + modulus) % modulus;
   return own.count === peer.count && sum === 0n ? '' : `${own.count - peer.count}/${sum.toString(16)}`;
 }

@@ -1,5 +1,5 @@
 /**
- * Which origin revisions no space can have given by now. Lives of a space begin at the milliseconds since 1970 (core/apiserver/storage/history.ts), so what
+ * Which origin revisions no space can have given by now. SpaceIncarnations of a space begin at the milliseconds since 1970 (core/apiserver/storage/history.ts), so what
  * it gave is not far ahead of the time of day. Somebody who says more would stand above all that the space will ever say.
  *
  * Such a number is worth nothing: it neither keeps its row from what comes later, nor counts for how far a source is. The row itself is taken like any

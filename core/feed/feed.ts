@@ -26,7 +26,7 @@ export interface ContentReference {
 }
 
 /** The latest value of one key in one table. */
-export interface Row {
+export interface FeedRow {
   readonly keyHash: Uint8Array;
   readonly revision: number;
   /** The revision of the write at the origin that made this value: an older one never replaces a newer one. */
@@ -45,10 +45,10 @@ export interface Row {
  */
 export interface Table {
   readonly name: string;
-  get(reader: Reader, keyHash: Uint8Array): Row | undefined;
+  get(reader: Reader, keyHash: Uint8Array): FeedRow | undefined;
   content(reader: Reader, reference: ContentReference): Content;
   /** Live rows in order of key hash. */
-  rows(reader: Reader): Iterable<Row>;
+  rows(reader: Reader): Iterable<FeedRow>;
 }
 
 // ---------------------------------------------------------------------------------------------------- producer
@@ -119,7 +119,7 @@ export interface Producer extends Table {
   purgeRevision(reader: Reader): number;
   acknowledged(reader: Reader): number;
   /** Of what is of a space: the origin revision of a row or tombstone; undefined if there is none, or it claims what no space can have given. */
-  newest(row: Row | undefined): number | undefined;
+  newest(row: FeedRow | undefined): number | undefined;
   /**
    * Sets the key's value. Nothing happens (returns false) when the key has this content already or when its
    * `originRevision` is newer. The second form shares a content that another table of this store holds.
@@ -193,7 +193,7 @@ export interface Listed {
   readonly keyHash: Uint8Array;
   readonly originRevision: number;
   /** It has the same content. */
-  isLike(row: Row): boolean;
+  isLike(row: FeedRow): boolean;
 }
 
 export interface PrefixItem {

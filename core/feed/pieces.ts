@@ -17,7 +17,7 @@ import {
   u48Bytes,
 } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
-import type { Range, Reader, Transaction } from '../store/store.ts';
+import type { KeyRange, Reader, Transaction } from '../store/store.ts';
 import { contentOfPeer } from './content.ts';
 import type { WireEntry } from './feed.ts';
 
@@ -87,7 +87,7 @@ export function heldPieces(reader: Reader, table: number): HeldPieces[] {
 }
 
 /** The entries with the contents that they name by pieces, which are not kept any longer. Throws Protocol if one is not whole, or is none. */
-export function withPieces(t: Transaction, table: number, entries: readonly WireEntry[]): readonly WireEntry[] {
+export function contentWithPieces(t: Transaction, table: number, entries: readonly WireEntry[]): readonly WireEntry[] {
   if (entries.every(({ pieces }) => pieces === undefined)) return entries;
   return entries.map((entry) => {
     const { pieces, ...rest } = entry;
@@ -124,7 +124,7 @@ interface LastRow extends HeldPieces {
 function lastRows(reader: Reader, table: number): LastRow[] {
   const found: LastRow[] = [];
   const prefix = concat(prefixOf('pieceRow'), u32(table));
-  let range: Range | undefined = prefixRange(prefix);
+  let range: KeyRange | undefined = prefixRange(prefix);
   while (range) {
     const last = lastOf(reader, range);
     if (last) found.push(last);
@@ -134,7 +134,7 @@ function lastRows(reader: Reader, table: number): LastRow[] {
 }
 
 /** Of the last content in a range. */
-function lastOf(reader: Reader, range: Range): LastRow | undefined {
+function lastOf(reader: Reader, range: KeyRange): LastRow | undefined {
   for (const [key, value] of reader.scan({ ...range, reverse: true, limit: 1 })) {
     const numberAt = key.length - u32Bytes;
     return {
@@ -155,7 +155,7 @@ function forget(t: Transaction, table: number, { contentHash, rows }: Omit<LastR
   for (let number = 0; number < rows; number++) t.remove(rowKey(table, contentHash, number));
 }
 
-function contentRange(table: number, contentHash: Uint8Array): Range {
+function contentRange(table: number, contentHash: Uint8Array): KeyRange {
   return prefixRange(concat(prefixOf('pieceRow'), u32(table), contentHash));
 }
 

@@ -13,7 +13,7 @@ export interface ProducerState {
 }
 
 /** Apart from the rest, since every acknowledgement writes it: `u48 acknowledged, u48 purgeRevision`. */
-export interface Progress {
+export interface ProducerProgress {
   readonly acknowledged: number;
   readonly purgeRevision: number;
 }
@@ -37,11 +37,11 @@ export function progressKey(id: number): Uint8Array {
   return tableKey('producerState', id, progressName);
 }
 
-export function readProgress(reader: Reader, id: number): Progress {
+export function readProgress(reader: Reader, id: number): ProducerProgress {
   return progressIn(reader.get(progressKey(id)));
 }
 
-export function progressIn(bytes: Uint8Array | undefined): Progress {
+export function progressIn(bytes: Uint8Array | undefined): ProducerProgress {
   if (!bytes) return { acknowledged: 0, purgeRevision: 0 };
   return { acknowledged: readU48(bytes), purgeRevision: readU48(bytes, u48Bytes) };
 }

@@ -6,7 +6,7 @@ import type { Random } from '../runtime/random.ts';
 import { concat, equalBytes, hex, readU48, u48, u48Bytes } from '../store/bytes.ts';
 import { OncePerCommit } from '../store/once-per-commit.ts';
 import type { Reader, Transaction } from '../store/store.ts';
-import { readContent, recordOf, releaseContent } from './content.ts';
+import { contentRecordOf, dropContentReference, readContent } from './content.ts';
 import { type Digest, decodeDigest, moveDigest } from './digest.ts';
 import type { FarAhead } from './far-ahead.ts';
 import {
@@ -15,9 +15,9 @@ import {
   type Content,
   type ContentReference,
   entryBytes,
+  type FeedRow,
   type Producer,
   type ResumeTuple,
-  type Row,
   type WireEntry,
 } from './feed.ts';
 import { piecedBytesMax } from './pieces.ts';
@@ -125,7 +125,7 @@ export class FeedProducer extends TableRows implements Producer {
     const keyHash = hash128(content.key);
     const at = rowKey(this.id, keyHash);
     const before = rowAt(t, at, keyHash);
-    const record = recordOf(content);
+    const record = contentRecordOf(content);
     if (this.#keeps(before, record.hash, originRevision, () => content.key)) return false;
     checkCollision(t, before, content.key);
     checkSize(record.record, content.key);
@@ -258,12 +258,12 @@ export class FeedProducer extends TableRows implements Producer {
     return { entries, bytes: reckoned, ...(oldestRevision === undefined ? {} : { oldestRevision }) };
   }
 
-  newest(row: Row | undefined): number | undefined {
+  newest(row: FeedRow | undefined): number | undefined {
     return row && !this.#isFarAhead?.(row.originRevision) ? row.originRevision : undefined;
   }
 
   /** Rows written behind this revision, oldest first, with tombstones that are not acknowledged yet. */
-  *since(reader: Reader, revision: number): Generator<Row> {
+  *since(reader: Reader, revision: number): Generator<FeedRow> {
     yield* this.#rowsBehind(reader, revision, this.head(reader));
   }
 
@@ -280,7 +280,7 @@ export class FeedProducer extends TableRows implements Producer {
     };
   }
 
-  *#rowsBehind(reader: Reader, after: number, to: number, limit?: number): Generator<Row> {
+  *#rowsBehind(reader: Reader, after: number, to: number, limit?: number): Generator<FeedRow> {
     for (const [, value] of this.#revisions(reader, after, to, limit)) {
       const row = this.get(reader, keyHashOf(value));
       if (!row) throw new Error(`the feed ${this.name} has a revision without a row`);
@@ -301,17 +301,17 @@ export class FeedProducer extends TableRows implements Producer {
   }
 
   /** The key has this very content, or a newer one. */
-  #keeps(row: Row | undefined, hash: Uint8Array, originRevision: number, key: () => string): boolean {
+  #keeps(row: FeedRow | undefined, hash: Uint8Array, originRevision: number, key: () => string): boolean {
     if (!row) return false;
     if (this.#isNewer(row, originRevision, key)) return true;
     return row.content !== undefined && equalBytes(row.content.hash, hash) && row.originRevision === originRevision;
   }
 
-  #isNewer(row: Row, originRevision: number, key: () => string): boolean {
+  #isNewer(row: FeedRow, originRevision: number, key: () => string): boolean {
     return row.originRevision > originRevision && !this.#isFarAhead?.(row.originRevision, key);
   }
 
-  #replace(t: Transaction, at: Uint8Array, before: Row | undefined, next: Omit<Row, 'revision'>): void {
+  #replace(t: Transaction, at: Uint8Array, before: FeedRow | undefined, next: Omit<FeedRow, 'revision'>): void {
     const headAt = headKey(this.id);
     const head = t.get(headAt);
     const record = head ? Buffer.from(head) : Buffer.alloc(headBytes);
@@ -321,7 +321,7 @@ export class FeedProducer extends TableRows implements Producer {
     if (!next.content) record.writeUIntBE(revision, tombstoneAt, u48Bytes);
     t.put(headAt, record);
     if (before) t.remove(revisionKey(this.id, before.revision));
-    if (before?.content) releaseContent(t, before.content);
+    if (before?.content) dropContentReference(t, before.content);
     const row = { ...next, revision };
     writeRowAt(t, at, row);
     this.#recent.put(head, record, before, row);

@@ -7,20 +7,20 @@
 import { asText, concat, hex, prefixRange, text, u32 } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
-import { releaseContent } from './content.ts';
-import type { Content, ContentReference, Row, Table } from './feed.ts';
+import { dropContentReference } from './content.ts';
+import type { Content, ContentReference, FeedRow, Table } from './feed.ts';
 
 /** What is wrong with an entry, in words. */
-export interface Flaw {
+export interface EntryFlaw {
   readonly reason: string;
   /** The placements that it names, if that much of it can be read. */
   readonly refs?: readonly string[];
 }
 
 /** Pure; undefined: the entry is what its key says. */
-export type Judge = (content: Content) => Flaw | undefined;
+export type Judge = (content: Content) => EntryFlaw | undefined;
 
-export interface Quarantined extends Flaw {
+export interface Quarantined extends EntryFlaw {
   readonly key: string;
   readonly originRevision: number;
 }
@@ -86,7 +86,7 @@ export function dropQuarantined(t: Transaction, table: number): void {
   const prefix = recordKey(table);
   for (const [key] of [...t.scan(prefixRange(prefix))]) {
     const good = goodForm(t, table, key.subarray(prefix.length));
-    if (good) releaseContent(t, good.content);
+    if (good) dropContentReference(t, good.content);
     t.remove(key);
   }
 }
@@ -103,7 +103,7 @@ export class SoundRows implements Table {
     this.#raw = raw;
   }
 
-  get(reader: Reader, keyHash: Uint8Array): Row | undefined {
+  get(reader: Reader, keyHash: Uint8Array): FeedRow | undefined {
     const row = this.#raw.get(reader, keyHash);
     return row?.poisoned ? this.#good(reader, row) : row;
   }
@@ -112,14 +112,14 @@ export class SoundRows implements Table {
     return this.#raw.content(reader, reference);
   }
 
-  *rows(reader: Reader): Generator<Row> {
+  *rows(reader: Reader): Generator<FeedRow> {
     for (const raw of this.#raw.rows(reader)) {
       const row = raw.poisoned ? this.#good(reader, raw) : raw;
       if (row) yield row;
     }
   }
 
-  #good(reader: Reader, { keyHash, held }: Row): Row | undefined {
+  #good(reader: Reader, { keyHash, held }: FeedRow): FeedRow | undefined {
     const good = goodForm(reader, this.#id, keyHash);
     return good && { keyHash, ...good, ...(held ? { held } : {}) };
   }

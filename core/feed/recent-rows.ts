@@ -4,19 +4,19 @@
  * store that was put back, does not leave: revision and digest of a table are the same only when its rows are.
  */
 import { equalBytes, lasting } from '../store/bytes.ts';
-import type { Row } from './feed.ts';
+import type { FeedRow } from './feed.ts';
 
 /** What a change of a placement and some objects writes for a child; what is more is read back. */
 export const recentRowsMax = 8;
 
 export class RecentRows {
   /** In order of revision: all that are live behind `#after`. */
-  #rows: Row[] = [];
+  #rows: FeedRow[] = [];
   #after = 0;
   #head: Uint8Array | undefined;
 
   /** A row was put, and was `before`; of the head's record, what stood there and what stands there now. */
-  put(headBefore: Uint8Array | undefined, head: Uint8Array, before: Row | undefined, row: Row): void {
+  put(headBefore: Uint8Array | undefined, head: Uint8Array, before: FeedRow | undefined, row: FeedRow): void {
     const goesOn = this.#head && headBefore && equalBytes(this.#head, headBefore);
     this.#head = kept(head);
     if (!goesOn || this.#rows.length === 0) {
@@ -32,7 +32,7 @@ export class RecentRows {
   }
 
   /** The live rows behind a revision, if they are known. */
-  behind(head: Uint8Array | undefined, after: number): readonly Row[] | undefined {
+  behind(head: Uint8Array | undefined, after: number): readonly FeedRow[] | undefined {
     if (!this.#head || !head || after < this.#after || this.#rows.length === 0) return undefined;
     return equalBytes(this.#head, head) ? this.#rows : undefined;
   }
@@ -49,7 +49,7 @@ const none: Uint8Array = Buffer.alloc(0);
 const last = { keyHash: none, content: { hash: none } };
 
 /** In memory of their own: a child that is away leaves them here, and a few bytes of Buffer's pool keep 64 KB of it. */
-function keptRow({ keyHash, revision, originRevision, content }: Row): Row {
+function keptRow({ keyHash, revision, originRevision, content }: FeedRow): FeedRow {
   if (!equalBytes(last.keyHash, keyHash)) last.keyHash = lasting(keyHash);
   if (!content) return { keyHash: last.keyHash, revision, originRevision };
   if (!equalBytes(last.content.hash, content.hash)) last.content = { hash: lasting(content.hash) };

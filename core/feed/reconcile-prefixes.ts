@@ -10,9 +10,9 @@ import { BanyanError } from '../runtime/errors.ts';
 import { asBuffer, equalBytes } from '../store/bytes.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import type { FeedConsumer } from './consumer.ts';
-import type { Listed, PrefixAnswer, PrefixItem, PrefixSummary, Row } from './feed.ts';
+import type { FeedRow, Listed, PrefixAnswer, PrefixItem, PrefixSummary } from './feed.ts';
 import type { FeedProducer } from './producer.ts';
-import { type Bounds, compareList, type Found, nothingFound, rowsBetween } from './reconcile-rows.ts';
+import { compareList, type HashRange, nothingFound, type ReconcileFindings, rowsBetween } from './reconcile-rows.ts';
 import type { TableRows } from './table.ts';
 
 /** Unpredictable: whoever guesses it has guessed 64 bits. */
@@ -133,7 +133,7 @@ export class PrefixSearch {
   }
 
   /** The answers to what was asked last. Throws Protocol for an answer that is about something else. */
-  take(t: Transaction, answers: readonly PrefixAnswer[]): Found {
+  take(t: Transaction, answers: readonly PrefixAnswer[]): ReconcileFindings {
     for (const [i, one] of answers.entries()) {
       if (!answersPrefix(one, this.#asked[i]!.prefix))
         throw new BanyanError(
@@ -201,7 +201,7 @@ export function checkPrefixes(asked: readonly Pick<PrefixSummary, 'prefix'>[]): 
 }
 
 /** Of one row: it names key and content. */
-function rowFingerprint(seed: Uint8Array, { keyHash, content }: Row): Uint8Array {
+function rowFingerprint(seed: Uint8Array, { keyHash, content }: FeedRow): Uint8Array {
   const bytes = Buffer.allocUnsafe(seed.length + 2 * hashBytes);
   bytes.set(seed, 0);
   bytes.set(keyHash, seed.length);
@@ -215,7 +215,7 @@ function digitAt(keyHash: Uint8Array, i: number): number {
 }
 
 /** The key hashes that begin with these digits. */
-function boundsOf(prefix: Uint8Array): Bounds {
+function boundsOf(prefix: Uint8Array): HashRange {
   const from = Buffer.from(digits(prefix).padEnd(digitsMax, '0'), 'hex');
   const last = Buffer.from(digits(prefix).padEnd(digitsMax, 'f'), 'hex');
   // One byte more than the last of them has: every hash of them is below it.

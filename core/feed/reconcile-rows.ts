@@ -2,17 +2,17 @@
 import { hex } from '../store/bytes.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import type { FeedConsumer } from './consumer.ts';
-import type { Listed, Row } from './feed.ts';
+import type { FeedRow, Listed } from './feed.ts';
 import { decodeRow, rowKey, type TableRows, tableRange } from './table.ts';
 
 /** From a key hash (included) to a key hash (excluded). */
-export interface Bounds {
+export interface HashRange {
   readonly from: Uint8Array;
   readonly to: Uint8Array;
 }
 
 /** Without what is held: that is no part of what both ends should agree on. */
-export function* rowsBetween(reader: Reader, table: TableRows, { from, to }: Bounds): Generator<Row> {
+export function* rowsBetween(reader: Reader, table: TableRows, { from, to }: HashRange): Generator<FeedRow> {
   const offset = tableRange(table.id).from.length;
   for (const [key, value] of reader.scan({ from: rowKey(table.id, from), to: rowKey(table.id, to) })) {
     const row = decodeRow(key.subarray(offset), value);
@@ -21,7 +21,7 @@ export function* rowsBetween(reader: Reader, table: TableRows, { from, to }: Bou
 }
 
 /** What answers have shown. */
-export interface Found {
+export interface ReconcileFindings {
   /** Keys whose entries are to come. */
   readonly wanted: Uint8Array[];
   /** Keys that the producer has proven not to have. */
@@ -30,7 +30,7 @@ export interface Found {
   again: boolean;
 }
 
-export function nothingFound(): Found {
+export function nothingFound(): ReconcileFindings {
   return { wanted: [], gone: [], again: false };
 }
 
@@ -38,9 +38,9 @@ export function nothingFound(): Found {
 export function compareList(
   t: Transaction,
   consumer: FeedConsumer,
-  bounds: Bounds,
+  bounds: HashRange,
   items: readonly Listed[],
-  found: Found,
+  found: ReconcileFindings,
 ): void {
   const theirs = new Map(items.map((item) => [hex(item.keyHash), item]));
   for (const row of rowsBetween(t, consumer, bounds)) {

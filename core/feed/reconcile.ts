@@ -18,7 +18,7 @@ import {
   type ResumeTuple,
   type WireEntry,
 } from './feed.ts';
-import { withPieces } from './pieces.ts';
+import { contentWithPieces } from './pieces.ts';
 import type { FeedProducer } from './producer.ts';
 import { answerPrefix, PrefixSearch } from './reconcile-prefixes.ts';
 import { nothingFound } from './reconcile-rows.ts';
@@ -112,7 +112,7 @@ export class Reconciliation {
     this.#wanted.push(...found.wanted);
     if (came.size > 0 || found.again) this.#leaveFeed(t, reply.epoch || this.#first.epoch);
     // What was wanted and is gone by now comes as a tombstone of an ordinary batch; here it is passed over.
-    const entries = withPieces(t, this.#consumer.id, reply.entries);
+    const entries = contentWithPieces(t, this.#consumer.id, reply.entries);
     return this.#consumer.applyEntries(
       t,
       entries.filter((entry) => entry.content !== undefined),

@@ -8,8 +8,15 @@ import { hash128, hashBytes } from '../object/hash.ts';
 import { concat, cut, equalBytes, prefixRange, readU32, readU48, text, u32, u48Bytes } from '../store/bytes.ts';
 import { type Keyspace, prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
-import { type ContentRecord, readContent, recordOf, releaseContent, retainContent, storeContent } from './content.ts';
-import type { Content, ContentReference, Row, Table } from './feed.ts';
+import {
+  type ContentRecord,
+  contentRecordOf,
+  dropContentReference,
+  readContent,
+  retainContent,
+  storeContent,
+} from './content.ts';
+import type { Content, ContentReference, FeedRow, Table } from './feed.ts';
 import { dropQuarantined } from './quarantine.ts';
 
 export class TableRows implements Table {
@@ -21,7 +28,7 @@ export class TableRows implements Table {
     this.id = id;
   }
 
-  get(reader: Reader, keyHash: Uint8Array): Row | undefined {
+  get(reader: Reader, keyHash: Uint8Array): FeedRow | undefined {
     return rowAt(reader, rowKey(this.id, keyHash), keyHash);
   }
 
@@ -29,7 +36,7 @@ export class TableRows implements Table {
     return readContent(reader, reference);
   }
 
-  *rows(reader: Reader): Generator<Row> {
+  *rows(reader: Reader): Generator<FeedRow> {
     const { from, to } = tableRange(this.id);
     for (const [key, value] of reader.scan({ from, to })) {
       const row = decodeRow(key.subarray(from.length), value);
@@ -38,7 +45,7 @@ export class TableRows implements Table {
   }
 
   /** The row's content if it has one, whole. */
-  protected contentOf(reader: Reader, row: Row | undefined): Content | undefined {
+  protected contentOf(reader: Reader, row: FeedRow | undefined): Content | undefined {
     return row?.content && readContent(reader, row.content);
   }
 }
@@ -53,16 +60,16 @@ export class LocalTable extends TableRows {
   put(t: Transaction, content: Content, originRevision: number): boolean {
     const keyHash = hash128(content.key);
     const before = this.get(t, keyHash);
-    const record = recordOf(content);
+    const record = contentRecordOf(content);
     if (before?.content && equalBytes(before.content.hash, record.hash)) return false;
     checkCollision(t, before, content.key);
     writeRow(t, this.id, { keyHash, revision: originRevision, originRevision, content: storeContent(t, record) });
-    if (before?.content) releaseContent(t, before.content);
+    if (before?.content) dropContentReference(t, before.content);
     return true;
   }
 
   /** The same content, as of a newer write. */
-  restamp(t: Transaction, row: Row, revision: number): void {
+  restamp(t: Transaction, row: FeedRow, revision: number): void {
     writeRow(t, this.id, { ...row, revision, originRevision: revision });
   }
 
@@ -71,7 +78,7 @@ export class LocalTable extends TableRows {
     const before = this.get(t, keyHash);
     if (!before?.content) return false;
     removeRow(t, this.id, keyHash);
-    releaseContent(t, before.content);
+    dropContentReference(t, before.content);
     return true;
   }
 }
@@ -82,17 +89,17 @@ const heldMark = 1;
 const poisonedMark = 2;
 const liveRowBytes = 2 * u48Bytes + hashBytes;
 
-export function rowAt(reader: Reader, at: Uint8Array, keyHash: Uint8Array): Row | undefined {
+export function rowAt(reader: Reader, at: Uint8Array, keyHash: Uint8Array): FeedRow | undefined {
   const bytes = reader.get(at);
   return bytes && decodeRow(keyHash, bytes);
 }
 
-export function writeRow(t: Transaction, table: number, row: Row): void {
+export function writeRow(t: Transaction, table: number, row: FeedRow): void {
   writeRowAt(t, rowKey(table, row.keyHash), row);
 }
 
 /** Under the very key by which it was read, which is cheaper where the store remembers that. */
-export function writeRowAt(t: Transaction, at: Uint8Array, row: Row): void {
+export function writeRowAt(t: Transaction, at: Uint8Array, row: FeedRow): void {
   const marks = row.content ? (row.held ? heldMark : 0) | (row.poisoned ? poisonedMark : 0) : 0;
   const bytes = Buffer.allocUnsafe(2 * u48Bytes + (row.content ? hashBytes : 0) + (marks ? 1 : 0));
   bytes.writeUIntBE(row.revision, 0, u48Bytes);
@@ -107,7 +114,7 @@ export function removeRow(t: Transaction, table: number, keyHash: Uint8Array): v
 }
 
 /** Two keys under one hash would silently be one: that has to be loud. */
-export function checkCollision(reader: Reader, row: Row | undefined, key: string): void {
+export function checkCollision(reader: Reader, row: FeedRow | undefined, key: string): void {
   if (row?.content) checkSameKey(readContent(reader, row.content), key);
 }
 
@@ -139,7 +146,7 @@ export function tableRange(table: number): { from: Uint8Array; to: Uint8Array } 
   return prefixRange(concat(prefixOf('tableRow'), u32(table)));
 }
 
-export function decodeRow(keyHash: Uint8Array, bytes: Uint8Array): Row {
+export function decodeRow(keyHash: Uint8Array, bytes: Uint8Array): FeedRow {
   const row = { keyHash, revision: readU48(bytes), originRevision: readU48(bytes, u48Bytes) };
   if (bytes.length === 2 * u48Bytes) return row;
   const live = { ...row, content: { hash: cut(bytes, 2 * u48Bytes, liveRowBytes) } };
@@ -173,7 +180,7 @@ export function dropTable(t: Transaction, name: string): void {
   const id = readU32(known);
   for (const [key, value] of [...t.scan(tableRange(id))]) {
     const { content } = decodeRow(key, value);
-    if (content) releaseContent(t, content);
+    if (content) dropContentReference(t, content);
     t.remove(key);
   }
   dropQuarantined(t, id);

@@ -11,8 +11,8 @@ import type { Clock } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Random } from '../runtime/random.ts';
 import { hex } from '../store/bytes.ts';
-import { leafMs, validityFrom } from './certificate-life.ts';
 import type { JudgedRequest } from './certificate-request.ts';
+import { leafMs, validityFrom } from './certificate-validity.ts';
 import { issuerUnit } from './issuer-name.ts';
 import { type PeerIdentity, spiffeId } from './peer-identity.ts';
 

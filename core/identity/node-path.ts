@@ -87,11 +87,11 @@ export function checkPath(path: string): string | undefined {
 
 /** Replicas share one path. */
 export function childPath(path: string, child: string): string {
-  return siblingPath(path, splitReplica(child).name);
+  return replicaNodePath(path, splitReplica(child).name);
 }
 
 /** With the number that tells a replica from the others, for what is shown of each. */
-export function siblingPath(path: string, child: string): string {
+export function replicaNodePath(path: string, child: string): string {
   return path === '' ? child : `${path}:${child}`;
 }
 
@@ -105,5 +105,5 @@ export function checkNodeName(name: string): string | undefined {
   const wrong = checkDnsLabel(name);
   if (wrong) return wrong;
   if (name === 'center') return "the name is the root's; choose another";
-  return /--\d+$/.test(name) ? 'names that end in -- and a number are those of siblings; choose another' : undefined;
+  return /--\d+$/.test(name) ? 'names that end in -- and a number belong to replicas; choose another name' : undefined;
 }

@@ -66,7 +66,7 @@ function readSpiffeId(id: string): PeerIdentity | string {
   if (role === 'center' && names.length > 0) return 'the center has no path';
   if (role !== 'center' && names.length === 0) return `a path has to follow the role ${role}`;
   if (number !== undefined && (role !== 'relay' || !isReplica(number)))
-    return `".${number}" behind the role ${role}: only relays have siblings, with numbers from 1 to ${replicasMax - 1}`;
+    return `".${number}" behind the role ${role}: only relays have replicas, with numbers from 1 to ${replicasMax - 1}`;
   for (const name of names) {
     const reason = checkDnsLabel(name);
     if (reason) return `"${name}" in its path: ${reason}`;

@@ -38,7 +38,7 @@ export interface KeySection {
 }
 
 /** Undefined: the key may be at any of the places, with any value. */
-export function keyIn({ keys, more }: KeySection, name: string): KeySummary | undefined {
+export function keySectionIn({ keys, more }: KeySection, name: string): KeySummary | undefined {
   return more && !Object.hasOwn(keys, name) ? undefined : keyOf(keys, name);
 }
 
@@ -126,7 +126,7 @@ export function coversKeys(wide: KeySection, narrow: KeySection, places: { wide:
   if (narrow.more && !wide.more) return false;
   const names = new Set([...Object.keys(wide.keys), ...(wide.more ? [] : Object.keys(narrow.keys))]);
   return [...names].every((name) => {
-    const [inWide, inNarrow] = [keyOf(wide.keys, name), keyIn(narrow, name)];
+    const [inWide, inNarrow] = [keyOf(wide.keys, name), keySectionIn(narrow, name)];
     if (!inNarrow) return false;
     if (inWide === inNarrow && places.wide === places.narrow) return true;
     return coversKey(inWide, inNarrow, {
@@ -163,7 +163,7 @@ const ranges = new WeakMap<KeySummary, { readonly range: NumberRange | undefined
 
 /** Some of `places` places may satisfy the requirement. */
 export function mayHold(requirement: LabelRequirement, section: KeySection, places: number): boolean {
-  const key = keyIn(section, requirement.key);
+  const key = keySectionIn(section, requirement.key);
   if (!key) return true;
   const values = [...new Set(requirement.values ?? [])];
   const known = values.reduce((sum, value) => sum + (Object.hasOwn(key.values, value) ? key.values[value]! : 0), 0);

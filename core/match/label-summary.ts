@@ -31,7 +31,7 @@ export const propertyKeysMax = 512;
 export const propertyCharactersMax = 4_096;
 
 /** One Location as its agent has it. What is absent was not told, for its size, and nothing is known of it. */
-export interface Place {
+export interface LocationLabels {
   /** Own labels over inherited ones. */
   readonly labels: Labels;
   /** `spec.properties` of the SyncTarget. */
@@ -41,9 +41,9 @@ export interface Place {
 }
 
 /** Equal agents: the first of their Locations, and the others. */
-export interface LabelSet extends Place {
+export interface LabelSet extends LocationLabels {
   readonly leaves: number;
-  readonly others?: readonly Place[];
+  readonly others?: readonly LocationLabels[];
   /** Nothing new is placed there: what matches may be there or not. */
   readonly cordoned?: true;
 }
@@ -81,7 +81,7 @@ export function labelsIn({ keys, moreKeys }: Keyed): KeySection {
 export const emptyLabelSummary: LabelSummary = { leaves: 0, sets: [] };
 
 /** Of one agent; without a Location it is no destination. */
-export function summaryOfAgent(places: readonly Place[], cordoned = false): LabelSummary {
+export function summaryOfAgent(places: readonly LocationLabels[], cordoned = false): LabelSummary {
   const sorted = new Map(places.map(bounded).map((place) => [stableStringify(place), place] as const));
   const [first, ...others] = [...sorted].sort(byId).map(([, place]) => place);
   if (!first) return emptyLabelSummary;
@@ -131,7 +131,7 @@ export function keyedOf(summary: LabelSummary): Keyed {
   return keyed;
 }
 
-export function placesOf(set: LabelSet): readonly Place[] {
+export function placesOf(set: LabelSet): readonly LocationLabels[] {
   return set.others ? [set, ...set.others] : [set];
 }
 
@@ -169,12 +169,16 @@ export function encodeLabelSummary(summary: LabelSummary): Uint8Array {
     .filter(([, section]) => section !== undefined)
     .map(([name, section]) => `${JSON.stringify(name)}:${encodeSection(section!)}`);
   if (sets) sections.push(`"sets":[${sets.map(encodeSet).join(',')}]`);
-  const told = { leaves: toldPlaces(leaves), ...rest, ...(places === undefined ? {} : { places: toldPlaces(places) }) };
+  const told = {
+    leaves: reportedLocations(leaves),
+    ...rest,
+    ...(places === undefined ? {} : { places: reportedLocations(places) }),
+  };
   for (const [name, said] of Object.entries(told)) sections.push(`${JSON.stringify(name)}:${said}`);
   return Buffer.from(`{${sections.join(',')}}`);
 }
 
-function toldPlaces(places: number): number {
+function reportedLocations(places: number): number {
   return Math.min(places, placesMax);
 }
 
@@ -280,7 +284,7 @@ function coversSection(wide: KeySummaries, narrow: KeySummaries | undefined, a: 
 }
 
 /** What a summary tells of a place, and nothing else that it may have. */
-function bounded({ labels, properties, targetLabels }: Place): Place {
+function bounded({ labels, properties, targetLabels }: LocationLabels): LocationLabels {
   const characters = Object.entries(properties ?? {}).reduce((sum, [key, value]) => sum + key.length + value.length, 0);
   return {
     labels,

@@ -12,16 +12,16 @@ import {
 import type { CelProgram } from './cel/cel.ts';
 import { CelError } from './cel/cel-error.ts';
 import type { Syntax } from './cel/syntax.ts';
-import { evaluateAbstractly, type FieldFact, type Outcome } from './cel/three-valued.ts';
+import { evaluateAbstractly, type FieldFact, type PossibleResults } from './cel/three-valued.ts';
 import { type CelValue, celValue } from './cel/values.ts';
-import { type KeySection, keyIn, mayHold, numbersOf } from './key-summary.ts';
+import { type KeySection, keySectionIn, mayHold, numbersOf } from './key-summary.ts';
 import {
   type Keyed,
   keyedOf,
   type LabelSet,
   type LabelSummary,
+  type LocationLabels,
   labelsIn,
-  type Place,
   placesOf,
 } from './label-summary.ts';
 
@@ -34,7 +34,7 @@ export interface Expression {
   readonly program: CelProgram;
 }
 
-export interface Rule {
+export interface MatchRule {
   /** ORed; none selects nothing. */
   readonly selectors: readonly LabelSelector[];
   /** Must be true beside a selector, at the same place. `unreadable`: only nodes below may know how to evaluate it. */
@@ -47,7 +47,7 @@ export type Match = { readonly matches: boolean; readonly expected: number | und
 /** `error`: no match, since the expression can't be evaluated. */
 type Verdict = 'yes' | 'maybe' | 'no' | 'error';
 
-export function matchSummary(rule: Rule, summary: LabelSummary): Match {
+export function matchSummary(rule: MatchRule, summary: LabelSummary): Match {
   const selectors = rule.selectors.map(requirementsOf);
   if (selectors.length === 0 || summary.leaves === 0) return { matches: false, expected: 0 };
   const { sets } = summary;
@@ -70,7 +70,7 @@ export function matchSummary(rule: Rule, summary: LabelSummary): Match {
  * Leaves that a selector selects and where the expression certainly can't be evaluated, with what it says at one of them. Where only counts by
  * key are known, none are certain.
  */
-export function failuresBelow(rule: Rule, summary: LabelSummary): { leaves: number; message?: string } {
+export function failuresBelow(rule: MatchRule, summary: LabelSummary): { leaves: number; message?: string } {
   const { selectors, expression } = rule;
   if (expression === undefined || expression === 'unreadable') return { leaves: 0 };
   const requirements = selectors.map(requirementsOf);
@@ -80,7 +80,7 @@ export function failuresBelow(rule: Rule, summary: LabelSummary): { leaves: numb
   return { leaves, ...(place ? { message: failureAt(expression, place) } : {}) };
 }
 
-function failureAt(expression: Expression, place: Place): string {
+function failureAt(expression: Expression, place: LocationLabels): string {
   try {
     expression.program.evaluate(bindingsOf(place));
   } catch (error) {
@@ -92,7 +92,12 @@ function failureAt(expression: Expression, place: Place): string {
 type Selectors = readonly (readonly LabelRequirement[])[];
 
 /** Any of the places is enough. */
-function judgeSet(selectors: Selectors, expression: Rule['expression'], summary: LabelSummary, set: LabelSet): Verdict {
+function judgeSet(
+  selectors: Selectors,
+  expression: MatchRule['expression'],
+  summary: LabelSummary,
+  set: LabelSet,
+): Verdict {
   let best: Verdict = 'no';
   for (const place of placesOf(set)) {
     if (!selectors.some((one) => one.every((requirement) => matchesRequirement(requirement, place.labels)))) continue;
@@ -103,7 +108,7 @@ function judgeSet(selectors: Selectors, expression: Rule['expression'], summary:
   return best;
 }
 
-function mayMatchByKey(selectors: Selectors, expression: Rule['expression'], summary: LabelSummary): boolean {
+function mayMatchByKey(selectors: Selectors, expression: MatchRule['expression'], summary: LabelSummary): boolean {
   const keyed = keyedOf(summary);
   const labels = labelsIn(keyed);
   if (!selectors.some((one) => one.every((requirement) => mayHold(requirement, labels, keyed.places)))) return false;
@@ -116,7 +121,7 @@ function mayMatchByKey(selectors: Selectors, expression: Rule['expression'], sum
 
 // ---------------------------------------------------------------------------------------------- expressions
 
-function judgePlace(expression: Expression | 'unreadable', summary: LabelSummary, place: Place): Verdict {
+function judgePlace(expression: Expression | 'unreadable', summary: LabelSummary, place: LocationLabels): Verdict {
   if (expression === 'unreadable') return 'maybe';
   return remembered(summary, place, expression, () => {
     if (!readsOnly(expression, place)) return verdictOf(abstractly(expression, (path) => placeFact(path, place)));
@@ -129,17 +134,20 @@ function judgePlace(expression: Expression | 'unreadable', summary: LabelSummary
   });
 }
 
-function abstractly({ syntax }: Expression, fieldOf: (path: readonly string[]) => FieldFact | undefined): Outcome {
+function abstractly(
+  { syntax }: Expression,
+  fieldOf: (path: readonly string[]) => FieldFact | undefined,
+): PossibleResults {
   return evaluateAbstractly(syntax, { fieldOf });
 }
 
-function verdictOf(outcome: Outcome): Verdict {
+function verdictOf(outcome: PossibleResults): Verdict {
   if (!outcome.true) return outcome.false || !outcome.error ? 'no' : 'error';
   return outcome.false || outcome.error ? 'maybe' : 'yes';
 }
 
 /** Every variable of the expression is told of the place. */
-function readsOnly(expression: Expression, place: Place): boolean {
+function readsOnly(expression: Expression, place: LocationLabels): boolean {
   return expression.reads.every((path) => !isVariable(path[0]) || mapAt(path, place) !== undefined);
 }
 
@@ -149,10 +157,10 @@ function isVariable(name: string): boolean {
   return variables.has(name);
 }
 
-type Section = 'labels' | 'properties' | 'targetLabels';
+type LabelSection = 'labels' | 'properties' | 'targetLabels';
 
 /** Where the maps that a summary tells of stand in an expression. */
-const sections: readonly (readonly [section: Section, at: readonly string[]])[] = [
+const sections: readonly (readonly [section: LabelSection, at: readonly string[]])[] = [
   ['labels', ['location', 'metadata', 'labels']],
   ['properties', ['properties']],
   ['properties', ['syncTarget', 'spec', 'properties']],
@@ -160,7 +168,7 @@ const sections: readonly (readonly [section: Section, at: readonly string[]])[] 
 ];
 
 /** The map that a path reads, or reads a key of. */
-export function sectionOf(path: readonly string[]): { section: Section; key?: string } | undefined {
+export function sectionOf(path: readonly string[]): { section: LabelSection; key?: string } | undefined {
   for (const [section, at] of sections) {
     if (path.length < at.length || path.length > at.length + 1 || at.some((name, i) => path[i] !== name)) continue;
     const key = path[at.length];
@@ -169,12 +177,12 @@ export function sectionOf(path: readonly string[]): { section: Section; key?: st
   return undefined;
 }
 
-function mapAt(path: readonly string[], place: Place): Labels | undefined {
+function mapAt(path: readonly string[], place: LocationLabels): Labels | undefined {
   const found = sectionOf(path);
   return found && place[found.section];
 }
 
-function placeFact(path: readonly string[], place: Place): FieldFact | undefined {
+function placeFact(path: readonly string[], place: LocationLabels): FieldFact | undefined {
   const { section, key } = sectionOf(path) ?? {};
   const values = section && place[section];
   if (!values || key === undefined) return undefined;
@@ -185,7 +193,7 @@ function placeFact(path: readonly string[], place: Place): FieldFact | undefined
 function keyedFact(path: readonly string[], keyed: Keyed): FieldFact | undefined {
   const { section, key } = sectionOf(path) ?? {};
   const keys = section && sectionIn(keyed, section);
-  const one = keys && key !== undefined ? keyIn(keys, key) : undefined;
+  const one = keys && key !== undefined ? keySectionIn(keys, key) : undefined;
   if (!one) return undefined;
   const numbers = numbersOf(one);
   return {
@@ -195,16 +203,16 @@ function keyedFact(path: readonly string[], keyed: Keyed): FieldFact | undefined
   };
 }
 
-function sectionIn(keyed: Keyed, section: Section): KeySection | undefined {
+function sectionIn(keyed: Keyed, section: LabelSection): KeySection | undefined {
   if (section === 'labels') return labelsIn(keyed);
   const keys = keyed[section];
   return keys && { keys };
 }
 
-const bindings = new WeakMap<Place, Readonly<Record<string, CelValue>>>();
+const bindings = new WeakMap<LocationLabels, Readonly<Record<string, CelValue>>>();
 
 /** The shape that `location-expression.ts` of the schedule gives an expression at the agent, as far as it is told. */
-function bindingsOf(place: Place): Readonly<Record<string, CelValue>> {
+function bindingsOf(place: LocationLabels): Readonly<Record<string, CelValue>> {
   const known = bindings.get(place);
   if (known) return known;
   const { labels, properties = {}, targetLabels = {} } = place;

@@ -87,7 +87,7 @@ export function aheadBy(sequence: number, other: number): number {
 }
 
 /** As its parent takes it. */
-export function toldMovePart(part: MovePart): MovePart {
+export function boundedMovePart(part: MovePart): MovePart {
   const { order, sequence, untilMs, waitsFor, ...counts } = part;
   return { ...part, ...cutCounts(counts) };
 }
@@ -176,7 +176,7 @@ function isAwaited(order: MoveOrder, view: RelayView): boolean {
 }
 
 /** A subtree of which is not known what it runs: there may be an old copy, and a new one may not be. A grant of either order waits for it. */
-export function unheardPart(order: MoveOrder, path: string): MovePart {
+export function unknownMovePart(order: MoveOrder, path: string): MovePart {
   const awaited = order === 'MakeBeforeBreak' ? { joining: 1 } : { leaving: 1 };
   return { ...emptyMovePart(order), ...awaited, waitsFor: [path] };
 }
@@ -184,7 +184,7 @@ export function unheardPart(order: MoveOrder, path: string): MovePart {
 // ----------------------------------------------------------------------------------------------------- decisions
 
 /** Destinations that are held until a grant. */
-export function heldOf(part: MovePart): number {
+export function heldCopies(part: MovePart): number {
   return part.order === 'MakeBeforeBreak' ? part.leaving : part.joining;
 }
 
@@ -195,7 +195,7 @@ export function awaitedOf(part: MovePart): number {
 
 /** `isOrigin`: the node has the placement itself, and what it sees is all there is. */
 export function decidesToGrant(part: MovePart, isOrigin: boolean): boolean {
-  const held = heldOf(part);
+  const held = heldCopies(part);
   if (held === 0 || awaitedOf(part) > 0) return false;
   if (part.done >= held) return true;
   if (!isOrigin || part.unheard > 0) return false;

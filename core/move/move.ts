@@ -58,7 +58,7 @@ export interface Now {
   readonly generation: number;
 }
 
-export interface Passed {
+export interface MoveDecision {
   readonly may: boolean;
   readonly row: MoveRow | undefined;
   /** It goes on without a grant, because its deadline has passed. */
@@ -66,7 +66,7 @@ export interface Passed {
 }
 
 /** What a row is looked at again with. */
-export interface Facts extends Now {
+export interface MoveFacts extends Now {
   readonly matches: boolean;
   /** Of one that has joined: it is available, by its agent's report for what the placement is now. */
   readonly available: boolean;
@@ -105,7 +105,7 @@ export function dueMs(move: Move, row: MoveRow): number {
 }
 
 /** An agent that matches and has nothing of the placement: may it have it? */
-export function attaching(move: Move | undefined, row: MoveRow | undefined, now: Now): Passed {
+export function mayJoin(move: Move | undefined, row: MoveRow | undefined, now: Now): MoveDecision {
   if (!move) return { may: true, row: undefined };
   if (row?.state === 'breaking' || row?.state === 'returning')
     return { may: false, row: { ...row, state: 'returning' } };
@@ -117,7 +117,7 @@ export function attaching(move: Move | undefined, row: MoveRow | undefined, now:
 }
 
 /** An agent that has the placement and does not match any more: may it lose it? */
-export function detaching(move: Move | undefined, row: MoveRow | undefined, now: Now): Passed {
+export function mayLeave(move: Move | undefined, row: MoveRow | undefined, now: Now): MoveDecision {
   if (!move) return { may: true, row: undefined };
   if (move.order === 'BreakBeforeMake') return { may: true, row: begin('breaking', now) };
   if (row?.state !== 'leaving') return { may: false, row: begin('leaving', now) };
@@ -128,7 +128,7 @@ export function detaching(move: Move | undefined, row: MoveRow | undefined, now:
 }
 
 /** A row again, after anything that concerns it has changed. */
-export function review(move: Move | undefined, before: MoveRow, facts: Facts): Reviewed {
+export function review(move: Move | undefined, before: MoveRow, facts: MoveFacts): Reviewed {
   if (!move) return { row: undefined, ask: true };
   const row = isAhead(before, facts.nowMs) ? { ...before, sinceMs: facts.nowMs } : before;
   const isDue = facts.nowMs >= dueMs(move, row);
@@ -159,7 +159,7 @@ export function review(move: Move | undefined, before: MoveRow, facts: Facts): R
 }
 
 /** Its cluster has let go, or is waited for no longer. */
-function over(move: Move, row: MoveRow, facts: Facts): Reviewed {
+function over(move: Move, row: MoveRow, facts: MoveFacts): Reviewed {
   if (move.order === 'MakeBeforeBreak') return changed(undefined);
   const { state: _state, asked: _asked, ...rest } = row;
   const gone: MoveRow = { ...rest, state: 'gone', sinceMs: facts.nowMs };

@@ -19,7 +19,7 @@ export const placesMax = 2 ** 41;
 export const countedMax = 2 ** 42;
 
 /** Of rows, as it may be told. */
-export function toldRows(count: number): number {
+export function boundedRowCount(count: number): number {
   return Math.min(count, countedMax);
 }
 

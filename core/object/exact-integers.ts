@@ -3,7 +3,7 @@
  * say nothing. They are refused: what is kept is what was said.
  */
 import { BanyanError } from '../runtime/errors.ts';
-import { type Step, tokensOf } from './json-text.ts';
+import { type JsonTextStep, tokensOf } from './json-text.ts';
 
 const longNumber = /\d{16}/;
 /** Most texts have none, and cost no more than this. */
@@ -24,13 +24,13 @@ function checkIntegers(json: string): void {
 }
 
 /** Throws BadRequest if it is none; `steps`: its place, as far as that is known. */
-export function exactNumber(value: bigint, steps: readonly Step[] = []): number {
+export function exactNumber(value: bigint, steps: readonly JsonTextStep[] = []): number {
   if (isChanged(String(value))) throw inexact(steps, String(value));
   return Number(value);
 }
 
 /** A value with integers as BigInt, as a YAML parser gives them, with numbers; throws BadRequest with the place of the first one that is none. */
-export function exactNumbers(value: unknown, steps: readonly Step[] = []): unknown {
+export function exactNumbers(value: unknown, steps: readonly JsonTextStep[] = []): unknown {
   if (typeof value === 'bigint') return exactNumber(value, steps);
   if (Array.isArray(value)) return value.map((item, i) => exactNumbers(item, [...steps, i]));
   if (value === null || typeof value !== 'object') return value;
@@ -47,7 +47,7 @@ function isChanged(literal: string): boolean {
 /** A literal may be as long as a body. */
 const shownDigits = 64;
 
-function inexact(steps: readonly Step[], literal: string): BanyanError {
+function inexact(steps: readonly JsonTextStep[], literal: string): BanyanError {
   const place = steps.length > 0 ? `${steps.join('.')}: ` : '';
   const shown = literal.length <= shownDigits ? literal : `${literal.slice(0, shownDigits)}…`;
   const message = `${place}the integer ${shown} can't be kept exactly, it would become ${Number(literal)}: put it in as a text`;

@@ -21,7 +21,7 @@ export function required(field: string, detail = ''): Cause {
   return { reason: 'FieldValueRequired', message: withDetail('Required value', detail), field };
 }
 
-export function invalid(field: string, value: unknown, detail: string): Cause {
+export function invalidField(field: string, value: unknown, detail: string): Cause {
   return { reason: 'FieldValueInvalid', message: withDetail(`Invalid value: ${show(value)}`, detail), field };
 }
 
@@ -29,7 +29,7 @@ export function typeInvalid(field: string, value: unknown, detail: string): Caus
   return { reason: 'FieldValueTypeInvalid', message: withDetail(`Invalid value: ${show(value)}`, detail), field };
 }
 
-export function forbidden(field: string, detail: string): Cause {
+export function forbiddenField(field: string, detail: string): Cause {
   return { reason: 'FieldValueForbidden', message: withDetail('Forbidden', detail), field };
 }
 

@@ -6,9 +6,9 @@
  * Current, nor is a StatefulSet that is updated by hand (OnDelete) before its pods are ready. A Pod that ended with an error has failed.
  */
 import { type KubeObject, parseApiVersion } from './meta.ts';
-import { terminating, terminatingWords } from './terminating.ts';
+import { terminating, terminatingMessage } from './terminating.ts';
 
-export interface Health {
+export interface ObjectHealth {
   readonly state: 'Current' | 'InProgress' | 'Failed' | 'Terminating';
   readonly reason: string;
   readonly message: string;
@@ -19,9 +19,9 @@ export interface Health {
 /** How long a pod may be without a node: the ScheduleWindow of kstatus. */
 const scheduleWindowMs = 15_000;
 
-export function health(object: KubeObject): Health {
+export function health(object: KubeObject): ObjectHealth {
   if (object.metadata.deletionTimestamp !== undefined) {
-    return { state: 'Terminating', reason: terminating, message: terminatingWords(object) };
+    return { state: 'Terminating', reason: terminating, message: terminatingMessage(object) };
   }
   const { group } = parseApiVersion(object.apiVersion);
   const status = recordOf(object.status);
@@ -31,9 +31,9 @@ export function health(object: KubeObject): Health {
 }
 
 type Status = Readonly<Record<string, unknown>>;
-type Rule = (object: KubeObject, status: Status) => Health;
+type HealthRule = (object: KubeObject, status: Status) => ObjectHealth;
 
-const kindRules: Readonly<Record<string, Rule>> = {
+const kindRules: Readonly<Record<string, HealthRule>> = {
   'apps/Deployment': deployment,
   'apps/ReplicaSet': replicaSet,
   'apps/StatefulSet': statefulSet,
@@ -48,7 +48,7 @@ const kindRules: Readonly<Record<string, Rule>> = {
 
 // --------------------------------------------------------------------------------------------------- workloads
 
-function deployment(object: KubeObject, status: Status): Health {
+function deployment(object: KubeObject, status: Status): ObjectHealth {
   const progressing = conditionOf(status, 'Progressing');
   const failure = conditionOf(status, 'ReplicaFailure');
   // Why pods are not made, a quota for one, is in no other condition.
@@ -75,7 +75,7 @@ function deployment(object: KubeObject, status: Status): Health {
   return current(`${wanted} replicas are available`);
 }
 
-function replicaSet(object: KubeObject, status: Status): Health {
+function replicaSet(object: KubeObject, status: Status): ObjectHealth {
   const failure = conditionOf(status, 'ReplicaFailure');
   if (failure?.status === 'True') return inProgress('ReplicaFailure', failure.message);
   const wanted = numberOf(recordOf(object.spec).replicas, 1);
@@ -88,7 +88,7 @@ function replicaSet(object: KubeObject, status: Status): Health {
   return current(`${wanted} replicas are available`);
 }
 
-function statefulSet(object: KubeObject, status: Status): Health {
+function statefulSet(object: KubeObject, status: Status): ObjectHealth {
   const spec = recordOf(object.spec);
   const strategy = recordOf(spec.updateStrategy);
   const wanted = numberOf(spec.replicas, 1);
@@ -110,7 +110,7 @@ function statefulSet(object: KubeObject, status: Status): Health {
   return current(`${wanted} replicas are ready`);
 }
 
-function daemonSet(_object: KubeObject, status: Status): Health {
+function daemonSet(_object: KubeObject, status: Status): ObjectHealth {
   if (!('observedGeneration' in status)) return inProgress('NoStatus', 'the controller has not looked at it yet');
   const wanted = numberOf(status.desiredNumberScheduled, -1);
   if (wanted < 0) return inProgress('NoDesiredNumber', 'the number of nodes is not known yet');
@@ -126,7 +126,7 @@ function daemonSet(_object: KubeObject, status: Status): Health {
 }
 
 /** A Job that has started counts as Current: what it computes is nothing that a rollout waits for. */
-function job(_object: KubeObject, status: Status): Health {
+function job(_object: KubeObject, status: Status): ObjectHealth {
   const failure = conditionOf(status, 'Failed');
   if (failure?.status === 'True') return failed('JobFailed', failure.message);
   const succeeded = numberOf(status.succeeded, 0);
@@ -136,7 +136,7 @@ function job(_object: KubeObject, status: Status): Health {
   return current(`started, ${numberOf(status.active, 0)} pods active`);
 }
 
-function pod(_object: KubeObject, status: Status): Health {
+function pod(_object: KubeObject, status: Status): ObjectHealth {
   const ready = conditionOf(status, 'Ready');
   switch (status.phase) {
     case 'Succeeded':
@@ -166,13 +166,13 @@ function waitingContainer(status: Status, reason: string): string | undefined {
 
 // ------------------------------------------------------------------------------------------------ other kinds
 
-function claim(_object: KubeObject, status: Status): Health {
+function claim(_object: KubeObject, status: Status): ObjectHealth {
   return status.phase === 'Bound'
     ? current('bound')
     : inProgress('NotBound', `phase ${textOf(status.phase, 'Pending')}`);
 }
 
-function service(object: KubeObject, status: Status): Health {
+function service(object: KubeObject, status: Status): ObjectHealth {
   const spec = recordOf(object.spec);
   if (spec.type !== 'LoadBalancer') return current('the service is ready');
   const ingress = recordOf(status.loadBalancer).ingress;
@@ -181,13 +181,13 @@ function service(object: KubeObject, status: Status): Health {
     : inProgress('NoIPAssigned', 'no address is assigned yet');
 }
 
-function disruptionBudget(_object: KubeObject, status: Status): Health {
+function disruptionBudget(_object: KubeObject, status: Status): ObjectHealth {
   return 'observedGeneration' in status || 'currentHealthy' in status
     ? generic(_object, status)
     : inProgress('NoStatus', 'the controller has not looked at it yet');
 }
 
-function definition(_object: KubeObject, status: Status): Health {
+function definition(_object: KubeObject, status: Status): ObjectHealth {
   const names = conditionOf(status, 'NamesAccepted');
   if (names?.status === 'False') return failed(names.reason, names.message);
   const established = conditionOf(status, 'Established');
@@ -199,14 +199,14 @@ function definition(_object: KubeObject, status: Status): Health {
 }
 
 /** Kinds without rules of their own. */
-function generic(_object: KubeObject, status: Status): Health {
+function generic(_object: KubeObject, status: Status): ObjectHealth {
   const ready = conditionOf(status, 'Ready');
   if (ready && ready.status !== 'True') return inProgress(ready.reason || 'NotReady', ready.message);
   return current(ready ? 'ready' : 'the object exists');
 }
 
 /** For every kind, before its own rules: the conditions that kstatus asks controllers to set. */
-function byConvention(status: Status): Health | undefined {
+function byConvention(status: Status): ObjectHealth | undefined {
   const stalled = conditionOf(status, 'Stalled');
   if (stalled?.status === 'True') return failed(stalled.reason || 'Stalled', stalled.message);
   const reconciling = conditionOf(status, 'Reconciling');
@@ -215,7 +215,7 @@ function byConvention(status: Status): Health | undefined {
 }
 
 /** For every kind: a status that is about another generation says nothing about this one. */
-function behind(object: KubeObject, status: Status): Health | undefined {
+function behind(object: KubeObject, status: Status): ObjectHealth | undefined {
   const { generation } = object.metadata;
   const observed = status.observedGeneration;
   if (typeof observed !== 'number' || generation === undefined || observed === generation) return undefined;
@@ -259,14 +259,14 @@ function textOf(value: unknown, otherwise: string): string {
   return typeof value === 'string' && value !== '' ? value : otherwise;
 }
 
-function current(message: string): Health {
+function current(message: string): ObjectHealth {
   return { state: 'Current', reason: 'Current', message };
 }
 
-function inProgress(reason: string, message: string): Health {
+function inProgress(reason: string, message: string): ObjectHealth {
   return { state: 'InProgress', reason, message };
 }
 
-function failed(reason: string, message: string): Health {
+function failed(reason: string, message: string): ObjectHealth {
   return { state: 'Failed', reason, message };
 }

@@ -11,7 +11,7 @@ import { tokensOf } from './json-text.ts';
  * Fields and items of a body. The largest definitions in use have some 20,000, and an object of many more short fields is too large to store, with who manages
  * each of them.
  */
-export const valuesMax = 50_000;
+export const jsonValuesMax = 50_000;
 
 /** Of the place that is too deep: the rest says nothing. */
 const shownSteps = 5;
@@ -41,7 +41,7 @@ export function checkJsonBounds(json: string): void {
     if (isFirst) depth++;
     else if (code === quote) at = closingQuote(json, at);
     if (depth > depthMax) throw tooDeep(json);
-    if (values > valuesMax) throw tooManyValues();
+    if (values > jsonValuesMax) throw tooManyValues();
   }
 }
 
@@ -49,7 +49,7 @@ export function tooManyValues(): BanyanError {
   const remedy = 'split the object into smaller ones, or put the data in as one text';
   return new BanyanError(
     'TooLarge',
-    `Request entity too large: the body has more than ${valuesMax} fields and items: ${remedy}`,
+    `Request entity too large: the body has more than ${jsonValuesMax} fields and items: ${remedy}`,
   );
 }
 

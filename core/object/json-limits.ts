@@ -12,7 +12,7 @@ export const depthMax = 500;
 /** Of the place that is too deep: the rest says nothing. */
 const shownSteps = 5;
 
-interface Flaw {
+interface JsonFlaw {
   /** From the outermost to the innermost. */
   readonly steps: string[];
   readonly number?: number;
@@ -35,7 +35,7 @@ export function objectBeyondLimits(object: KubeObject): string | undefined {
   return beyondLimits({ ...object, metadata });
 }
 
-function flawOf(value: unknown, levels: number): Flaw | undefined {
+function flawOf(value: unknown, levels: number): JsonFlaw | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : { steps: [], number: value };
   if (value === null || typeof value !== 'object') return undefined;
   if (levels === 0) return { steps: [] };

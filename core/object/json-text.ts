@@ -5,11 +5,13 @@ const token = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*|[{}[\]:,]/gs;
 const colonBehind = /\s*:/y;
 
 /** A name, or the number of an item. */
-export type Step = string | number;
+export type JsonTextStep = string | number;
 
 /** Each token but `true`, `false` and `null`; `steps` is its place then, one list for all: a name's is known from the colon behind it. */
-export function* tokensOf(json: string): Generator<{ readonly found: string; readonly steps: readonly Step[] }> {
-  const steps: Step[] = [];
+export function* tokensOf(
+  json: string,
+): Generator<{ readonly found: string; readonly steps: readonly JsonTextStep[] }> {
+  const steps: JsonTextStep[] = [];
   let last = '';
   for (const [found] of json.matchAll(token)) {
     if (found === '{') steps.push('');
@@ -53,7 +55,7 @@ const duplicatesMax = 100;
 function namedTwice(json: string): string[] {
   const places: string[] = [];
   /** Names in each object that is open, and which of these were told. */
-  const open: { readonly names: Set<Step>; readonly told: Set<Step> }[] = [];
+  const open: { readonly names: Set<JsonTextStep>; readonly told: Set<JsonTextStep> }[] = [];
   for (const { found, steps } of tokensOf(json)) {
     if (found === '{' || found === '[') open.push({ names: new Set(), told: new Set() });
     else if (found === '}' || found === ']') open.pop();
@@ -72,7 +74,7 @@ function namedTwice(json: string): string[] {
 }
 
 /** As the API server writes it. */
-function pathOf(steps: readonly Step[]): string {
+function pathOf(steps: readonly JsonTextStep[]): string {
   return steps.reduce<string>((path, step) => {
     if (typeof step === 'number') return `${path}[${step}]`;
     return path === '' ? step : `${path}.${step}`;

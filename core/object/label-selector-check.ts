@@ -1,7 +1,7 @@
 /** Whether the parts of label selectors fit together, in the words of the Kubernetes API server (apimachinery's metav1 validation). */
 
 import type { Cause } from '../runtime/errors.ts';
-import { forbidden, invalid, required } from './field-error.ts';
+import { forbiddenField, invalidField, required } from './field-error.ts';
 import { checkLabelKey, checkLabelValue } from './names.ts';
 import { isInteger, type LabelRequirement, type LabelSelector } from './selector.ts';
 
@@ -14,8 +14,8 @@ export function checkSelector(selector: LabelSelector, field: string): Cause[] {
   for (const [key, value] of Object.entries(selector.matchLabels ?? {})) {
     const wrongKey = checkLabelKey(key);
     const wrongValue = checkLabelValue(value);
-    if (wrongKey) causes.push(invalid(`${field}.matchLabels`, key, wrongKey));
-    if (wrongValue) causes.push(invalid(`${field}.matchLabels[${key}]`, value, wrongValue));
+    if (wrongKey) causes.push(invalidField(`${field}.matchLabels`, key, wrongKey));
+    if (wrongValue) causes.push(invalidField(`${field}.matchLabels[${key}]`, value, wrongValue));
   }
   for (const [index, requirement] of (selector.matchExpressions ?? []).entries()) {
     causes.push(...checkRequirement(requirement, `${field}.matchExpressions[${index}]`));
@@ -26,7 +26,7 @@ export function checkSelector(selector: LabelSelector, field: string): Cause[] {
 function checkRequirement({ key, operator, values = [] }: LabelRequirement, field: string): Cause[] {
   const causes: Cause[] = [];
   const wrongKey = checkLabelKey(key);
-  if (wrongKey) causes.push(invalid(`${field}.key`, key, wrongKey));
+  if (wrongKey) causes.push(invalidField(`${field}.key`, key, wrongKey));
   switch (operator) {
     case 'In':
     case 'NotIn':
@@ -36,19 +36,21 @@ function checkRequirement({ key, operator, values = [] }: LabelRequirement, fiel
     case 'Exists':
     case 'DoesNotExist':
       if (values.length > 0) {
-        causes.push(forbidden(`${field}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
+        causes.push(
+          forbiddenField(`${field}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"),
+        );
       }
       break;
     case 'Gt':
     case 'Lt':
       if (values.length !== 1 || !isInteger(values[0])) {
-        causes.push(invalid(`${field}.values`, values, "must be one integer when `operator` is 'Gt' or 'Lt'"));
+        causes.push(invalidField(`${field}.values`, values, "must be one integer when `operator` is 'Gt' or 'Lt'"));
       }
       break;
   }
   for (const [index, value] of values.entries()) {
     const wrong = checkLabelValue(value);
-    if (wrong) causes.push(invalid(`${field}.values[${index}]`, value, wrong));
+    if (wrong) causes.push(invalidField(`${field}.values[${index}]`, value, wrong));
   }
   return causes;
 }

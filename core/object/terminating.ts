@@ -17,12 +17,12 @@ const blocking =
 const wordsMax = 500;
 
 /** Of one that is wanted. */
-export function terminatingWords(object: KubeObject): string {
+export function terminatingMessage(object: KubeObject): string {
   return waitingWords(object, `${begunWords(object)}, and is applied again when it is gone`);
 }
 
 /** Of one that is wanted no more. */
-export function leavingWords(object: KubeObject): string {
+export function removalMessage(object: KubeObject): string {
   return waitingWords(object, `${begunWords(object)}, as nobody wants it any more`);
 }
 

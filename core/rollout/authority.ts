@@ -12,7 +12,7 @@ const beatApartMs = 20_000;
  * How long before its arrival a word of the root's spaces counts as said. Of a node between, beats say nothing: its word is taken as new, so that a region
  * that is cut off from the root goes on with its own rollouts.
  */
-export function wordAgeMs(source: string, depth: number, rootAgeMs: number): number {
+export function authorizationAgeMs(source: string, depth: number, rootAgeMs: number): number {
   if (!source.startsWith('center.')) return 0;
   return Math.max(0, rootAgeMs - depth * beatApartMs);
 }

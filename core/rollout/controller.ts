@@ -8,8 +8,8 @@
 import { amountOf, isSpent } from './budget.ts';
 import { evaluateGate, type GateResult } from './gates.ts';
 import { countsUpTo, noCounts, type RolloutPart, type WaveCounts } from './part.ts';
-import { conditionsOf, type Gate, type RolloutSpec, type Wave, wavesOf } from './spec.ts';
-import { nextRelease, type Phase, promoted, type RolloutState, type StopReason } from './state.ts';
+import { type Gate, gateConditionsOf, type RolloutSpec, type Wave, wavesOf } from './spec.ts';
+import { nextRelease, type Phase, type RolloutState, type StopReason, withPromotion } from './state.ts';
 import { greatestCount } from './waves.ts';
 
 /** `status` of a RolloutGate. */
@@ -34,7 +34,7 @@ export interface ControllerInput {
   webhookResult(wave: number, gate: number): GateResult | undefined;
 }
 
-export interface Outcome {
+export interface RolloutStep {
   readonly state: RolloutState;
   /** In words, for the status. */
   readonly message: string;
@@ -51,10 +51,10 @@ const quietMs = 1_000;
 /** A parent that is half open is given up after 60 s, and its children are with another one half a minute later at most. */
 const awayMaxMs = 90_000;
 
-export function step(former: RolloutState, input: ControllerInput): Outcome {
+export function stepRollout(former: RolloutState, input: ControllerInput): RolloutStep {
   const before = notAhead(former, input.nowMs);
   if (before.held === 0) {
-    const state = before.phase === 'Promoted' ? before : promoted(before);
+    const state = before.phase === 'Promoted' ? before : withPromotion(before);
     const message = state.release === 0 ? 'nothing to roll out' : `release ${state.release} is promoted`;
     return { state, message, counts: noCounts, asks: [] };
   }
@@ -81,7 +81,7 @@ function notAhead(state: RolloutState, nowMs: number): RolloutState {
 
 // ------------------------------------------------------------------------------------------------------------ waves
 
-function authoriseFirst(state: RolloutState, input: ControllerInput): Outcome {
+function authoriseFirst(state: RolloutState, input: ControllerInput): RolloutStep {
   const { rollout, nowMs, part } = input;
   const quietAtMs = state.changedAtMs + quietMs;
   if (nowMs >= state.changedAtMs && nowMs < quietAtMs) {
@@ -90,7 +90,7 @@ function authoriseFirst(state: RolloutState, input: ControllerInput): Outcome {
       wakeAtMs: quietAtMs,
     };
   }
-  const conditions = conditionsOf(rollout);
+  const conditions = gateConditionsOf(rollout);
   if (greatestCount(conditions) > 0 && !hasHeard(state, part)) {
     return late(inPhase(state, 'Progressing'), input, 'waits for the relays to count their destinations');
   }
@@ -100,7 +100,7 @@ function authoriseFirst(state: RolloutState, input: ControllerInput): Outcome {
   return authorised({ ...state, drawn: part?.smallest.slice(0, greatestCount(conditions)) ?? [] }, input);
 }
 
-function goOn(state: RolloutState, input: ControllerInput): Outcome {
+function goOn(state: RolloutState, input: ControllerInput): RolloutStep {
   const { rollout, part, expected, nowMs } = input;
   const waves = wavesOf(rollout);
   const wave = waves[Math.min(state.wave, waves.length - 1)]!;
@@ -116,7 +116,7 @@ function goOn(state: RolloutState, input: ControllerInput): Outcome {
   if (state.passed >= state.wave) return advance(state, input, waves);
   const known = noteProgress(state, upTo, nowMs);
   if (!hasHeard(state, part)) {
-    return late(inPhase(known, 'Progressing'), input, 'waits for connected relays that have not heard of it');
+    return late(inPhase(known, 'Progressing'), input, 'waits for connected relays that have not received the release');
   }
   const alone = part?.waves[state.wave] ?? noCounts;
   const waiting = awayFor(known, alone.expected > 0 && alone.fresh === 0, input);
@@ -133,7 +133,7 @@ function goOn(state: RolloutState, input: ControllerInput): Outcome {
 }
 
 /** None of those that the wave is about is connected: what is away for good holds nobody up, what comes back by another way is waited for. */
-function awayFor(state: RolloutState, isAway: boolean, input: ControllerInput): Outcome | undefined {
+function awayFor(state: RolloutState, isAway: boolean, input: ControllerInput): RolloutStep | undefined {
   if (!isAway) return undefined;
   const awayAtMs = state.awayAtMs ?? input.nowMs;
   const untilMs = awayAtMs + awayMaxMs;
@@ -148,7 +148,7 @@ function afterDone(
   wave: Wave,
   waves: readonly Wave[],
   counts: { upTo: WaveCounts; alone: WaveCounts },
-): Outcome {
+): RolloutStep {
   const { nowMs } = input;
   const soakedAtMs = state.doneAtMs + (counts.alone.expected === 0 ? 0 : (wave.soakSeconds ?? 0) * 1000);
   if (nowMs < soakedAtMs) {
@@ -169,9 +169,9 @@ function afterDone(
   return advance({ ...soaked, passed: state.wave }, input, waves);
 }
 
-function advance(state: RolloutState, input: ControllerInput, waves: readonly Wave[]): Outcome {
+function advance(state: RolloutState, input: ControllerInput, waves: readonly Wave[]): RolloutStep {
   if (state.wave + 1 >= waves.length) {
-    const done = promoted(state);
+    const done = withPromotion(state);
     return { state: done, message: `release ${done.release} is promoted`, counts: noCounts, asks: [] };
   }
   if (input.rollout.strategy === 'BlueGreen' && state.wave === 0 && input.approved !== state.release) {
@@ -184,7 +184,7 @@ function advance(state: RolloutState, input: ControllerInput, waves: readonly Wa
 
 export const approveAnnotation = 'edge.banyan.io/approve';
 
-function authorised(state: RolloutState, input: ControllerInput): Outcome {
+function authorised(state: RolloutState, input: ControllerInput): RolloutStep {
   const { nowMs } = input;
   const { doneAtMs: _doneAtMs, awayAtMs: _awayAtMs, ...rest } = state;
   const next: RolloutState = {
@@ -249,7 +249,7 @@ function noteProgress(state: RolloutState, counts: WaveCounts, nowMs: number): R
 }
 
 /** Where it waits for others: not for ever. */
-function late(state: RolloutState, input: ControllerInput, words: string): Outcome {
+function late(state: RolloutState, input: ControllerInput, words: string): RolloutStep {
   const deadlineAtMs = state.progressAtMs + input.rollout.progressDeadlineSeconds * 1000;
   if (input.nowMs >= deadlineAtMs) {
     const seconds = input.rollout.progressDeadlineSeconds;
@@ -259,7 +259,7 @@ function late(state: RolloutState, input: ControllerInput, words: string): Outco
 }
 
 /** A rollback is a release of its own, handed to nobody: what was delivered is never relabelled. */
-function stop(state: RolloutState, input: ControllerInput, reason: StopReason, message: string): Outcome {
+function stop(state: RolloutState, input: ControllerInput, reason: StopReason, message: string): RolloutStep {
   const waves = wavesOf(input.rollout);
   const where = `wave ${state.wave + 1}/${waves.length} '${waves[state.wave]?.name ?? ''}'`;
   const stopped = { reason, message: state.wave < 0 ? message : `${where}: ${message}` };
@@ -282,7 +282,7 @@ function renewEveryMs(rollout: RolloutSpec): number {
   return (rollout.authorizationSeconds * 1000) / 3;
 }
 
-function withLease(outcome: Outcome, rollout: RolloutSpec): Outcome {
+function withLease(outcome: RolloutStep, rollout: RolloutSpec): RolloutStep {
   const { state } = outcome;
   if (state.held === 0 || state.stopped) return outcome;
   const leaseDueMs = state.leaseAtMs + renewEveryMs(rollout);
@@ -291,7 +291,7 @@ function withLease(outcome: Outcome, rollout: RolloutSpec): Outcome {
 
 // ------------------------------------------------------------------------------------------------------------ words
 
-function at(state: RolloutState, input: ControllerInput, words: string): Outcome {
+function at(state: RolloutState, input: ControllerInput, words: string): RolloutStep {
   const waves = wavesOf(input.rollout);
   const wave = waves[state.wave];
   const { part } = input;

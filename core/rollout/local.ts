@@ -8,7 +8,7 @@
 import type { Labels } from '../object/selector.ts';
 import { TokenBucket } from '../runtime/token-bucket.ts';
 import { shareOf } from './budget.ts';
-import { emptyPart, heardByAll, noCounts, type RolloutPart } from './part.ts';
+import { emptyPart, noCounts, type RolloutPart, receivedByAll } from './part.ts';
 import type { ReleaseAttributes } from './release.ts';
 import type { Amount } from './spec.ts';
 import { greatestCount, positionOf, waveOf } from './waves.ts';
@@ -25,7 +25,7 @@ export interface ChildFacts {
   readonly failed: boolean;
 }
 
-export interface Admission {
+export interface WaveAdmission {
   readonly children: readonly string[];
   /** When the rate lets the next one through; absent: something else has to happen first. */
   readonly waitMs?: number;
@@ -77,7 +77,7 @@ export class LocalRelease {
     const k = this.#positionsNeeded();
     const part = {
       ...emptyPart(release, k),
-      heard: connected ? authorised : heardByAll,
+      heard: connected ? authorised : receivedByAll,
       waves: [...new Array<typeof counts>(wave).fill(noCounts), counts],
       smallest: connected && k > 0 ? [position] : [],
     };
@@ -104,7 +104,7 @@ export class LocalRelease {
   }
 
   /** Who gets the candidate now. The caller sets them exposed. */
-  admit(nowMs: number): Admission {
+  admit(nowMs: number): WaveAdmission {
     const { halted } = this.#release;
     const children: string[] = [];
     if (halted) return { children };

@@ -20,7 +20,7 @@ export interface WaveCounts {
 
 export interface RolloutPart {
   readonly release: number;
-  /** The smallest wave index that all connected last hops have heard of; `heardByAll` if there is none of them, `notHeard` if one knows only older releases. */
+  /** The smallest wave index that all connected last hops have heard of; `receivedByAll` if there is none of them, `notHeard` if one knows only older releases. */
   readonly heard: number;
   /** By wave, the rest last. */
   readonly waves: readonly WaveCounts[];
@@ -31,8 +31,8 @@ export interface RolloutPart {
   readonly barred: number;
 }
 
-export const heardByAll = 1_000;
-export const notHeard = -2;
+export const receivedByAll = 1_000;
+export const notReceived = -2;
 /** Waves that an author may name: more are a program, not a plan. */
 export const wavesMax = 20;
 /** The greatest count of a wave; what a partial carries until they are drawn, and a release from then on, is bounded by it: 1,000 numbers are some 20 KiB. */
@@ -41,14 +41,14 @@ export const countMax = 1_000;
 export const noCounts: WaveCounts = { expected: 0, fresh: 0, exposed: 0, available: 0, failed: 0 };
 
 export function emptyPart(release: number, k: number): RolloutPart {
-  return { release, heard: heardByAll, waves: [], smallest: [], k, barred: 0 };
+  return { release, heard: receivedByAll, waves: [], smallest: [], k, barred: 0 };
 }
 
 export function mergeParts(a: RolloutPart | undefined, b: RolloutPart | undefined): RolloutPart | undefined {
   if (!a || !b) return a ?? b;
   if (a.release !== b.release) {
     const newer = a.release > b.release ? a : b;
-    return { ...newer, heard: notHeard };
+    return { ...newer, heard: notReceived };
   }
   const k = Math.max(a.k, b.k);
   return {
@@ -81,11 +81,11 @@ export function countsUpTo(part: RolloutPart | undefined, wave: number): WaveCou
 /** Of a child that is not connected: who belongs to the waves is known, how they are is not. */
 export function silentPart(part: RolloutPart): RolloutPart {
   const waves = part.waves.map(({ expected }) => ({ ...noCounts, expected }));
-  return { ...part, heard: heardByAll, waves, smallest: [], barred: 0 };
+  return { ...part, heard: receivedByAll, waves, smallest: [], barred: 0 };
 }
 
 /** As its parent takes it. */
-export function toldPart(part: RolloutPart): RolloutPart {
+export function boundedRolloutPart(part: RolloutPart): RolloutPart {
   const waves = part.waves.map((wave) => cutCounts({ ...wave }));
   return { ...part, waves, ...cutCounts({ barred: part.barred }) };
 }

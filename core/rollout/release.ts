@@ -3,7 +3,7 @@
  * decide: conditions, limits, how far it may go, and until when.
  */
 import type { Amount, RolloutSpec, WaveCondition } from './spec.ts';
-import { conditionsOf } from './spec.ts';
+import { gateConditionsOf } from './spec.ts';
 import type { RolloutState } from './state.ts';
 import type { Drawn } from './waves.ts';
 
@@ -57,7 +57,7 @@ export function releaseOf(
     salt: `${uid}/${state.release}`,
     wave: state.wave,
     halted: rollout.paused === true || state.stopped !== undefined,
-    waves: conditionsOf(rollout),
+    waves: gateConditionsOf(rollout),
     drawn: state.drawn,
     ...(rollout.maxUnavailable === undefined ? {} : { maxUnavailable: rollout.maxUnavailable }),
     errorBudget: rollout.errorBudget,

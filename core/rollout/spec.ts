@@ -54,7 +54,7 @@ export function isStaged(rollout: RolloutSpec | undefined): rollout is RolloutSp
   return rollout !== undefined && rollout.strategy !== 'All';
 }
 
-export function conditionsOf(rollout: RolloutSpec): WaveCondition[] {
+export function gateConditionsOf(rollout: RolloutSpec): WaveCondition[] {
   return (rollout.waves ?? []).map(({ selector, fraction, count }) => ({
     ...(selector === undefined ? {} : { selector }),
     ...(fraction === undefined ? {} : { fraction }),

@@ -82,7 +82,7 @@ export function initialState(
 
 /** An object of the placement has another content now; `held` differ from what was promoted. */
 export function contentChanged(state: RolloutState, held: number, revision: number, nowMs: number): RolloutState {
-  if (held === 0) return promoted({ ...state, held });
+  if (held === 0) return withPromotion({ ...state, held });
   const begun = state.held === 0 ? { ...state, promotedTarget: Math.min(state.promotedTarget, revision - 1) } : state;
   // What one command writes, object by object, is one release.
   if (isUntouched(state)) return { ...state, held, changedAtMs: nowMs, progressAtMs: nowMs };
@@ -117,7 +117,7 @@ export function targetMoved(state: RolloutState, target: number): RolloutState {
 }
 
 /** Everybody gets what the source has. */
-export function promoted(state: RolloutState): RolloutState {
+export function withPromotion(state: RolloutState): RolloutState {
   const { stopped: _stopped, doneAtMs: _doneAtMs, awayAtMs: _awayAtMs, ...rest } = state;
   return { ...rest, phase: 'Promoted', held: 0, wave: -1, passed: -1, drawn: null, promotedTarget: state.target };
 }

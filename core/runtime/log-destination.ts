@@ -1,9 +1,9 @@
 /** Where a program's log goes. A log that can't be written costs lines, and never the process. */
 import { fstatSync, statSync } from 'node:fs';
 import { type DestinationStream, pino } from 'pino';
-import { defaultLogRotation, isTooLarge, type LogRotation, putAside, sizeOf } from './log-rotation.ts';
+import { defaultLogRotation, fileSizeOf, isTooLarge, type LogRotation, putAside } from './log-rotation.ts';
 
-type Destination = ReturnType<typeof pino.destination>;
+type LogDestination = ReturnType<typeof pino.destination>;
 
 /** Some thousand lines that wait for room; further ones are lost. */
 const waitingBytesMax = 2 ** 20;
@@ -19,7 +19,7 @@ export function logDestination(file: string | undefined, rotation = defaultLogRo
   return destinationOf(file ?? standardOutput, isFile);
 }
 
-function destinationOf(dest: string | number, isFile: boolean): Destination {
+function destinationOf(dest: string | number, isFile: boolean): LogDestination {
   const options = { dest, mkdir: true, sync: isFile, maxLength: waitingBytesMax, mode: 0o600 };
   const destination = pino.destination(options);
   // A disk that is full, or fails. Pino itself forgives only a reader that has gone; what could not be written is tried again with the next line.
@@ -33,7 +33,7 @@ function destinationOf(dest: string | number, isFile: boolean): Destination {
 class LogFile implements DestinationStream {
   readonly #file: string;
   readonly #rotation: LogRotation;
-  #destination: Destination;
+  #destination: LogDestination;
   #bytes: number;
   /** Not all of the last line is written. */
   #isTorn = false;
@@ -43,7 +43,7 @@ class LogFile implements DestinationStream {
   constructor(file: string, rotation: LogRotation) {
     this.#file = file;
     this.#rotation = rotation;
-    this.#bytes = sizeOf(file);
+    this.#bytes = fileSizeOf(file);
     this.#destination = this.#opened();
   }
 
@@ -67,7 +67,7 @@ class LogFile implements DestinationStream {
     }
   }
 
-  #opened(): Destination {
+  #opened(): LogDestination {
     const destination = destinationOf(this.#file, true);
     destination.on('error', () => {
       this.#isTorn = true;

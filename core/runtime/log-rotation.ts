@@ -22,7 +22,7 @@ export function isTooLarge(bytes: number, { fileMiB }: LogRotation): boolean {
   return bytes > fileMiB * 2 ** 20;
 }
 
-export function sizeOf(file: string): number {
+export function fileSizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 

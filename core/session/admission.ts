@@ -3,7 +3,7 @@
  * told until when. A child has its turn when it comes then, however many others come as well. (The listener's door is before this, core/wire/network/handshake-rate-limiter.ts:
  * it spares handshakes, and can say nothing.)
  */
-import { nextTurn, type Turns } from '../runtime/turns.ts';
+import { nextSlot, type RateState } from '../runtime/rate.ts';
 
 /** The door has spread them already, where there is one. */
 export const helloPerSecond = 400;
@@ -17,9 +17,9 @@ const turnsMax = 20_000;
 const longestWaitMs = 60_000;
 
 /** Hellos: each has a turn, now or at a time that it is told. */
-export class HelloTurns {
+export class HelloRateLimiter {
   readonly #given = new Map<string, number>();
-  #turns: Turns;
+  #turns: RateState;
 
   /** 0: now. Otherwise the ms after which the child is to come again. */
   admit(child: string, nowMs: number): number {
@@ -32,7 +32,7 @@ export class HelloTurns {
     this.#given.delete(child);
     if (this.#given.size >= turnsMax) this.#forgetLate(nowMs);
     if (this.#given.size >= turnsMax) return longestWaitMs;
-    const { waitMs, turns } = nextTurn({ intervalMs: 1_000 / helloPerSecond, burst: helloBurst }, this.#turns, nowMs);
+    const { waitMs, turns } = nextSlot({ intervalMs: 1_000 / helloPerSecond, burst: helloBurst }, this.#turns, nowMs);
     this.#turns = turns;
     if (waitMs > 0) this.#given.set(child, nowMs + waitMs);
     return Math.ceil(waitMs);

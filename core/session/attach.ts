@@ -8,7 +8,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { asText, text } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
-import { lawful } from './node-identity.ts';
+import { boundedCounter } from './node-identity.ts';
 
 /** What a child remembers of its attachments. */
 export interface Attachment {
@@ -20,8 +20,8 @@ export interface Attachment {
 /** What to say to this parent: no less than the milliseconds since 1970, which is beyond all that a store has said that was emptied or put back. */
 export function attachTo(before: Attachment | undefined, parent: string, wallMs: number): Attachment {
   if (before?.parent === parent && before.sequence < attachSequenceMax) return before;
-  const known = lawful(before?.sequence, attachSequenceMax);
-  return { sequence: Math.max(known + 1, lawful(Math.floor(wallMs), attachSequenceMax)), parent };
+  const known = boundedCounter(before?.sequence, attachSequenceMax);
+  return { sequence: Math.max(known + 1, boundedCounter(Math.floor(wallMs), attachSequenceMax)), parent };
 }
 
 /** The milliseconds since 1970 in the year 2248: whoever says such a sequence, or more, has a clock that is wrong, or lies, and is not believed. */

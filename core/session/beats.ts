@@ -1,5 +1,5 @@
 /** Beats of a session, both ways: heads, ages, watermarks, and the digests by which the two ends of a feed are compared. */
-import { difference, sumBytes, sumOf } from '../feed/digest.ts';
+import { digestDifference, sumBytes, sumOf } from '../feed/digest.ts';
 import { hashBytes } from '../object/hash.ts';
 import type { Reader } from '../store/store.ts';
 import type { Beat, Frame, Digest as WireDigest } from '../wire/generated/mesh.ts';
@@ -19,7 +19,7 @@ export class Beats {
   #comparedMs: number;
   /** Beyond `compareAfterMs`; undefined until that is over. */
   #compareLaterMs: number | undefined;
-  #heardOfRoot: { readonly ageMs: number; readonly atMs: number } | undefined;
+  #onRootReport: { readonly ageMs: number; readonly atMs: number } | undefined;
 
   constructor(ports: RunnerPorts) {
     this.#ports = ports;
@@ -27,8 +27,8 @@ export class Beats {
   }
 
   /** What the peer's last beat said, and when. */
-  get heardOfRoot(): { readonly ageMs: number; readonly atMs: number } | undefined {
-    return this.#heardOfRoot;
+  get onRootReport(): { readonly ageMs: number; readonly atMs: number } | undefined {
+    return this.#onRootReport;
   }
 
   next(state: SessionState, head: number, ready: boolean): Frame {
@@ -68,7 +68,7 @@ export class Beats {
   /** Throws DigestMismatch. */
   heard(beat: Beat, mode: SessionState['mode']): void {
     if (beat.digest) this.#compare(beat.digest, mode);
-    this.#heardOfRoot = { ageMs: beat.rootAgeMs, atMs: this.#ports.clock.monotonicMs() };
+    this.#onRootReport = { ageMs: beat.rootAgeMs, atMs: this.#ports.clock.monotonicMs() };
   }
 
   #frame(said: Pick<Beat, 'purgeRevision' | 'digest' | 'head' | 'ready' | 'watermarks'>): Frame {
@@ -96,7 +96,7 @@ export class Beats {
     }));
     if (mode !== 'resumed' || tuple.cursor !== peer.revision || peer.sum.length !== hashBytes) return;
     const theirs = { count: peer.count, sum: sumOf(peer.sum) };
-    if (!mismatch.isOne(difference(digest, theirs))) return;
+    if (!mismatch.isOne(digestDifference(digest, theirs))) return;
     store.write((t) => {
       fence(t);
       consumer.setResume(t, { ...tuple, incarnation: '' });

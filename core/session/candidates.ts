@@ -15,7 +15,7 @@ export interface Candidates {
 /** A session that was elsewhere for so long has proven that it is good there: going home costs one reconciliation. Jittered to twice as much. */
 export const returnAfterMs = 600_000;
 /** One that ended sooner died at once, or was never welcomed: the next parent is tried. */
-export const livedMs = 2_000;
+export const sessionMinMs = 2_000;
 
 export function candidates(count: number): Candidates {
   return { count, next: 0 };
@@ -31,5 +31,5 @@ export function ended(state: Candidates, afterMs: number, goes?: 'home' | 'on'):
   const { count, next } = state;
   if (goes === 'on') return notReached(state);
   if (goes === 'home' || (next !== 0 && afterMs >= returnAfterMs)) return { count, next: 0 };
-  return afterMs >= livedMs ? state : notReached(state);
+  return afterMs >= sessionMinMs ? state : notReached(state);
 }

@@ -38,7 +38,7 @@ export interface ChildSessionPorts {
   /** The parent knows of the up feed what this store does not: it was put back to an older copy, or lost. Before the parent is told anything. */
   putBack?(): void;
   /** What is missing in the up feed is meant to be missing. Undefined: that will be known soon, without a word of the parent, and is told by `readyChanged`. */
-  ready(parentHasSiblings?: boolean): boolean | undefined;
+  ready(parentHasReplicas?: boolean): boolean | undefined;
   /** How far this node has come with the sources above is more than before. */
   watermarksReached?(): void;
   /** `unreached` is another. */

@@ -6,13 +6,13 @@ import type { Link } from '../wire/link.ts';
 import { beginAttach } from './attach.ts';
 import { type Backoff, healthyMs, nextWait, noBackoff, waitForReturn } from './backoff.ts';
 import type { ChildSessionPorts } from './child-ports.ts';
-import { Attempt } from './dial-attempt.ts';
+import { DialAttempt } from './dial-attempt.ts';
 import { FeedAlarm } from './feed-alarm.ts';
 import { Mismatch } from './mismatch.ts';
 import type { SessionRunner } from './runner.ts';
 import { SessionEnds } from './session-ends.ts';
 import { flushAgainMs } from './wakes.ts';
-import type { Waiting } from './watermark-gate.ts';
+import type { WatermarkWait } from './watermark-gate.ts';
 
 const dialTimeoutMs = 10_000;
 /**
@@ -20,24 +20,24 @@ const dialTimeoutMs = 10_000;
  * takes, and a moment that is a date.
  */
 export const rootAgeMaxMs = 10 * 365 * 86_400_000;
-const endsWords = 'the child ends';
+const endsMessage = 'the child ends';
 
 export class ChildSession {
   readonly #ports: ChildSessionPorts;
   #backoff: Backoff = noBackoff;
   #timer: Timer | undefined;
   #runner: SessionRunner | undefined;
-  #attempt: Attempt | undefined;
+  #attempt: DialAttempt | undefined;
   #stopped = false;
   #unreached: string | undefined;
   readonly #mismatch = new Mismatch();
-  #heardOfRoot: { readonly ageMs: number; readonly atMs: number } | undefined;
+  #onRootReport: { readonly ageMs: number; readonly atMs: number } | undefined;
   readonly ends = new SessionEnds();
   /** The feed from the parent was found to differ from what the parent has. */
   readonly alarm: FeedAlarm;
   readonly #startedAtMs: number;
-  #waiting: Waiting | undefined;
-  #parentHasSiblings = false;
+  #waiting: WatermarkWait | undefined;
+  #parentHasReplicas = false;
   #flushing = false;
   #awake = false;
 
@@ -57,8 +57,8 @@ export class ChildSession {
   }
 
   /** The parent of the newest session is one of several. */
-  get parentHasSiblings(): boolean {
-    return this.#parentHasSiblings;
+  get parentHasReplicas(): boolean {
+    return this.#parentHasReplicas;
   }
 
   /** Of the present session. */
@@ -85,26 +85,26 @@ export class ChildSession {
   close(): void {
     this.#stopped = true;
     this.#timer?.stop();
-    this.#runner?.goodbye(endsWords);
-    this.#attempt?.cancel(endsWords);
+    this.#runner?.goodbye(endsMessage);
+    this.#attempt?.cancel(endsMessage);
   }
 
   /** For what it is that nothing is taken from the parent. */
-  get waiting(): Waiting | undefined {
+  get waiting(): WatermarkWait | undefined {
     return this.#waiting;
   }
 
-  #wait(waiting: Waiting | undefined): void {
+  #wait(waiting: WatermarkWait | undefined): void {
     this.#waiting = waiting;
     this.#ports.alarmChanged?.();
   }
 
   async #dial(): Promise<void> {
     const { dialer, log } = this.#ports;
-    const attempt = new Attempt(
+    const attempt = new DialAttempt(
       this.#ports,
       {
-        began: (runner, parentHasSiblings) => this.#began(runner, parentHasSiblings),
+        began: (runner, parentHasReplicas) => this.#began(runner, parentHasReplicas),
         differs: (what) => {
           this.alarm.raise(what);
           this.#ports.alarmChanged?.();
@@ -124,12 +124,12 @@ export class ChildSession {
       await this.#ports.store.flushed();
       if (this.#stopped) return;
       link = await dialer.dial(attempt.events, dialTimeoutMs);
-      if (this.#stopped) return link.close(endsWords);
+      if (this.#stopped) return link.close(endsMessage);
       const { store, clock } = this.#ports;
       const { peer } = link;
       const { sequence, moved } = store.write((t) => beginAttach(t, peer, clock));
       if (moved) await store.flushed();
-      if (this.#stopped) return link.close(endsWords);
+      if (this.#stopped) return link.close(endsMessage);
       attempt.hello(link, sequence);
     } catch (error) {
       this.ends.notReached(error);
@@ -138,9 +138,9 @@ export class ChildSession {
     }
   }
 
-  #began(runner: SessionRunner, parentHasSiblings: boolean): void {
+  #began(runner: SessionRunner, parentHasReplicas: boolean): void {
     this.#runner = runner;
-    this.#parentHasSiblings = parentHasSiblings;
+    this.#parentHasReplicas = parentHasReplicas;
     this.#unreached = undefined;
     this.#ports.log.info({}, 'attached to the parent');
     this.#timer = this.#ports.clock.after(healthyMs, () => {
@@ -152,7 +152,7 @@ export class ChildSession {
 
   /** Ms since something was heard of the root, `rootAgeMaxMs` at most: what the parent said of itself, and the time since. */
   rootAgeMs(): number {
-    const heard = this.#runner?.heardOfRoot ?? this.#heardOfRoot;
+    const heard = this.#runner?.onRootReport ?? this.#onRootReport;
     const { ageMs, atMs } = heard ?? { ageMs: 0, atMs: this.#startedAtMs };
     return Math.min(rootAgeMaxMs, ageMs + this.#ports.clock.monotonicMs() - atMs);
   }
@@ -163,7 +163,7 @@ export class ChildSession {
     this.#waiting = undefined;
     this.#timer?.stop();
     if (!runner) return;
-    this.#heardOfRoot = runner.heardOfRoot ?? this.#heardOfRoot;
+    this.#onRootReport = runner.onRootReport ?? this.#onRootReport;
     this.#ports.log.info({ reason }, 'detached from the parent');
     this.#ports.disconnected(reason);
   }
@@ -172,7 +172,7 @@ export class ChildSession {
   #awayFor(returnAfterMs: number): void {
     this.#detached(`the parent ends, and is back in ${returnAfterMs} ms`);
     if (this.#stopped) return;
-    this.#isUnreached('the parent ends in order, and said that it will be back');
+    this.#isUnreached('the parent shuts down and announced its return');
     const waitMs = waitForReturn(this.#ports.random.fraction(), returnAfterMs);
     this.#timer = this.#ports.clock.after(waitMs, () => void this.#dial());
   }

@@ -1,6 +1,6 @@
 /** One connection of a child to its parent, from hello to its end. */
 
-import { checkFromParent, checkMarks } from '../entries/from-parent.ts';
+import { checkFromParent, checkWatermarks } from '../entries/from-parent.ts';
 import type { ResumeTuple } from '../feed/feed.ts';
 import { heldPieces } from '../feed/pieces.ts';
 import type { Timer } from '../runtime/clock.ts';
@@ -16,19 +16,19 @@ import type { ChildSessionPorts } from './child-ports.ts';
 import { expiredOf } from './expiry-watch.ts';
 import { windowMaxBytes } from './flow.ts';
 import { ownVersions, versionMax, versionMin } from './handshake.ts';
-import { flawOfWelcome } from './hello-validation.ts';
+import { validateWelcome } from './hello-validation.ts';
 import type { Mismatch } from './mismatch.ts';
-import { isFormerLife, markAttached, passBootCounter, readNodeIdentity } from './node-identity.ts';
+import { isFormerStoreIncarnation, markAttached, passBootCounter, readNodeIdentity } from './node-identity.ts';
 import { SessionRunner } from './runner.ts';
-import { type Waiting, WatermarkGate } from './watermark-gate.ts';
+import { WatermarkGate, type WatermarkWait } from './watermark-gate.ts';
 import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-frames.ts';
 
 /** A parent that takes the connection and says nothing is as good as none. */
 const welcomeWithinMs = 15_000;
 
-export interface AttemptEvents {
-  waits(waiting: Waiting | undefined): void;
-  began(runner: SessionRunner, parentHasSiblings: boolean): void;
+export interface DialAttemptEvents {
+  waits(waiting: WatermarkWait | undefined): void;
+  began(runner: SessionRunner, parentHasReplicas: boolean): void;
   differs(what: string): void;
   /** Before `ended`, where none had. */
   refused(refusal: Refusal): void;
@@ -41,16 +41,16 @@ export interface AttemptEvents {
 }
 
 /** One connection, from hello to its end. */
-export class Attempt {
+export class DialAttempt {
   readonly #ports: ChildSessionPorts;
-  readonly #told: AttemptEvents;
+  readonly #told: DialAttemptEvents;
   readonly #mismatch: Mismatch;
   #link: Link | undefined;
   #runner: SessionRunner | undefined;
   #timer: Timer | undefined;
   #over = false;
 
-  constructor(ports: ChildSessionPorts, told: AttemptEvents, mismatch: Mismatch) {
+  constructor(ports: ChildSessionPorts, told: DialAttemptEvents, mismatch: Mismatch) {
     this.#ports = ports;
     this.#mismatch = mismatch;
     this.#told = told;
@@ -150,7 +150,7 @@ export class Attempt {
       const words = `the parent chose version ${welcome.version} of the protocol, this node speaks ${ownVersions}`;
       return this.#hangUp(link, 'version', words);
     }
-    const flaw = flawOfWelcome(welcome);
+    const flaw = validateWelcome(welcome);
     if (flaw) return this.#hangUp(link, 'bad_welcome', `the welcome's ${flaw}`);
     const { store, clock, log, producer, consumer } = this.#ports;
     const expired = expiredOf(link, clock);
@@ -171,7 +171,7 @@ export class Attempt {
       cursor: consumer.resume(reader).cursor,
     }));
     const head = Math.max(acknowledged, resumes ? up.cursor : 0);
-    const isReady = this.#ports.ready(welcome.hasSiblings);
+    const isReady = this.#ports.ready(welcome.hasReplicas);
     // What was written and is not durable yet is part of what it has to say: it is ready with a head that covers that.
     const waitsForFlush = isReady === true && newest > head;
     const { epoch, incarnation } = producer;
@@ -212,7 +212,7 @@ export class Attempt {
           gate.progressed();
         },
         watermarks: (marks, at) => {
-          checkMarks(this.#ports.path, marks);
+          checkWatermarks(this.#ports.path, marks);
           return gate.heard(marks, at);
         },
         acknowledged: () => {},
@@ -245,14 +245,14 @@ export class Attempt {
         peerReady: welcome.ready && gate.isOpen(),
       },
     );
-    if (!this.#over) this.#told.began(this.#runner, welcome.hasSiblings);
+    if (!this.#over) this.#told.began(this.#runner, welcome.hasReplicas);
     if (waitsForFlush) this.#runner.ready(true);
   }
 
   /** The parent knows of the up feed what this store may have lost. */
   #lacksHistory(reader: Reader, up: ResumeTuple): boolean {
     if (up.incarnation === '' || !this.#ports.producer.isOtherHistory(reader, up)) return false;
-    return !isFormerLife(reader, up.incarnation);
+    return !isFormerStoreIncarnation(reader, up.incarnation);
   }
 
   #away(returnAfterMs: number): void {
@@ -261,12 +261,12 @@ export class Attempt {
     this.#told.away(returnAfterMs);
   }
 
-  #gateOf({ hasSiblings, downResumes }: Welcome): WatermarkGate {
+  #gateOf({ hasReplicas, downResumes }: Welcome): WatermarkGate {
     const { path, store, log, consumer, clock, watermarksReached } = this.#ports;
-    const waits = (waiting: Waiting | undefined) => this.#told.waits(waiting);
+    const waits = (waiting: WatermarkWait | undefined) => this.#told.waits(waiting);
     const isResumed = () => this.#runner?.isResumed ?? downResumes;
     const ports = { path, store, log, consumer, isResumed, clock, reached: () => watermarksReached?.(), waits };
-    return new WatermarkGate(ports, { hasSiblings, resumes: downResumes });
+    return new WatermarkGate(ports, { hasReplicas, resumes: downResumes });
   }
 
   /** On one that does not keep to the protocol. */

@@ -5,7 +5,7 @@ import type { Random } from '../runtime/random.ts';
 import type { Frame } from '../wire/generated/mesh.ts';
 import type { Dialer, Link, LinkEvents } from '../wire/link.ts';
 import { type Candidates, candidates, ended, notReached, returnAfterMs } from './candidates.ts';
-import { attachedAnew, heardOfRoot, homewardFactor, rootWatch } from './root-watch.ts';
+import { onRootReport, onSessionChanged, returnDelayFactor, rootWatch } from './root-watch.ts';
 
 export interface FailoverPorts {
   readonly clock: Clock;
@@ -35,11 +35,11 @@ export function failoverDialer({ clock, random }: FailoverPorts, dialers: readon
         if (frame?.$case === 'welcome') welcomedMs ??= clock.monotonicMs();
         if (frame?.$case !== 'beat' || goes) return;
         const heard = { ageMs: frame.value.rootAgeMs, nowMs: clock.monotonicMs(), isHome: index === 0 };
-        const next = heardOfRoot(watch, heard, () => random.fraction());
+        const next = onRootReport(watch, heard, () => random.fraction());
         watch = next.watch;
         if (!next.leaves) return;
         goes = 'on';
-        left = `the parent has heard nothing of the root for ${Math.round(heard.ageMs / 1000)} s: a sibling of it is tried`;
+        left = `the parent has received no report of the root for ${Math.round(heard.ageMs / 1000)} s: another replica of it is tried`;
         link?.close(left);
       };
       const end = (next: (before: Candidates) => Candidates): void => {
@@ -68,11 +68,11 @@ export function failoverDialer({ clock, random }: FailoverPorts, dialers: readon
         end(notReached);
         throw error;
       }
-      watch = attachedAnew(watch, attachedTo !== undefined && attachedTo !== index);
+      watch = onSessionChanged(watch, attachedTo !== undefined && attachedTo !== index);
       attachedTo = index;
       const made = link;
       if (index !== 0) {
-        goesHome = clock.after(returnAfterMs * homewardFactor(watch) * (1 + random.fraction()), () => {
+        goesHome = clock.after(returnAfterMs * returnDelayFactor(watch) * (1 + random.fraction()), () => {
           goes = 'home';
           made.close('the child goes back to its home');
         });

@@ -25,7 +25,7 @@ const waitMaxMs = 2_000;
 /** The least round trip is of the last one to two of these spans: routes change. */
 const roundTripSpanMs = 30_000;
 
-interface Sent {
+interface SentMessage {
   /** Acknowledged by a cursor; by credit, if it went beside the order; by the next request, if it is an answer. */
   readonly to: number | 'credit' | 'answer';
   readonly bytes: number;
@@ -39,7 +39,7 @@ interface Sent {
 
 export interface Flow {
   readonly creditBytes: number;
-  readonly inFlight: readonly Sent[];
+  readonly inFlight: readonly SentMessage[];
   readonly inFlightBytes: number;
   /** Given back of the oldest message that waits for credit: less than it has. */
   readonly creditedBytes: number;
@@ -50,7 +50,7 @@ export interface Flow {
   readonly roundTrip: { readonly sinceMs: number; readonly nowMs: number; readonly beforeMs: number };
 }
 
-const nothing: readonly Sent[] = [];
+const nothing: readonly SentMessage[] = [];
 
 export function openFlow(announcedBytes: number, nowMs: number): Flow {
   return {
@@ -65,7 +65,7 @@ export function openFlow(announcedBytes: number, nowMs: number): Flow {
   };
 }
 
-export function windowBytes(flow: Flow): number {
+export function flowWindowBytes(flow: Flow): number {
   const { rate, roundTrip } = flow;
   // What measures a rate measures a round trip.
   if (rate === undefined) return windowMinBytes;
@@ -80,27 +80,27 @@ function windowSpanMs({ nowMs, beforeMs }: Flow['roundTrip']): number {
 
 /** Bytes that may be sent now; at least something whenever nothing is in flight, however little the peer allows. */
 export function roomBytes(flow: Flow): number {
-  if (flow.inFlight.length === 0) return Math.max(1, Math.min(flow.creditBytes, windowBytes(flow)));
+  if (flow.inFlight.length === 0) return Math.max(1, Math.min(flow.creditBytes, flowWindowBytes(flow)));
   if (flow.inFlight.length >= inFlightMax) return 0;
-  return Math.max(0, Math.min(flow.creditBytes, windowBytes(flow)) - flow.inFlightBytes);
+  return Math.max(0, Math.min(flow.creditBytes, flowWindowBytes(flow)) - flow.inFlightBytes);
 }
 
 /** The largest message of data: what is larger goes in pieces of this size. */
 export function messageBytes(flow: Flow): number {
-  return Math.min(batchBytesMax, Math.floor(windowBytes(flow) / 2));
+  return Math.min(batchBytesMax, Math.floor(flowWindowBytes(flow) / 2));
 }
 
 /** Of entries in an answer: nothing else is in flight with it, and each one measures the line for the next. */
 export function answerBytes(flow: Flow): number {
-  return Math.min(answerBytesMax, windowBytes(flow));
+  return Math.min(answerBytesMax, flowWindowBytes(flow));
 }
 
-export function onSent(flow: Flow, to: Sent['to'], bytes: number, nowMs: number): Flow {
+export function onSent(flow: Flow, to: SentMessage['to'], bytes: number, nowMs: number): Flow {
   const inFlightBytes = flow.inFlightBytes + bytes;
   // A pause is no part of what is measured.
   const deliveredAtMs = flow.inFlight.length === 0 ? nowMs : flow.deliveredAtMs;
-  const full = inFlightBytes >= windowBytes(flow);
-  const sent: Sent = { to, bytes, atMs: nowMs, deliveredBytes: flow.deliveredBytes, deliveredAtMs, full };
+  const full = inFlightBytes >= flowWindowBytes(flow);
+  const sent: SentMessage = { to, bytes, atMs: nowMs, deliveredBytes: flow.deliveredBytes, deliveredAtMs, full };
   return { ...flow, inFlight: [...flow.inFlight, sent], inFlightBytes, deliveredAtMs };
 }
 
@@ -108,7 +108,7 @@ export function onAcknowledged(flow: Flow, cursor: number, nowMs: number): Flow 
   return delivered(flow, ({ to }) => typeof to === 'number' && to <= cursor, nowMs);
 }
 
-function isAnswer({ to }: Sent): boolean {
+function isAnswer({ to }: SentMessage): boolean {
   return to === 'answer';
 }
 
@@ -124,7 +124,7 @@ export function onAnswerTaken(flow: Flow, nowMs: number): Flow {
  */
 export function onCredit(flow: Flow, bytes: number, nowMs: number): Flow | undefined {
   let left = flow.creditedBytes + bytes;
-  const done = new Set<Sent>();
+  const done = new Set<SentMessage>();
   for (const sent of flow.inFlight) {
     if (sent.to !== 'credit') continue;
     if (left < sent.bytes) return delivered({ ...flow, creditedBytes: left }, (one) => done.has(one), nowMs);
@@ -135,9 +135,9 @@ export function onCredit(flow: Flow, bytes: number, nowMs: number): Flow | undef
   return delivered({ ...flow, creditedBytes: 0 }, (one) => done.has(one), nowMs);
 }
 
-function delivered(flow: Flow, isDone: (sent: Sent) => boolean, nowMs: number): Flow {
-  const left: Sent[] = [];
-  let newest: Sent | undefined;
+function delivered(flow: Flow, isDone: (sent: SentMessage) => boolean, nowMs: number): Flow {
+  const left: SentMessage[] = [];
+  let newest: SentMessage | undefined;
   let bytes = 0;
   for (const sent of flow.inFlight) {
     if (isDone(sent)) {

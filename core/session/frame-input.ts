@@ -2,7 +2,7 @@
 import { BanyanError } from '../runtime/errors.ts';
 import type { Frame } from '../wire/generated/mesh.ts';
 import type { Input } from './session.ts';
-import { batchFromWire, type Direction, directionOf, replyFromWire, requestFromWire } from './wire-frames.ts';
+import { batchFromWire, type Direction, directionOf, reconcileRequestFromWire, replyFromWire } from './wire-frames.ts';
 
 /** A peer that says it is away for longer is dialed all the same. */
 const returnAfterMaxMs = 60_000;
@@ -28,7 +28,7 @@ export function inputOf({ frame }: Frame, produces: Direction): Input | undefine
       return { type: 'beat', head: frame.value.head, ready: frame.value.ready };
     case 'reconcileRequest':
       expect(directionOf(frame.value.feed), produces);
-      return { type: 'request', request: requestFromWire(frame.value) };
+      return { type: 'request', request: reconcileRequestFromWire(frame.value) };
     case 'reconcileReply':
       expect(directionOf(frame.value.feed), consumes);
       return { type: 'reply', reply: replyFromWire(frame.value) };

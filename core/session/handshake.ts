@@ -19,7 +19,7 @@ export interface SessionRecord {
   readonly attachSequence: number;
 }
 
-export type Admission =
+export type SessionAdmission =
   | { readonly admitted: true; readonly version: number; readonly record: SessionRecord }
   | {
       readonly admitted: false;
@@ -36,7 +36,7 @@ export function admit(
   known: SessionRecord | undefined,
   /** The child has a session now, or the parent believes so. */
   live = false,
-): Admission {
+): SessionAdmission {
   const version = Math.min(versionMax, hello.versionMax);
   if (version < Math.max(versionMin, hello.versionMin)) {
     const theirs = versions(hello.versionMin, hello.versionMax);
@@ -79,7 +79,7 @@ function versions(min: number, max: number): string {
   return min === max ? `version ${min}` : `versions ${min} to ${max}`;
 }
 
-function clone(hello: Hello, what: string): Admission & { readonly admitted: false } {
+function clone(hello: Hello, what: string): SessionAdmission & { readonly admitted: false } {
   const message = `"${hello.path}" is attached already, and this is ${what}: two nodes run with one identity; end one, or give it an identity of its own`;
   return { admitted: false, reason: 'clone', message };
 }

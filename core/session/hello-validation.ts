@@ -11,7 +11,7 @@ const softwareCharsMax = 256;
 const transportCharsMax = 64;
 
 /** The first field that can't be, in words. */
-export function flawOfHello(hello: Hello, certifiedRole: string): string | undefined {
+export function validateHello(hello: Hello, certifiedRole: string): string | undefined {
   const { role, bootCounter, bootNonce, attachSequence, attachedNonce, software, transport, down, held } = hello;
   return (
     (role === certifiedRole ? undefined : `role is ${quoted(role)}, by the certificate it is ${certifiedRole}`) ??
@@ -26,7 +26,7 @@ export function flawOfHello(hello: Hello, certifiedRole: string): string | undef
   );
 }
 
-export function flawOfWelcome(welcome: Welcome): string | undefined {
+export function validateWelcome(welcome: Welcome): string | undefined {
   const { sessionSequence, up, software, downEpoch, downIncarnation, held } = welcome;
   return (
     number('session_sequence', sessionSequence) ??

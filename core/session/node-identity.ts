@@ -30,10 +30,10 @@ export interface Forebear {
 
 export function beginBoot(t: Transaction, clock: Clock, random: Random, forebear?: Forebear): NodeIdentity {
   const before = readNodeIdentity(t);
-  const own = lawful(before?.bootCounter, bootCounterMax);
-  const theirs = lawful(forebear?.bootCounter, bootCounterMax);
+  const own = boundedCounter(before?.bootCounter, bootCounterMax);
+  const theirs = boundedCounter(forebear?.bootCounter, bootCounterMax);
   const attachedNonce = theirs > own ? (forebear?.attachedNonce ?? before?.attachedNonce) : before?.attachedNonce;
-  const bootCounter = Math.max(own + 1, theirs + 1, lawful(Math.floor(clock.wallMs() / 1000), bootCounterMax));
+  const bootCounter = Math.max(own + 1, theirs + 1, boundedCounter(Math.floor(clock.wallMs() / 1000), bootCounterMax));
   const identity: NodeIdentity = {
     bootCounter,
     bootNonce: nonceOf(bootCounter, random),
@@ -54,7 +54,7 @@ export function readNodeIdentity(reader: Reader): NodeIdentity | undefined {
 export const bootCounterMax = 2 ** 33;
 
 /** What a store, or the clock, says of a number that only grows. From the bound on it is passed over: no parent would take it. */
-export function lawful(said: number | undefined, bound: number): number {
+export function boundedCounter(said: number | undefined, bound: number): number {
   return said !== undefined && said < bound ? said : 0;
 }
 
@@ -84,7 +84,7 @@ export function markCaughtUp(t: Transaction): void {
  * A start with this nonce was one of a former life of the store, and this life has caught up with a parent since: a sibling of that parent, which still knows
  * the node by that start, shows nothing that this store lacks. A store that was put back to a copy of a former life finds the starts of later ones newer.
  */
-export function isFormerLife(reader: Reader, bootNonce: string): boolean {
+export function isFormerStoreIncarnation(reader: Reader, bootNonce: string): boolean {
   const identity = readNodeIdentity(reader);
   return identity?.caughtUp === true && bootOf(bootNonce) < identity.firstBoot;
 }

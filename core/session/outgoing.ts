@@ -12,7 +12,7 @@
 import type { ReconcileRequest } from '../feed/feed.ts';
 import { hex } from '../store/bytes.ts';
 import { answerBytes, type Flow, messageBytes, onSent, roomBytes } from './flow.ts';
-import { noPieces, type PiecesHeld, withoutPieces, withPieces } from './pieces-held.ts';
+import { heldWithPieces, noPieces, type PiecesHeld, withoutPieces } from './pieces-held.ts';
 
 /** Large contents that are skipped at once; the next one stops what goes ahead. */
 const owedMax = 16;
@@ -73,7 +73,7 @@ export type Done =
   | { readonly type: 'outdated' }
   | { readonly type: 'answered'; readonly bytes: number; readonly named: boolean };
 
-export interface Outgoing {
+export interface OutgoingFeed {
   readonly head: number;
   /** Everything up to here was sent in order; undefined while the consumer must reconcile first. */
   readonly sent: number | undefined;
@@ -83,36 +83,36 @@ export interface Outgoing {
   readonly ahead: number;
   /** The head at which what came next might not overtake; undefined: it may be tried. */
   readonly blockedAt: number | undefined;
-  readonly aheadInTurn: number;
+  readonly aheadSincePiece: number;
   /** Goes before everything else: the consumer waits for it. */
   readonly answer: { readonly request: ReconcileRequest; readonly owed?: Owed } | undefined;
   readonly asked: boolean;
   readonly held: PiecesHeld;
 }
 
-export function openOutgoing(head: number, sent: number | undefined, held: PiecesHeld): Outgoing {
-  const none = { owed: [], ahead: 0, blockedAt: undefined, aheadInTurn: 0, answer: undefined, asked: false };
+export function openOutgoing(head: number, sent: number | undefined, held: PiecesHeld): OutgoingFeed {
+  const none = { owed: [], ahead: 0, blockedAt: undefined, aheadSincePiece: 0, answer: undefined, asked: false };
   return { head, sent, held, ...none };
 }
 
 /** A beat says the head: if all up to there was sent, the consumer drops what came in pieces. */
-export function onBeatSent(outgoing: Outgoing): Outgoing {
+export function onBeatSent(outgoing: OutgoingFeed): OutgoingFeed {
   const { sent, head } = outgoing;
   return sent !== undefined && sent >= head ? { ...outgoing, held: noPieces } : outgoing;
 }
 
 /** The consumer is at `cursor`. One that says so after a reconciliation goes on from there, and has dropped what came in pieces. */
-export function onCursor(outgoing: Outgoing, cursor: number): Outgoing {
+export function onCursor(outgoing: OutgoingFeed, cursor: number): OutgoingFeed {
   return outgoing.sent === undefined ? { ...outgoing, sent: cursor, held: noPieces } : outgoing;
 }
 
 /** The next message, if there is one and room for it. */
-export function nextSend(outgoing: Outgoing, flow: Flow): { outgoing: Outgoing; send: Send | undefined } {
+export function nextSend(outgoing: OutgoingFeed, flow: Flow): { outgoing: OutgoingFeed; send: Send | undefined } {
   const send = outgoing.asked || roomBytes(flow) === 0 ? undefined : choose(outgoing, flow);
   return send ? { outgoing: { ...outgoing, asked: true }, send } : { outgoing, send };
 }
 
-function choose(outgoing: Outgoing, flow: Flow): Send | undefined {
+function choose(outgoing: OutgoingFeed, flow: Flow): Send | undefined {
   const { head, sent, owed, ahead, answer } = outgoing;
   const maxBytes = messageBytes(flow);
   if (answer) {
@@ -128,18 +128,23 @@ function choose(outgoing: Outgoing, flow: Flow): Send | undefined {
   return { type: 'sendOwed', owed: first, from: sent, to: second ? second.revision - 1 : ahead };
 }
 
-function mayGoAhead({ head, ahead, owed, blockedAt, aheadInTurn }: Outgoing): boolean {
-  return ahead < head && blockedAt === undefined && owed.length < owedMax && aheadInTurn < aheadForPiece;
+function mayGoAhead({ head, ahead, owed, blockedAt, aheadSincePiece }: OutgoingFeed): boolean {
+  return ahead < head && blockedAt === undefined && owed.length < owedMax && aheadSincePiece < aheadForPiece;
 }
 
 /** What was asked for was done: the state after it, and what it adds to what is in flight. */
-export function onDone(outgoing: Outgoing, flow: Flow, done: Done, nowMs: number): { outgoing: Outgoing; flow: Flow } {
+export function onDone(
+  outgoing: OutgoingFeed,
+  flow: Flow,
+  done: Done,
+  nowMs: number,
+): { outgoing: OutgoingFeed; flow: Flow } {
   const next = { ...outgoing, asked: false };
   switch (done.type) {
     case 'sent':
       return { outgoing: afterBatch(next, done), flow: onSent(flow, done.to, done.bytes, nowMs) };
     case 'sentAhead': {
-      const state = { ...next, ahead: done.to, aheadInTurn: next.aheadInTurn + 1 };
+      const state = { ...next, ahead: done.to, aheadSincePiece: next.aheadSincePiece + 1 };
       return { outgoing: state, flow: onSent(flow, 'credit', done.bytes, nowMs) };
     }
     case 'sentPiece':
@@ -151,7 +156,7 @@ export function onDone(outgoing: Outgoing, flow: Flow, done: Done, nowMs: number
       };
     case 'large': {
       const owed = [...next.owed, withHeld(done.owed, next.held)];
-      return { outgoing: { ...next, owed, ahead: done.owed.revision, aheadInTurn: 0 }, flow };
+      return { outgoing: { ...next, owed, ahead: done.owed.revision, aheadSincePiece: 0 }, flow };
     }
     case 'answerOwed': {
       const answer = next.answer && { ...next.answer, owed: withHeld(done.owed, next.held) };
@@ -165,33 +170,33 @@ export function onDone(outgoing: Outgoing, flow: Flow, done: Done, nowMs: number
 }
 
 /** A batch in order covers the first of what is owed, or there is nothing owed. */
-function afterBatch(outgoing: Outgoing, { to, all, named }: Done & { readonly type: 'sent' }): Outgoing {
+function afterBatch(outgoing: OutgoingFeed, { to, all, named }: Done & { readonly type: 'sent' }): OutgoingFeed {
   const [first, ...rest] = outgoing.owed;
   const held = all ? noPieces : afterNaming(outgoing.held, named, first);
   // What it shared its content with may have brought some of it, or all.
   const owed = rest.map((one, i) => (i === 0 ? withHeld(one, held) : one));
-  return { ...outgoing, sent: to, owed, held, blockedAt: undefined, aheadInTurn: 0 };
+  return { ...outgoing, sent: to, owed, held, blockedAt: undefined, aheadSincePiece: 0 };
 }
 
 /**
  * What stood in the way may have been written anew meanwhile, and stand further behind: a placement's target moves with each object that it
  * covers. It is looked at again once for a piece, not for each change.
  */
-function afterPiece(outgoing: Outgoing, offset: number): Outgoing {
+function afterPiece(outgoing: OutgoingFeed, offset: number): OutgoingFeed {
   const { head, blockedAt } = outgoing;
   const stillBlocked = blockedAt === head ? blockedAt : undefined;
-  const next = { ...withOffset(outgoing, () => offset), blockedAt: stillBlocked, aheadInTurn: 0 };
+  const next = { ...withOffset(outgoing, () => offset), blockedAt: stillBlocked, aheadSincePiece: 0 };
   const piece = outgoing.answer ? outgoing.answer.owed : outgoing.owed[0];
-  return piece ? { ...next, held: withPieces(outgoing.held, hexOf(piece), offset) } : next;
+  return piece ? { ...next, held: heldWithPieces(outgoing.held, hexOf(piece), offset) } : next;
 }
 
 /** Its batch goes all the same, without it, so that the cursor moves on. */
-function withoutFirst(outgoing: Outgoing): Outgoing {
+function withoutFirst(outgoing: OutgoingFeed): OutgoingFeed {
   return withOffset(outgoing, ({ total }) => total);
 }
 
 /** Of what goes in pieces just now. */
-function withOffset(outgoing: Outgoing, offsetOf: (owed: Owed) => number): Outgoing {
+function withOffset(outgoing: OutgoingFeed, offsetOf: (owed: Owed) => number): OutgoingFeed {
   const { answer, owed } = outgoing;
   const moved = (one: Owed) => ({ ...one, offset: offsetOf(one) });
   if (answer) return answer.owed ? { ...outgoing, answer: { ...answer, owed: moved(answer.owed) } } : outgoing;

@@ -18,7 +18,7 @@ export interface ChildFeeds {
 
 /** Whose attachments are compared with those to siblings of this node. */
 export interface AttachWatch {
-  readonly hasSiblings: boolean;
+  readonly hasReplicas: boolean;
   /** Why a child that says this attach sequence may not come: a higher one is known, which is told if it is of an attachment to this node. */
   superseded(
     child: string,
@@ -48,7 +48,7 @@ export interface ParentSessionsPorts {
   applied(t: Transaction, child: string, changes: readonly AppliedChange[]): void;
   committed(child: string, changes: readonly AppliedChange[]): void;
   /** Of a node with siblings. */
-  readonly siblings?: AttachWatch;
+  readonly replicas?: AttachWatch;
   /** How far this node has come with its sources, for children that are told. */
   watermarks?(): Watermarks;
   /** The child says so; whoever reads the feed finds it a moment later. */
@@ -58,7 +58,7 @@ export interface ParentSessionsPorts {
   /** All that the child had to say at the beginning of its session is stored. */
   caughtUp?(child: string): void;
   /** The same, or the child is not ready to say all: as much as is to be had is here. */
-  heardOut?(child: string): void;
+  reportedAll?(child: string): void;
   connected(child: string): void;
   disconnected(child: string, reason: string): void;
   /** What `status` says of alarms is something else now. */
@@ -66,7 +66,7 @@ export interface ParentSessionsPorts {
   /** Makes the streams of a session; absent: the node has none. */
   streamsOf?(child: string, link: Link): SessionStreams;
   /** Calls back soon, after what waits already. */
-  soon(run: () => void): void;
+  defer(run: () => void): void;
   /** Ms since this node last heard of the root, over all hops; 0 at the root. */
   rootAgeMs(): number;
 }

@@ -14,7 +14,7 @@ import { Mismatch } from './mismatch.ts';
 import type { ParentSessionsPorts, SessionStatus } from './parent-ports.ts';
 import { ReconcileSlots } from './reconcile-slots.ts';
 import { SessionRunner } from './runner.ts';
-import { type Opened, Reception, recordOf, takenOver } from './session-acceptor.ts';
+import { type AdmittedSession, SessionAcceptor, sessionRecordKeyOf, takenOver } from './session-acceptor.ts';
 import { SessionEnds, SessionError } from './session-ends.ts';
 import { Wakes } from './wakes.ts';
 import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-frames.ts';
@@ -41,7 +41,7 @@ export class ParentSessions {
   /** Attached children that are told how far this node has come. */
   readonly #waiting = new Set<string>();
   readonly #wakes: Wakes;
-  readonly #reception: Reception;
+  readonly #reception: SessionAcceptor;
   readonly #slots: ReconcileSlots;
   readonly #acknowledgements: Acknowledgements;
   /** By child; as many as have ever come. */
@@ -56,7 +56,7 @@ export class ParentSessions {
     this.#startedAtMs = ports.clock.monotonicMs();
     this.#slots = new ReconcileSlots(ports.clock);
     this.#acknowledgements = new Acknowledgements(ports.store, ports.clock);
-    this.#reception = new Reception({
+    this.#reception = new SessionAcceptor({
       ...ports,
       ends: this.ends,
       isAttached: (child) => this.#attached.has(child),
@@ -124,7 +124,7 @@ export class ParentSessions {
 
   /** They are more than they were. */
   watermarksChanged(): void {
-    for (const child of this.#waiting) this.#tellWatermarks(child);
+    for (const child of this.#waiting) this.#publishWatermarks(child);
   }
 
   disconnect(child: string, reason: string): void {
@@ -156,7 +156,7 @@ export class ParentSessions {
 
   // --------------------------------------------------------------------------------------------------------
 
-  #begin(link: Link, child: string, hello: Hello, opened: Opened): SessionRunner {
+  #begin(link: Link, child: string, hello: Hello, opened: AdmittedSession): SessionRunner {
     const { store, clock, log } = this.#ports;
     const { producer, consumer, record, head, ready } = opened;
     this.#attached.get(child)?.runner.end(new SessionError('TakenOver', 'Conflict', takenOver));
@@ -181,7 +181,7 @@ export class ParentSessions {
         consumer,
         random: this.#ports.random,
         streams: this.#ports.streamsOf?.(child, link),
-        fence: fenceOf(recordOf(link), record),
+        fence: fenceOf(sessionRecordKeyOf(link), record),
         applied: (t, changes) => this.#ports.applied(t, child, changes),
         committed: (changes) => this.#ports.committed(child, changes),
         acknowledged: (cursor) => {
@@ -191,7 +191,7 @@ export class ParentSessions {
         },
         acknowledgementStored: () => this.#ports.acknowledgementStored?.(child),
         caughtUp: () => this.#ports.caughtUp?.(child),
-        heardOut: () => this.#ports.heardOut?.(child),
+        reportedAll: () => this.#ports.reportedAll?.(child),
         slots: this.#slots,
         acknowledgements: this.#acknowledgements,
         rootAgeMs: () => this.#ports.rootAgeMs(),
@@ -243,17 +243,17 @@ export class ParentSessions {
 
   /** Relays hand on how far their parent is; an agent waits for it when it comes from a sibling. */
   #tellFrom(child: string, { peer }: Link, resumes: boolean): void {
-    if (peer.role === 'agent' && (resumes || !this.#ports.siblings?.hasSiblings)) return;
+    if (peer.role === 'agent' && (resumes || !this.#ports.replicas?.hasReplicas)) return;
     this.#waiting.add(child);
-    this.#tellWatermarks(child);
+    this.#publishWatermarks(child);
   }
 
-  #tellWatermarks(child: string): void {
+  #publishWatermarks(child: string): void {
     const marks = this.#ports.watermarks?.();
     if (marks && Object.keys(marks).length > 0) this.#attached.get(child)?.runner.watermarks(marks);
   }
 
-  #welcome(opened: Opened, up: ResumeTuple, downResumes: boolean): Omit<Welcome, 'held'> {
+  #welcome(opened: AdmittedSession, up: ResumeTuple, downResumes: boolean): Omit<Welcome, 'held'> {
     return {
       version: opened.version,
       sessionSequence: opened.record.sessionSequence,
@@ -265,7 +265,7 @@ export class ParentSessions {
       software: this.#ports.software,
       downEpoch: Buffer.from(opened.producer.epoch, 'hex'),
       downIncarnation: Buffer.from(opened.producer.incarnation, 'hex'),
-      hasSiblings: this.#ports.siblings?.hasSiblings === true,
+      hasReplicas: this.#ports.replicas?.hasReplicas === true,
     };
   }
 

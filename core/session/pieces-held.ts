@@ -13,7 +13,7 @@ export type PiecesHeld = ReadonlyMap<string, number> | undefined;
 export const noPieces: PiecesHeld = new Map();
 
 /** So many bytes were sent of a content. */
-export function withPieces(held: PiecesHeld, hash: string, bytes: number): PiecesHeld {
+export function heldWithPieces(held: PiecesHeld, hash: string, bytes: number): PiecesHeld {
   if (!held || (held.size >= heldMax && !held.has(hash))) return undefined;
   return new Map(held).set(hash, bytes);
 }

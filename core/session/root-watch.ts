@@ -41,7 +41,7 @@ export const rootWatch: RootWatch = {
   left: undefined,
 };
 
-export interface RootHeard {
+export interface RootReport {
   /** As a beat of the parent says. */
   readonly ageMs: number;
   readonly nowMs: number;
@@ -49,9 +49,9 @@ export interface RootHeard {
 }
 
 /** `fraction`: uniform in [0, 1). */
-export function heardOfRoot(
+export function onRootReport(
   before: RootWatch,
-  heard: RootHeard,
+  heard: RootReport,
   fraction: () => number,
 ): { readonly watch: RootWatch; readonly leaves: boolean } {
   const { ageMs, nowMs, isHome } = heard;
@@ -70,19 +70,19 @@ export function heardOfRoot(
  * Another session, for whatever reason. `isElsewhere`: at another sibling than the last one. What was found of that one is no reason to stay here, unless
  * the child has come to see whether the root is fresher here.
  */
-export function attachedAnew(watch: RootWatch, isElsewhere: boolean): RootWatch {
+export function onSessionChanged(watch: RootWatch, isElsewhere: boolean): RootWatch {
   const staysUntilMs = isElsewhere && !watch.left ? 0 : watch.staysUntilMs;
   if (watch.leavesAtMs === undefined && staysUntilMs === watch.staysUntilMs) return watch;
   return { ...watch, leavesAtMs: undefined, staysUntilMs };
 }
 
 /** By how much the way home takes longer, since home was found cut off. */
-export function homewardFactor({ homeLeft }: RootWatch): number {
+export function returnDelayFactor({ homeLeft }: RootWatch): number {
   return 2 ** Math.min(homewardDoublingsMax, homeLeft);
 }
 
 /** At the first word of the sibling that was tried. */
-function judged(watch: RootWatch, { ageMs, nowMs }: RootHeard): RootWatch {
+function judged(watch: RootWatch, { ageMs, nowMs }: RootReport): RootWatch {
   const { left } = watch;
   if (!left) return watch;
   const wasWorthIt = ageMs + fresherByMs <= left.ageMs + nowMs - left.atMs;

@@ -39,7 +39,7 @@ export interface RunnerPorts {
   readonly acknowledgements: Acknowledgements;
   caughtUp(): void;
   /** What the peer had to say at the beginning is stored, or it is not ready to say all of it. */
-  heardOut?(): void;
+  reportedAll?(): void;
   /** What the peer says with a head; false: this side may not take up its feed yet, however ready it is. Absent: it always may. */
   watermarks?(marks: Watermarks, head: number): boolean;
   /** Once, last. `returnAfterMs`: the peer ended in order, and said when it is back. */

@@ -18,18 +18,18 @@ import {
   begin,
   type Effect,
   type Input,
-  nextTickMs,
+  nextSessionTickMs,
+  type SessionStart,
   type SessionState,
-  type Start,
   type Stepped,
-  step,
+  stepSession,
 } from './session.ts';
 import { SessionError } from './session-ends.ts';
 import type { Watermarks } from './watermark.ts';
 import { isNonce } from './wire-frames.ts';
 
 /** Of words that replace each other: how often one was to be told, and the newest that was durable. */
-type Order = { asked: number; durable: number };
+type PendingReport = { asked: number; durable: number };
 
 export class SessionRunner {
   readonly #ports: RunnerPorts;
@@ -49,12 +49,12 @@ export class SessionRunner {
 
   readonly #acknowledged: Acknowledged;
   /** When bytes came last: only a tick asks, and they come with every frame. */
-  #heardAtMs: number;
-  readonly #readiness: Order = { asked: 0, durable: 0 };
+  #receivedAtMs: number;
+  readonly #readiness: PendingReport = { asked: 0, durable: 0 };
   /** Beside that, those that are still to be told. */
-  readonly #watermarks: Order & { untold?: Watermarks } = { asked: 0, durable: 0 };
+  readonly #watermarks: PendingReport & { untold?: Watermarks } = { asked: 0, durable: 0 };
 
-  constructor(ports: RunnerPorts, start: Omit<Start, 'nowMs'>) {
+  constructor(ports: RunnerPorts, start: Omit<SessionStart, 'nowMs'>) {
     this.#ports = ports;
     this.#beats = new Beats(ports);
     this.#consuming = new Consuming(ports, {
@@ -73,8 +73,8 @@ export class SessionRunner {
       written: () => ports.acknowledgementStored?.(),
       failed: (error) => this.end(error),
     };
-    this.#heardAtMs = ports.clock.monotonicMs();
-    const first = begin({ ...start, nowMs: this.#heardAtMs });
+    this.#receivedAtMs = ports.clock.monotonicMs();
+    const first = begin({ ...start, nowMs: this.#receivedAtMs });
     this.#state = first.state;
     this.#run(first);
     const { expiry } = ports.link;
@@ -108,7 +108,7 @@ export class SessionRunner {
   ready(ready: boolean): void {
     this.#withHead(this.#readiness, () => {
       this.#input({ type: 'ready', ready });
-      this.#tellWatermarks();
+      this.#publishWatermarks();
     });
   }
 
@@ -123,7 +123,7 @@ export class SessionRunner {
   }
 
   alive(): void {
-    this.#heardAtMs = this.#ports.clock.monotonicMs();
+    this.#receivedAtMs = this.#ports.clock.monotonicMs();
   }
 
   drained(): void {
@@ -152,7 +152,7 @@ export class SessionRunner {
     if (!input) return;
     if (frame.frame?.$case === 'ack') this.#checkEpoch(frame.frame.value.epoch);
     if (input.type === 'request') this.#inSlot(this.#slots.produced, () => this.#input(input));
-    else if (frame.frame?.$case === 'beat') this.#heardBeat(frame.frame.value);
+    else if (frame.frame?.$case === 'beat') this.#receivedBeat(frame.frame.value);
     else this.#input(input);
   }
 
@@ -164,8 +164,8 @@ export class SessionRunner {
   }
 
   /** What the peer's last beat said, and when. */
-  get heardOfRoot(): { readonly ageMs: number; readonly atMs: number } | undefined {
-    return this.#beats.heardOfRoot;
+  get onRootReport(): { readonly ageMs: number; readonly atMs: number } | undefined {
+    return this.#beats.onRootReport;
   }
 
   end(error?: Error, returnAfterMs?: number): void {
@@ -186,7 +186,7 @@ export class SessionRunner {
 
   #input(input: Input): void {
     if (this.#ended) return;
-    this.#run(step(this.#state, input, this.#ports.clock.monotonicMs()));
+    this.#run(stepSession(this.#state, input, this.#ports.clock.monotonicMs()));
   }
 
   #run({ state, effects }: Stepped): void {
@@ -227,7 +227,7 @@ export class SessionRunner {
       case 'caughtUp':
         return this.#ports.caughtUp();
       case 'heardOut':
-        return this.#ports.heardOut?.();
+        return this.#ports.reportedAll?.();
       case 'close':
         return this.end(effect.error, effect.returnAfterMs);
     }
@@ -237,12 +237,12 @@ export class SessionRunner {
   watermarks(marks: Watermarks): void {
     this.#withHead(this.#watermarks, () => {
       this.#watermarks.untold = marks;
-      this.#tellWatermarks();
+      this.#publishWatermarks();
     });
   }
 
   /** When the present head is durable, unless a later word was so sooner, and was told: flushes may be done in another order than they were asked for. */
-  #withHead(order: Order, tell: () => void): void {
+  #withHead(order: PendingReport, tell: () => void): void {
     const head = this.#ports.store.read((reader) => this.producerHead(reader));
     const number = ++order.asked;
     this.#afterFlush(() => {
@@ -254,7 +254,7 @@ export class SessionRunner {
   }
 
   /** Not before this side is ready: until then its feed may lack what they say is in it, and the peer passes them over. */
-  #tellWatermarks(): void {
+  #publishWatermarks(): void {
     const { untold } = this.#watermarks;
     if (!untold || !this.#state.ready) return;
     delete this.#watermarks.untold;
@@ -262,7 +262,7 @@ export class SessionRunner {
     this.#input({ type: 'beatSent' });
   }
 
-  #heardBeat(beat: Beat): void {
+  #receivedBeat(beat: Beat): void {
     const ready = beat.ready && this.#beats.mayTakeUp(beat);
     this.#beats.heard(beat, this.#state.mode);
     this.#input({ type: 'beat', head: beat.head, ready });
@@ -345,10 +345,10 @@ export class SessionRunner {
   #armTimer(): void {
     if (this.#timer) return;
     const { clock } = this.#ports;
-    this.#timer = clock.after(nextTickMs(this.#state, clock.monotonicMs()), () => {
+    this.#timer = clock.after(nextSessionTickMs(this.#state, clock.monotonicMs()), () => {
       this.#timer = undefined;
       if (this.#ended) return;
-      this.#state = step(this.#state, { type: 'alive' }, this.#heardAtMs).state;
+      this.#state = stepSession(this.#state, { type: 'alive' }, this.#receivedAtMs).state;
       this.#input({ type: 'tick' });
     });
   }

@@ -11,16 +11,16 @@ import { BanyanError, describeError } from '../runtime/errors.ts';
 import type { Frame, Hello, Retry } from '../wire/generated/mesh.ts';
 import type { Link } from '../wire/link.ts';
 import { type Refusal, refusalOf } from '../wire/refusals.ts';
-import { HelloTurns } from './admission.ts';
+import { HelloRateLimiter } from './admission.ts';
 import { expiredOf } from './expiry-watch.ts';
 import { admit, readSession, type SessionRecord, writeSession } from './handshake.ts';
-import { flawOfHello } from './hello-validation.ts';
+import { validateHello } from './hello-validation.ts';
 import type { ChildFeeds, ParentSessionsPorts, SessionStatus } from './parent-ports.ts';
 import type { SessionEnds } from './session-ends.ts';
 import { tupleFromWire } from './wire-frames.ts';
 
 /** A session that a child may have, when it is durable. */
-export interface Opened extends ChildFeeds {
+export interface AdmittedSession extends ChildFeeds {
   readonly record: SessionRecord;
   readonly version: number;
   /** Of the child's feed when the session was opened. */
@@ -40,7 +40,7 @@ const vacantAfterMs = 120_000;
 const comesAgainAfterMs = 1_000;
 export const takenOver = 'a newer session of this child took over';
 
-export interface ReceptionPorts extends ParentSessionsPorts {
+export interface SessionAcceptorPorts extends ParentSessionsPorts {
   readonly ends: SessionEnds;
   isAttached(child: string): boolean;
   /** What the child's present session has yet to write is written. */
@@ -50,11 +50,11 @@ export interface ReceptionPorts extends ParentSessionsPorts {
   cloned(child: string, message: string): void;
 }
 
-export class Reception {
-  readonly #ports: ReceptionPorts;
-  readonly #turns = new HelloTurns();
+export class SessionAcceptor {
+  readonly #ports: SessionAcceptorPorts;
+  readonly #turns = new HelloRateLimiter();
 
-  constructor(ports: ReceptionPorts) {
+  constructor(ports: SessionAcceptorPorts) {
     this.#ports = ports;
   }
 
@@ -72,13 +72,13 @@ export class Reception {
   }
 
   /** `begin` is called when the session is durable, and not at all if there is to be none. */
-  hello(link: Link, child: string, { frame }: Frame, begin: (hello: Hello, opened: Opened) => void): void {
+  hello(link: Link, child: string, { frame }: Frame, begin: (hello: Hello, opened: AdmittedSession) => void): void {
     if (frame?.$case !== 'hello') {
       this.hangUp(link, 'no_hello', 'the first frame was no hello');
       return;
     }
     const hello = frame.value;
-    const flaw = flawOfHello(hello, link.peer.role);
+    const flaw = validateHello(hello, link.peer.role);
     if (flaw)
       return this.#refuse(link, { afterMs: refusedAfterMs, reason: 'bad_hello', message: `the hello's ${flaw}` });
     const waitMs = this.#turns.admit(child, this.#ports.clock.monotonicMs());
@@ -119,12 +119,15 @@ export class Reception {
 
   /** Flushes may be done in another order than they were asked for: who came later may have been welcomed by now, or is about to be. */
   #isNewest(link: Link, { sessionSequence }: SessionRecord): boolean {
-    return this.#ports.store.read((reader) => readSession(reader, recordOf(link))?.sessionSequence) === sessionSequence;
+    return (
+      this.#ports.store.read((reader) => readSession(reader, sessionRecordKeyOf(link))?.sessionSequence) ===
+      sessionSequence
+    );
   }
 
-  #open(link: Link, child: string, hello: Hello): Opened | undefined {
+  #open(link: Link, child: string, hello: Hello): AdmittedSession | undefined {
     const role = link.peer.role === 'agent' ? 'agent' : 'relay';
-    const newer = this.#ports.siblings?.superseded(child, hello.attachSequence);
+    const newer = this.#ports.replicas?.superseded(child, hello.attachSequence);
     if (newer) {
       const attachSequence = this.#isVacant(child) ? (newer.sequence ?? 0) : 0;
       const afterMs = attachSequence > 0 ? comesAgainAfterMs : refusedAfterMs;
@@ -134,11 +137,11 @@ export class Reception {
     this.#ports.settle(child);
     const { admission, feeds } = this.#ports.store.write((t) => {
       const live = this.#ports.isAttached(child);
-      const decision = admit(hello, link.peer.path, readSession(t, recordOf(link)), live);
+      const decision = admit(hello, link.peer.path, readSession(t, sessionRecordKeyOf(link)), live);
       if (!decision.admitted) return { admission: decision };
       const opened = this.#ports.feedsOf(t, child, role);
-      writeSession(t, recordOf(link), decision.record);
-      this.#ports.siblings?.attached(t, child, role, hello.attachSequence);
+      writeSession(t, sessionRecordKeyOf(link), decision.record);
+      this.#ports.replicas?.attached(t, child, role, hello.attachSequence);
       return { admission: decision, feeds: opened };
     });
     if (!admission.admitted) {
@@ -199,6 +202,6 @@ export class Reception {
 }
 
 /** Under which a session is remembered: each of several siblings is a child of its own. */
-export function recordOf({ peer }: Link): string {
+export function sessionRecordKeyOf({ peer }: Link): string {
   return withReplica(peer.path, peer.replica ?? 0);
 }

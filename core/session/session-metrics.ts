@@ -49,7 +49,7 @@ export function measureSessions(registry: Registry, { children, parent, rootAgeM
   if (!rootAgeMs) return;
   new Gauge({
     name: 'banyan_root_age_seconds',
-    help: 'Since something was heard of the root, as beats tell it from hop to hop: above 20 s a hop, beats are late.',
+    help: 'Seconds since the last report of the root, passed from parent to child in beats. More than 20 s a level: beats are late.',
     registers: [registry],
     collect() {
       this.set(rootAgeMs() / 1000);

@@ -11,7 +11,7 @@ import { type Flow, onAcknowledged, onAnswerTaken, onCredit, openFlow } from './
 import {
   type Done,
   nextSend,
-  type Outgoing,
+  type OutgoingFeed,
   onBeatSent,
   onCursor,
   onDone,
@@ -73,7 +73,7 @@ export type Effect =
 
 export interface SessionState {
   // Producing.
-  readonly outgoing: Outgoing;
+  readonly outgoing: OutgoingFeed;
   readonly flow: Flow;
   readonly questions: Questions;
   /** Undefined: it is not known yet, and nothing was said of it. */
@@ -84,13 +84,13 @@ export interface SessionState {
   readonly peerHead: number | undefined;
   readonly peerReady: boolean;
   readonly caughtUp: boolean;
-  readonly heardOut: boolean;
+  readonly reportedAll: boolean;
   // Life.
-  readonly heardAtMs: number;
+  readonly receivedAtMs: number;
   readonly beatAtMs: number;
 }
 
-export interface Start {
+export interface SessionStart {
   readonly nowMs: number;
   /** Durable head of the produced feed. */
   readonly head: number;
@@ -110,7 +110,7 @@ export interface Start {
 
 export type Stepped = { readonly state: SessionState; readonly effects: readonly Effect[] };
 
-export function begin(start: Start): Stepped {
+export function begin(start: SessionStart): Stepped {
   const outgoing = openOutgoing(start.head, start.sentFrom, start.held);
   const { ready } = start;
   const state: SessionState = {
@@ -123,8 +123,8 @@ export function begin(start: Start): Stepped {
     peerHead: undefined,
     peerReady: start.peerReady,
     caughtUp: false,
-    heardOut: false,
-    heardAtMs: start.nowMs,
+    reportedAll: false,
+    receivedAtMs: start.nowMs,
     beatAtMs: start.nowMs,
   };
   // The first beat tells the head, by which the other side knows when it has caught up. Of a side that is not ready nothing more is to be expected.
@@ -136,7 +136,7 @@ export function begin(start: Start): Stepped {
   );
 }
 
-export function step(state: SessionState, input: Input, nowMs: number): Stepped {
+export function stepSession(state: SessionState, input: Input, nowMs: number): Stepped {
   switch (input.type) {
     case 'produced':
       return sendFrom(state, withHead(state.outgoing, input.head), state.flow);
@@ -177,7 +177,7 @@ export function step(state: SessionState, input: Input, nowMs: number): Stepped 
         noteCaughtUp,
       );
     case 'resume':
-      if (state.mode !== 'waitsForReady') return fail(state, 'a second word on how the feed goes on');
+      if (state.mode !== 'waitsForReady') return fail(state, 'a second answer about how the feed resumes');
       if (input.resumes) return noteCaughtUp({ ...state, mode: 'resumed' });
       return reconcileIfReady(state);
     case 'goodbye':
@@ -186,15 +186,15 @@ export function step(state: SessionState, input: Input, nowMs: number): Stepped 
         ...(input.returnAfterMs === undefined ? {} : { returnAfterMs: input.returnAfterMs }),
       });
     case 'alive':
-      return idle({ ...state, heardAtMs: nowMs });
+      return idle({ ...state, receivedAtMs: nowMs });
     case 'tick':
       return onTick(state, nowMs);
   }
 }
 
 /** When the machine wants its next tick. */
-export function nextTickMs(state: SessionState, nowMs: number): number {
-  const dueMs = Math.min(state.heardAtMs + deathAfterMs, state.beatAtMs + beatEveryMs);
+export function nextSessionTickMs(state: SessionState, nowMs: number): number {
+  const dueMs = Math.min(state.receivedAtMs + deathAfterMs, state.beatAtMs + beatEveryMs);
   return Math.max(0, dueMs - nowMs);
 }
 
@@ -237,8 +237,8 @@ function onRequest(state: SessionState, request: ReconcileRequest, nowMs: number
 }
 
 function onTick(state: SessionState, nowMs: number): Stepped {
-  if (nowMs - state.heardAtMs >= deathAfterMs) {
-    const silence = `nothing was heard for ${Math.round((nowMs - state.heardAtMs) / 1000)} s`;
+  if (nowMs - state.receivedAtMs >= deathAfterMs) {
+    const silence = `no frame was received for ${Math.round((nowMs - state.receivedAtMs) / 1000)} s`;
     return withEffects(state, { type: 'close', error: new SessionError('Silence', 'Unavailable', silence) });
   }
   if (nowMs - state.beatAtMs < beatEveryMs) return idle(state);
@@ -256,7 +256,7 @@ function send(state: SessionState): Stepped {
 }
 
 /** Of every frame that comes and goes: one state is made, and nothing in between. */
-function sendFrom(state: SessionState, before: Outgoing, flow: Flow, first?: Effect): Stepped {
+function sendFrom(state: SessionState, before: OutgoingFeed, flow: Flow, first?: Effect): Stepped {
   const { outgoing, send: next } = nextSend(before, flow);
   const isSame = outgoing === state.outgoing && flow === state.flow;
   const after = isSame ? state : { ...state, outgoing, flow };
@@ -265,7 +265,7 @@ function sendFrom(state: SessionState, before: Outgoing, flow: Flow, first?: Eff
   return { state: after, effects };
 }
 
-function withHead(outgoing: Outgoing, head: number): Outgoing {
+function withHead(outgoing: OutgoingFeed, head: number): OutgoingFeed {
   return head > outgoing.head ? { ...outgoing, head } : outgoing;
 }
 
@@ -282,16 +282,16 @@ function dropPieces(state: SessionState, head: number): Stepped {
 function noteCaughtUp(state: SessionState): Stepped {
   const { caughtUp, mode, peerReady, peerHead, cursor } = state;
   if (caughtUp || mode !== 'resumed' || !peerReady || peerHead === undefined || cursor < peerHead)
-    return noteHeardOut(state);
-  return chain(withEffects({ ...state, caughtUp: true }, { type: 'caughtUp' }), noteHeardOut);
+    return noteReportedAll(state);
+  return chain(withEffects({ ...state, caughtUp: true }, { type: 'caughtUp' }), noteReportedAll);
 }
 
 /** One that is not ready says what is behind the cursor, and no more before it is: whoever waits for its word would perhaps wait for each other. */
-function noteHeardOut(state: SessionState): Stepped {
-  const { heardOut, mode, peerReady, peerHead, cursor } = state;
+function noteReportedAll(state: SessionState): Stepped {
+  const { reportedAll, mode, peerReady, peerHead, cursor } = state;
   const isOver = mode === 'resumed' ? cursor >= (peerHead ?? 0) : mode === 'waitsForReady' && !peerReady;
-  if (heardOut || peerHead === undefined || !isOver) return idle(state);
-  return withEffects({ ...state, heardOut: true }, { type: 'heardOut' });
+  if (reportedAll || peerHead === undefined || !isOver) return idle(state);
+  return withEffects({ ...state, reportedAll: true }, { type: 'heardOut' });
 }
 
 /** It has learned that it was put back. What it has answered so far is of no use: the next session waits until it is ready again. */

@@ -12,7 +12,7 @@ export interface WakesPorts {
   /** The child's present session. */
   runnerOf(child: string): SessionRunner | undefined;
   /** Calls back soon, after what waits already. */
-  soon(run: () => void): void;
+  defer(run: () => void): void;
 }
 
 /**
@@ -60,7 +60,7 @@ export class Wakes {
   #produced(woken: readonly Woken[]): void {
     for (const { runner, head } of woken.slice(0, childrenPerTurn)) runner.produced(head);
     const rest = woken.slice(childrenPerTurn);
-    if (rest.length > 0) this.#ports.soon(() => this.#produced(rest));
+    if (rest.length > 0) this.#ports.defer(() => this.#produced(rest));
   }
 
   #flush(): void {

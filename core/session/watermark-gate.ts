@@ -11,8 +11,8 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { watermarksMax } from '../wire/codec/part-limits.ts';
 import {
-  behind,
   believed,
+  describeParentLag,
   positionsOf,
   raised,
   raiseWatermarks,
@@ -32,18 +32,18 @@ export interface WatermarkGatePorts {
   reached(): void;
   readonly clock: Clock;
   /** Whether it waits, or for what, is another answer now. */
-  waits(waiting: Waiting | undefined): void;
+  waits(waiting: WatermarkWait | undefined): void;
 }
 
 /** Nothing is taken from the parent. */
-export interface Waiting {
+export interface WatermarkWait {
   readonly sinceMs: number;
   /** What it lacks. */
   readonly for: string;
 }
 
 /** As the node tells it. */
-export function waitsAttributes(waiting: Waiting | undefined): { readonly waits?: WaitsAttributes } {
+export function waitsAttributes(waiting: WatermarkWait | undefined): { readonly waits?: WaitsAttributes } {
   return waiting ? { waits: { since: timestamp(waiting.sinceMs), for: waiting.for } } : {};
 }
 
@@ -52,14 +52,14 @@ export class WatermarkGate {
   /** Only of a parent with siblings: nobody else is ever compared with another one. */
   readonly #notes: boolean;
   #waits: boolean;
-  #waiting: Waiting | undefined;
+  #waiting: WatermarkWait | undefined;
   #heard: Watermarks = {};
   #pending: { readonly marks: Watermarks; readonly head: number } | undefined;
 
-  constructor(ports: WatermarkGatePorts, parent: { readonly hasSiblings: boolean; readonly resumes: boolean }) {
+  constructor(ports: WatermarkGatePorts, parent: { readonly hasReplicas: boolean; readonly resumes: boolean }) {
     this.#ports = ports;
-    this.#notes = parent.hasSiblings;
-    this.#waits = parent.hasSiblings && !parent.resumes;
+    this.#notes = parent.hasReplicas;
+    this.#waits = parent.hasReplicas && !parent.resumes;
     this.isOpen();
   }
 
@@ -70,11 +70,14 @@ export class WatermarkGate {
     const own = believed(store.read((reader) => readWatermarks(reader)).own, clock.wallMs());
     // A node that was moved has taken from sources of which its new parent never hears.
     const comparable = Object.fromEntries(Object.entries(own).filter(([source]) => isAbove(path, source)));
-    const reason = behind(this.#heard, comparable);
+    const reason = describeParentLag(this.#heard, comparable);
     this.#waits = reason !== undefined;
     this.#tell(reason);
     if (reason !== undefined)
-      log.info({ reason }, 'the parent is behind what is here: nothing is taken from it before it has caught up');
+      log.info(
+        { reason },
+        'the parent has older revisions than this node: this node takes nothing from the parent until the parent has caught up',
+      );
     return !this.#waits;
   }
 

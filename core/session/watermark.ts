@@ -22,13 +22,13 @@ interface Stored {
 }
 
 /** The first source of which there is more than has come so far. */
-export function lacking(come: Watermarks, more: Watermarks): string | undefined {
+export function firstSourceAhead(come: Watermarks, more: Watermarks): string | undefined {
   return Object.keys(more).find((name) => (come[name] ?? 0) < more[name]!);
 }
 
 /** In words, the first source with which a parent is behind. */
-export function behind(parent: Watermarks, own: Watermarks): string | undefined {
-  const source = lacking(parent, own);
+export function describeParentLag(parent: Watermarks, own: Watermarks): string | undefined {
+  const source = firstSourceAhead(parent, own);
   return source && `${source} is at revision ${parent[source] ?? 0} there, and at ${own[source]} here`;
 }
 

@@ -118,7 +118,7 @@ export function batchFromWire(value: wire.Batch): Batch {
   };
 }
 
-export function requestFromWire(value: wire.ReconcileRequest): ReconcileRequest {
+export function reconcileRequestFromWire(value: wire.ReconcileRequest): ReconcileRequest {
   const { round, wanted } = value;
   checkCount('a reconcile request', wanted, wantedPerRequest, 'keys');
   for (const keyHash of wanted) checkLength('a key hash', keyHash, hashBytes);

@@ -72,17 +72,17 @@ export const keyspace = {
   /** -> JSON Attachment: to which parent this node attached last, as a child (see core/session/attach.ts) */
   attachment: 75,
   /** … name of siblings below -> JSON: what their parent has decided of them all (see relay/replicas/ownership.ts) */
-  siblings: 76,
+  replicaGroup: 76,
   /** … name of siblings below, NUL, … child of theirs -> JSON Held: to which of them it belongs */
-  siblingChild: 77,
+  replicaChild: 77,
   /** -> JSON {own, told}: how far this node has come with each source, as a child (see core/session/watermark.ts) */
   watermarks: 78,
   /** … placement id -> h: the same as releaseDigest, of the Customizers that the placement's objects are made with */
   customizerDigest: 60,
   /** … placement id, NUL, … `namespace/name` of a Customizer -> nothing: those of which the promoted form is kept */
   heldCustomizer: 61,
-  /** … agent, NUL, h keyHash -> key of the entry by which the agent is told to keep what it has of an object (see relay/mailbox/kept-objects.ts) */
-  keptObject: 62,
+  /** … agent, NUL, h keyHash -> key of the entry by which the agent is told to keep what it has of an object (see relay/mailbox/keep-entries.ts) */
+  keepEntry: 62,
   /** -> text: the transport that reached the parent last (see wire/transport-memory.ts) */
   transport: 80,
   /** 4 tableId -> JSON: what the consumer at this table holds; 4 tableId, h keyHash -> nothing: its held rows (see feed/deletions.ts) */
@@ -100,17 +100,17 @@ export const keyspace = {
   /** -> text: the uid of the cluster that the agent stands before (see cluster/kubernetes/cluster-identity.ts) */
   clusterIdentity: 102,
   /** … child -> JSON: the label summary of a relay that counts beside the one that it tells since it lost its store (see relay/children/label-summary-shrink-guard.ts) */
-  heldLabels: 103,
+  heldLabelSummary: 103,
   /** -> JSON LeaseMemory: what an agent's store knows of itself where several have one identity (see edge-agent/lease/lease-memory.ts) */
   leaseMemory: 104,
   /** -> JSON {hash, labels}: the newest label summary of this node that is worked off above (see relay/replicas/label-summary-acknowledgement.ts) */
-  matchedLabels: 105,
+  acknowledgedLabelSummary: 105,
   /** … placement id -> # the number of its last release before it had no waves (see rollout/state.ts) */
   lastRelease: 106,
   /** … agent -> nothing: it may have of this node's feed what this store does not know (see relay/rollout/other-histories.ts) */
   otherHistory: 107,
   /** -> nothing: this store was put back or lost, and not all children have been heard since (see relay/moves/restore-barrier.ts) */
-  unheard: 108,
+  restoreBarrier: 108,
   /** 4 tableId, h contentHash, 4 number, from 0 -> # offset, bytes of a content that comes in pieces (see feed/pieces.ts) */
   pieceRow: 109,
   /** … path of a relay below a child -> nothing: some child tells of it (see relay/inventory-status/descendants.ts) */

@@ -19,10 +19,10 @@ import { readU32, u32 } from './bytes.ts';
 export interface Reader {
   get(key: Uint8Array): Uint8Array | undefined;
   /** Entries with `from <= key < to`, in byte order; reversed gives the greatest first. */
-  scan(range: Range): Iterable<[key: Uint8Array, value: Uint8Array]>;
+  scan(range: KeyRange): Iterable<[key: Uint8Array, value: Uint8Array]>;
 }
 
-export interface Range {
+export interface KeyRange {
   readonly from: Uint8Array;
   readonly to: Uint8Array;
   readonly reverse?: boolean;

@@ -5,7 +5,7 @@ import type { Endpoint } from './router.ts';
 
 export const healthKind = 'health';
 
-export interface Health {
+export interface NodeHealth {
   readonly path: string;
   readonly role: 'center' | 'relay' | 'agent';
   readonly version: string;
@@ -17,7 +17,7 @@ export interface Health {
 /** A line is some hundred bytes. */
 const lineBytesMax = 64 * 1024;
 
-export function healthEndpoint(health: () => Health): Endpoint {
+export function healthEndpoint(health: () => NodeHealth): Endpoint {
   return (offer) => {
     const stream = offer.accept({
       // Whoever asks has nothing to say.
@@ -32,7 +32,7 @@ export function healthEndpoint(health: () => Health): Endpoint {
 }
 
 /** Throws Protocol. */
-export async function readHealth(stream: Readable): Promise<Health> {
+export async function readHealth(stream: Readable): Promise<NodeHealth> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of stream as AsyncIterable<Buffer>) {
@@ -42,7 +42,7 @@ export async function readHealth(stream: Readable): Promise<Health> {
   }
   const line = Buffer.concat(chunks).toString();
   try {
-    const { path, role, version, ready, notReady } = JSON.parse(line) as Health;
+    const { path, role, version, ready, notReady } = JSON.parse(line) as NodeHealth;
     // The peer may be of another make: what is no word is no reason.
     const why = ready !== true && typeof notReady === 'string' && notReady !== '' ? { notReady } : {};
     return { path, role, version, ready: ready === true, ...why };

@@ -10,7 +10,7 @@ import {
   type StreamHandler,
   type StreamObserver,
   type StreamRequest,
-  windowBytes,
+  streamWindowBytes,
 } from './stream.ts';
 import { StreamEnd } from './stream-end.ts';
 
@@ -27,7 +27,7 @@ export function openLoopback(
   handler: StreamHandler,
   offered: (offer: Offer) => void,
 ): ByteStream {
-  const window = request.bulk ? bulkWindowBytes : windowBytes;
+  const window = request.bulk ? bulkWindowBytes : streamWindowBytes;
   const ports = {
     id: 0,
     at,

@@ -8,7 +8,7 @@ import { Socket } from 'node:net';
 import { type Duplex, pipeline } from 'node:stream';
 import { BanyanError } from '../runtime/errors.ts';
 
-export interface Passed {
+export interface ForwardedRequest {
   readonly method: string;
   /** With its query, encoded as it came. */
   readonly target: string;
@@ -16,7 +16,7 @@ export interface Passed {
 }
 
 /** Begins the request; whoever asked for it sends its body and hears its answer. */
-export type Ask = (passed: Passed) => ClientRequest | Promise<ClientRequest>;
+export type Ask = (passed: ForwardedRequest) => ClientRequest | Promise<ClientRequest>;
 
 export interface PassOn {
   /** Instead of what the request was to here. */

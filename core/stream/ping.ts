@@ -5,9 +5,9 @@ import { durationText } from '../runtime/duration-text.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { duplexOf } from './duplex.ts';
 import { echo, echoKind } from './echo.ts';
-import { type Health, healthKind, readHealth } from './health.ts';
+import { healthKind, type NodeHealth, readHealth } from './health.ts';
 import type { StreamRouter } from './router.ts';
-import { errorOfReset, windowBytes } from './stream.ts';
+import { errorOfReset, streamWindowBytes } from './stream.ts';
 
 export interface PingPorts {
   readonly router: StreamRouter;
@@ -26,7 +26,7 @@ export interface PingRequest {
   readonly bytes: number;
 }
 
-export interface Pinged extends Health {
+export interface Pinged extends NodeHealth {
   /** From the question to the whole answer. */
   readonly roundTripMs: number;
   readonly echo?: { readonly bytes: number; readonly ms: number };
@@ -57,7 +57,7 @@ async function within<T>(
   use: (stream: Duplex) => Promise<T>,
 ): Promise<T> {
   const deadlineMs = Math.max(1, Math.floor(leftMs));
-  const bulk = kind === echoKind && bytes > windowBytes;
+  const bulk = kind === echoKind && bytes > streamWindowBytes;
   const request = { path, kind, header: new Uint8Array(0), user, groups, deadlineMs, bulk };
   const stream = duplexOf(at, (handler) => router.open(request, handler));
   const timer = clock.after(deadlineMs, () => {

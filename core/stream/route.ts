@@ -1,6 +1,6 @@
 /** The next hop on the way to a path. */
 import { childPath, depthOf, isBelow, segmentsOf } from '../identity/node-path.ts';
-import type { Origin } from './stream.ts';
+import type { RequestOrigin } from './stream.ts';
 
 export type Hop =
   | { readonly to: 'here' }
@@ -10,7 +10,7 @@ export type Hop =
   | { readonly to: 'nowhere'; readonly why: string };
 
 /** `own`, `target`: paths; `from`: a child's name, where it comes from below. A way goes up, then down, and never back where it came from. */
-export function nextHop(own: string, target: string, origin: Origin, from?: string): Hop {
+export function nextHop(own: string, target: string, origin: RequestOrigin, from?: string): Hop {
   if (target === own) return { to: 'here' };
   if (isBelow(target, own)) {
     const [name = '', below] = segmentsOf(target).slice(depthOf(own));

@@ -12,7 +12,7 @@ import { nextHop } from './route.ts';
 import type {
   ByteStream,
   Offer,
-  Origin,
+  RequestOrigin,
   ResetCode,
   StreamHandler,
   StreamObserver,
@@ -26,7 +26,7 @@ import { SessionStreams } from './streams.ts';
 export type Endpoint = (offer: Offer) => void;
 
 /** Of a neighbour: its streams while it is attached, those of its siblings after them; otherwise whether it is known at all, and since when it is gone. */
-export type Neighbour =
+export type AdjacentNode =
   | { readonly streams: SessionStreams; readonly others?: readonly SessionStreams[] }
   | { readonly known: boolean; readonly silentMs?: number };
 
@@ -35,11 +35,11 @@ export interface RouterPorts {
   readonly clock: Clock;
   readonly observer: StreamObserver;
   /** In words why not; undefined: it may pass. Asked at every hop, by that hop's own rules. */
-  authorize(request: StreamRequest, origin: Origin): string | undefined;
+  authorize(request: StreamRequest, origin: RequestOrigin): string | undefined;
   /** `below`: the name after it on the way, by which one of several siblings may be nearer than the others. */
-  child(name: string, below?: string): Neighbour;
+  child(name: string, below?: string): AdjacentNode;
   /** Undefined at the root. */
-  parent(): Neighbour | undefined;
+  parent(): AdjacentNode | undefined;
 }
 
 /** Of what is left of a deadline a hop keeps a tenth, and this much at least, so that who is nearer to a node that is silent speaks first. */
@@ -60,17 +60,17 @@ export class StreamRouter {
   }
 
   /** The streams of a new session with a child, by its name, or with the parent. */
-  sessionWith(neighbour: { child: string } | 'parent', link: Link): SessionStreams {
+  sessionWith(adjacent: { child: string } | 'parent', link: Link): SessionStreams {
     const { path, clock, observer } = this.#ports;
     return new SessionStreams({
-      side: neighbour === 'parent' ? 'child' : 'parent',
+      side: adjacent === 'parent' ? 'child' : 'parent',
       link,
       at: path,
       clock,
       observer,
       offered: (offer) => {
-        if (neighbour === 'parent') this.#take(offer, 'above');
-        else this.#take(offer, 'below', neighbour.child);
+        if (adjacent === 'parent') this.#take(offer, 'above');
+        else this.#take(offer, 'below', adjacent.child);
       },
     });
   }
@@ -82,7 +82,7 @@ export class StreamRouter {
     return openLoopback({ at, clock, observer }, request, handler, (offer) => this.#take(offer, 'here'));
   }
 
-  #take(offer: Offer, origin: Origin, from?: string): void {
+  #take(offer: Offer, origin: RequestOrigin, from?: string): void {
     const { request } = offer;
     const forbidden = this.#ports.authorize(request, origin);
     if (forbidden !== undefined) return this.#refuse(offer, 'Forbidden', forbidden);
@@ -119,10 +119,10 @@ export class StreamRouter {
     }
   }
 
-  #handOn(offer: Offer, neighbour: Neighbour, who: string): void {
-    if (!('streams' in neighbour)) {
-      if (!neighbour.known) return this.#refuse(offer, 'NotFound', `there is no ${who}`);
-      return this.#refuse(offer, 'Disconnected', `the ${who} is not connected`, neighbour.silentMs);
+  #handOn(offer: Offer, adjacent: AdjacentNode, who: string): void {
+    if (!('streams' in adjacent)) {
+      if (!adjacent.known) return this.#refuse(offer, 'NotFound', `there is no ${who}`);
+      return this.#refuse(offer, 'Disconnected', `the ${who} is not connected`, adjacent.silentMs);
     }
     const { deadlineMs } = offer.request;
     const leftMs = Math.floor(deadlineMs - Math.max(deadlineReserveMs, deadlineMs * deadlineShare));
@@ -132,7 +132,7 @@ export class StreamRouter {
         'DeadlineExceeded',
         `${durationText(deadlineMs)} is too little time to ask the ${who}`,
       );
-    handOn(offer, [neighbour.streams, ...(neighbour.others ?? [])], leftMs, this.#ports.clock);
+    handOn(offer, [adjacent.streams, ...(adjacent.others ?? [])], leftMs, this.#ports.clock);
   }
 
   #refuse(offer: Offer, code: ResetCode, message: string, sinceMs?: number): void {

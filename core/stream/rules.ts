@@ -1,5 +1,5 @@
 /** Who may have a stream pass or end at a node, as long as rights can't be given (docs/decisions/0003-users.md). */
-import type { Origin, StreamRequest } from './stream.ts';
+import type { RequestOrigin, StreamRequest } from './stream.ts';
 
 const administrators = 'system:masters';
 
@@ -8,7 +8,7 @@ const administrators = 'system:masters';
  * that is configured: an agent in a shop could name any user it likes.
  */
 export function streamRules({ fromBelow }: { readonly fromBelow: boolean }) {
-  return ({ user, groups, kind }: StreamRequest, origin: Origin): string | undefined => {
+  return ({ user, groups, kind }: StreamRequest, origin: RequestOrigin): string | undefined => {
     if (origin === 'below' && !fromBelow) {
       return 'streams from below are not taken here: ask a node further up, or set streams.fromBelow in its configuration';
     }

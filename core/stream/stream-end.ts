@@ -48,7 +48,7 @@ export class StreamEnd implements ByteStream, LinkEvents {
   #timer: Timer | undefined;
   #delivered: Uint8Array = noBytes;
   #told: StreamReset | undefined;
-  #life = { sentAtMs: 0, heardAtMs: 0 };
+  #life = { sentAtMs: 0, receivedAtMs: 0 };
   #pulse: Timer | undefined;
 
   /** With a handler it is the end that asks. Otherwise `credit` is what the Open gave. */
@@ -118,7 +118,7 @@ export class StreamEnd implements ByteStream, LinkEvents {
     this.#link = link;
     if (this.isClosed) return link.close('the stream is over');
     const nowMs = this.#ports.clock.monotonicMs();
-    this.#life = { sentAtMs: nowMs, heardAtMs: nowMs };
+    this.#life = { sentAtMs: nowMs, receivedAtMs: nowMs };
     if (!this.#ports.isLocal) this.#look();
     for (const frame of this.#waiting.splice(0)) link.send(frame);
     this.#input({ type: 'drained' });
@@ -167,7 +167,7 @@ export class StreamEnd implements ByteStream, LinkEvents {
   }
 
   onBytes(): void {
-    this.#life.heardAtMs = this.#ports.clock.monotonicMs();
+    this.#life.receivedAtMs = this.#ports.clock.monotonicMs();
   }
 
   onDrain(): void {
@@ -231,7 +231,7 @@ export class StreamEnd implements ByteStream, LinkEvents {
     if (this.isClosed) return;
     const { clock, peer } = this.#ports;
     const { beat, dead, afterMs } = pulseOf(this.#life, clock.monotonicMs());
-    if (dead) return this.lost(`${peer}: nothing was heard of it on the call of the stream`);
+    if (dead) return this.lost(`${peer}: no frame was received on the call of the stream`);
     if (beat) this.#sendOn(this.#link!, signOfLife);
     this.#pulse = clock.after(afterMs, () => this.#look());
   }

@@ -64,7 +64,7 @@ function codeOf(code: number): ResetCode {
 }
 
 /** Throws BadRequest with the field, its value and what it may be. */
-export function requestFromWire(open: Open): StreamRequest {
+export function streamRequestFromWire(open: Open): StreamRequest {
   const { path, kind, deadlineMs, header, user, groups, bulk, creditBytes } = open;
   checkRequest({ path, kind, deadlineMs, header, user, groups, bulk });
   if (creditBytes < 1 || creditBytes > creditBytesMax) bad('credit', creditBytes, `1 to ${creditBytesMax} bytes`);

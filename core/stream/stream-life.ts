@@ -10,7 +10,7 @@ export const streamDeathAfterMs = 60_000;
 
 export interface StreamLife {
   readonly sentAtMs: number;
-  readonly heardAtMs: number;
+  readonly receivedAtMs: number;
 }
 
 export interface Pulse {
@@ -20,9 +20,9 @@ export interface Pulse {
   readonly afterMs: number;
 }
 
-export function pulseOf({ sentAtMs, heardAtMs }: StreamLife, nowMs: number): Pulse {
-  const dead = nowMs - heardAtMs >= streamDeathAfterMs;
+export function pulseOf({ sentAtMs, receivedAtMs }: StreamLife, nowMs: number): Pulse {
+  const dead = nowMs - receivedAtMs >= streamDeathAfterMs;
   const beat = !dead && nowMs - sentAtMs >= streamBeatEveryMs;
   const beatAtMs = (beat ? nowMs : sentAtMs) + streamBeatEveryMs;
-  return { beat, dead, afterMs: Math.min(beatAtMs, heardAtMs + streamDeathAfterMs) - nowMs };
+  return { beat, dead, afterMs: Math.min(beatAtMs, receivedAtMs + streamDeathAfterMs) - nowMs };
 }

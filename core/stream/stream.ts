@@ -91,7 +91,7 @@ export interface Offer {
 }
 
 /** Where a request comes from: this node's own API, its parent, or a child. */
-export type Origin = 'here' | 'above' | 'below';
+export type RequestOrigin = 'here' | 'above' | 'below';
 
 /** For metrics. */
 export interface StreamObserver {
@@ -103,7 +103,7 @@ export interface StreamObserver {
 }
 
 /** What an end holds at most that its handler has not consumed: a second of 2 Mbit/s. */
-export const windowBytes = 256 * 1024;
+export const streamWindowBytes = 256 * 1024;
 /** 100 Mbit/s at a round trip of 160 ms. */
 export const bulkWindowBytes = 2 * 1024 * 1024;
 /** Bytes in a frame: 128 frames a second at 32 Mbit/s, and others get in between. */

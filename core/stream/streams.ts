@@ -20,10 +20,10 @@ import {
   type StreamObserver,
   type StreamRequest,
   type StreamReset,
-  windowBytes,
+  streamWindowBytes,
 } from './stream.ts';
 import { StreamEnd, type StreamEndPorts } from './stream-end.ts';
-import { openFrame, requestFromWire, resetFrame, resetFromWire } from './stream-frames.ts';
+import { openFrame, resetFrame, resetFromWire, streamRequestFromWire } from './stream-frames.ts';
 import { UsedIds } from './used-ids.ts';
 
 export interface SessionStreamsPorts {
@@ -216,7 +216,7 @@ export class SessionStreams {
     if (tooFast) return turnAway('TooMany', tooFast);
     let request: StreamRequest;
     try {
-      request = requestFromWire(open);
+      request = streamRequestFromWire(open);
     } catch (error) {
       return turnAway('BadRequest', describeError(error));
     }
@@ -298,7 +298,7 @@ export class SessionStreams {
   #takeWindow(bulk: boolean): number {
     const kept = windowBytesMin * (streamsMax - this.#ends.size - 1);
     const free = windowBytesTotal - this.#windows - kept;
-    const window = Math.max(windowBytesMin, Math.min(bulk ? bulkWindowBytes : windowBytes, free));
+    const window = Math.max(windowBytesMin, Math.min(bulk ? bulkWindowBytes : streamWindowBytes, free));
     this.#windows += window;
     return window;
   }

@@ -3,10 +3,10 @@
  * value. Two aggregates that need the same share a cell.
  */
 import * as z from 'zod';
-import { countedMax, countUpTo, toldRows } from '../object/bounded-counts.ts';
+import { boundedRowCount, countedMax, countUpTo } from '../object/bounded-counts.ts';
 import { type Distinct, distinctOf, hashesMax, mergeDistinct } from './distinct.ts';
 import { mergeSketches, type QuantileSketch, sketchOf } from './quantile-sketch.ts';
-import { mergeTop, rowsMax, type TopValues, topOf, valuesMax } from './top-values.ts';
+import { mergeTop, rowsMax, type TopValues, topOf, topValuesMax } from './top-values.ts';
 
 export interface CellValues {
   /** Rows with a value. */
@@ -57,11 +57,11 @@ const bins = z
 const value = z.string().max(1024);
 
 const rules: { readonly [kind in CellKind]: CellRules<CellValues[kind]> } = {
-  count: { of: () => 1, merge: (a, b) => a + b, encode: toldRows, schema: naturals },
+  count: { of: () => 1, merge: (a, b) => a + b, encode: boundedRowCount, schema: naturals },
   sum: {
     of: ({ number }) => ({ sum: number, rows: 1 }),
     merge: (a, b) => ({ sum: a.sum + b.sum, rows: a.rows + b.rows }),
-    encode: ({ sum, rows }) => [toldDecimal(sum), toldRows(rows)],
+    encode: ({ sum, rows }) => [boundedDecimal(sum), boundedRowCount(rows)],
     schema: z.tuple([decimal, naturals]).transform(([sum, rows]) => ({ sum, rows })),
   },
   min: { of: ({ number }) => number, merge: (a, b) => (a < b ? a : b), encode: String, schema: decimal },
@@ -69,7 +69,7 @@ const rules: { readonly [kind in CellKind]: CellRules<CellValues[kind]> } = {
   sketch: {
     of: ({ number }) => sketchOf(Number(number) / 1e9),
     merge: mergeSketches,
-    encode: ({ zero, above, below }) => [toldRows(zero), sortedBins(above), sortedBins(below)],
+    encode: ({ zero, above, below }) => [boundedRowCount(zero), sortedBins(above), sortedBins(below)],
     schema: z.tuple([naturals, bins, bins]).transform(([zero, above, below]) => ({ zero, above, below })),
   },
   distinct: {
@@ -82,13 +82,13 @@ const rules: { readonly [kind in CellKind]: CellRules<CellValues[kind]> } = {
     of: ({ text, row }) => topOf(text, row),
     merge: mergeTop,
     encode: ({ values, rows, sample }) => [
-      values.map(({ hash, value, count }) => [hash, value, toldRows(count)]),
-      toldRows(rows),
+      values.map(({ hash, value, count }) => [hash, value, boundedRowCount(count)]),
+      boundedRowCount(rows),
       sample.map(({ hash, value }) => [hash, value]),
     ],
     schema: z
       .tuple([
-        z.array(z.tuple([hash, value, naturals])).max(valuesMax),
+        z.array(z.tuple([hash, value, naturals])).max(topValuesMax),
         naturals,
         z.array(z.tuple([hash, value])).max(rowsMax),
       ])
@@ -126,11 +126,11 @@ export function cellSchema(kind: CellKind): z.ZodType<Cell | undefined> {
 }
 
 function sortedBins(from: ReadonlyMap<number, number>): [number, number][] {
-  return [...from].sort(([a], [b]) => a - b).map(([bin, count]) => [bin, toldRows(count)]);
+  return [...from].sort(([a], [b]) => a - b).map(([bin, count]) => [bin, boundedRowCount(count)]);
 }
 
 /** Sums of what rows give are far below: see `decimalOf`. */
-function toldDecimal(sum: bigint): string {
+function boundedDecimal(sum: bigint): string {
   if (sum > decimalMax) return decimalMax.toString();
   return (sum < -decimalMax ? -decimalMax : sum).toString();
 }

@@ -2,7 +2,7 @@
  * What one child adds to a placement's summary here: a pure function of what it reported, whether it is connected, and what the placement
  * is now. docs/architecture.md, "Summaries", has the rules; the sum over the children is the node's own partial.
  */
-import { type Counts, emptyPartial, type Failure, type Partial, smallestFailures } from './partial.ts';
+import { type DestinationCounts, emptyPartial, type Failure, type Partial, smallestFailures } from './partial.ts';
 
 export interface ChildView {
   /** The child's latest partial of this placement, if any. */
@@ -20,12 +20,12 @@ export interface ChildView {
   readonly heldBack?: readonly Failure[];
 }
 
-export interface Wanted {
+export interface PlacementTarget {
   readonly generation: number;
   readonly target: number;
 }
 
-export function contribution(wanted: Wanted, child: ChildView): Partial {
+export function contribution(wanted: PlacementTarget, child: ChildView): Partial {
   const partial = reportedBy(wanted, child);
   const { heldBack = [], connected } = child;
   return connected && heldBack.length > 0 ? withHeldBack(partial, heldBack) : partial;
@@ -38,7 +38,7 @@ function withHeldBack(partial: Partial, heldBack: readonly Failure[]): Partial {
   return { ...counted(partial, counts), failures: smallestFailures(partial.failures, heldBack) };
 }
 
-function reportedBy(wanted: Wanted, child: ChildView): Partial {
+function reportedBy(wanted: PlacementTarget, child: ChildView): Partial {
   const { reported } = child;
   const base = emptyPartial(wanted.generation, wanted.target);
   if (child.refused !== undefined) {
@@ -63,19 +63,19 @@ function reportedBy(wanted: Wanted, child: ChildView): Partial {
 }
 
 /** Fresh destinations that have reported, but on an older target: nothing of their state is known for this one. */
-function outdatedCounts(counts: Counts): Record<string, number> {
+function outdatedCounts(counts: DestinationCounts): Record<string, number> {
   const { expected, fresh, stale, never, quarantined } = counts;
   return { expected, fresh, stale, never, quarantined, outdated: fresh };
 }
 
 /** What a silent child last said is not known now: neither available nor failed. */
-function staleCounts(counts: Counts): Record<string, number> {
+function staleCounts(counts: DestinationCounts): Record<string, number> {
   const { expected, fresh, stale, never, quarantined } = counts;
   return { expected, stale: stale + fresh, never, quarantined };
 }
 
 /** The placement selects anew: the child's own count is of the old selection, so this node's knowledge stands in, if it is exact. */
-function reselected(counts: Counts, expected: number | undefined): Counts {
+function reselected(counts: DestinationCounts, expected: number | undefined): DestinationCounts {
   if (expected === undefined) return counts;
   const fresh = Math.min(counts.fresh, expected);
   const stale = Math.min(counts.stale, expected - fresh);

@@ -4,12 +4,12 @@
  * same result, and `emptyPartial` changes nothing but the generation and target that it names.
  */
 import * as z from 'zod';
-import { type MovePart, mergeMoveParts, movePartSchema, toldMovePart } from '../move/move-part.ts';
+import { boundedMovePart, type MovePart, mergeMoveParts, movePartSchema } from '../move/move-part.ts';
 import { countUpTo, cutCounts, destinationsMax, expectedMax } from '../object/bounded-counts.ts';
 import { stableStringify } from '../object/canonical.ts';
 import { decodeChecked } from '../object/checked.ts';
 import { compareText } from '../object/text-order.ts';
-import { mergeParts, partSchema, type RolloutPart, toldPart } from '../rollout/part.ts';
+import { boundedRolloutPart, mergeParts, partSchema, type RolloutPart } from '../rollout/part.ts';
 import { text } from '../store/bytes.ts';
 
 export interface Partial {
@@ -17,7 +17,7 @@ export interface Partial {
   readonly generation: number;
   /** Revision of the origin's space that the counts are exact for: see TargetAttributes in wire/entries.ts. */
   readonly target: number;
-  readonly counts: Counts;
+  readonly counts: DestinationCounts;
   /** Of the destination that has been silent for the longest; absent when none is silent. */
   readonly oldestAgeMs?: number;
   /** A sample of at most `failuresMax`, the smallest by path, then object. */
@@ -29,7 +29,7 @@ export interface Partial {
 }
 
 /** Numbers of destinations; fresh + stale + never + quarantined = expected. */
-export interface Counts {
+export interface DestinationCounts {
   readonly expected: number;
   readonly fresh: number;
   readonly stale: number;
@@ -71,16 +71,16 @@ export const countNames = [
   'failed',
   'conflicted',
   'outdated',
-] as const satisfies readonly (keyof Counts)[];
+] as const satisfies readonly (keyof DestinationCounts)[];
 
-const zeroCounts: Counts = mapCounts(() => 0);
+const zeroCounts: DestinationCounts = mapCounts(() => 0);
 
 export function emptyPartial(generation: number, target: number): Partial {
   return { generation, target, counts: zeroCounts, failures: [] };
 }
 
-export function merge(a: Partial, b: Partial): Partial {
-  const counts: Record<keyof Counts, number> = { ...a.counts };
+export function mergePartials(a: Partial, b: Partial): Partial {
+  const counts: Record<keyof DestinationCounts, number> = { ...a.counts };
   for (const name of countNames) counts[name] += b.counts[name];
   const rollout = mergeParts(a.rollout, b.rollout);
   const oldestAgeMs = Math.max(a.oldestAgeMs ?? -1, b.oldestAgeMs ?? -1);
@@ -111,15 +111,15 @@ export function encodePartial(partial: Partial): Uint8Array {
   const { counts, rollout, move } = partial;
   const told = {
     ...partial,
-    counts: toldCounts(counts),
-    ...(rollout ? { rollout: toldPart(rollout) } : {}),
-    ...(move ? { move: toldMovePart(move) } : {}),
+    counts: reportedCounts(counts),
+    ...(rollout ? { rollout: boundedRolloutPart(rollout) } : {}),
+    ...(move ? { move: boundedMovePart(move) } : {}),
   };
   return text(stableStringify(told));
 }
 
 /** What is expected is the sum of the others also where these are cut: a parent adds them up. */
-function toldCounts(counts: Counts): Counts {
+function reportedCounts(counts: DestinationCounts): DestinationCounts {
   if (counts.expected <= destinationsMax) return counts;
   const cut = cutCounts({ ...counts });
   return { ...cut, expected: cut.fresh + cut.stale + cut.never + cut.quarantined };
@@ -144,8 +144,8 @@ export function decodePartial(bytes: Uint8Array): Partial {
   return decodeChecked('a partial', partialSchema, bytes);
 }
 
-function mapCounts<T>(value: () => T): Record<keyof Counts, T> {
-  return Object.fromEntries(countNames.map((name) => [name, value()])) as Record<keyof Counts, T>;
+function mapCounts<T>(value: () => T): Record<keyof DestinationCounts, T> {
+  return Object.fromEntries(countNames.map((name) => [name, value()])) as Record<keyof DestinationCounts, T>;
 }
 
 function compareFailures(a: Failure, b: Failure): number {

@@ -20,9 +20,9 @@ import {
   rowVariables,
   type SummarizerSpec,
 } from './summarizer-spec.ts';
-import type { Grouped, RowError, Scalar, Selected, UserPartial } from './user-partial.ts';
+import type { Grouped, RowError, Scalar, SelectedRows, UserPartial } from './user-partial.ts';
 
-export interface Row {
+export interface SummaryRow {
   /** Of the destination's agent: `eu:paris:store-17`. */
   readonly path: string;
   /** `deployments.apps shop/till` */
@@ -41,7 +41,7 @@ export interface Summarizer {
   /** The partial of nothing. */
   readonly empty: UserPartial;
   /** The partial of one row; undefined: the filter leaves it out. */
-  evaluate(row: Row): UserPartial | undefined;
+  evaluate(row: SummaryRow): UserPartial | undefined;
 }
 
 /** Steps for all expressions of one row: some 0.5 ms. Ten thousand rows then take no longer than a few seconds, whatever somebody writes. */
@@ -95,7 +95,7 @@ export function compileSummarizer(spec: SummarizerSpec): Summarizer {
   };
   const uses = usesOf(compiled);
   const kinds = cells.map(({ kind }) => kind);
-  const nothing: Grouped | Selected = spec.select
+  const nothing: Grouped | SelectedRows = spec.select
     ? { form: 'selected', limit: spec.limit, sample: [] }
     : { form: 'grouped', kinds, groupsMax: spec.maxGroups, groups: new Map() };
   // What changes only how rows are shown leaves the partials as they are.
@@ -151,7 +151,7 @@ function usesOf({ filter, groupBy, cells, select }: Compiled): Uses {
 
 // ------------------------------------------------------------------------------------------------------- a row
 
-function evaluateRow(compiled: Compiled, uses: Uses, empty: UserPartial, row: Row): UserPartial | undefined {
+function evaluateRow(compiled: Compiled, uses: Uses, empty: UserPartial, row: SummaryRow): UserPartial | undefined {
   const bindings = Object.fromEntries([...uses].map(([name, fields]) => [name, row.variable(name, fields)]));
   const budget = { remaining: rowSteps };
   const name = `${row.path} ${row.object}`;

@@ -20,11 +20,11 @@ export interface Column {
 /** `Any`: of a group or a selection, what its expression gives. A number that JSON can't hold exactly is its decimal text. */
 export type ColumnType = 'Any' | 'Integer' | 'Number' | 'List';
 
-export type Shown = Scalar | readonly { readonly value: Scalar; readonly count: number }[];
+export type ShownValue = Scalar | readonly { readonly value: Scalar; readonly count: number }[];
 
 export interface SummaryTable {
   readonly columns: readonly Column[];
-  readonly rows: readonly { readonly columns: readonly Shown[] }[];
+  readonly rows: readonly { readonly columns: readonly ShownValue[] }[];
   /** Rows that were summarized. */
   readonly total: number;
   readonly rowErrors: RowErrors;
@@ -38,7 +38,7 @@ export interface SummaryTable {
 export const otherGroup = '__other__';
 
 interface TableRow {
-  readonly values: readonly Shown[];
+  readonly values: readonly ShownValue[];
   /** For conditions: numbers of CEL. */
   readonly bindings: () => Record<string, CelValue>;
 }
@@ -112,7 +112,7 @@ function aggregates(
   { spec, cellOfField }: Summarizer,
   rows: number,
   cells: readonly (Cell | undefined)[],
-): readonly Shown[] {
+): readonly ShownValue[] {
   return (spec.combinedFields ?? []).map((field, i) => {
     const place = cellOfField[i];
     return place === undefined ? rows : aggregate(field, cells[place]);
@@ -120,7 +120,7 @@ function aggregates(
 }
 
 /** Over no values COUNT, DISTINCT and SUM are 0, TOPK is empty, the others are null. */
-function aggregate({ type, k = topValuesDefault }: CombinedField, cell: Cell | undefined): Shown {
+function aggregate({ type, k = topValuesDefault }: CombinedField, cell: Cell | undefined): ShownValue {
   switch (type) {
     case 'COUNT':
       return (cell as CellValues['count'] | undefined) ?? 0;
@@ -140,7 +140,7 @@ function aggregate({ type, k = topValuesDefault }: CombinedField, cell: Cell | u
   }
 }
 
-function calculated(type: 'AVG' | 'MIN' | 'MAX' | 'P50' | 'P90' | 'P99', cell: Cell): Shown {
+function calculated(type: 'AVG' | 'MIN' | 'MAX' | 'P50' | 'P90' | 'P99', cell: Cell): ShownValue {
   if (type === 'AVG') {
     const { sum, rows } = cell as CellValues['sum'];
     return shownDecimal(divideDecimal(sum, rows));
@@ -174,14 +174,14 @@ function having(spec: SummarizerSpec, rows: readonly TableRow[]): { kept: readon
 }
 
 /** Decimal texts of aggregates are numbers again. */
-function bound({ type }: Column, value: Shown): CelValue {
+function bound({ type }: Column, value: ShownValue): CelValue {
   return type === 'Number' && typeof value === 'string' ? Number(value) : celValue(value);
 }
 
-type Order = (a: readonly Shown[], b: readonly Shown[]) => number;
+type RowOrder = (a: readonly ShownValue[], b: readonly ShownValue[]) => number;
 
 /** As the summarizer says, then by all columns from the left, so that equal tables are equal texts. */
-function orderOf(spec: SummarizerSpec, columns: readonly Column[]): Order {
+function orderOf(spec: SummarizerSpec, columns: readonly Column[]): RowOrder {
   const asked = (spec.orderBy ?? []).map(({ name, descending = false }) => ({
     at: columns.findIndex((column) => column.name === name),
     descending,
@@ -197,14 +197,14 @@ function orderOf(spec: SummarizerSpec, columns: readonly Column[]): Order {
 }
 
 /** What is absent comes last, whatever the order. */
-function compareShown(column: Column, a: Shown, b: Shown, descending: boolean): number {
+function compareShown(column: Column, a: ShownValue, b: ShownValue, descending: boolean): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null);
   const order = compareValues(column, a, b);
   return descending ? -order : order;
 }
 
 /** Numbers before texts. */
-function compareValues({ type }: Column, a: Exclude<Shown, null>, b: Exclude<Shown, null>): number {
+function compareValues({ type }: Column, a: Exclude<ShownValue, null>, b: Exclude<ShownValue, null>): number {
   const [x, y] = type === 'Number' ? [parseDecimal(a), parseDecimal(b)] : [a, b];
   if (isNumber(x) && isNumber(y)) return x < y ? -1 : x > y ? 1 : 0;
   if (isNumber(x) || isNumber(y)) return isNumber(x) ? -1 : 1;

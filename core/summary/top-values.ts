@@ -7,7 +7,7 @@
 import { compareText } from '../object/text-order.ts';
 import { sampleHash, smallestOf } from './order.ts';
 
-export const valuesMax = 128;
+export const topValuesMax = 128;
 export const rowsMax = 128;
 
 export interface TopValues {
@@ -46,7 +46,7 @@ export function mergeTop(a: TopValues, b: TopValues): TopValues {
     counts.set(counted.value, known ? { ...known, count: known.count + counted.count } : counted);
   }
   return {
-    values: [...counts.values()].sort(byHash).slice(0, valuesMax),
+    values: [...counts.values()].sort(byHash).slice(0, topValuesMax),
     rows: a.rows + b.rows,
     sample: smallestOf(a.sample, b.sample, byHash, rowsMax),
   };

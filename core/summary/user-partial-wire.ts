@@ -1,6 +1,6 @@
 /** Partials of user-defined summaries as they travel: JSON, the same bytes for the same partial. */
 import * as z from 'zod';
-import { countedMax, countUpTo, toldRows } from '../object/bounded-counts.ts';
+import { boundedRowCount, countedMax, countUpTo } from '../object/bounded-counts.ts';
 import { stableStringify } from '../object/canonical.ts';
 import { decodeChecked } from '../object/checked.ts';
 import { compareText } from '../object/text-order.ts';
@@ -8,7 +8,7 @@ import { BanyanError } from '../runtime/errors.ts';
 import { text } from '../store/bytes.ts';
 import { type Cell, type CellKind, cellKinds, cellSchema, encodeCell } from './cells.ts';
 import { hashesMax } from './distinct.ts';
-import { errorsMax, type Grouped, type Selected, type UserPartial, withGroupsMax } from './user-partial.ts';
+import { errorsMax, type Grouped, type SelectedRows, type UserPartial, withGroupsMax } from './user-partial.ts';
 
 /** A quarter of the largest frame, and about what a StatusSummary of as many rows takes. */
 export const partialBytesMax = 1024 * 1024;
@@ -44,9 +44,9 @@ export function readUserPartial(content: { readonly body: Uint8Array }): UserPar
 
 function wireOf({ content, rows, errors, outdated, ...rest }: UserPartial): object {
   const counts = {
-    rows: toldRows(rows),
-    errors: { ...errors, count: toldRows(errors.count) },
-    outdated: toldRows(outdated),
+    rows: boundedRowCount(rows),
+    errors: { ...errors, count: boundedRowCount(errors.count) },
+    outdated: boundedRowCount(outdated),
   };
   return { ...rest, ...counts, content: content.form === 'selected' ? content : groupedWire(content) };
 }
@@ -59,9 +59,9 @@ function groupedWire({ form, kinds, groupsMax, groups, below, rest }: Grouped): 
     groupsMax,
     groups: [...groups.values()]
       .sort((a, b) => compareText(a.id, b.id))
-      .map((group) => [group.id, toldRows(group.rows), cells(group)]),
+      .map((group) => [group.id, boundedRowCount(group.rows), cells(group)]),
     ...(below === undefined ? {} : { below }),
-    ...(rest ? { rest: { rows: toldRows(rest.rows), groups: rest.groups, cells: cells(rest) } } : {}),
+    ...(rest ? { rest: { rows: boundedRowCount(rest.rows), groups: rest.groups, cells: cells(rest) } } : {}),
   };
 }
 
@@ -86,7 +86,7 @@ const selectedSchema = z.object({
   form: z.literal('selected'),
   limit: naturals.max(selectLimit),
   sample: z.array(z.object({ hash, values: z.array(scalar).max(cellsMax) })).max(selectLimit),
-}) satisfies z.ZodType<Selected>;
+}) satisfies z.ZodType<SelectedRows>;
 const partialSchema = z.object({
   spec: z.string().max(64),
   rows: naturals,

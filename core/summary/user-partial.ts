@@ -23,7 +23,7 @@ export interface UserPartial {
   readonly errors: RowErrors;
   /** Destinations whose rows are left out, since their part of the tree has another version of the summarizer. */
   readonly outdated: number;
-  readonly content: Grouped | Selected;
+  readonly content: Grouped | SelectedRows;
 }
 
 export interface RowErrors {
@@ -48,13 +48,13 @@ export interface Grouped {
   readonly kinds: readonly CellKind[];
   readonly groupsMax: number;
   /** By `Group.id`. */
-  readonly groups: ReadonlyMap<string, Group>;
+  readonly groups: ReadonlyMap<string, SummaryGroup>;
   /** Ids from here on are in `rest`; absent: none is. */
   readonly below?: string;
   readonly rest?: Rest;
 }
 
-export interface Group {
+export interface SummaryGroup {
   /** The hash of the key, and the key: JSON of the values. */
   readonly id: string;
   readonly rows: number;
@@ -68,7 +68,7 @@ export interface Rest {
   readonly groups: Distinct;
 }
 
-export interface Selected {
+export interface SelectedRows {
   readonly form: 'selected';
   readonly limit: number;
   /** Sorted by hash. */
@@ -110,7 +110,7 @@ export function withGroupsMax(partial: UserPartial, groupsMax: number): UserPart
   return { ...partial, content: cut({ ...content, groupsMax, groups: new Map(content.groups) }, content.below) };
 }
 
-function mergeContents(a: Grouped | Selected, b: Grouped | Selected): Grouped | Selected {
+function mergeContents(a: Grouped | SelectedRows, b: Grouped | SelectedRows): Grouped | SelectedRows {
   if (a.form === 'selected' && b.form === 'selected') {
     const limit = Math.min(a.limit, b.limit);
     return { form: 'selected', limit, sample: smallestOf(a.sample, b.sample, compareRows, limit) };
@@ -134,7 +134,7 @@ function mergeGrouped(a: Grouped, b: Grouped): Grouped {
 }
 
 /** Moves into the rest what does not lie below, and what is too many. */
-function cut(content: Grouped & { groups: Map<string, Group> }, below: string | undefined): Grouped {
+function cut(content: Grouped & { groups: Map<string, SummaryGroup> }, below: string | undefined): Grouped {
   const { kinds, groups, groupsMax } = content;
   let bound = below;
   if (groups.size > groupsMax) {

@@ -1,7 +1,7 @@
 /** What a parent does with requests for certificates; the relay gives it to its listener. */
 
 import type { PeerIdentity } from '../identity/peer-identity.ts';
-import type { JoinAnswer, JoinRequest } from './join-words.ts';
+import type { JoinAnswer, JoinRequest } from './join-messages.ts';
 
 export interface Joins {
   /** Before anything of a request with a token is read: anybody may send one. Throws TooManyRequests. */

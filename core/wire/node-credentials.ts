@@ -13,7 +13,7 @@ export interface NodeCredentials {
   renewed?(): NodeCredentials;
 }
 
-export interface RenewalPorts {
+export interface CredentialReloadPorts {
   readonly clock: Clock;
   readonly log: Logger;
   /** The three files, all of them; may throw. */
@@ -24,10 +24,10 @@ export interface RenewalPorts {
 const lookEveryMs = 1_000;
 
 /** Throws what `read` throws at first. Files that can't be used later leave what was there, since a half-written renewal is soon whole. */
-export function renewedCredentials({ clock, log, read }: RenewalPorts): NodeCredentials {
+export function renewedCredentials({ clock, log, read }: CredentialReloadPorts): NodeCredentials {
   let lookedAtMs = clock.monotonicMs();
   let complaint = '';
-  const withRenewal = (found: ReturnType<RenewalPorts['read']>): NodeCredentials => ({ ...found, renewed });
+  const withRenewal = (found: ReturnType<CredentialReloadPorts['read']>): NodeCredentials => ({ ...found, renewed });
   const look = () => {
     try {
       const found = read();
@@ -73,12 +73,12 @@ export function currentOf(credentials: NodeCredentials): NodeCredentials {
   return credentials.renewed?.() ?? credentials;
 }
 
-function same(a: ReturnType<RenewalPorts['read']>, b: NodeCredentials): boolean {
+function same(a: ReturnType<CredentialReloadPorts['read']>, b: NodeCredentials): boolean {
   return a.caPem.equals(b.caPem) && a.certPem.equals(b.certPem) && a.keyPem.equals(b.keyPem);
 }
 
 /** Files are renewed one after the other, and may be looked at while one is written: of authorities TLS would take as many as are whole, or none. */
-function checkWhole({ caPem, certPem, keyPem }: ReturnType<RenewalPorts['read']>): void {
+function checkWhole({ caPem, certPem, keyPem }: ReturnType<CredentialReloadPorts['read']>): void {
   if (!new X509Certificate(certPem).checkPrivateKey(createPrivateKey(keyPem)))
     throw new Error('the key is not the one of the certificate');
   const [begun, ended] = ['BEGIN', 'END'].map((edge) => caPem.toString('latin1').split(`-----${edge} `).length - 1);

@@ -1,7 +1,15 @@
 /** Why a connection never became a session, in a bounded set of words: they travel, and metrics count them. */
 
 /** Why a listener let a connection go before it could be a session's. */
-export const listenerRefusals = ['door', 'tls', 'certificate', 'proof', 'join', 'stream', 'no_session'] as const;
+export const listenerRefusals = [
+  'handshake_rate',
+  'tls',
+  'certificate',
+  'proof',
+  'join',
+  'stream',
+  'no_session',
+] as const;
 
 /**
  * Why a connection never came to a session. At the parent: what it told the child, or why it hung up without a word. At the child: what it was told, or

@@ -11,22 +11,22 @@ import type { NodeAttributes, QuarantinedAttributes } from '../../core/entries/u
 import type { DeletionLimits } from '../../core/feed/deletions.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import { parseKey } from '../../core/object/key.ts';
+import type { Applied, AppliedInventory } from '../apply/applied-inventory.ts';
 import { Applier } from '../apply/applier.ts';
-import { FoundStock } from '../apply/orphan-adoption.ts';
+import { OrphanAdoption } from '../apply/orphan-adoption.ts';
 import { OwnerRecords } from '../apply/owner-records.ts';
-import { type Hindrance, Leaving } from '../apply/removal-progress.ts';
-import type { Applied, Stock } from '../apply/stock.ts';
+import { type RemovalObstacle, RemovalProgress } from '../apply/removal-progress.ts';
 import { Desired, type DesiredChange } from '../desired/desired.ts';
 import { deadlyObjects, Poisoned, type PoisonedChange } from '../desired/poisoned.ts';
 import type { LimitUse } from '../limits/limit-use.ts';
 import { OwnLimits } from '../limits/own-limits.ts';
 import { Observer } from '../observe/observer.ts';
-import { Outbox, type Saying } from '../outbox/outbox.ts';
+import { Outbox, type UpFeedEntry } from '../outbox/outbox.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { EdgeReports } from './edge-reports.ts';
-import { nodeSaying } from './node-report.ts';
+import { nodeReport } from './node-report.ts';
 import { SelfDescription } from './self-description.ts';
-import { Sayings } from './up-feed-entries.ts';
+import { UpFeedEntries } from './up-feed-entries.ts';
 
 /** A cluster that does not answer at start keeps its agent silent no longer than this; then it is said that it does not. */
 const silentStartMaxMs = 10_000;
@@ -40,14 +40,14 @@ export class Agent {
   readonly #applier: Applier;
   readonly #observer: Observer;
   readonly #outbox: Outbox;
-  readonly #sayings: Sayings;
+  readonly #upFeedEntries: UpFeedEntries;
   readonly #reports: EdgeReports;
-  readonly #leaving: Leaving;
+  readonly #removalProgress: RemovalProgress;
   readonly #poisoned = new Poisoned();
   readonly #crashes: CrashGuard;
   readonly #description: SelfDescription;
   readonly #limits: OwnLimits;
-  readonly #stock: FoundStock;
+  readonly #orphanAdoption: OrphanAdoption;
   #stopped = false;
   /** Of the cluster nothing is known that could be said. */
   #isQuiet: boolean;
@@ -61,7 +61,7 @@ export class Agent {
     this.#desired = new Desired(store, options.downstream);
     this.#quarantineChanged();
     this.#records = new OwnerRecords(store);
-    this.#leaving = new Leaving(clock, () => this.#outbox.touch(entryKey.node(options.path)));
+    this.#removalProgress = new RemovalProgress(clock, () => this.#outbox.touch(entryKey.node(options.path)));
     this.#applier = new Applier(
       {
         path: options.path,
@@ -129,7 +129,7 @@ export class Agent {
       uses: () => this.limitUses(),
       changed: () => this.#outbox.touch(entryKey.node(options.path)),
     });
-    this.#stock = new FoundStock({
+    this.#orphanAdoption = new OrphanAdoption({
       clock,
       records: this.#records,
       isWanted: (key) => this.#desired.deliveries(key).length > 0,
@@ -144,17 +144,17 @@ export class Agent {
       logger,
       store,
       producer: options.outbox,
-      say: (key) => this.#sayings.say(key),
-      isFollowed: (key) => this.#sayings.isFollowed(key),
+      say: (key) => this.#upFeedEntries.say(key),
+      isFollowed: (key) => this.#upFeedEntries.isFollowed(key),
       outgrew: (key, bytes) => this.#reports.outgrew(key, bytes),
     });
-    this.#sayings = new Sayings({
+    this.#upFeedEntries = new UpFeedEntries({
       ...options,
       desired: this.#desired,
       poisoned: this.#poisoned,
       records: this.#records,
       applier: this.#applier,
-      leaving: this.#leaving,
+      removalProgress: this.#removalProgress,
       observer: this.#observer,
       reports: this.#reports,
       isQuiet: () => this.#isQuiet,
@@ -170,7 +170,7 @@ export class Agent {
     this.#reports.rulesChanged();
     this.#observer.start();
     for (const key of this.#records.keys()) if (!this.#crashes.isHeldOff(key)) this.#observer.track(key);
-    this.#leaving.load(this.#records, (key) => this.#desired.deliveries(key).length > 0);
+    this.#removalProgress.load(this.#records, (key) => this.#desired.deliveries(key).length > 0);
     this.#applier.start();
     this.#touchEverything();
     if (this.#isQuiet) this.#beginQuietly();
@@ -219,13 +219,13 @@ export class Agent {
   }
 
   /** Objects that this agent applied by another store come on record, so that those which are wanted no more can go. */
-  takeStock(found: readonly Applied[], limits: DeletionLimits): Stock {
-    return this.#stock.take(found, limits);
+  scanAppliedInventory(found: readonly Applied[], limits: DeletionLimits): AppliedInventory {
+    return this.#orphanAdoption.take(found, limits);
   }
 
   /** What taking stock has left alone may go, if that is still what the token was given for. */
-  releaseStock(token: string): void {
-    this.#stock.release(token);
+  approveHeldRemovals(token: string): void {
+    this.#orphanAdoption.release(token);
   }
 
   /** There is a session with the parent, or what is held is something else now. */
@@ -270,8 +270,8 @@ export class Agent {
     this.#stopped = true;
     this.#description.stop();
     this.#limits.stop();
-    this.#leaving.stop();
-    this.#stock.stop();
+    this.#removalProgress.stop();
+    this.#orphanAdoption.stop();
     this.#outbox.close();
     this.#reports.stop();
     this.#observer.stop();
@@ -288,8 +288,8 @@ export class Agent {
     this.#applier.wantedChanged(new Set(deliveries.map(({ key }) => key)));
     this.#applier.deletionChanged(deletions);
     for (const { source, key, placements } of deliveries) {
-      if (this.#desired.deliveries(key).length > 0) this.#endLeaving(key);
-      else if (this.#records.get(key) || this.#applier.isBusy(key)) this.#leaving.begin(key, placements);
+      if (this.#desired.deliveries(key).length > 0) this.#endRemoval(key);
+      else if (this.#records.get(key) || this.#applier.isBusy(key)) this.#removalProgress.begin(key, placements);
       this.#outbox.touch(entryKey.state(source, parseKey(key)));
       this.#objectChanged(key);
       this.#track(key);
@@ -304,16 +304,16 @@ export class Agent {
   }
 
   /** What is to be removed is not gone: its placements tell why, or the node where there is none any more. */
-  #hindered(key: string, hindrance: Hindrance | undefined): void {
-    if (!this.#leaving.hinder(key, hindrance)) return;
-    for (const id of this.#leaving.placementsOf(key)) this.#outbox.touch(entryKey.partial(id));
+  #hindered(key: string, hindrance: RemovalObstacle | undefined): void {
+    if (!this.#removalProgress.hinder(key, hindrance)) return;
+    for (const id of this.#removalProgress.placementsOf(key)) this.#outbox.touch(entryKey.partial(id));
     this.#outbox.touch(entryKey.node(this.#options.path));
   }
 
   /** The object has gone, or is wanted again. */
-  #endLeaving(key: string): void {
-    if (this.#leaving.isHindered(key)) this.#outbox.touch(entryKey.node(this.#options.path));
-    for (const id of this.#leaving.end(key)) {
+  #endRemoval(key: string): void {
+    if (this.#removalProgress.isHindered(key)) this.#outbox.touch(entryKey.node(this.#options.path));
+    for (const id of this.#removalProgress.end(key)) {
       this.#outbox.touch(entryKey.partial(id));
       this.#outbox.touch(entryKey.gone(id));
     }
@@ -330,7 +330,7 @@ export class Agent {
   /** The work on it has ended, perhaps before anything of it came to be. */
   #rested(key: string): void {
     this.#observer.rested(key);
-    if (!this.#records.get(key)) this.#endLeaving(key);
+    if (!this.#records.get(key)) this.#endRemoval(key);
     // One that was suspect is watched once work on it has gone well, and looked at once more: what the cluster made of it meanwhile, nobody has heard.
     else if (!this.#crashes.isHeldOff(key) && this.#observer.track(key)) this.#applier.due(key);
   }
@@ -343,7 +343,7 @@ export class Agent {
     }
     this.#observer.untrack(key);
     this.#reports.placed(key);
-    this.#endLeaving(key);
+    this.#endRemoval(key);
   }
 
   #touchEverything(): void {
@@ -375,17 +375,17 @@ export class Agent {
   /** What keeps the agent from its cluster comes before it. */
   #removalTrouble(): Pick<NodeAttributes, 'trouble'> {
     const isTold = (id: PlacementId) => this.#desired.placement(id) !== undefined;
-    const trouble = this.#leaving.trouble(isTold);
+    const trouble = this.#removalProgress.trouble(isTold);
     return trouble ? { trouble } : {};
   }
 
-  #sayNode(): Saying {
+  #sayNode(): UpFeedEntry {
     const { version, store, held, diverged, waiting, certificateTrouble } = this.#options;
-    return nodeSaying({
+    return nodeReport({
       version,
       description: { ...this.#removalTrouble(), ...this.#description.said },
       limit: this.#limits.said,
-      held: store.read((reader) => held?.(reader)) ?? this.#stock.held,
+      held: store.read((reader) => held?.(reader)) ?? this.#orphanAdoption.held,
       quarantined: this.quarantined(),
       diverged: diverged?.(),
       waiting: waiting?.(),

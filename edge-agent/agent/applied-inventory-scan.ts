@@ -10,7 +10,7 @@ import { cliCommand } from '../../core/runtime/cli-command.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { describeError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
-import type { Applied, Stock } from '../apply/stock.ts';
+import type { Applied, AppliedInventory } from '../apply/applied-inventory.ts';
 import type { FoundObjects } from '../cluster/cluster.ts';
 
 const againMsMin = 1_000;
@@ -19,24 +19,24 @@ const againMsMax = 30_000;
 const restMsMin = 30_000;
 const restMsMax = 600_000;
 
-export interface StockTakingPorts {
+export interface AppliedInventoryScanPorts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly limits: DeletionLimits;
 }
 
 /** An agent on its store and its cluster (assembly.ts). */
-export interface Stocked {
-  readonly agent: { takeStock(found: readonly Applied[], limits: DeletionLimits): Stock };
+export interface ScannedAgent {
+  readonly agent: { scanAppliedInventory(found: readonly Applied[], limits: DeletionLimits): AppliedInventory };
   applied(): Promise<FoundObjects> | undefined;
   /** Why it is not known what is applied. */
   hindered(why: string): void;
 }
 
 /** When stock is to be taken by an agent that may apply already. */
-export class StockTaking {
-  readonly #of: () => Stocked;
-  readonly #ports: StockTakingPorts;
+export class AppliedInventoryScan {
+  readonly #of: () => ScannedAgent;
+  readonly #ports: AppliedInventoryScanPorts;
   #isDue: boolean;
   #isCaughtUp = false;
   #isTaking = false;
@@ -44,7 +44,7 @@ export class StockTaking {
   #turn = 0;
 
   /** `isDue`: from the start. */
-  constructor(of: () => Stocked, ports: StockTakingPorts, isDue: boolean) {
+  constructor(of: () => ScannedAgent, ports: AppliedInventoryScanPorts, isDue: boolean) {
     this.#of = of;
     this.#ports = ports;
     this.#isDue = isDue;
@@ -71,14 +71,18 @@ export class StockTaking {
     while (this.#isDue && this.#isCaughtUp) {
       this.#isDue = false;
       const turn = ++this.#turn;
-      await takeStock(this.#of(), this.#ports, () => turn !== this.#turn);
+      await scanAppliedInventory(this.#of(), this.#ports, () => turn !== this.#turn);
     }
     this.#isTaking = false;
   }
 }
 
 /** Asks until the cluster has answered, or `isOver`. What it can't tell of is asked for behind that, and nothing waits for it: what is not on record stays as it is. */
-export async function takeStock(of: Stocked, ports: StockTakingPorts, isOver: () => boolean): Promise<void> {
+export async function scanAppliedInventory(
+  of: ScannedAgent,
+  ports: AppliedInventoryScanPorts,
+  isOver: () => boolean,
+): Promise<void> {
   for (let waitMs = againMsMin; !isOver(); waitMs = Math.min(againMsMax, 2 * waitMs)) {
     try {
       if (!(await look(of, ports, isOver))) void takeRest(of, ports, isOver);
@@ -92,7 +96,7 @@ export async function takeStock(of: Stocked, ports: StockTakingPorts, isOver: ()
   }
 }
 
-async function takeRest(of: Stocked, ports: StockTakingPorts, isOver: () => boolean): Promise<void> {
+async function takeRest(of: ScannedAgent, ports: AppliedInventoryScanPorts, isOver: () => boolean): Promise<void> {
   for (let waitMs = restMsMin; ; waitMs = Math.min(restMsMax, 2 * waitMs)) {
     await after(ports, waitMs);
     try {
@@ -104,21 +108,21 @@ async function takeRest(of: Stocked, ports: StockTakingPorts, isOver: () => bool
 }
 
 /** Whether nothing was left that can't be known now. */
-async function look(of: Stocked, ports: StockTakingPorts, isOver: () => boolean): Promise<boolean> {
+async function look(of: ScannedAgent, ports: AppliedInventoryScanPorts, isOver: () => boolean): Promise<boolean> {
   const { log, limits } = ports;
   const { objects, unknown } = (await of.applied()) ?? { objects: [], unknown: [] };
   if (isOver()) return true;
-  const { records, kept } = of.agent.takeStock(objects, limits);
+  const { records, kept } = of.agent.scanAppliedInventory(objects, limits);
   if (records.size > 0) log.info({ objects: records.size }, 'what was applied by another store is on record now');
   if (kept.size > 0) log.error({ objects: kept.size, sample: [...kept.keys()].slice(0, 5) }, tooMany);
   if (unknown.length > 0) log.warn({ resources: unknown }, someUnknown);
   return unknown.length === 0;
 }
 
-function after({ clock }: StockTakingPorts, ms: number): Promise<void> {
+function after({ clock }: AppliedInventoryScanPorts, ms: number): Promise<void> {
   return new Promise((resolve) => clock.after(ms, resolve));
 }
 
 const someUnknown =
   "these resources can't be listed now, and are asked for again: what another store applied of them stays as it is until then, and all else goes on";
-const tooMany = `nobody wants these objects that this agent has applied, and they are too many to be taken away at once: they stay until they are released (${cliCommand('release', 'PATH')})`;
+const tooMany = `no placement wants these objects that this agent applied, and they are too many to be removed at once: they stay until a person approves their removal (${cliCommand('approve-deletions', 'PATH')})`;

@@ -3,11 +3,11 @@ import type { Duplex } from 'node:stream';
 import type { Space, UserInfo } from '../../core/apiserver/space.ts';
 import { deletionGuard, type Limits } from '../../core/entries/deletion-guard.ts';
 import { downFeedJudge } from '../../core/entries/down-check.ts';
-import { keeping } from '../../core/entries/keep-object.ts';
+import { keepObjectRule } from '../../core/entries/keep-object.ts';
 import { farAheadBy } from '../../core/entries/source-incarnations.ts';
 import type { QuarantinedAttributes } from '../../core/entries/up-attributes.ts';
 import { FeedConsumer } from '../../core/feed/consumer.ts';
-import type { Held } from '../../core/feed/deletions.ts';
+import type { HeldRows } from '../../core/feed/deletions.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -15,7 +15,7 @@ import type { Random } from '../../core/runtime/random.ts';
 import { forgetAttachment } from '../../core/session/attach.ts';
 import { beginBoot, type Forebear } from '../../core/session/node-identity.ts';
 import type { SessionEnds } from '../../core/session/session-ends.ts';
-import type { Waiting } from '../../core/session/watermark-gate.ts';
+import type { WatermarkWait } from '../../core/session/watermark-gate.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
 import type { StreamRouter } from '../../core/stream/router.ts';
 import { StreamCounts } from '../../core/stream/stream-counts.ts';
@@ -43,7 +43,7 @@ export interface AgentPorts {
   /** Has `turn` called soon, after the commit that runs now. */
   readonly schedule: (turn: () => void) => void;
   /** What the process said as it ended last. */
-  readonly lastWords?: string | undefined;
+  readonly crashMessage?: string | undefined;
   /** Of its certificate; absent: nothing is said of that. */
   readonly renewal?: Pick<Renewal, 'trouble' | 'onTrouble'> | undefined;
   /** Of one that succeeds another with the same identity. */
@@ -59,7 +59,7 @@ export interface AgentPorts {
 export interface Heir {
   readonly forebear?: Forebear;
   /** What this store holds may be older than what was applied: why nothing is applied before `resume`. */
-  readonly waiting?: Waiting;
+  readonly waiting?: WatermarkWait;
 }
 
 export interface AssembledAgent extends AsyncDisposable {
@@ -74,7 +74,7 @@ export interface AssembledAgent extends AsyncDisposable {
   /** See OpenCluster. */
   take?(connection: Duplex, user: UserInfo): void;
   /** What is kept although the parent lacks it. */
-  held(reader: Reader): Held | undefined;
+  held(reader: Reader): HeldRows | undefined;
   /** Entries from the parent that are not what their keys say, or end the process. */
   quarantined(): QuarantinedAttributes | undefined;
   /** What the cluster has of this agent; undefined: nothing that its store does not know of. */
@@ -101,7 +101,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     quarantine: downstream,
     version,
     schedule,
-    lastWords: ports.lastWords,
+    crashMessage: ports.crashMessage,
     memory: ports.memory,
     certificateTrouble: () => ports.renewal?.trouble,
     cluster: opened.cluster,
@@ -128,7 +128,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     received: (changes) => agent.received(changes),
     streamsOf: (link) => streams.sessionWith('parent', link),
     said: () => agent.said(),
-    released: (token) => agent.releaseStock(token),
+    released: (token) => agent.approveHeldRemovals(token),
     ready: () => agent.isHeardOut,
     attached: () => ports.attached?.(),
     caughtUp: () => ports.caughtUp?.(),
@@ -175,7 +175,7 @@ function openFeeds({ store, clock, random, limits, heir }: AgentPorts, changed: 
       identity,
       downstream: FeedConsumer.open(t, {
         name: 'upstream',
-        keeping,
+        keepRule: keepObjectRule,
         guard: deletionGuard(clock, limits),
         judge: downFeedJudge('agent'),
         isFarAhead: farAheadBy(clock),

@@ -17,7 +17,7 @@ import type { Failure } from '../../core/summary/partial.ts';
 import { Associated } from '../associated/associated.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Desired } from '../desired/desired.ts';
-import { type Saying, sayingBytesMax } from '../outbox/outbox.ts';
+import { type UpFeedEntry, upFeedEntryBytesMax } from '../outbox/outbox.ts';
 import { type Taker, Upsync, upsyncObjectsMax } from '../upsync/upsync.ts';
 
 export interface EdgeReportsPorts {
@@ -119,7 +119,7 @@ export class EdgeReports {
     return this.#upsync.decided();
   }
 
-  say(entry: EntryKey): Saying | undefined | 'unsure' {
+  say(entry: EntryKey): UpFeedEntry | undefined | 'unsure' {
     if (entry.type === 'upsynced') return this.#sayUpsynced(entry.source, entry.path, formatKey(entry.object));
     if (entry.type === 'associated') return this.#sayAssociated(entry.source, formatKey(entry.object));
     return undefined;
@@ -158,12 +158,12 @@ export class EdgeReports {
       if ((entry?.type !== 'upsynced' && entry?.type !== 'associated') || entry.source !== source) return [];
       const of = entry.type === 'upsynced' ? this.#upsync : this.#associated;
       if (!of.say(source, formatKey(entry.object))?.refs.includes(name)) return [];
-      const message = `it has ${bytes} bytes, and no more than ${sayingBytesMax} are told: what is told of it is older, or nothing; make it smaller on its cluster`;
+      const message = `it has ${bytes} bytes, and no more than ${upFeedEntryBytesMax} are told: what is told of it is older, or nothing; make it smaller on its cluster`;
       return [{ path: this.#ports.path, object: displayKey(entry.object), reason: 'TooLarge', message }];
     });
   }
 
-  #sayUpsynced(source: string, path: string, key: string): Saying | undefined | 'unsure' {
+  #sayUpsynced(source: string, path: string, key: string): UpFeedEntry | undefined | 'unsure' {
     const said = path === this.#ports.path ? this.#upsync.say(source, key) : undefined;
     if (!said)
       return this.#upsync.knows(key) ? undefined : this.#notYet(entryKey.upsynced(source, path, parseKey(key)));
@@ -171,7 +171,7 @@ export class EdgeReports {
     return { attributes: text(stableStringify(attributes)), body };
   }
 
-  #sayAssociated(source: string, key: string): Saying | undefined | 'unsure' {
+  #sayAssociated(source: string, key: string): UpFeedEntry | undefined | 'unsure' {
     const said = this.#associated.say(source, key);
     if (!said)
       return this.#associated.knows(key) ? undefined : this.#notYet(entryKey.associated(source, parseKey(key)));

@@ -2,13 +2,13 @@
 
 import { heldAttributes } from '../../core/entries/deletion-guard.ts';
 import type { QuarantinedAttributes, TroubleAttributes } from '../../core/entries/up-attributes.ts';
-import type { Held } from '../../core/feed/deletions.ts';
+import type { HeldRows } from '../../core/feed/deletions.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import type { Divergence } from '../../core/session/feed-alarm.ts';
-import { type Waiting, waitsAttributes } from '../../core/session/watermark-gate.ts';
+import { type WatermarkWait, waitsAttributes } from '../../core/session/watermark-gate.ts';
 import { text } from '../../core/store/bytes.ts';
-import type { Saying } from '../outbox/outbox.ts';
+import type { UpFeedEntry } from '../outbox/outbox.ts';
 
 export interface NodeFacts {
   readonly version: string;
@@ -17,15 +17,15 @@ export interface NodeFacts {
   /** Which of its own limits work waits for. */
   readonly limit: TroubleAttributes | undefined;
   /** What it keeps although its parent lacks it, or although nobody wants it. */
-  readonly held: Held | undefined;
+  readonly held: HeldRows | undefined;
   readonly quarantined: QuarantinedAttributes | undefined;
   readonly diverged: Divergence | undefined;
-  readonly waiting: Waiting | undefined;
+  readonly waiting: WatermarkWait | undefined;
   readonly certificateTrouble: TroubleAttributes | undefined;
   readonly isDiskLow: boolean;
 }
 
-export function nodeSaying(facts: NodeFacts): Saying {
+export function nodeReport(facts: NodeFacts): UpFeedEntry {
   const { version, description, limit, held, quarantined, diverged, waiting, certificateTrouble, isDiskLow } = facts;
   const said = {
     role: 'agent',

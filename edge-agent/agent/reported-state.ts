@@ -5,11 +5,11 @@ import type { StateAttributes } from '../../core/entries/up-attributes.ts';
 import { displayKey, parseKey } from '../../core/object/key.ts';
 import { terminating } from '../../core/object/terminating.ts';
 import { emptyPartial, type Failure, type Partial, smallestFailures } from '../../core/summary/partial.ts';
-import { type Progress, unasked } from '../apply/progress.ts';
-import type { Hindrance } from '../apply/removal-progress.ts';
+import { type ApplyProgress, unasked } from '../apply/progress.ts';
+import type { RemovalObstacle } from '../apply/removal-progress.ts';
 import { precedence } from '../desired/claim.ts';
 import type { Delivery } from '../desired/desired.ts';
-import type { Observation } from '../observe/observer.ts';
+import type { ObjectObservation } from '../observe/observer.ts';
 
 export interface ObjectState extends Omit<StateAttributes, 'failed'> {
   /** Another source delivers the object and wins, or a rule of upsync takes it. Not sent; `reason` says it. */
@@ -20,8 +20,8 @@ export interface ObjectState extends Omit<StateAttributes, 'failed'> {
 export function objectState(
   delivery: Delivery,
   winner: Delivery,
-  progress: Progress | undefined,
-  seen: Observation | undefined,
+  progress: ApplyProgress | undefined,
+  seen: ObjectObservation | undefined,
 ): ObjectState {
   const base = { desired: delivery.revision, applied: false, available: false, conflicted: false, failed: false };
   if (delivery.source !== winner.source) {
@@ -46,7 +46,7 @@ export function objectState(
 }
 
 /** Of an object that is wanted no more and still there: as that of any other, so that one whose removal is refused counts as failed. */
-export function leavingState({ reason, message, isRefused }: Hindrance): ObjectState {
+export function removalState({ reason, message, isRefused }: RemovalObstacle): ObjectState {
   return { desired: 0, applied: false, available: false, conflicted: false, failed: isRefused, reason, message };
 }
 

@@ -88,7 +88,7 @@ export class SelfDescription {
     try {
       const described = await cluster.describe();
       const served = await cluster.served();
-      this.#said = { ...described, ...servedWords(served) };
+      this.#said = { ...described, ...servedResourceNames(served) };
       this.#trouble = undefined;
       this.#compare(served);
     } catch (error) {
@@ -112,7 +112,9 @@ export class SelfDescription {
 }
 
 /** What Kubernetes itself serves comes first, so that it is what is told of where there is too much. */
-export function servedWords(resources: readonly ServedResource[]): Pick<NodeAttributes, 'served' | 'servedCount'> {
+export function servedResourceNames(
+  resources: readonly ServedResource[],
+): Pick<NodeAttributes, 'served' | 'servedCount'> {
   const ordered = [...resources].sort(
     (a, b) => rank(a) - rank(b) || compareText(a.group, b.group) || compareText(a.resource, b.resource),
   );

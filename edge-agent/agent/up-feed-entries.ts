@@ -18,15 +18,15 @@ import { encodePartial } from '../../core/summary/partial.ts';
 import type { Applier } from '../apply/applier.ts';
 import type { OwnerRecords } from '../apply/owner-records.ts';
 import { unasked } from '../apply/progress.ts';
-import type { Leaving } from '../apply/removal-progress.ts';
+import type { RemovalProgress } from '../apply/removal-progress.ts';
 import type { Delivery, Desired } from '../desired/desired.ts';
 import { type Poisoned, poisonedState, withPoisoned } from '../desired/poisoned.ts';
 import type { Observer } from '../observe/observer.ts';
-import type { Saying } from '../outbox/outbox.ts';
+import type { UpFeedEntry } from '../outbox/outbox.ts';
 import type { EdgeReports } from './edge-reports.ts';
-import { leavingState, type ObjectState, objectState, placementPartial } from './reported-state.ts';
+import { type ObjectState, objectState, placementPartial, removalState } from './reported-state.ts';
 
-export interface SayingsPorts {
+export interface UpFeedEntriesPorts {
   /** Of the agent. */
   readonly path: string;
   readonly store: Store;
@@ -37,13 +37,13 @@ export interface SayingsPorts {
   readonly poisoned: Poisoned;
   readonly records: OwnerRecords;
   readonly applier: Applier;
-  readonly leaving: Leaving;
+  readonly removalProgress: RemovalProgress;
   readonly observer: Observer;
   readonly reports: EdgeReports;
   /** Of the cluster nothing is known that could be said. */
   isQuiet(): boolean;
   /** What the agent says of itself. */
-  node(): Saying;
+  node(): UpFeedEntry;
   /** The row under this key is to be said anew. */
   touch(key: string): void;
 }
@@ -51,17 +51,17 @@ export interface SayingsPorts {
 /** A cluster answers within this, mostly; that it has not been asked yet is told only of what takes longer. */
 const answerWaitMs = 250;
 
-export class Sayings {
-  readonly #ports: SayingsPorts;
+export class UpFeedEntries {
+  readonly #ports: UpFeedEntriesPorts;
   /** Objects whose content the cluster has not been asked about, by source and key: since when. */
   readonly #unasked = new Map<string, number>();
 
-  constructor(ports: SayingsPorts) {
+  constructor(ports: UpFeedEntriesPorts) {
     this.#ports = ports;
   }
 
   /** The row under a key of the up feed as it is to be; undefined: there is none. */
-  say(key: string): Saying | undefined | 'unsure' {
+  say(key: string): UpFeedEntry | undefined | 'unsure' {
     const entry = parseEntryKey(key);
     if (this.#ports.isQuiet() && entry?.type !== 'node' && entry?.type !== 'seen') return 'unsure';
     switch (entry?.type) {
@@ -93,7 +93,7 @@ export class Sayings {
     return delivery?.placements.some((id) => this.#ports.desired.placement(id)?.target.singleton) ?? false;
   }
 
-  #sayState(source: string, key: string): Saying | undefined | 'unsure' {
+  #sayState(source: string, key: string): UpFeedEntry | undefined | 'unsure' {
     const delivery = this.#ports.desired.deliveryOf(source, key);
     const flaw = this.#ports.poisoned.of(source, key);
     if (flaw) {
@@ -128,7 +128,7 @@ export class Sayings {
     return true;
   }
 
-  #sayPartial(id: PlacementId): Saying | undefined {
+  #sayPartial(id: PlacementId): UpFeedEntry | undefined {
     const placement = this.#ports.desired.placement(id);
     if (!placement) return undefined;
     const states: [string, ObjectState][] = [];
@@ -136,8 +136,9 @@ export class Sayings {
       const delivery = this.#ports.desired.deliveries(key).find((one) => one.placements.includes(id));
       if (delivery) states.push([key, this.#state(delivery, [id])]);
     }
-    for (const [key, hindrance] of this.#ports.leaving.hindrances(id)) states.push([key, leavingState(hindrance)]);
-    const settled = !this.#ports.leaving.isLeaving(id);
+    for (const [key, hindrance] of this.#ports.removalProgress.removalObstacles(id))
+      states.push([key, removalState(hindrance)]);
+    const settled = !this.#ports.removalProgress.isBeingRemoved(id);
     const { path } = this.#ports;
     const partial = placementPartial(path, placement.target, states, settled, this.#ports.reports.notes(id));
     const body = encodePartial(withPoisoned(partial, path, this.#ports.poisoned.ofPlacement(id)));
@@ -145,14 +146,15 @@ export class Sayings {
   }
 
   /** The answer to the parent's question whether a placement that it has taken away has gone from the cluster. */
-  #sayGone(id: PlacementId): Saying | undefined {
+  #sayGone(id: PlacementId): UpFeedEntry | undefined {
     const asked = this.#ports.desired.withdrawn().get(id);
-    if (asked === undefined || this.#ports.desired.isWanted(id) || this.#ports.leaving.isLeaving(id)) return undefined;
+    if (asked === undefined || this.#ports.desired.isWanted(id) || this.#ports.removalProgress.isBeingRemoved(id))
+      return undefined;
     const attributes: GoneAttributes = { asked };
     return { attributes: text(stableStringify(attributes)), body: new Uint8Array(0) };
   }
 
-  #sayHas(id: PlacementId): Saying | undefined {
+  #sayHas(id: PlacementId): UpFeedEntry | undefined {
     const { store, downstream } = this.#ports;
     const content = store.read((reader) => {
       const row = downstream.get(reader, hash128(entryKey.handed(id)));
@@ -161,7 +163,7 @@ export class Sayings {
     return content && { attributes: content.attributes, body: content.body };
   }
 
-  #saySeen(source: string): Saying {
+  #saySeen(source: string): UpFeedEntry {
     const revision = this.#ports.store.read((reader) => readSeen(reader, source));
     return { attributes: text(stableStringify({ revision })), body: new Uint8Array(0) };
   }

@@ -15,17 +15,17 @@ import type { Delivery, Desired } from '../desired/desired.ts';
 import { Corrections } from './corrections.ts';
 import { decide, isApplied } from './decide.ts';
 import { Execution } from './execution.ts';
-import { Fights } from './field-conflict-backoff.ts';
+import { FieldConflictBackoff } from './field-conflict-backoff.ts';
 import { ObjectWriter } from './object-writer.ts';
-import { definitionKeyOf, isNamespace, namespaceKeyOf, phaseOf } from './order.ts';
+import { definitionKeyOf, isNamespaceKey, namespaceKeyOf, phaseOf } from './order.ts';
 import type { OwnerRecords } from './owner-records.ts';
-import { giveUp } from './ownership-release.ts';
-import { type Progress, ProgressReports } from './progress.ts';
-import type { Hindrance } from './removal-progress.ts';
+import { releaseOwnership } from './ownership-release.ts';
+import { type ApplyProgress, ProgressReports } from './progress.ts';
+import type { RemovalObstacle } from './removal-progress.ts';
 import { Remover } from './remover.ts';
 import { asServed } from './served-version.ts';
 import { poisoned, undecided, unserved, waitingFor, yielded } from './steps.ts';
-import { Waiting } from './waiting.ts';
+import { DependencyWaits } from './waiting.ts';
 import { WorkQueue } from './work-queue.ts';
 
 export interface ApplierPorts {
@@ -56,7 +56,7 @@ export interface ApplierEvents {
   /** The work on the object has ended, until something touches it again. */
   rested(key: string): void;
   /** Why what is wanted no more is still there; undefined: nothing is in its way any more. */
-  hindered(key: string, hindrance: Hindrance | undefined): void;
+  hindered(key: string, hindrance: RemovalObstacle | undefined): void;
 }
 
 /** Requests to the cluster at once: enough to hide its latency, few enough for a small machine's API server. */
@@ -69,9 +69,9 @@ export class Applier {
   readonly #remover: Remover;
   readonly #queue: WorkQueue;
   readonly #progress: ProgressReports;
-  readonly #waiting = new Waiting((key, fresh) => this.#queue.add(key, fresh));
+  readonly #waiting = new DependencyWaits((key, fresh) => this.#queue.add(key, fresh));
   readonly #corrections: Corrections;
-  readonly #fights: Fights;
+  readonly #fieldConflictBackoff: FieldConflictBackoff;
 
   constructor(ports: ApplierPorts, events: ApplierEvents) {
     this.#ports = ports;
@@ -79,11 +79,11 @@ export class Applier {
     this.#writer = new ObjectWriter(ports, events);
     const { path, cluster, records, clock, random, logger } = ports;
     this.#corrections = new Corrections(clock);
-    this.#fights = new Fights(clock, (key) => this.#queue.add(key));
+    this.#fieldConflictBackoff = new FieldConflictBackoff(clock, (key) => this.#queue.add(key));
     this.#execution = new Execution({
       writer: this.#writer,
       progress: this.#progress,
-      fights: this.#fights,
+      fieldConflictBackoff: this.#fieldConflictBackoff,
       takeBack: (key) => this.#remover.takeBack(key),
       seen: (key, live) => events.seen(key, live),
     });
@@ -169,7 +169,7 @@ export class Applier {
     this.#queue.add(key);
   }
 
-  progress(key: string): Progress | undefined {
+  progress(key: string): ApplyProgress | undefined {
     return this.#progress.of(key);
   }
 
@@ -195,7 +195,7 @@ export class Applier {
   }
 
   async stop(): Promise<void> {
-    this.#fights.stop();
+    this.#fieldConflictBackoff.stop();
     await this.#queue.stop();
   }
 
@@ -259,7 +259,7 @@ export class Applier {
     const found = { record: records.get(key), live };
     this.#execution.looked(found);
     const decision = decide(wanted, found.record, live, path);
-    if (isNamespace(key)) this.#progress.looked(key, live !== undefined && decision.do !== 'wait');
+    if (isNamespaceKey(key)) this.#progress.looked(key, live !== undefined && decision.do !== 'wait');
     const result = await this.#execution.carryOut(decision, wanted, found);
     return result === 'done' ? this.#came(key) : result;
   }
@@ -277,7 +277,7 @@ export class Applier {
     this.#progress.report(delivery, yielded(taker));
     if (record) this.#remover.forget(key);
     try {
-      await giveUp(this.#ports, key, record);
+      await releaseOwnership(this.#ports, key, record);
     } catch (error) {
       logger.warn(
         { object: key, error: describeError(error) },

@@ -3,14 +3,14 @@
 import type { AdoptRule, ApplyRules } from '../../core/entries/apply-rules.ts';
 import type { PropagationPolicy } from '../../core/entries/down-attributes.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
-import { terminating, terminatingWords } from '../../core/object/terminating.ts';
+import { terminating, terminatingMessage } from '../../core/object/terminating.ts';
 import { isMarked, marked, signatureOf } from '../cluster/mark.ts';
 import { ignoredOf } from './ignored-fields.ts';
 import { foreignOwner } from './keepers.ts';
 import type { OwnerRecord } from './owner-records.ts';
 import { isAsRecorded } from './projection.ts';
 
-export interface Wanted {
+export interface DesiredObject {
   readonly source: string;
   readonly bodyHash: string;
   readonly createOnly: boolean;
@@ -32,14 +32,14 @@ export type Decision =
 
 /** `agent`: the path of this one. */
 export function decide(
-  wanted: Wanted,
+  wanted: DesiredObject,
   record: OwnerRecord | undefined,
   live: KubeObject | undefined,
   agent: string,
 ): Decision {
   if (!live) return { do: 'apply', created: true };
   if (live.metadata.deletionTimestamp !== undefined) {
-    return { do: 'wait', reason: terminating, message: terminatingWords(live) };
+    return { do: 'wait', reason: terminating, message: terminatingMessage(live) };
   }
   if (wanted.createOnly) return { do: 'keep' };
   const isOwn = isOurs(record, live, agent);
@@ -91,13 +91,13 @@ function notTaken(live: KubeObject, adopt: AdoptRule): string | undefined {
 }
 
 /** This content was accepted, for this very object. */
-function wasApplied(wanted: Wanted, record: OwnerRecord | undefined, live: KubeObject): boolean {
+function wasApplied(wanted: DesiredObject, record: OwnerRecord | undefined, live: KubeObject): boolean {
   const { source, bodyHash } = wanted;
   return record?.uid === live.metadata.uid && record?.source === source && record.bodyHash === bodyHash;
 }
 
 /** The cluster holds the content that is wanted, unchanged since it was applied. */
-export function isApplied(wanted: Wanted, record: OwnerRecord | undefined, live: KubeObject): boolean {
+export function isApplied(wanted: DesiredObject, record: OwnerRecord | undefined, live: KubeObject): boolean {
   if (!record || !wasApplied(wanted, record, live)) return false;
   const { object, source, rules } = wanted;
   return isAsRecorded(record.fingerprint, marked(object, source), live, ignoredOf(object, rules));

@@ -1,9 +1,9 @@
 /** Which fields of an object differ from what was applied, for people. */
-import { type FieldSet, isEmpty } from '../../core/apiserver/managed-fields/field-set.ts';
+import { type FieldSet, isEmptyFieldSet } from '../../core/apiserver/managed-fields/field-set.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { compareText } from '../../core/object/text-order.ts';
-import { fieldManager } from '../cluster/mark.ts';
+import { agentFieldManager } from '../cluster/mark.ts';
 
 const namedMax = 5;
 const valueCharsMax = 60;
@@ -11,7 +11,7 @@ const valueCharsMax = 60;
 /** What of a Secret differs is told without what it is, since it is read far from the cluster. */
 const secret = /^(data|stringData)\./;
 
-interface Found {
+interface DriftFindings {
   readonly words: string[];
   readonly isSecret: boolean;
 }
@@ -20,7 +20,7 @@ interface Found {
  * `spec.replicas is 1 and was applied as 3`. Empty: it is as it was applied. Both as the cluster tells them, so that defaults and quantities agree; `owned` says
  * which fields are looked at, and which of them as a whole.
  */
-export function driftWords(owned: FieldSet, wanted: unknown, live: unknown): string {
+export function driftMessage(owned: FieldSet, wanted: unknown, live: unknown): string {
   const words: string[] = [];
   compare(owned, wanted, live, '', { words, isSecret: isRecord(wanted) && wanted.kind === 'Secret' });
   const more = words.length > namedMax ? `; and ${words.length - namedMax} more` : '';
@@ -28,25 +28,26 @@ export function driftWords(owned: FieldSet, wanted: unknown, live: unknown): str
 }
 
 /** Of an object that was put back again and again; `live`: as it was before, undefined where it was deleted. */
-export function fightWords(owned: FieldSet, answer: KubeObject, live: KubeObject | undefined): string {
+export function fieldConflictMessage(owned: FieldSet, answer: KubeObject, live: KubeObject | undefined): string {
   const begun = 'somebody changes it again and again, and it is put back each time';
   const remedy = "what is the cluster's own belongs in spec.drift.ignoredFields of the EdgePlacement";
   if (!live) return 'somebody deletes it again and again, and it is made anew each time';
   const writer = lastWriter(live);
   const by = writer === undefined ? '' : `, last written by ${writer.slice(0, valueCharsMax)}`;
-  return `${begun}: ${driftWords(owned, answer, live)}${by}; ${remedy}`;
+  return `${begun}: ${driftMessage(owned, answer, live)}${by}; ${remedy}`;
 }
 
 /** Who has written it last but for this agent, and but for its status. */
 function lastWriter({ metadata }: KubeObject): string | undefined {
   const others = (metadata.managedFields ?? []).filter(
-    ({ manager, subresource }) => manager !== fieldManager && subresource !== 'status',
+    ({ manager, subresource }) => manager !== agentFieldManager && subresource !== 'status',
   );
   return others.sort((a, b) => compareText(b.time ?? '', a.time ?? ''))[0]?.manager;
 }
 
-function compare(owned: FieldSet, wanted: unknown, live: unknown, path: string, found: Found): void {
-  if (isEmpty(owned) || wanted === undefined || live === undefined) return compareWhole(wanted, live, path, found);
+function compare(owned: FieldSet, wanted: unknown, live: unknown, path: string, found: DriftFindings): void {
+  if (isEmptyFieldSet(owned) || wanted === undefined || live === undefined)
+    return compareWhole(wanted, live, path, found);
   for (const [element, below] of Object.entries(owned)) {
     if (element.startsWith('f:')) {
       const name = element.slice(2);
@@ -58,7 +59,7 @@ function compare(owned: FieldSet, wanted: unknown, live: unknown, path: string, 
   }
 }
 
-function compareWhole(wanted: unknown, live: unknown, path: string, found: Found): void {
+function compareWhole(wanted: unknown, live: unknown, path: string, found: DriftFindings): void {
   if (isRecord(wanted) && isRecord(live)) {
     const names = new Set([...Object.keys(wanted), ...Object.keys(live)]);
     for (const name of names) compareWhole(wanted[name], live[name], joined(path, name), found);

@@ -2,9 +2,9 @@
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError, type ErrorCode } from '../../core/runtime/errors.ts';
 import type { Delivery } from '../desired/desired.ts';
-import type { Decision, Wanted } from './decide.ts';
-import { fightWords } from './drift.ts';
-import type { Fights } from './field-conflict-backoff.ts';
+import type { Decision, DesiredObject } from './decide.ts';
+import { fieldConflictMessage } from './drift.ts';
+import type { FieldConflictBackoff } from './field-conflict-backoff.ts';
 import { ignoredOf, withoutFields } from './ignored-fields.ts';
 import { Novelty } from './novelty.ts';
 import { isAboutImmutable, type ObjectWriter } from './object-writer.ts';
@@ -16,7 +16,7 @@ import { applied, appliedWith, incomparable, irreplaceable, replacing } from './
 export interface ExecutionPorts {
   readonly writer: ObjectWriter;
   readonly progress: ProgressReports;
-  readonly fights: Fights;
+  readonly fieldConflictBackoff: FieldConflictBackoff;
   /** It was applied; true: this agent had had it removed. */
   takeBack(key: string): boolean;
   /** The cluster's own answer about an object that is ours. */
@@ -24,7 +24,7 @@ export interface ExecutionPorts {
 }
 
 /** An object, what is on record of it, and what the cluster has. */
-export interface Found {
+export interface ClusterState {
   readonly record: OwnerRecord | undefined;
   readonly live: KubeObject | undefined;
 }
@@ -41,7 +41,7 @@ export class Execution {
   }
 
   /** Makes it without a look, where it is likely new; false: it has to be looked at. */
-  async tryNew(wanted: Wanted & Delivery): Promise<boolean> {
+  async tryNew(wanted: DesiredObject & Delivery): Promise<boolean> {
     const { writer, progress } = this.#ports;
     // What was refused once is known to be there, or is refused again.
     const isLikelyNew = writer.mayCreate(wanted) && this.#novelty.isLikely && !progress.hasFailed(wanted.key);
@@ -52,12 +52,12 @@ export class Execution {
   }
 
   /** At an object that was not made by `tryNew`. */
-  looked({ record, live }: Found): void {
+  looked({ record, live }: ClusterState): void {
     if (!record) this.#novelty.note(live === undefined);
   }
 
   /** 'retry': it is not as it is to be. */
-  async carryOut(decision: Decision, wanted: Wanted & Delivery, found: Found): Promise<'done' | 'retry'> {
+  async carryOut(decision: Decision, wanted: DesiredObject & Delivery, found: ClusterState): Promise<'done' | 'retry'> {
     const { writer, progress } = this.#ports;
     switch (decision.do) {
       case 'keep':
@@ -82,8 +82,8 @@ export class Execution {
 
   /** Applies it; true: it could not be changed, and was removed to be made anew. */
   async #replaced(
-    wanted: Wanted & Delivery,
-    { record, live }: Found,
+    wanted: DesiredObject & Delivery,
+    { record, live }: ClusterState,
     { created, onlySigns }: Decision & { do: 'apply' },
   ): Promise<boolean> {
     const { writer, progress } = this.#ports;
@@ -105,18 +105,21 @@ export class Execution {
   }
 
   /** Nothing else is wanted of it than before: somebody had changed or deleted it. */
-  #putBack({ key, object, rules }: Wanted & Delivery, live: KubeObject | undefined, answer: KubeObject): void {
+  #putBack({ key, object, rules }: DesiredObject & Delivery, live: KubeObject | undefined, answer: KubeObject): void {
     const ignored = ignoredOf(object, rules);
     const own = (one: KubeObject) => withoutFields(one, ignored);
-    this.#ports.fights.putBack(key, fightWords(ownedFields(answer), own(answer), live && own(live)));
+    this.#ports.fieldConflictBackoff.putBack(
+      key,
+      fieldConflictMessage(ownedFields(answer), own(answer), live && own(live)),
+    );
   }
 
   #reportApplied(delivery: Delivery): void {
-    this.#ports.progress.report(delivery, applied(this.#ports.fights.wordsOf(delivery.key)));
+    this.#ports.progress.report(delivery, applied(this.#ports.fieldConflictBackoff.messageOf(delivery.key)));
   }
 
   /** Somebody has changed it, and it is not put back. */
-  async #compare(wanted: Wanted & Delivery, live: KubeObject): Promise<'done' | 'retry'> {
+  async #compare(wanted: DesiredObject & Delivery, live: KubeObject): Promise<'done' | 'retry'> {
     const { writer, progress } = this.#ports;
     writer.keep(wanted);
     this.#ports.seen(wanted.key, live);

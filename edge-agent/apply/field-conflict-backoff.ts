@@ -20,7 +20,7 @@ interface Lately {
   words?: string;
 }
 
-export class Fights {
+export class FieldConflictBackoff {
   readonly #clock: Clock;
   readonly #over: (key: string) => void;
   readonly #lately = new Map<string, Lately>();
@@ -44,7 +44,7 @@ export class Fights {
   }
 
   /** What is changed of the object again and again; undefined: nothing. */
-  wordsOf(key: string): string | undefined {
+  messageOf(key: string): string | undefined {
     return this.#lately.get(key)?.words;
   }
 

@@ -2,7 +2,7 @@
  * Fields of an applied object that are the cluster's own (spec.drift.ignoredFields). Leaving such a field out of an apply would take it away, since it was
  * applied once; so what is applied has the value that the cluster has now.
  */
-import { type FieldSet, fieldElement, isEmpty, leaf } from '../../core/apiserver/managed-fields/field-set.ts';
+import { type FieldSet, fieldElement, isEmptyFieldSet, leaf } from '../../core/apiserver/managed-fields/field-set.ts';
 import { replaceAt } from '../../core/customize/replace-at.ts';
 import type { ApplyRules } from '../../core/entries/apply-rules.ts';
 import { evaluateJsonPath, type JsonPathStep, parseJsonPath } from '../../core/object/jsonpath.ts';
@@ -62,7 +62,7 @@ export function withoutIgnored(owned: FieldSet, ignored: readonly string[]): Fie
 
 /** Undefined: nothing is left. What is on the way counts by its other parts alone: whether it is owned itself is no more to be told when its last part has gone. */
 function withoutPath(owned: FieldSet, [step, ...further]: readonly JsonPathStep[]): FieldSet | undefined {
-  if (step === undefined || isEmpty(owned)) return undefined;
+  if (step === undefined || isEmptyFieldSet(owned)) return undefined;
   const kept: Record<string, FieldSet> = {};
   for (const [element, below] of Object.entries(owned)) {
     if (element === '.') continue;
@@ -70,5 +70,5 @@ function withoutPath(owned: FieldSet, [step, ...further]: readonly JsonPathStep[
     const rest = isOnTheWay ? withoutPath(below, further) : below;
     if (rest) kept[element] = rest;
   }
-  return isEmpty(kept) ? undefined : kept;
+  return isEmptyFieldSet(kept) ? undefined : kept;
 }

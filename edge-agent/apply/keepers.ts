@@ -1,6 +1,6 @@
 /** Who else keeps an object: a controller, whoever applies it server-side, and programs that say so on it in another way. */
 import type { Json, KubeObject, ManagedFieldsEntry, ObjectMeta } from '../../core/object/meta.ts';
-import { fieldManager } from '../cluster/mark.ts';
+import { agentFieldManager } from '../cluster/mark.ts';
 
 /**
  * Why an object that exists without our mark must not be taken over; undefined: it may be. Someone's controller owns it, or
@@ -12,7 +12,7 @@ export function foreignOwner(live: KubeObject): string | undefined {
   const keeper = keeperOf(live.metadata);
   if (keeper !== undefined) return `${keeper} keeps it`;
   const applier = live.metadata.managedFields?.find(
-    (entry) => entry.operation === 'Apply' && entry.manager !== fieldManager,
+    (entry) => entry.operation === 'Apply' && entry.manager !== agentFieldManager,
   );
   return applier && `${applier.manager ?? 'another manager'} keeps it by server-side apply`;
 }

@@ -9,8 +9,8 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { marked, signed, withoutMark } from '../cluster/mark.ts';
 import type { Delivery } from '../desired/desired.ts';
-import { decideRemoval, type Wanted } from './decide.ts';
-import { driftWords } from './drift.ts';
+import { type DesiredObject, decideRemoval } from './decide.ts';
+import { driftMessage } from './drift.ts';
 import { ignoredOf, withLiveFields, withoutFields } from './ignored-fields.ts';
 import { isContainer } from './order.ts';
 import type { OwnerRecord, OwnerRecords } from './owner-records.ts';
@@ -42,7 +42,7 @@ export class ObjectWriter {
   }
 
   /** The cluster's answer. */
-  async apply(wanted: Wanted & Delivery, live: KubeObject | undefined, created: boolean): Promise<KubeObject> {
+  async apply(wanted: DesiredObject & Delivery, live: KubeObject | undefined, created: boolean): Promise<KubeObject> {
     const { key, source } = wanted;
     const record = this.#ports.records.get(key);
     // What would go with it is not to be taken for gone with us, also when the process ends before the answer.
@@ -82,13 +82,13 @@ export class ObjectWriter {
    * What is on record may be there. What holds others' objects is looked at always: whether it came with us has to be right on record, also when the process ends
    * before the answer.
    */
-  mayCreate({ key, object }: Wanted & Delivery): boolean {
+  mayCreate({ key, object }: DesiredObject & Delivery): boolean {
     const { cluster, records } = this.#ports;
     return records.get(key) === undefined && !isContainer(key) && (cluster.mayCreate?.(object) ?? false);
   }
 
   /** Makes an object without a look before. False: it is not made, and what somebody else has under its name is as it was. */
-  async create(wanted: Wanted & Delivery): Promise<boolean> {
+  async create(wanted: DesiredObject & Delivery): Promise<boolean> {
     const { cluster, path, records } = this.#ports;
     const { key, source, deletion, bodyHash: content } = wanted;
     this.#begin(wanted, true);
@@ -119,7 +119,7 @@ export class ObjectWriter {
   }
 
   /** The cluster has answered to the object with its mark. */
-  #accepted(wanted: Wanted & Delivery, answer: KubeObject, created: boolean): void {
+  #accepted(wanted: DesiredObject & Delivery, answer: KubeObject, created: boolean): void {
     const { key, source, placements, rules, object } = wanted;
     const { records } = this.#ports;
     records.set(key, {
@@ -166,12 +166,12 @@ export class ObjectWriter {
    * In words, what an apply would change; empty: nothing, and that is noted. The cluster is asked, since it alone knows what it makes of a value on the
    * way in.
    */
-  async driftOf(wanted: Wanted & Delivery, live: KubeObject): Promise<string> {
+  async driftOf(wanted: DesiredObject & Delivery, live: KubeObject): Promise<string> {
     const { key, source, rules } = wanted;
     const object = marked(wanted.object, source);
     const ignored = ignoredOf(object, rules);
     const would = await this.#ports.cluster.apply(markedFor(wanted, live), { dryRun: true });
-    const words = driftWords(ownedFields(would), withoutFields(would, ignored), withoutFields(live, ignored));
+    const words = driftMessage(ownedFields(would), withoutFields(would, ignored), withoutFields(live, ignored));
     const record = this.#ports.records.get(key);
     // Not of `live`: who has taken a change back owns the field since, and what is changed there later would not be seen.
     if (words === '' && record) {
@@ -181,7 +181,7 @@ export class ObjectWriter {
   }
 
   /** Removes an object whose change the cluster refuses, so that it can be made anew; false: that is not why, or not for this object. */
-  async replace(wanted: Wanted & Delivery, live: KubeObject | undefined, refusal: unknown): Promise<boolean> {
+  async replace(wanted: DesiredObject & Delivery, live: KubeObject | undefined, refusal: unknown): Promise<boolean> {
     const { key, rules } = wanted;
     if (!rules.replace || !live || !isAboutImmutable(refusal) || !mayBeReplaced(key)) return false;
     // Whoever may not remove it may not replace it: what another agent has signed goes with it, also where `spec.adopt` would take it.
@@ -199,7 +199,7 @@ export class ObjectWriter {
 }
 
 /** With what the cluster has of ignored fields; the mark is no field of theirs, also where all labels or annotations are. */
-function markedFor({ object, source, rules }: Wanted, live: KubeObject | undefined): KubeObject {
+function markedFor({ object, source, rules }: DesiredObject, live: KubeObject | undefined): KubeObject {
   return marked(withLiveFields(object, live && withoutMark(live), ignoredOf(object, rules)), source);
 }
 

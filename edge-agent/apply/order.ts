@@ -53,15 +53,15 @@ export function definitionKeyOf(key: ObjectKey): string | undefined {
   return key.group === '' ? undefined : `${definitions}//${key.resource}.${key.group}`;
 }
 
-export function isNamespace(key: string): boolean {
+export function isNamespaceKey(key: string): boolean {
   return key.startsWith(`${namespaces}/`);
 }
 
-export function isDefinition(key: string): boolean {
+export function isDefinitionKey(key: string): boolean {
   return key.startsWith(`${definitions}/`);
 }
 
 /** Others' objects go with it when it goes. */
 export function isContainer(key: string): boolean {
-  return isNamespace(key) || isDefinition(key);
+  return isNamespaceKey(key) || isDefinitionKey(key);
 }

@@ -1,11 +1,11 @@
-/** What taking stock has found: what comes on record, and what is left alone until a person says that it may go (stock.ts decides). */
-import type { DeletionLimits, Held } from '../../core/feed/deletions.ts';
+/** What taking stock has found: what comes on record, and what is left alone until a person says that it may go (applied-inventory.ts decides). */
+import type { DeletionLimits, HeldRows } from '../../core/feed/deletions.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
+import { type Applied, type AppliedInventory, appliedInventoryOf, heldRemovals } from './applied-inventory.ts';
 import type { OwnerRecords } from './owner-records.ts';
-import { type Applied, heldOf, type Stock, stockOf } from './stock.ts';
 
-export interface FoundStockPorts {
+export interface OrphanAdoptionPorts {
   readonly clock: Clock;
   readonly records: OwnerRecords;
   isWanted(key: string): boolean;
@@ -18,26 +18,26 @@ export interface FoundStockPorts {
 /** A full disk does not become free at once. */
 const againMs = 5_000;
 
-export class FoundStock {
-  readonly #ports: FoundStockPorts;
+export class OrphanAdoption {
+  readonly #ports: OrphanAdoptionPorts;
   /** Unwanted ones that came on record without a person's word. */
   #gone = 0;
-  #kept: { readonly held: Held; readonly records: Stock['kept'] } | undefined;
+  #kept: { readonly held: HeldRows; readonly records: AppliedInventory['kept'] } | undefined;
   /** Until a release is tried again that the disk had no room for. */
   #again: Timer | undefined;
 
-  constructor(ports: FoundStockPorts) {
+  constructor(ports: OrphanAdoptionPorts) {
     this.#ports = ports;
   }
 
   /** What nobody wants, and is too much to go without a person's word. */
-  get held(): Held | undefined {
+  get held(): HeldRows | undefined {
     return this.#kept?.held;
   }
 
-  take(found: readonly Applied[], limits: DeletionLimits): Stock {
+  take(found: readonly Applied[], limits: DeletionLimits): AppliedInventory {
     const { records, isWanted } = this.#ports;
-    const stock = stockOf(found, records, isWanted, limits, this.#gone);
+    const stock = appliedInventoryOf(found, records, isWanted, limits, this.#gone);
     this.#record(stock.records, (key) => {
       if (!isWanted(key)) this.#gone++;
     });
@@ -64,7 +64,7 @@ export class FoundStock {
   }
 
   /** Also of some of them alone, where the rest finds no room: those would not be found anew by the next look. */
-  #record(found: Stock['records'], noted: (key: string) => void = () => {}): void {
+  #record(found: AppliedInventory['records'], noted: (key: string) => void = () => {}): void {
     const { records, recorded } = this.#ports;
     const done: string[] = [];
     try {
@@ -78,8 +78,8 @@ export class FoundStock {
     }
   }
 
-  #keep(records: Stock['kept']): void {
-    const held = heldOf(records, this.#ports.clock.wallMs());
+  #keep(records: AppliedInventory['kept']): void {
+    const held = heldRemovals(records, this.#ports.clock.wallMs());
     const before = this.#kept?.held;
     this.#kept = held && { held: held.token === before?.token ? before : held, records };
     this.#ports.heldChanged();

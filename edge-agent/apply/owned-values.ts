@@ -1,5 +1,5 @@
 /** What a cluster's object holds at the fields that this manager has applied and nobody has changed since: to apply it changes no value. */
-import { type FieldSet, isEmpty } from '../../core/apiserver/managed-fields/field-set.ts';
+import { type FieldSet, isEmptyFieldSet } from '../../core/apiserver/managed-fields/field-set.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { bare } from '../cluster/mark.ts';
@@ -9,7 +9,7 @@ import { ownedFields } from './projection.ts';
 export function ownedValues(live: KubeObject): KubeObject {
   const owned = ownedFields(live);
   const named = bare(live);
-  if (isEmpty(owned)) return named;
+  if (isEmptyFieldSet(owned)) return named;
   const { metadata, ...values } = valuesAt(live, owned) as Partial<KubeObject>;
   return { ...values, ...named, metadata: { ...metadata, ...named.metadata } };
 }

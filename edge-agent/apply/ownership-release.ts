@@ -8,7 +8,7 @@ import { ownedValues } from './owned-values.ts';
 import type { OwnerRecord } from './owner-records.ts';
 import { appliedVersion } from './projection.ts';
 
-export interface GivingUpPorts {
+export interface OwnershipReleasePorts {
   /** Of the agent. */
   readonly path: string;
   readonly cluster: Cluster;
@@ -18,8 +18,8 @@ export interface GivingUpPorts {
  * It stays as it is, and nothing on it says any more that this agent has applied it, by which another store of the agent would take it for one that nobody wants.
  * Conflict: somebody has changed it meanwhile.
  */
-export async function giveUp(
-  { path, cluster }: GivingUpPorts,
+export async function releaseOwnership(
+  { path, cluster }: OwnershipReleasePorts,
   key: string,
   record: OwnerRecord | undefined,
 ): Promise<void> {

@@ -5,9 +5,9 @@ import type { Delivery } from '../desired/desired.ts';
 export const unasked = 'Pending';
 
 /** About the delivery that wins at the time. */
-export type Progress = Step & { readonly source: string; readonly bodyHash: string };
+export type ApplyProgress = ApplyStep & { readonly source: string; readonly bodyHash: string };
 
-export type Step =
+export type ApplyStep =
   /** `drift`: somebody has changed it since, and it is left so. `fight`: somebody changes it again and again, and it is put back. */
   | { readonly phase: 'applied'; readonly drift?: string; readonly fight?: string }
   /** Something else has to happen first; it goes on by itself. */
@@ -18,7 +18,7 @@ export type Step =
 
 export class ProgressReports {
   readonly #changed: (key: string) => void;
-  readonly #progress = new Map<string, Progress>();
+  readonly #progress = new Map<string, ApplyProgress>();
   /** Namespaces that the cluster had when they were looked at last. */
   readonly #found = new Set<string>();
 
@@ -27,12 +27,12 @@ export class ProgressReports {
     this.#changed = changed;
   }
 
-  of(key: string): Progress | undefined {
+  of(key: string): ApplyProgress | undefined {
     return this.#progress.get(key);
   }
 
-  report({ key, source, bodyHash }: Delivery, step: Step): void {
-    const next: Progress = { ...step, source, bodyHash };
+  report({ key, source, bodyHash }: Delivery, step: ApplyStep): void {
+    const next: ApplyProgress = { ...step, source, bodyHash };
     const before = this.#progress.get(key);
     if (before && JSON.stringify(before) === JSON.stringify(next)) return;
     this.#progress.set(key, next);

@@ -21,7 +21,7 @@ import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { beyondLimits } from '../../core/object/json-limits.ts';
 import { type KubeObject, type ManagedFieldsEntry, parseApiVersion } from '../../core/object/meta.ts';
-import { fieldManager } from '../cluster/mark.ts';
+import { agentFieldManager } from '../cluster/mark.ts';
 import { withoutFields, withoutIgnored } from './ignored-fields.ts';
 
 /**
@@ -84,7 +84,7 @@ export function appliedVersion(live: KubeObject): string | undefined {
 function ownEntry({ metadata }: KubeObject): ManagedFieldsEntry | undefined {
   return metadata.managedFields?.find(
     ({ manager, operation, subresource = '' }) =>
-      manager === fieldManager && operation === 'Apply' && subresource === '',
+      manager === agentFieldManager && operation === 'Apply' && subresource === '',
   );
 }
 

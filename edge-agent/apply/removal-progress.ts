@@ -11,7 +11,7 @@ import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { OwnerRecords } from './owner-records.ts';
 
 /** Why an object that is wanted no more is still there. */
-export interface Hindrance {
+export interface RemovalObstacle {
   readonly reason: string;
   readonly message: string;
   /** The removal was refused; otherwise it was accepted, and something holds it up. */
@@ -24,9 +24,9 @@ const stuckAfterMs = 60_000;
 const namedMax = 3;
 const wordsMax = 500;
 
-export class Leaving {
+export class RemovalProgress {
   readonly #placements = new Map<string, readonly PlacementId[]>();
-  readonly #hindrances = new Map<string, Hindrance & { readonly sinceMs: number }>();
+  readonly #removalObstacles = new Map<string, RemovalObstacle & { readonly sinceMs: number }>();
   readonly #clock: Clock;
   readonly #stuck: () => void;
   #timer: Timer | undefined;
@@ -56,22 +56,22 @@ export class Leaving {
   end(key: string): readonly PlacementId[] {
     const placements = this.#placements.get(key) ?? [];
     this.#placements.delete(key);
-    this.#hindrances.delete(key);
+    this.#removalObstacles.delete(key);
     return placements;
   }
 
   /** The cluster's last word about the removal; undefined: it goes on. Returns whether that is another one than before. */
-  hinder(key: string, hindrance: Hindrance | undefined): boolean {
-    const before = this.#hindrances.get(key);
+  hinder(key: string, hindrance: RemovalObstacle | undefined): boolean {
+    const before = this.#removalObstacles.get(key);
     const sinceMs = before?.sinceMs ?? this.#clock.monotonicMs();
-    if (hindrance) this.#hindrances.set(key, { ...hindrance, sinceMs });
-    else this.#hindrances.delete(key);
+    if (hindrance) this.#removalObstacles.set(key, { ...hindrance, sinceMs });
+    else this.#removalObstacles.delete(key);
     this.#watch();
     return before?.reason !== hindrance?.reason || before?.message !== hindrance?.message;
   }
 
   isHindered(key: string): boolean {
-    return this.#hindrances.has(key);
+    return this.#removalObstacles.has(key);
   }
 
   placementsOf(key: string): readonly PlacementId[] {
@@ -79,14 +79,15 @@ export class Leaving {
   }
 
   /** Of the objects that leave the placement. */
-  *hindrances(id: PlacementId): Generator<readonly [key: string, Hindrance]> {
-    for (const [key, hindrance] of this.#hindrances) if (this.placementsOf(key).includes(id)) yield [key, hindrance];
+  *removalObstacles(id: PlacementId): Generator<readonly [key: string, RemovalObstacle]> {
+    for (const [key, hindrance] of this.#removalObstacles)
+      if (this.placementsOf(key).includes(id)) yield [key, hindrance];
   }
 
   /** In words for the node: what has been stuck for long and no placement is left to tell of. */
   trouble(isTold: (id: PlacementId) => boolean): TroubleAttributes | undefined {
     const nowMs = this.#clock.monotonicMs();
-    const stuck = [...this.#hindrances].filter(
+    const stuck = [...this.#removalObstacles].filter(
       ([key, { sinceMs }]) => nowMs - sinceMs >= stuckAfterMs && !this.placementsOf(key).some(isTold),
     );
     if (stuck.length === 0) return undefined;
@@ -98,7 +99,7 @@ export class Leaving {
     return { reason: 'RemovalStuck', message };
   }
 
-  isLeaving(id: PlacementId): boolean {
+  isBeingRemoved(id: PlacementId): boolean {
     for (const placements of this.#placements.values()) if (placements.includes(id)) return true;
     return false;
   }
@@ -107,7 +108,7 @@ export class Leaving {
   #watch(): void {
     if (this.#timer) return;
     const nowMs = this.#clock.monotonicMs();
-    const dueMs = [...this.#hindrances.values()]
+    const dueMs = [...this.#removalObstacles.values()]
       .map(({ sinceMs }) => sinceMs + stuckAfterMs)
       .filter((ms) => ms > nowMs);
     if (dueMs.length === 0) return;

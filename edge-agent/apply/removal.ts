@@ -7,7 +7,7 @@ import { type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { decideRemoval, type Removal } from './decide.ts';
-import { isContainer, isDefinition } from './order.ts';
+import { isContainer, isDefinitionKey } from './order.ts';
 import type { OwnerRecord } from './owner-records.ts';
 
 export interface RemovalPorts {
@@ -31,7 +31,7 @@ export async function removalOf(
   ports: RemovalPorts,
 ): Promise<RemovalWithReason> {
   const removal = decideRemoval(record, live, { agent: ports.path, isContainer: isContainer(key) });
-  if (removal.do !== 'remove' || !isDefinition(key)) return removal;
+  if (removal.do !== 'remove' || !isDefinitionKey(key)) return removal;
   const why = await keptFor(definedBy(parseKey(key)), ports);
   return why === undefined ? removal : { do: 'release', why };
 }
@@ -46,7 +46,7 @@ async function keptFor(defined: GroupResource, ports: RemovalPorts): Promise<str
   if (!ports.cluster.metadataOf) return undefined;
   const owners = new Owners(ports.cluster);
   // What is told of may be removed, and be on record no more, before the answer comes.
-  const ours = new Set([...ports.applied()].filter((key) => isOf(defined, key)));
+  const ours = new Set([...ports.applied()].filter((key) => isOfAgent(defined, key)));
   try {
     for await (const { metadata } of ports.cluster.metadataOf(defined)) {
       const { namespace = '', name = '', deletionTimestamp } = metadata;
@@ -65,7 +65,7 @@ async function keptFor(defined: GroupResource, ports: RemovalPorts): Promise<str
   return undefined;
 }
 
-export function isOf({ group, resource }: GroupResource, key: string): boolean {
+export function isOfAgent({ group, resource }: GroupResource, key: string): boolean {
   return key.startsWith(`${group}/${resource}/`);
 }
 

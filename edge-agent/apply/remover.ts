@@ -3,15 +3,15 @@
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
-import { leavingWords, terminating } from '../../core/object/terminating.ts';
+import { removalMessage, terminating } from '../../core/object/terminating.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Cluster } from '../cluster/cluster.ts';
-import { released } from '../cluster/mark.ts';
-import { definitionKeyOf, isDefinition, isNamespace, namespaceKeyOf } from './order.ts';
+import { withoutOwnership } from '../cluster/mark.ts';
+import { definitionKeyOf, isDefinitionKey, isNamespaceKey, namespaceKeyOf } from './order.ts';
 import type { OwnerRecords } from './owner-records.ts';
-import { giveUp } from './ownership-release.ts';
-import { definedBy, isOf, removalOf } from './removal.ts';
-import type { Hindrance } from './removal-progress.ts';
+import { releaseOwnership } from './ownership-release.ts';
+import { definedBy, isOfAgent, removalOf } from './removal.ts';
+import type { RemovalObstacle } from './removal-progress.ts';
 
 export interface RemoverPorts {
   /** Of the agent. */
@@ -28,7 +28,7 @@ export interface RemoverEvents {
   /** The object has a record now, or has none any more. */
   recorded(key: string): void;
   /** Why what is wanted no more is still there; undefined: nothing is in its way any more. */
-  hindered(key: string, hindrance: Hindrance | undefined): void;
+  hindered(key: string, hindrance: RemovalObstacle | undefined): void;
   /** The object may go now: what it was kept for has gone. */
   due(key: string): void;
 }
@@ -48,12 +48,12 @@ export class Remover {
     const { path, cluster, records, logger, takerOf } = this.#ports;
     const record = records.get(key);
     if (!record) return 'done';
-    if (isNamespace(key) && this.#holdsOwned(parseKey(key).name)) return 'done';
-    if (isDefinition(key) && this.#isNeeded(key)) return 'done';
+    if (isNamespaceKey(key) && this.#holdsOwned(parseKey(key).name)) return 'done';
+    if (isDefinitionKey(key) && this.#isNeeded(key)) return 'done';
     const live = await cluster.get(parseKey(key));
     const decision = await removalOf(key, record, live, { path, cluster, applied: () => records.keys() });
     if (decision.do === 'wait') {
-      if (live) this.#hinder(key, { reason: terminating, message: leavingWords(live), isRefused: false });
+      if (live) this.#hinder(key, { reason: terminating, message: removalMessage(live), isRefused: false });
       return 'retry';
     }
     if (decision.do === 'remove') {
@@ -61,7 +61,7 @@ export class Remover {
       const taker = live ? await takerOf(key, live) : { id: undefined };
       if (taker === 'unknown') return 'retry';
       if (taker.id !== undefined) {
-        await giveUp(this.#ports, key, record);
+        await releaseOwnership(this.#ports, key, record);
         this.forget(key);
         return 'done';
       }
@@ -73,7 +73,7 @@ export class Remover {
         return 'retry';
       }
     }
-    if (decision.do === 'release' && live) await cluster.apply(released(live, record.deletion === 'Orphan'));
+    if (decision.do === 'release' && live) await cluster.apply(withoutOwnership(live, record.deletion === 'Orphan'));
     if (decision.why !== undefined) {
       logger.warn({ object: key, reason: decision.why }, 'a definition stays on the cluster');
     }
@@ -103,7 +103,7 @@ export class Remover {
     return this.#asked.delete(key);
   }
 
-  #hinder(key: string, hindrance: Hindrance | undefined): void {
+  #hinder(key: string, hindrance: RemovalObstacle | undefined): void {
     // Wanted again since the work on it began: what is said of it is about the apply from now on.
     if (!this.#ports.isWanted(key)) this.#events.hindered(key, hindrance);
   }
@@ -118,7 +118,7 @@ export class Remover {
   #isNeeded(definition: string): boolean {
     const { records, isWanted } = this.#ports;
     const defined = definedBy(parseKey(definition));
-    for (const key of records.keys()) if (isOf(defined, key) && isWanted(key)) return true;
+    for (const key of records.keys()) if (isOfAgent(defined, key) && isWanted(key)) return true;
     return false;
   }
 }

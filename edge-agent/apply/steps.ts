@@ -4,17 +4,17 @@ import { type PlacementId, splitPlacementId } from '../../core/entries/placement
 import { formatGroupResource, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
-import { type Step, unasked } from './progress.ts';
+import { type ApplyStep, unasked } from './progress.ts';
 
 /** As a failure of it, so that what needs it waits. Why, says the agent (desired/poisoned.ts). */
-export const poisoned: Step = { phase: 'failed', reason: 'Poisoned', message: 'it is quarantined' };
+export const poisoned: ApplyStep = { phase: 'failed', reason: 'Poisoned', message: 'it is quarantined' };
 
-export function applied(fight: string | undefined): Step {
+export function applied(fight: string | undefined): ApplyStep {
   return { phase: 'applied', ...(fight === undefined ? {} : { fight }) };
 }
 
 /** `drift`: in words; empty: none. */
-export function appliedWith(drift: string): Step {
+export function appliedWith(drift: string): ApplyStep {
   return { phase: 'applied', ...(drift === '' ? {} : { drift }) };
 }
 
@@ -24,32 +24,32 @@ export function incomparable(refusal: unknown): string {
 }
 
 /** The placement takes the object up. */
-export function yielded(taker: PlacementId): Step {
+export function yielded(taker: PlacementId): ApplyStep {
   const { source, name } = splitPlacementId(taker);
   const message = `EdgePlacement ${name} of ${source} takes this object up from the cluster (spec.upsync): what is sent down is not applied`;
   return { phase: 'yielded', reason: 'Conflicted', message };
 }
 
 /** Whether a placement takes the object up is not known. */
-export function undecided(key: string): Step {
+export function undecided(key: string): ApplyStep {
   const message = `waiting for the cluster to list its ${formatGroupResource(parseKey(key))}, since a spec.upsync may take this object up`;
   return { phase: 'waiting', reason: unasked, message };
 }
 
 /** `blocker`: key of what has to be there first. */
-export function waitingFor(blocker: string, reason: 'WaitingForNamespace' | 'WaitingForKind'): Step {
+export function waitingFor(blocker: string, reason: 'WaitingForNamespace' | 'WaitingForKind'): ApplyStep {
   const { group, resource, name } = parseKey(blocker);
   return { phase: 'waiting', reason, message: `waiting for ${formatGroupResource({ group, resource })} ${name}` };
 }
 
 /** `why`: in words what is served instead; undefined: nothing of that kind. */
-export function unserved(key: string, { apiVersion, kind }: KubeObject, why: string | undefined): Step {
+export function unserved(key: string, { apiVersion, kind }: KubeObject, why: string | undefined): ApplyStep {
   const remedy = why ?? 'install its CustomResourceDefinition';
   const message = `the cluster does not serve ${kind} of ${apiVersion} (${formatGroupResource(parseKey(key))}); ${remedy}`;
   return { phase: 'failed', reason: 'UnknownKind', message };
 }
 
-export function replacing(refusal: unknown): Step {
+export function replacing(refusal: unknown): ApplyStep {
   const message = `a field of it can't be changed: it is removed and made anew (spec.replace: IfImmutable). ${describeError(refusal)}`;
   return { phase: 'waiting', reason: 'Replacing', message };
 }

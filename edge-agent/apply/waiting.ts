@@ -2,9 +2,9 @@
  * Objects that wait for something else: for another object that is to come first, or for their kind. They are tried again now and then in any case; this brings them
  * back as soon as that is there.
  */
-import { isDefinition } from './order.ts';
+import { isDefinitionKey } from './order.ts';
 
-export class Waiting {
+export class DependencyWaits {
   readonly #again: (key: string, fresh: boolean) => void;
   /** Key of what has to come first -> keys that wait for it. */
   readonly #blocked = new Map<string, Set<string>>();
@@ -43,7 +43,7 @@ export class Waiting {
   came(key: string): void {
     for (const waiting of this.#blocked.get(key) ?? []) this.#again(waiting, true);
     this.#blocked.delete(key);
-    if (isDefinition(key)) this.kindsChanged();
+    if (isDefinitionKey(key)) this.kindsChanged();
   }
 
   /** The cluster serves other kinds than before. */

@@ -36,7 +36,7 @@ const lastPriority = 1_000_000;
 /** … as is what has failed: many keys whose work takes long each time, as beside a webhook that does not answer, would else be before others for ever. */
 const failedPriority = 1_000;
 
-interface Retry {
+interface RetryState {
   attempts: number;
   timer?: Timer;
 }
@@ -47,7 +47,7 @@ export class WorkQueue {
   readonly #waiting = new Map<number, Set<string>>();
   readonly #waitingAt = new Map<string, number>();
   readonly #running = new Map<string, { again: boolean; readonly company: Company }>();
-  readonly #retries = new Map<string, Retry>();
+  readonly #retries = new Map<string, RetryState>();
   readonly #delayed = new Map<string, Timer>();
   #idle: (() => void)[] = [];
   #scheduled = false;

@@ -15,7 +15,7 @@ import { Bodies } from '../observe/bodies.ts';
 import { ResourceWatches, resourceName } from '../observe/resource-watches.ts';
 import { TimedHealth } from '../observe/timed-health.ts';
 import { chooseMembers } from './choice.ts';
-import { type Owner, OwnerGraph } from './owner-graph.ts';
+import { OwnerGraph, type OwnerLink } from './owner-graph.ts';
 
 export type AssociatedRules = ReadonlyMap<PlacementId, ReportRules['associated']>;
 
@@ -37,13 +37,13 @@ export interface AssociatedEvents {
   unread(key: string, error: unknown): void;
 }
 
-interface Held {
+interface AssociatedObject {
   readonly key: string;
   readonly failing: boolean;
   readonly namespaced: boolean;
 }
 
-export interface Told {
+export interface AssociatedReport {
   /** Key of the placed object. */
   readonly owner: string;
   readonly namespaced: boolean;
@@ -64,7 +64,7 @@ export class Associated {
   readonly #health: TimedHealth;
   readonly #graph = new OwnerGraph((uid, before, after) => this.#moved(uid, before, after));
   /** Everything owned that was seen, by uid. */
-  readonly #held = new Map<string, Held>();
+  readonly #held = new Map<string, AssociatedObject>();
   /** The same by key: uids. */
   readonly #uids = new Map<string, string>();
   /** Of what rules name and is below a placed object. */
@@ -158,13 +158,13 @@ export class Associated {
   }
 
   /** It may be told yet. What the cluster keeps back, or does not serve, shows nothing of who owns what. */
-  #isExpected(owner: Owner): boolean {
+  #isExpected(owner: OwnerLink): boolean {
     if (this.#unknown.has(parseApiVersion(owner.apiVersion).group)) return true;
     const resource = this.#kinds.get(kindOf(owner));
     return resource === 'asking' || (resource !== undefined && this.#watches.isPending(resource));
   }
 
-  say(source: string, key: string): Told | undefined {
+  say(source: string, key: string): AssociatedReport | undefined {
     const told = this.#told.get(key);
     const held = told && this.#held.get(told.uid);
     const owner = told && this.#graph.rootOf(told.uid);
@@ -253,7 +253,7 @@ export class Associated {
     }
   }
 
-  async #askKind(owner: Owner): Promise<void> {
+  async #askKind(owner: OwnerLink): Promise<void> {
     const look = this.#look;
     const resource = await this.#ports.cluster.resourceOf(owner.apiVersion, owner.kind);
     if (look !== this.#look) return;
@@ -321,7 +321,7 @@ export class Associated {
     for (const [resource, uids] of ofRoot) {
       const { limit, refs } = this.#askedFor(root, resource);
       if (limit === 0) continue;
-      const members = new Map<string, Held & { uid: string }>();
+      const members = new Map<string, AssociatedObject & { uid: string }>();
       for (const uid of uids) {
         const held = this.#held.get(uid);
         // A placed object tells its own state.
@@ -366,6 +366,6 @@ export class Associated {
   }
 }
 
-function kindOf({ apiVersion, kind }: Owner): string {
+function kindOf({ apiVersion, kind }: OwnerLink): string {
   return `${apiVersion} ${kind}`;
 }

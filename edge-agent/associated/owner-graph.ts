@@ -11,22 +11,22 @@ import type { OwnerReference } from '../../core/object/meta.ts';
 const chainMax = 8;
 
 /** What counts of a reference. */
-export type Owner = Pick<OwnerReference, 'apiVersion' | 'kind' | 'uid'>;
+export type OwnerLink = Pick<OwnerReference, 'apiVersion' | 'kind' | 'uid'>;
 
-interface Node {
-  owners: readonly Owner[];
+interface OwnerNode {
+  owners: readonly OwnerLink[];
   root: string | undefined;
 }
 
 /** What refers to one owner. All of it does so by the same words, mostly, and has no other owner: the list of this one is shared. */
 interface Owned {
   readonly uids: Set<string>;
-  readonly list: readonly [Owner];
+  readonly list: readonly [OwnerLink];
 }
 
 export class OwnerGraph {
   /** By uid. */
-  readonly #nodes = new Map<string, Node>();
+  readonly #nodes = new Map<string, OwnerNode>();
   /** Placed objects: uid -> key. */
   readonly #roots = new Map<string, string>();
   /** The same the other way round. */
@@ -79,13 +79,13 @@ export class OwnerGraph {
   }
 
   /** Owners that were not seen and are no placed object: where the chain of the object breaks off. */
-  unknownOwners(uid: string): Owner[] {
+  unknownOwners(uid: string): OwnerLink[] {
     const owners = this.#nodes.get(uid)?.owners ?? [];
     return owners.filter((owner) => !this.#nodes.has(owner.uid) && !this.#roots.has(owner.uid));
   }
 
   /** The same of the object and of all that own it. */
-  unknownAbove(uid: string): Owner[] {
+  unknownAbove(uid: string): OwnerLink[] {
     // A set, so that each is looked at once where owners own each other.
     const chain = new Set([uid]);
     for (const one of chain) for (const owner of this.#nodes.get(one)?.owners ?? []) chain.add(owner.uid);
@@ -122,7 +122,7 @@ export class OwnerGraph {
   }
 
   /** The reference as all have it that say the same. */
-  #link({ apiVersion, kind, uid: owner }: OwnerReference, uid: string): readonly [Owner] {
+  #link({ apiVersion, kind, uid: owner }: OwnerReference, uid: string): readonly [OwnerLink] {
     const own = [{ apiVersion, kind, uid: owner }] as const;
     const owned = this.#owned.get(owner) ?? { uids: new Set(), list: own };
     this.#owned.set(owner, owned);

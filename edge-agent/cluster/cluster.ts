@@ -37,7 +37,7 @@ export interface WatchEvents {
   wentBack?(): void;
 }
 
-export interface WatchOptions {
+export interface ClusterWatchOptions {
   readonly marked?: boolean;
   readonly metadataOnly?: boolean;
 }
@@ -83,7 +83,7 @@ export interface Cluster extends AsyncDisposable {
    * for what it missed. Returns the function that ends it. With `marked`, objects without the agent's mark may be left out: one that loses the mark is told
    * as DELETED, one that gets it as ADDED. With `metadataOnly`, objects may come without anything but their metadata.
    */
-  watch(resource: GroupResource, events: WatchEvents, options?: WatchOptions): () => void;
+  watch(resource: GroupResource, events: WatchEvents, options?: ClusterWatchOptions): () => void;
   /** Every object of a resource, of which no more than the metadata is told; none, or NotFound is thrown, where it is not served. Absent: nobody but the agent has any. */
   metadataOf?(resource: GroupResource): AsyncIterable<Pick<KubeObject, 'metadata'>>;
   describe(): Promise<ClusterDescription>;

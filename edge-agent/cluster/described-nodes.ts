@@ -3,7 +3,7 @@ import { parseQuantity } from '../../core/match/cel/quantity.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { ClusterDescription } from './cluster.ts';
 
-export interface NodeStatus {
+export interface ClusterNodeStatus {
   readonly capacity?: Readonly<Record<string, string>>;
   readonly allocatable?: Readonly<Record<string, string>>;
   readonly isReady?: boolean;
@@ -11,8 +11,8 @@ export interface NodeStatus {
 
 export type DescribedNodes = Pick<ClusterDescription, 'nodes' | 'nodesReady' | 'capacity' | 'allocatable'>;
 
-export function sizeOf({ status }: KubeObject): NodeStatus {
-  const { capacity = {}, allocatable = {}, conditions = [] } = (status ?? {}) as NodeStatus & Conditions;
+export function nodeSizeOf({ status }: KubeObject): ClusterNodeStatus {
+  const { capacity = {}, allocatable = {}, conditions = [] } = (status ?? {}) as ClusterNodeStatus & Conditions;
   return { capacity, allocatable, isReady: conditions.some((one) => one.type === 'Ready' && one.status === 'True') };
 }
 
@@ -20,7 +20,7 @@ interface Conditions {
   readonly conditions?: readonly { readonly type?: string; readonly status?: string }[];
 }
 
-export function describeNodes(statuses: readonly NodeStatus[]): DescribedNodes {
+export function describeNodes(statuses: readonly ClusterNodeStatus[]): DescribedNodes {
   return {
     nodes: statuses.length,
     nodesReady: statuses.filter(({ isReady }) => isReady).length,

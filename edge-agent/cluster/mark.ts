@@ -4,7 +4,7 @@ import type { PropagationPolicy } from '../../core/entries/down-attributes.ts';
 import type { KubeObject, ManagedFieldsEntry, ObjectMeta } from '../../core/object/meta.ts';
 
 /** Server-side apply as this manager is what `Cluster.apply` promises. */
-export const fieldManager = 'banyan';
+export const agentFieldManager = 'banyan';
 const managedLabel = 'banyan.io/managed';
 /** Of the objects that have the mark, as https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors writes it. */
 export const markSelector = `${managedLabel}=true`;
@@ -78,7 +78,7 @@ export function signatureOf({ metadata }: KubeObject): Signature | undefined {
 }
 
 function isOwnEntry({ manager, operation }: ManagedFieldsEntry): boolean {
-  return manager === fieldManager && operation === 'Apply';
+  return manager === agentFieldManager && operation === 'Apply';
 }
 
 function isOtherThanUsual(deletion: string | undefined): deletion is PropagationPolicy {
@@ -104,7 +104,7 @@ export function bare(live: KubeObject): KubeObject {
  * by which a Namespace admits the pods that stay in it; of one that was there before, what was added goes. A definition can't be without its spec, which nobody
  * else may have set.
  */
-export function released(live: KubeObject, isOrphaned: boolean): KubeObject {
+export function withoutOwnership(live: KubeObject, isOrphaned: boolean): KubeObject {
   const { metadata, ...rest } = bare(live);
   return {
     ...rest,

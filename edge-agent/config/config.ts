@@ -32,11 +32,11 @@ const agentConfigSchema = z.strictObject({
   logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
   /** Written whole once the agent serves: {url, pid}. */
   statusFile: z.string().optional(),
-  /** Where the parent listens for its children, its path, and the addresses of its siblings, in the order in which they are tried when it does not answer. */
+  /** Where the parent listens for its children, its path, and the addresses of its other replicas, in the order in which they are tried when it does not answer. */
   parent: z.strictObject({
     address: z.string().min(1),
     path: z.string(),
-    siblings: z.array(z.string().min(1)).optional(),
+    replicas: z.array(z.string().min(1)).optional(),
   }),
   /** How the parent is reached. */
   link: linkOptionsSchema.prefault({}),

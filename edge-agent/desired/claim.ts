@@ -8,7 +8,7 @@
 import { compareText } from '../../core/object/text-order.ts';
 
 /** The placement that speaks for a source. */
-export interface Claim {
+export interface DeliveryClaim {
   readonly placement: string;
   readonly priority: number;
   /** creationTimestamp: RFC 3339 with whole seconds, so that text order is the order of time. */
@@ -19,7 +19,7 @@ export interface Claim {
 export interface Claimed {
   /** `center.retail` */
   readonly source: string;
-  readonly claim: Claim | undefined;
+  readonly claim: DeliveryClaim | undefined;
 }
 
 /** The winner first. */
@@ -33,7 +33,7 @@ export function compareClaimed(a: Claimed, b: Claimed): number {
 }
 
 /** Of two placements of one depth. */
-export function compareClaims(a: Claim, b: Claim): number {
+export function compareClaims(a: DeliveryClaim, b: DeliveryClaim): number {
   return b.priority - a.priority || compareText(a.created, b.created) || compareText(a.uid, b.uid);
 }
 

@@ -23,7 +23,7 @@ import { SharedValues } from '../../core/object/shared-values.ts';
 import { asText } from '../../core/store/bytes.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
 import { compareClaimed } from './claim.ts';
-import { type Options, optionsOf, saysTheSame } from './options.ts';
+import { deliveryOptionsOf, type Options, sameOptions } from './options.ts';
 
 /** One object as one source delivers it. */
 export interface Delivery extends Options {
@@ -218,7 +218,7 @@ export class Desired {
     const keys = new Set<string>();
     for (const [id, before] of targets) {
       const index = this.#placements.get(id);
-      if (saysTheSame(before, index?.target)) continue;
+      if (sameOptions(before, index?.target)) continue;
       for (const key of index?.objects ?? []) keys.add(key);
     }
     const deletions = new Set<string>();
@@ -304,7 +304,7 @@ export class Desired {
   #delivery(delivered: Delivered): Delivery {
     const { source, key, revision, bodyHash, generation, placements, implied, names, createOnlyFor } = delivered;
     const targetOf = (name: string) => this.#placements.get(placementId(source, name))?.target;
-    const { claim, createOnly, deletion, rules } = optionsOf(names, createOnlyFor, targetOf);
+    const { claim, createOnly, deletion, rules } = deliveryOptionsOf(names, createOnlyFor, targetOf);
     return {
       source,
       key,

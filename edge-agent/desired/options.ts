@@ -3,11 +3,11 @@
 import { type ApplyRules, togetherRules } from '../../core/entries/apply-rules.ts';
 import type { PropagationPolicy, TargetAttributes } from '../../core/entries/down-attributes.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
-import { type Claim, compareClaims } from './claim.ts';
+import { compareClaims, type DeliveryClaim } from './claim.ts';
 
 export interface Options {
   /** The strongest placement; undefined until one has arrived. */
-  readonly claim: Claim | undefined;
+  readonly claim: DeliveryClaim | undefined;
   /** Make it once and leave it to the cluster from then on: all of them say so. Until they have arrived, one that says so is enough. */
   readonly createOnly: boolean;
   /** The most careful of theirs; undefined while none is here: what is on record stays. */
@@ -19,7 +19,7 @@ export interface Options {
 const mostCarefulFirst: readonly PropagationPolicy[] = ['Orphan', 'Foreground', 'Background'];
 
 /** `wanting`: names of the placements that want the object; `createOnly`: those of them that say so. */
-export function optionsOf(
+export function deliveryOptionsOf(
   wanting: readonly string[],
   createOnly: readonly string[],
   targetOf: (placement: string) => TargetAttributes | undefined,
@@ -41,12 +41,12 @@ export function optionsOf(
 }
 
 /** Whether two targets of a placement say the same of its objects: most changes of a target are of its revision alone. */
-export function saysTheSame(a: TargetAttributes | undefined, b: TargetAttributes | undefined): boolean {
+export function sameOptions(a: TargetAttributes | undefined, b: TargetAttributes | undefined): boolean {
   if (!a || !b) return a === b;
   const sameClaim = a.priority === b.priority && a.created === b.created && a.uid === b.uid;
   return sameClaim && a.deletion === b.deletion && stableStringify(a.apply ?? {}) === stableStringify(b.apply ?? {});
 }
 
-function claimOf(placement: string, { priority, created, uid }: TargetAttributes): Claim {
+function claimOf(placement: string, { priority, created, uid }: TargetAttributes): DeliveryClaim {
   return { placement, priority, created, uid };
 }

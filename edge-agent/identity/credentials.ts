@@ -7,7 +7,7 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import type { EnvironmentProxies } from '../../core/wire/dialer/proxy-choice.ts';
 import { type JoinLine, joinParent, renewAtParent } from '../../core/wire/join/join-client.ts';
-import type { JoinRequest } from '../../core/wire/join-words.ts';
+import type { JoinRequest } from '../../core/wire/join-messages.ts';
 import { type NodeCredentials, renewedCredentials } from '../../core/wire/node-credentials.ts';
 import type { AgentConfig } from '../config/config.ts';
 import { fileStore } from './file-store.ts';
@@ -21,7 +21,7 @@ type Joining = Extract<AgentConfig['pki'], { joinToken: string }>;
 type Given = Extract<AgentConfig['pki'], { cert: string }>;
 export type SecretName = NonNullable<Joining['secret']>;
 
-export interface IdentityPorts {
+export interface CredentialsPorts {
   readonly config: AgentConfig;
   readonly linkCaPem?: Buffer | undefined;
   readonly environment: EnvironmentProxies;
@@ -41,10 +41,10 @@ export interface AgentIdentity {
 const aliveEveryMs = 60_000;
 
 /** With a join token: resolves when the agent has joined. Throws BadRequest for files that can't be read, and what the parent says. */
-export async function identityOf(ports: IdentityPorts): Promise<AgentIdentity> {
+export async function identityOf(ports: CredentialsPorts): Promise<AgentIdentity> {
   const { config, environment, linkCaPem, clock, random, log } = ports;
   const { path, parent, link, pki } = config;
-  const lines = [parent.address, ...(parent.siblings ?? [])].map(
+  const lines = [parent.address, ...(parent.replicas ?? [])].map(
     (address): JoinLine => ({ parent: { address, path: parent.path }, link, linkCaPem, environment, clock }),
   );
   const held = 'joinToken' in pki ? await joined(pki, lines, ports) : await given(pki, ports);
@@ -56,7 +56,7 @@ export async function identityOf(ports: IdentityPorts): Promise<AgentIdentity> {
   return { credentials: held.credentials(), renewal };
 }
 
-async function given({ ca, cert, key, secret }: Given, ports: IdentityPorts): Promise<Renewable> {
+async function given({ ca, cert, key, secret }: Given, ports: CredentialsPorts): Promise<Renewable> {
   const { config, clock, log } = ports;
   const read = () => ({ caPem: readBytes(ca), certPem: readBytes(cert), keyPem: readBytes(key) });
   const files = renewedCredentials({ clock, log, read });
@@ -72,7 +72,7 @@ async function given({ ca, cert, key, secret }: Given, ports: IdentityPorts): Pr
 async function joined(
   { joinToken, secret }: Joining,
   lines: readonly JoinLine[],
-  ports: IdentityPorts,
+  ports: CredentialsPorts,
 ): Promise<Renewable> {
   const { config, clock, random, log } = ports;
   const { path } = config;

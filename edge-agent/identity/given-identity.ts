@@ -9,10 +9,10 @@ import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
 import { currentOf, type NodeCredentials } from '../../core/wire/node-credentials.ts';
 import type { Identity, IdentityStore } from './identity-store.ts';
-import { type JoiningPorts, whole } from './joining.ts';
+import { type JoiningPorts, validIdentity } from './joining.ts';
 import type { Renewable } from './renewal.ts';
 
-export interface GivenPorts extends Pick<JoiningPorts, 'path' | 'clock'> {
+export interface GivenIdentityPorts extends Pick<JoiningPorts, 'path' | 'clock'> {
   /** The file of the certificate. */
   readonly certFile: string;
   /** Of the files, read anew when they change. */
@@ -22,9 +22,9 @@ export interface GivenPorts extends Pick<JoiningPorts, 'path' | 'clock'> {
 }
 
 export class GivenIdentity implements Renewable {
-  readonly #ports: GivenPorts;
+  readonly #ports: GivenIdentityPorts;
 
-  constructor(ports: GivenPorts) {
+  constructor(ports: GivenIdentityPorts) {
     this.#ports = ports;
   }
 
@@ -50,7 +50,7 @@ export class GivenIdentity implements Renewable {
   /** What is in the Secret comes with the files a minute later. */
   async foundYoung(isYoung: (identity: Identity) => boolean): Promise<boolean> {
     const { secret, path, clock } = this.#ports;
-    const shared = secret && whole(await secret.read(), { path, clock, store: secret });
+    const shared = secret && validIdentity(await secret.read(), { path, clock, store: secret });
     return shared !== undefined && isYoung(shared);
   }
 

@@ -1,7 +1,7 @@
 /** An identity that was got with a join token. Who shares the store finds there what another one has renewed. */
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 import type { Identity } from './identity-store.ts';
-import { type JoiningPorts, joinOnce, whole } from './joining.ts';
+import { type JoiningPorts, joinOnce, validIdentity } from './joining.ts';
 import type { Renewable } from './renewal.ts';
 
 export class JoinedIdentity implements Renewable {
@@ -33,7 +33,7 @@ export class JoinedIdentity implements Renewable {
   }
 
   async foundYoung(isYoung: (identity: Identity) => boolean): Promise<boolean> {
-    const shared = whole(await this.#ports.store.read(), this.#ports);
+    const shared = validIdentity(await this.#ports.store.read(), this.#ports);
     if (!shared || !isYoung(shared)) return false;
     this.#use(shared);
     return true;

@@ -6,7 +6,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError, type ErrorCode } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
-import type { JoinAnswer, JoinRequest } from '../../core/wire/join-words.ts';
+import type { JoinAnswer, JoinRequest } from '../../core/wire/join-messages.ts';
 import type { Identity, IdentityStore } from './identity-store.ts';
 
 export interface JoiningPorts {
@@ -54,7 +54,7 @@ export async function joinedIdentity(ports: JoiningPorts): Promise<Identity> {
 /** Of those that share the store, another one may have been answered since the last attempt. */
 export async function joinOnce(ports: JoiningPorts): Promise<Identity> {
   const { path, store, log, parents } = ports;
-  const kept = whole(await store.read(), ports);
+  const kept = validIdentity(await store.read(), ports);
   if (kept) return kept;
   const { text, where } = ports.token();
   const { pin, name, secret } = readJoinToken(text, where);
@@ -63,7 +63,7 @@ export async function joinOnce(ports: JoiningPorts): Promise<Identity> {
   const asked = { name, secret, path, request: await requestFor(path, keyPem) };
   const { authority, certificate } = await askEach(parents.map((ask) => () => ask(pin, asked)));
   const identity = { caPem: authority, certPem: certificate, keyPem };
-  if (!whole(identity, ports))
+  if (!validIdentity(identity, ports))
     throw new BanyanError('Protocol', 'the parent has answered a certificate that has ended');
   await store.keep(identity);
   log.info({ where: store.shown, until: new X509Certificate(certificate).validTo }, 'joined: a certificate is kept');
@@ -93,10 +93,10 @@ export async function askEach<T>(parents: readonly (() => Promise<T>)[]): Promis
   throw refusal;
 }
 
-type Kept = Pick<JoiningPorts, 'path' | 'clock'> & { readonly store: Pick<IdentityStore, 'shown'> };
+type StoredIdentityPorts = Pick<JoiningPorts, 'path' | 'clock'> & { readonly store: Pick<IdentityStore, 'shown'> };
 
 /** Undefined: it has to be got, first or anew. Throws BadRequest for what is another agent's. */
-export function whole(kept: Partial<Identity> | undefined, ports: Kept): Identity | undefined {
+export function validIdentity(kept: Partial<Identity> | undefined, ports: StoredIdentityPorts): Identity | undefined {
   const identity = ownIdentity(kept, ports);
   return identity && ports.clock.wallMs() < Date.parse(new X509Certificate(identity.certPem).validTo)
     ? identity
@@ -104,7 +104,7 @@ export function whole(kept: Partial<Identity> | undefined, ports: Kept): Identit
 }
 
 /** The same, also when it has ended. */
-function ownIdentity(kept: Partial<Identity> | undefined, { path, store }: Kept): Identity | undefined {
+function ownIdentity(kept: Partial<Identity> | undefined, { path, store }: StoredIdentityPorts): Identity | undefined {
   const { caPem, certPem, keyPem } = kept ?? {};
   if (!caPem || !certPem || !keyPem) return undefined;
   const certificate = new X509Certificate(certPem);

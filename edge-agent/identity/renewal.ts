@@ -4,12 +4,12 @@
  */
 import { X509Certificate } from 'node:crypto';
 import type { TroubleAttributes } from '../../core/entries/up-attributes.ts';
-import { type Life, lifeOf } from '../../core/identity/certificate-life.ts';
+import { type CertificateValidity, validityOf } from '../../core/identity/certificate-validity.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
-import type { JoinAnswer } from '../../core/wire/join-words.ts';
+import type { JoinAnswer } from '../../core/wire/join-messages.ts';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 import type { Identity } from './identity-store.ts';
-import { askEach, type JoiningPorts, whole } from './joining.ts';
+import { askEach, type JoiningPorts, validIdentity } from './joining.ts';
 
 /** What is renewed, and where it is kept. */
 export interface Renewable {
@@ -30,7 +30,7 @@ export interface Renewable {
   keep(identity: Identity): Promise<void>;
 }
 
-export interface RenewalPorts extends Pick<JoiningPorts, 'path' | 'clock' | 'random' | 'log'> {
+export interface CertificateRenewalPorts extends Pick<JoiningPorts, 'path' | 'clock' | 'random' | 'log'> {
   readonly held: Renewable;
   /** Asks the parent and each of its siblings. */
   readonly renewals: readonly ((credentials: NodeCredentials, request: string) => Promise<JoinAnswer>)[];
@@ -46,11 +46,11 @@ const tryMinMs = 1_000;
 const againMs = 60_000;
 
 export class Renewal {
-  readonly #ports: RenewalPorts;
+  readonly #ports: CertificateRenewalPorts;
   #trouble: TroubleAttributes | undefined;
   #told: () => void = () => {};
 
-  constructor(ports: RenewalPorts) {
+  constructor(ports: CertificateRenewalPorts) {
     this.#ports = ports;
   }
 
@@ -105,7 +105,7 @@ export class Renewal {
     const { requestFor } = await import('../../core/identity/certificate-request.ts');
     const request = await requestFor(path, keyPem);
     const { authority, certificate } = await askEach(renewals.map((ask) => () => ask(held.credentials(), request)));
-    const identity = whole({ caPem: authority, certPem: certificate, keyPem }, { path, clock, store: held });
+    const identity = validIdentity({ caPem: authority, certPem: certificate, keyPem }, { path, clock, store: held });
     if (!identity) throw new Error('the parent has answered a certificate of another key, or one that has ended');
     const { validTo } = new X509Certificate(certificate);
     log.info({ validTo, where: held.shown }, 'a renewed certificate is used from now on');
@@ -123,12 +123,12 @@ function hasEnded(identity: Identity, nowMs: number): boolean {
   return nowMs >= lifeOfIdentity(identity).endsAtMs;
 }
 
-function lifeOfIdentity({ certPem }: Identity): Life {
-  return lifeOf(new X509Certificate(certPem));
+function lifeOfIdentity({ certPem }: Identity): CertificateValidity {
+  return validityOf(new X509Certificate(certPem));
 }
 
 /** How long to wait. `chance`: in [0, 1). */
-export function nextLookMs({ renewAtMs, endsAtMs }: Life, nowMs: number, chance: number): number {
+export function nextLookMs({ renewAtMs, endsAtMs }: CertificateValidity, nowMs: number, chance: number): number {
   const atLeastMs = lookMinMs + chance * (lookMaxMs - lookMinMs);
   // With one that has ended nobody is let in: files that somebody else renews are looked at by whoever connects.
   if (nowMs >= endsAtMs) return atLeastMs;

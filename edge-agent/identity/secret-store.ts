@@ -3,13 +3,13 @@
  * so that the agent needs no right to make any.
  */
 import { BanyanError } from '../../core/runtime/errors.ts';
-import type { ApiRequest } from '../cluster/kubernetes/api-client.ts';
+import type { ClusterApiRequest } from '../cluster/kubernetes/api-client.ts';
 import { type Identity, type IdentityStore, identityParts, nameOfPart } from './identity-store.ts';
 
 export interface SecretStoreOptions {
   readonly namespace: string;
   readonly name: string;
-  json(asked: ApiRequest): Promise<unknown>;
+  json(asked: ClusterApiRequest): Promise<unknown>;
 }
 
 interface Secret {

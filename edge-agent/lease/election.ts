@@ -1,23 +1,23 @@
 /**
  * Who is active: a pure machine for one candidate.
  *
- * No two hold it at one instant. A holder counts from before it asked for what was granted, and gives up `giveUpMs` after that by its own clock; a candidate
+ * No two hold it at one instant. A holder counts from before it asked for what was granted, and gives up `renewDeadlineMs` after that by its own clock; a candidate
  * counts from when it was told of a record, and writes over it when it has not changed for `durationMs`, at the least, by its own clock. So between the end of
- * what the former one believes and the first moment of the next one lie `durationMs - giveUpMs` on clocks of any time of day, as long as they run at rates
+ * what the former one believes and the first moment of the next one lie `durationMs - renewDeadlineMs` on clocks of any time of day, as long as they run at rates
  * that differ by less than a fifth. Only what was written over the very version that was read is ever held, so that time is all that a late answer costs.
  *
  * A Lease that is not there may have been deleted under its holder, and one that somebody has cleared is no word of its holder either: both are waited for.
  * What is not there is made first, held by nobody, since only a version can be known not to have changed. A holder that ends in order says so by a duration
- * of `releasedMs`.
+ * of `releasedLeaseMs`.
  */
-import type { LeaseRecord, LeaseWords } from './lease.ts';
+import type { LeaseHandover, LeaseRecord } from './lease.ts';
 
 /** As with leases of leader election elsewhere, but short enough that a standby is active within 15 s. */
 export const durationMs = 10_000;
 /** A fifth less, for clocks that run at other rates and for a request that is on its way. */
-export const giveUpMs = 8_000;
+export const renewDeadlineMs = 8_000;
 /** What client-go writes into a Lease that its holder has released. */
-export const releasedMs = 1_000;
+export const releasedLeaseMs = 1_000;
 /** Three renewals may be lost. It is also how often a candidate looks. */
 export const renewMs = 2_000;
 /** Of a holder that got no answer: it has not long. */
@@ -41,7 +41,7 @@ export interface ElectionState {
   /** A holder goes by what it read, before it writes. */
   readonly looks: boolean;
   /** What its record is to say. */
-  readonly words: LeaseWords;
+  readonly words: LeaseHandover;
   readonly ending: boolean;
 }
 
@@ -53,7 +53,7 @@ export type ElectionInput =
   | { readonly type: 'refused' }
   /** What became of the question is not known. */
   | { readonly type: 'failed' }
-  | { readonly type: 'say'; readonly words: LeaseWords }
+  | { readonly type: 'say'; readonly words: LeaseHandover }
   /** In order: whoever holds it says that it does so no more. */
   | { readonly type: 'end' };
 
@@ -65,7 +65,7 @@ export type ElectionEffect =
       readonly holder: string;
       readonly durationMs: number;
       readonly transitions: number;
-      readonly words: LeaseWords;
+      readonly words: LeaseHandover;
     };
 
 export interface ElectionStep {
@@ -102,13 +102,13 @@ export function isOfAnother({ seen, path }: ElectionState): string | undefined {
 }
 
 /** When it wants its next tick; undefined: an answer comes first, or it is over. */
-export function nextTickMs(state: ElectionState): number | undefined {
+export function nextElectionTickMs(state: ElectionState): number | undefined {
   if (state.asking || isOver(state)) return undefined;
   const expiryMs = state.role === 'candidate' ? expiryOf(state) : Number.POSITIVE_INFINITY;
   return Math.max(state.restsUntilMs, Math.min(state.dueMs, expiryMs));
 }
 
-export function step(state: ElectionState, input: ElectionInput, nowMs: number): ElectionStep {
+export function stepElection(state: ElectionState, input: ElectionInput, nowMs: number): ElectionStep {
   switch (input.type) {
     case 'tick':
       return go(state, nowMs);
@@ -137,9 +137,9 @@ function written(state: ElectionState, record: LeaseRecord, nowMs: number): Elec
     return { ...state, asking: undefined, seen, role, dueMs: nowMs + renewMs };
   }
   // What was said meanwhile is not in it.
-  const isAsWished = saysAll(record.words, state.words) && !state.ending;
+  const isAsWished = recordsAll(record.words, state.words) && !state.ending;
   const dueMs = isAsWished ? sentMs + renewMs : nowMs;
-  return { ...state, asking: undefined, seen, role: 'holder', heldUntilMs: sentMs + giveUpMs, dueMs };
+  return { ...state, asking: undefined, seen, role: 'holder', heldUntilMs: sentMs + renewDeadlineMs, dueMs };
 }
 
 function read(state: ElectionState, record: LeaseRecord | undefined, nowMs: number): ElectionState {
@@ -170,7 +170,7 @@ function go(state: ElectionState, nowMs: number): ElectionStep {
 function mayTake(state: ElectionState, nowMs: number): boolean {
   const record = state.seen?.record;
   if (!record || isOfAnother(state) !== undefined) return false;
-  if (record.holder === '' && record.durationMs <= releasedMs) return true;
+  if (record.holder === '' && record.durationMs <= releasedLeaseMs) return true;
   // One that this very process wrote, without having heard of it.
   return record.holder === state.me || nowMs >= expiryOf(state);
 }
@@ -185,7 +185,7 @@ function write(state: ElectionState, holder: string, nowMs: number): ElectionSte
   const over = state.seen?.record;
   const transitions = (over?.transitions ?? 0) + (holder === '' || holder === over?.holder ? 0 : 1);
   const isReleased = holder === '' && over !== undefined;
-  const promisedMs = isReleased ? releasedMs : durationMs;
+  const promisedMs = isReleased ? releasedLeaseMs : durationMs;
   return ask(state, { type: 'write', over, holder, durationMs: promisedMs, transitions, words: state.words }, nowMs);
 }
 
@@ -197,6 +197,6 @@ function isOver({ role }: ElectionState): boolean {
   return role === 'released' || role === 'lost';
 }
 
-export function saysAll(said: LeaseWords, words: LeaseWords): boolean {
-  return (Object.keys(words) as (keyof LeaseWords)[]).every((name) => said[name] === words[name]);
+export function recordsAll(said: LeaseHandover, words: LeaseHandover): boolean {
+  return (Object.keys(words) as (keyof LeaseHandover)[]).every((name) => said[name] === words[name]);
 }

@@ -9,11 +9,11 @@ import {
   type ElectionState,
   holds,
   isOfAnother,
-  nextTickMs,
-  saysAll,
-  step,
+  nextElectionTickMs,
+  recordsAll,
+  stepElection,
 } from './election.ts';
-import type { LeasePort, LeaseRecord, LeaseWords } from './lease.ts';
+import type { LeaseHandover, LeasePort, LeaseRecord } from './lease.ts';
 
 /** An answer that takes longer is none: of the 8 s that a holder has, two questions are to find room. */
 export const answerMs = 3_000;
@@ -77,9 +77,9 @@ export class Elector {
   }
 
   /** Resolves when the Lease says so; throws when it can't be had any more. */
-  async say(words: LeaseWords): Promise<void> {
+  async say(words: LeaseHandover): Promise<void> {
     this.#input({ type: 'say', words });
-    const isSaid = () => saysAll(this.#state.seen?.record?.words ?? {}, words) && this.holds;
+    const isSaid = () => recordsAll(this.#state.seen?.record?.words ?? {}, words) && this.holds;
     while (!isSaid()) {
       if (this.#isAbandoned) throw new BanyanError('Unavailable', 'the process ends');
       if (this.#state.role !== 'holder') throw new BanyanError('Conflict', 'the Lease is held no more');
@@ -110,7 +110,7 @@ export class Elector {
   #input(input: ElectionInput): void {
     const { clock } = this.#ports;
     const before = this.#state;
-    const { state, effect } = step(before, input, clock.monotonicMs());
+    const { state, effect } = stepElection(before, input, clock.monotonicMs());
     this.#state = state;
     if (effect) void this.#ask(effect);
     this.#tickLater();
@@ -136,7 +136,7 @@ export class Elector {
   #tickLater(): void {
     this.#timer?.stop();
     const { clock } = this.#ports;
-    const dueMs = nextTickMs(this.#state);
+    const dueMs = nextElectionTickMs(this.#state);
     if (dueMs === undefined) return;
     this.#timer = clock.after(Math.max(0, dueMs - clock.monotonicMs()), () => this.#input({ type: 'tick' }));
   }

@@ -1,12 +1,12 @@
 /** A Lease of coordination.k8s.io/v1 in the cluster. What it says of time is for people: nobody compares it with a clock. */
 import { BanyanError } from '../../core/runtime/errors.ts';
-import type { ApiRequest } from '../cluster/kubernetes/api-client.ts';
-import type { LeasePort, LeaseRecord, LeaseWords, LeaseWrite } from './lease.ts';
+import type { ClusterApiRequest } from '../cluster/kubernetes/api-client.ts';
+import type { LeaseHandover, LeasePort, LeaseRecord, LeaseWrite } from './lease.ts';
 
 export interface KubernetesLeaseOptions {
   readonly namespace: string;
   readonly name: string;
-  json(asked: ApiRequest): Promise<unknown>;
+  json(asked: ClusterApiRequest): Promise<unknown>;
   /** For people. */
   wallMs(): number;
 }
@@ -110,12 +110,12 @@ function recordOf({ metadata, spec }: LeaseObject): LeaseRecord {
     holder: spec?.holderIdentity ?? '',
     durationMs: (spec?.leaseDurationSeconds ?? 0) * 1_000,
     transitions: spec?.leaseTransitions ?? 0,
-    words: wordsOf(metadata?.annotations ?? {}),
+    words: handoverOf(metadata?.annotations ?? {}),
   };
 }
 
 /** What is not what it should be counts as not said: others may write there too. */
-function wordsOf(annotations: Readonly<Record<string, string>>): LeaseWords {
+function handoverOf(annotations: Readonly<Record<string, string>>): LeaseHandover {
   const [path, store, attachedNonce] = [texts.path, texts.store, texts.attachedNonce].map((name) => annotations[name]);
   const bootCounter = Number(annotations[numbers.bootCounter] ?? '-1');
   return {
@@ -126,9 +126,9 @@ function wordsOf(annotations: Readonly<Record<string, string>>): LeaseWords {
   };
 }
 
-function annotationsOf(words: LeaseWords): Record<string, string> {
-  const names: Readonly<Record<keyof LeaseWords, string>> = { ...texts, ...numbers };
+function annotationsOf(words: LeaseHandover): Record<string, string> {
+  const names: Readonly<Record<keyof LeaseHandover, string>> = { ...texts, ...numbers };
   return Object.fromEntries(
-    Object.entries(words).map(([word, value]) => [names[word as keyof LeaseWords], String(value)]),
+    Object.entries(words).map(([word, value]) => [names[word as keyof LeaseHandover], String(value)]),
   );
 }

@@ -38,7 +38,7 @@ export interface LeadershipPorts<Led extends LedAgent> {
   /** Once at most. Not started. */
   assemble(hooks: AgentHooks): Promise<Led>;
   /** Resolves when what the agent has applied by other stores is on record, as far as it can be known now, or `isOver`. */
-  takeStock(agent: Led, isOver: () => boolean): Promise<void>;
+  scanAppliedInventory(agent: Led, isOver: () => boolean): Promise<void>;
   /** Another one is active: this process is to end, and to come back as a standby. */
   lost(why: string): void;
 }
@@ -146,9 +146,9 @@ export class Leadership<Led extends LedAgent> implements AsyncDisposable {
   async #caughtUp(agent: Led, succession: Succession, ownStore: string): Promise<void> {
     if (this.#catchingUp) return;
     this.#catchingUp = true;
-    const { store, log, takeStock } = this.#ports;
+    const { store, log, scanAppliedInventory } = this.#ports;
     try {
-      await takeStock(agent, () => this.#isOver);
+      await scanAppliedInventory(agent, () => this.#isOver);
       if (this.#isOver || succession.catchUp === undefined) return;
       await store.flushed();
       await this.#elector.say({ store: ownStore });

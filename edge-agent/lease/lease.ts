@@ -13,11 +13,11 @@ export interface LeaseRecord {
   readonly durationMs: number;
   /** `spec.leaseTransitions`: how often it has had another holder. */
   readonly transitions: number;
-  readonly words: LeaseWords;
+  readonly words: LeaseHandover;
 }
 
 /** What those who were active leave to those who follow. */
-export interface LeaseWords {
+export interface LeaseHandover {
   /** Whose it is: `eu:rivoli`. */
   readonly path?: string;
   /** Id of the store that is up to date with what was applied last; another one has to catch up first. */
@@ -34,7 +34,7 @@ export interface LeaseWrite {
   readonly holder: string;
   readonly durationMs: number;
   readonly transitions: number;
-  readonly words: LeaseWords;
+  readonly words: LeaseHandover;
 }
 
 export interface LeasePort {

@@ -1,6 +1,6 @@
 /** What one that has become active is to do before it applies anything: a function of what those before have left in the Lease and of what its store knows. */
 import type { Forebear } from '../../core/session/node-identity.ts';
-import type { LeaseWords } from './lease.ts';
+import type { LeaseHandover } from './lease.ts';
 import type { LeaseMemory } from './lease-memory.ts';
 
 export interface Succession {
@@ -10,7 +10,7 @@ export interface Succession {
   readonly catchUp?: string;
 }
 
-export function successionOf(left: LeaseWords, memory: LeaseMemory): Succession {
+export function successionOf(left: LeaseHandover, memory: LeaseMemory): Succession {
   const { bootCounter, attachedNonce } = left;
   const catchUp = reasonToCatchUp(left, memory);
   const nonce = attachedNonce === undefined ? {} : { attachedNonce };
@@ -20,7 +20,7 @@ export function successionOf(left: LeaseWords, memory: LeaseMemory): Succession 
   };
 }
 
-function reasonToCatchUp({ store }: LeaseWords, memory: LeaseMemory): string | undefined {
+function reasonToCatchUp({ store }: LeaseHandover, memory: LeaseMemory): string | undefined {
   if (store === memory.store) return undefined;
   if (store !== undefined) return 'another of the agents of this identity was active last';
   return memory.leased ? 'the Lease was made anew, and does not say which agent was active last' : undefined;

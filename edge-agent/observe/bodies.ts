@@ -27,7 +27,7 @@ const againMsMin = 5_000;
 /** What comes back with the cluster is not to wait for long. */
 const againMsMax = 60_000;
 
-interface Wanted {
+interface RequestedBody {
   readonly key: ObjectKey;
   failures: number;
   /** Until it is tried again. */
@@ -39,7 +39,7 @@ export class Bodies {
   /** By uid. */
   readonly #whole = new Map<string, WholeObject>();
   /** By uid, in the order of asking. */
-  readonly #wanted = new Map<string, Wanted>();
+  readonly #wanted = new Map<string, RequestedBody>();
   /** Uids. */
   readonly #reading = new Set<string>();
 
@@ -92,7 +92,7 @@ export class Bodies {
     }
   }
 
-  async #read(uid: string, wanted: Wanted): Promise<void> {
+  async #read(uid: string, wanted: RequestedBody): Promise<void> {
     this.#reading.add(uid);
     // Not if the watch has told of it meanwhile, which is newer, or nobody has wanted it for a while.
     const isWanted = () => this.#wanted.get(uid) === wanted;
@@ -118,7 +118,7 @@ export class Bodies {
     this.#ports.read(uid, formatKey(key));
   }
 
-  #failed(wanted: Wanted, error: unknown): void {
+  #failed(wanted: RequestedBody, error: unknown): void {
     if (wanted.failures === 0) this.#ports.failed(formatKey(wanted.key), error);
     wanted.timer = this.#ports.clock.after(Math.min(againMsMax, againMsMin * 2 ** wanted.failures), () => {
       wanted.timer = undefined;

@@ -7,7 +7,7 @@
  * backup, so that what it tells as older may be how things are.
  */
 import { stableStringify } from '../../core/object/canonical.ts';
-import type { Health } from '../../core/object/health.ts';
+import type { ObjectHealth } from '../../core/object/health.ts';
 import { formatKey, type GroupResource, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { SharedValues } from '../../core/object/shared-values.ts';
@@ -18,11 +18,11 @@ import { isMarked } from '../cluster/mark.ts';
 import { quietStatus } from './status-noise.ts';
 import { overdue, TimedHealth } from './timed-health.ts';
 
-export interface Observation {
+export interface ObjectObservation {
   readonly uid: string;
   /** That the cluster counts of its object; 0 for kinds without. */
   readonly generation: number;
-  readonly health: Health;
+  readonly health: ObjectHealth;
   /** JSON of the object's status; empty when it has none. */
   readonly status: Uint8Array;
 }
@@ -45,12 +45,12 @@ export interface ObserverEvents {
   wentBack(): void;
 }
 
-interface Seen extends Observation {
+interface Seen extends ObjectObservation {
   resourceVersion: number;
   readonly quiet: string;
 }
 
-interface Watch {
+interface ObserverWatch {
   readonly stop: () => void;
   /** Of all objects of the resource, not of those with the mark alone. */
   readonly isWhole: boolean;
@@ -67,7 +67,7 @@ const noStatus = new Uint8Array(0);
 export class Observer {
   readonly #ports: ObserverPorts;
   readonly #events: ObserverEvents;
-  readonly #watches = new Map<string, Watch>();
+  readonly #watches = new Map<string, ObserverWatch>();
   readonly #seen = new Map<string, Seen>();
   readonly #held = new Map<string, ClusterEvent>();
   readonly #shared = new SharedValues();
@@ -113,7 +113,7 @@ export class Observer {
     this.#watches.delete(resource);
   }
 
-  observation(key: string): Observation | undefined {
+  observation(key: string): ObjectObservation | undefined {
     return this.#seen.get(key);
   }
 
@@ -131,7 +131,7 @@ export class Observer {
     this.#on(held);
   }
 
-  #watch(resource: GroupResource): Watch {
+  #watch(resource: GroupResource): ObserverWatch {
     const known = this.#watches.get(resourceName(resource));
     return known ?? this.#begin(resource, false, new Set());
   }
@@ -145,11 +145,11 @@ export class Observer {
     this.#begin(resource, true, watch.keys);
   }
 
-  #begin(resource: GroupResource, isWhole: boolean, keys: Set<string>): Watch {
+  #begin(resource: GroupResource, isWhole: boolean, keys: Set<string>): ObserverWatch {
     const name = resourceName(resource);
     // The cluster may tell its first events before `watch` returns.
     let stop: (() => void) | undefined;
-    const watch: Watch = { keys, isWhole, behind: new Set(), stop: () => stop?.() };
+    const watch: ObserverWatch = { keys, isWhole, behind: new Set(), stop: () => stop?.() };
     this.#watches.set(name, watch);
     const events = {
       on: (event: ClusterEvent) => this.#on(event),
@@ -165,7 +165,7 @@ export class Observer {
    * what is known of it stays, and the applier looks. So it does at what was listed in an older state than the one seen: either the list is older than an
    * answer to the applier, or the cluster has gone back. From now on each state counts that is told; one that is late is followed by the newer one.
    */
-  #synced({ keys, behind }: Watch, there: ReadonlySet<string>): void {
+  #synced({ keys, behind }: ObserverWatch, there: ReadonlySet<string>): void {
     for (const key of keys) {
       const seen = this.#seen.get(key);
       if (seen) seen.resourceVersion = unversioned;
@@ -232,7 +232,7 @@ export class Observer {
   }
 }
 
-function sameHealth(a: Health, b: Health): boolean {
+function sameHealth(a: ObjectHealth, b: ObjectHealth): boolean {
   return a.state === b.state && a.reason === b.reason && a.message === b.message;
 }
 

@@ -16,7 +16,7 @@ export interface ResourceWatchesEvents {
   ended(resource: GroupResource): void;
 }
 
-interface Watch {
+interface OpenResourceWatch {
   readonly resource: ServedResource;
   readonly metadataOnly: boolean;
   readonly stop: () => void;
@@ -26,7 +26,7 @@ interface Watch {
 export class ResourceWatches {
   readonly #cluster: Cluster;
   readonly #events: ResourceWatchesEvents;
-  readonly #watches = new Map<string, Watch>();
+  readonly #watches = new Map<string, OpenResourceWatch>();
 
   constructor(cluster: Cluster, events: ResourceWatchesEvents) {
     this.#cluster = cluster;
@@ -52,7 +52,7 @@ export class ResourceWatches {
     if (this.#watches.has(name)) return;
     // The cluster may tell its first events before `watch` returns.
     let stop: (() => void) | undefined;
-    const watch: Watch = { resource, metadataOnly, state: 'pending', stop: () => stop?.() };
+    const watch: OpenResourceWatch = { resource, metadataOnly, state: 'pending', stop: () => stop?.() };
     this.#watches.set(name, watch);
     const isCurrent = () => this.#watches.get(name) === watch;
     const events: WatchEvents = {

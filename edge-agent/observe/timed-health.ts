@@ -6,11 +6,11 @@
  *
  * Bound: one timer for each object that waits, and each of them once.
  */
-import { type Health, health } from '../../core/object/health.ts';
+import { health, type ObjectHealth } from '../../core/object/health.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 
-interface Waiting {
+interface HealthTimer {
   readonly uid: string;
   timer: Timer | undefined;
   /** It has failed; so does what is told of it from now on, until it is otherwise. */
@@ -21,7 +21,7 @@ export class TimedHealth {
   readonly #clock: Clock;
   readonly #failed: (key: string) => void;
   /** By key. */
-  readonly #waiting = new Map<string, Waiting>();
+  readonly #waiting = new Map<string, HealthTimer>();
 
   /** `failed`: the object has, and nothing else has been told of it since its health was asked for. */
   constructor(clock: Clock, failed: (key: string) => void) {
@@ -29,7 +29,7 @@ export class TimedHealth {
     this.#failed = failed;
   }
 
-  of(key: string, object: KubeObject): Health {
+  of(key: string, object: KubeObject): ObjectHealth {
     const judged = health(object);
     const { failsAfterMs } = judged;
     if (failsAfterMs === undefined) {
@@ -49,14 +49,14 @@ export class TimedHealth {
     this.#waiting.clear();
   }
 
-  #waitFor(key: string, { metadata }: KubeObject, windowMs: number): Waiting {
+  #waitFor(key: string, { metadata }: KubeObject, windowMs: number): HealthTimer {
     const { uid = '', creationTimestamp } = metadata;
     const before = this.#waiting.get(key);
     if (before?.uid === uid) return before;
     before?.timer?.stop();
     const ageMs = this.#clock.wallMs() - Date.parse(creationTimestamp ?? '');
     const leftMs = Number.isNaN(ageMs) ? windowMs : Math.min(windowMs - ageMs, windowMs);
-    const waiting: Waiting = { uid, timer: undefined, isOverdue: leftMs <= 0 };
+    const waiting: HealthTimer = { uid, timer: undefined, isOverdue: leftMs <= 0 };
     if (!waiting.isOverdue) {
       waiting.timer = this.#clock.after(leftMs, () => {
         waiting.isOverdue = true;
@@ -69,6 +69,6 @@ export class TimedHealth {
 }
 
 /** The same, when it has stayed so for too long. */
-export function overdue({ reason, message }: Health): Health {
+export function overdue({ reason, message }: ObjectHealth): ObjectHealth {
   return { state: 'Failed', reason, message };
 }

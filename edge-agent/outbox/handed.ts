@@ -5,7 +5,7 @@ import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Transaction } from '../../core/store/store.ts';
 
-export function sayHanded(t: Transaction, outbox: Producer, changes: readonly AppliedChange[]): void {
+export function reportHandedReleases(t: Transaction, outbox: Producer, changes: readonly AppliedChange[]): void {
   for (const { key, after } of changes) {
     const entry = parseEntryKey(key);
     if (entry?.type !== 'handed') continue;

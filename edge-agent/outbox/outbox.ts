@@ -15,7 +15,7 @@ import { TokenBucket } from '../../core/runtime/token-bucket.ts';
 import { equalBytes } from '../../core/store/bytes.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 
-export interface Saying {
+export interface UpFeedEntry {
   readonly attributes: Uint8Array;
   readonly body: Uint8Array;
 }
@@ -26,7 +26,7 @@ export interface OutboxPorts {
   readonly store: Store;
   readonly producer: Producer;
   /** What is said of the key now; undefined: nothing any more; 'unsure': it is not known yet, and what was said stays. */
-  say(key: string): Saying | undefined | 'unsure';
+  say(key: string): UpFeedEntry | undefined | 'unsure';
   /** It is of an object that somebody wants to know exactly. Absent: nobody does. */
   isFollowed?(key: string): boolean;
   /** More would have to be said under the key than an entry may hold: how many bytes; undefined: it fits again, or there is nothing to be said. */
@@ -44,7 +44,7 @@ const gatherMs = 20;
 /** A full disk does not become free at once, and nothing is lost by waiting. */
 const writeRetryMs = 5_000;
 /** Of an object that a real cluster has, which knows no such bound. With room for the key and what stands around it. */
-export const sayingBytesMax = piecedBytesMax - 4_096;
+export const upFeedEntryBytesMax = piecedBytesMax - 4_096;
 /**
  * Keeps a transaction to a millisecond, so that the up feed does not hold up the down feed's writes, and to a megabyte of pages: an entry changes four or five,
  * and LMDB keeps the memory of the largest transaction.
@@ -66,7 +66,7 @@ export class Outbox {
     this.#ports = ports;
   }
 
-  /** From now on touched keys are written. Before, nothing is known of the cluster, and saying so would undo what is known above. */
+  /** From now on touched keys are written. Before, nothing is known of the cluster, and an entry that says so would undo what is known above. */
   open(): void {
     this.#open = true;
     this.#schedule();
@@ -104,13 +104,13 @@ export class Outbox {
 
   #run(): void {
     const nowMs = this.#ports.clock.monotonicMs();
-    const due: [key: string, saying: Saying | undefined][] = [];
-    for (const [key, saying] of this.#unsaid()) {
+    const due: [key: string, entry: UpFeedEntry | undefined][] = [];
+    for (const [key, entry] of this.#unsaid()) {
       const bucket = this.#buckets.get(key) ?? this.#newBucket(key, nowMs);
       this.#buckets.set(key, bucket);
       this.#touched.delete(key);
       const delayMs = bucket.take(nowMs);
-      if (delayMs === 0) due.push([key, saying]);
+      if (delayMs === 0) due.push([key, entry]);
       else this.#rest(key, delayMs);
     }
     for (const [key, bucket] of this.#buckets) if (bucket.isIdle(nowMs)) this.#buckets.delete(key);
@@ -132,23 +132,23 @@ export class Outbox {
   }
 
   /** Of the keys touched first, those of which something else is to be said than has been; the others are touched no more. */
-  #unsaid(): [key: string, saying: Saying | undefined][] {
+  #unsaid(): [key: string, entry: UpFeedEntry | undefined][] {
     const { store, producer } = this.#ports;
     const keys = [...this.#touched].slice(0, entriesPerWrite);
-    const sayings: [key: string, saying: Saying | undefined][] = [];
+    const entries: [key: string, entry: UpFeedEntry | undefined][] = [];
     for (const key of keys) {
-      const saying = this.#ports.say(key);
-      if (saying === 'unsure') this.#touched.delete(key);
-      else sayings.push([key, saying]);
+      const entry = this.#ports.say(key);
+      if (entry === 'unsure') this.#touched.delete(key);
+      else entries.push([key, entry]);
     }
     return store.read((reader) =>
-      sayings.flatMap(([key, whole]) => {
+      entries.flatMap(([key, whole]) => {
         const row = producer.get(reader, hash128(key));
         const said = row?.content && producer.content(reader, row.content);
-        const saying = this.#fitting(key, whole, said);
-        const same = said && saying ? sameSaying(said, saying) : !said && !saying;
+        const entry = this.#fitting(key, whole, said);
+        const same = said && entry ? sameUpFeedEntry(said, entry) : !said && !entry;
         if (same) this.#touched.delete(key);
-        return same ? [] : [[key, saying] as [string, Saying | undefined]];
+        return same ? [] : [[key, entry] as [string, UpFeedEntry | undefined]];
       }),
     );
   }
@@ -157,29 +157,32 @@ export class Outbox {
    * Of what is too large: of the state of an object all but its status. Another object stays as it was said last, if it was: that it is said no more would mean that it
    * is there no more, and what it was made into above would be deleted.
    */
-  #fitting(key: string, saying: Saying | undefined, said: Saying | undefined): Saying | undefined {
-    const bytes = saying ? saying.attributes.length + saying.body.length : 0;
-    if (!saying || bytes <= sayingBytesMax) {
+  #fitting(key: string, entry: UpFeedEntry | undefined, said: UpFeedEntry | undefined): UpFeedEntry | undefined {
+    const bytes = entry ? entry.attributes.length + entry.body.length : 0;
+    if (!entry || bytes <= upFeedEntryBytesMax) {
       if (this.#tooLarge.delete(key)) this.#ports.outgrew?.(key, undefined);
-      return saying;
+      return entry;
     }
     if (!this.#tooLarge.has(key)) {
       this.#tooLarge.add(key);
       const remedy = 'make the object smaller on its cluster';
-      this.#ports.logger.warn({ key, bytes, bytesMax: sayingBytesMax, remedy }, 'too large to be reported as a whole');
+      this.#ports.logger.warn(
+        { key, bytes, bytesMax: upFeedEntryBytesMax, remedy },
+        'too large to be reported as a whole',
+      );
       this.#ports.outgrew?.(key, bytes);
     }
-    if (key.startsWith('state/')) return { ...saying, body: new Uint8Array(0) };
-    return said && { ...saying, body: said.body };
+    if (key.startsWith('state/')) return { ...entry, body: new Uint8Array(0) };
+    return said && { ...entry, body: said.body };
   }
 
   /** Objects before the placements that sum them up. */
-  #write(due: readonly (readonly [key: string, saying: Saying | undefined])[]): void {
+  #write(due: readonly (readonly [key: string, entry: UpFeedEntry | undefined])[]): void {
     const isPartial = (key: string) => Number(key.startsWith('partial/'));
     const ordered = [...due].sort(([a], [b]) => isPartial(a) - isPartial(b));
     try {
       this.#ports.store.write((t) => {
-        for (const [key, saying] of ordered) this.#writeOne(t, key, saying);
+        for (const [key, entry] of ordered) this.#writeOne(t, key, entry);
       });
     } catch (error) {
       this.#ports.logger.error({ error: describeError(error) }, 'reports could not be written; trying again');
@@ -188,17 +191,17 @@ export class Outbox {
     }
   }
 
-  #writeOne(t: Transaction, key: string, saying: Saying | undefined): void {
+  #writeOne(t: Transaction, key: string, entry: UpFeedEntry | undefined): void {
     const { producer } = this.#ports;
     const keyHash = hash128(key);
     // What a node tells of itself is of no space: the order of its feed alone says what is newer. Were it numbered here, by the time or by counting, a parent
     // would keep as newer what it had heard before this disk was put back to an older copy, or from such a copy.
     const originRevision = producer.get(t, keyHash)?.originRevision ?? 0;
-    if (saying) producer.put(t, { key, ...saying }, originRevision);
+    if (entry) producer.put(t, { key, ...entry }, originRevision);
     else producer.remove(t, keyHash, originRevision);
   }
 }
 
-function sameSaying(a: Saying, b: Saying): boolean {
+function sameUpFeedEntry(a: UpFeedEntry, b: UpFeedEntry): boolean {
   return equalBytes(a.attributes, b.attributes) && equalBytes(a.body, b.body);
 }

@@ -2,7 +2,7 @@
 
 import type { ApprovalAttributes } from '../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
-import { noteSeen, tellSeen } from '../../core/entries/source-incarnations.ts';
+import { noteSeen, reportSeenRevisions } from '../../core/entries/source-incarnations.ts';
 import type { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import type { FeedProducer } from '../../core/feed/producer.ts';
@@ -13,13 +13,13 @@ import { ChildSession } from '../../core/session/child-session.ts';
 import type { Divergence } from '../../core/session/feed-alarm.ts';
 import type { NodeIdentity } from '../../core/session/node-identity.ts';
 import type { SessionEnds } from '../../core/session/session-ends.ts';
-import type { Waiting } from '../../core/session/watermark-gate.ts';
+import type { WatermarkWait } from '../../core/session/watermark-gate.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import type { SessionStreams } from '../../core/stream/streams.ts';
 import type { Dialer, Link } from '../../core/wire/link.ts';
-import { sayHanded } from '../outbox/handed.ts';
+import { reportHandedReleases } from '../outbox/handed.ts';
 
-export interface UplinkOptions {
+export interface AgentUplinkOptions {
   readonly path: string;
   readonly software: string;
   readonly identity: NodeIdentity;
@@ -48,10 +48,10 @@ export interface UplinkOptions {
 
 export class Uplink {
   readonly #session: ChildSession;
-  readonly #options: UplinkOptions;
+  readonly #options: AgentUplinkOptions;
   #joined = false;
 
-  constructor(options: UplinkOptions) {
+  constructor(options: AgentUplinkOptions) {
     this.#options = options;
     options.downstream.onHeld(() => options.said?.());
     const { store, clock, random, identity, path, software, dialer } = options;
@@ -69,7 +69,7 @@ export class Uplink {
       consumer: options.downstream,
       applied: (t, changes) => this.#applied(t, changes),
       committed: (changes) => options.received(changes),
-      attaching: (t) => tellSeen(t, options.outbox),
+      attaching: (t) => reportSeenRevisions(t, options.outbox),
       connected: () => {
         this.#joined = true;
         this.#options.attached?.();
@@ -78,7 +78,7 @@ export class Uplink {
       disconnected() {},
       caughtUp: () => this.#options.caughtUp?.(),
       // One of several siblings tells nothing before it has heard what there is to say.
-      ready: (parentHasSiblings) => parentHasSiblings === true || (this.#options.ready?.() ?? true),
+      ready: (parentHasReplicas) => parentHasReplicas === true || (this.#options.ready?.() ?? true),
       alarmChanged: () => this.#options.said?.(),
       ...(options.streamsOf ? { streamsOf: options.streamsOf } : {}),
     });
@@ -112,7 +112,7 @@ export class Uplink {
     return this.#session.rootAgeMs();
   }
 
-  get waiting(): Waiting | undefined {
+  get waiting(): WatermarkWait | undefined {
     return this.#session.waiting;
   }
 
@@ -142,7 +142,7 @@ export class Uplink {
   #applied(t: Transaction, changes: readonly AppliedChange[]): void {
     const { path, downstream, outbox, clock, logger, received, released } = this.#options;
     noteSeen(t, changes, { clock, log: logger });
-    sayHanded(t, outbox, changes);
+    reportHandedReleases(t, outbox, changes);
     for (const { key, after } of changes) {
       if (key !== entryKey.approval(path) || !after) continue;
       const { token } = attributesOf<ApprovalAttributes>(after);

@@ -42,7 +42,7 @@ export interface Upsynced {
   readonly body: Uint8Array;
 }
 
-interface Held {
+interface UpsyncedObject {
   readonly uid: string;
   readonly labels: Labels;
   readonly namespaced: boolean;
@@ -54,7 +54,7 @@ export class Upsync {
   readonly #events: UpsyncEvents;
   readonly #watches: ResourceWatches;
   /** What matches a rule, by key. */
-  readonly #held = new Map<string, Held>();
+  readonly #held = new Map<string, UpsyncedObject>();
   /** Of what is within the bound of some placement. */
   readonly #bodies: Bodies;
   /** Keys by placement, sorted. */
@@ -136,7 +136,7 @@ export class Upsync {
       return false;
     // It is told as soon as its body is there.
     const held = this.#held.get(key);
-    return !held || !this.#isTold(key, held) || this.#bodies.of(held.uid) !== undefined;
+    return !held || !this.#isReported(key, held) || this.#bodies.of(held.uid) !== undefined;
   }
 
   /**
@@ -238,7 +238,7 @@ export class Upsync {
   }
 
   /** Brings what is held of the object to this, by the rules as they are now. */
-  #hold(key: string, object: Omit<Held, 'taking'> | undefined): void {
+  #hold(key: string, object: Omit<UpsyncedObject, 'taking'> | undefined): void {
     const before = this.#held.get(key);
     const taking = object ? takingPlacements(this.#rules, parseKey(key), object.labels) : [];
     if (object && taking.length > 0) this.#held.set(key, { ...object, taking });
@@ -282,11 +282,11 @@ export class Upsync {
   #keepBody(key: string): void {
     const held = this.#held.get(key);
     if (!held) return;
-    if (this.#isTold(key, held)) this.#bodies.want(held.uid, parseKey(key));
+    if (this.#isReported(key, held)) this.#bodies.want(held.uid, parseKey(key));
     else this.#bodies.delete(held.uid);
   }
 
-  #isTold(key: string, { taking }: Held): boolean {
+  #isReported(key: string, { taking }: UpsyncedObject): boolean {
     return taking.some(({ id }) => this.#isWithin(id, key));
   }
 
@@ -296,7 +296,7 @@ export class Upsync {
   }
 }
 
-function sourcesOf(held: Pick<Held, 'taking'> | undefined): string[] {
+function sourcesOf(held: Pick<UpsyncedObject, 'taking'> | undefined): string[] {
   return (held?.taking ?? []).map(({ id }) => splitPlacementId(id).source);
 }
 

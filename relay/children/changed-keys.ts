@@ -3,8 +3,8 @@ import { differentKeys, type KeySummaries } from '../../core/match/key-summary.t
 import { keyedOf, type LabelSet, type LabelSummary, setId } from '../../core/match/label-summary.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import type { Labels } from '../../core/object/selector.ts';
-import { type Section, sections } from '../placements/route-keys.ts';
-import { type Child, type Destination, nameOf } from './children.ts';
+import { type RouteSection, routeSections } from '../placements/route-keys.ts';
+import { type Child, type Destination, destinationNameOf } from './children.ts';
 
 /** `all`: destinations have come or gone, which concerns also who names no key. */
 export function changedKeys(before: Child | undefined, after: Child | undefined): ReadonlySet<string> | 'all' {
@@ -25,23 +25,23 @@ function changedLabels(before: LabelSummary | undefined, after: LabelSummary | u
 function changedDestinations(before: readonly Destination[], after: readonly Destination[]): Set<string> | 'all' {
   if (before.length !== after.length) return 'all';
   const keys = new Set<string>();
-  const known = new Map(before.map((destination) => [nameOf(destination), destination]));
+  const known = new Map(before.map((destination) => [destinationNameOf(destination), destination]));
   for (const destination of after) {
-    const old = known.get(nameOf(destination));
+    const old = known.get(destinationNameOf(destination));
     if (!old || (old.cordoned ?? false) !== (destination.cordoned ?? false)) return 'all';
-    for (const section of sections) addDifferent(keys, section, old[section] ?? {}, destination[section] ?? {});
+    for (const section of routeSections) addDifferent(keys, section, old[section] ?? {}, destination[section] ?? {});
     if (old.rest !== destination.rest) keys.add('*');
   }
   return keys;
 }
 
-function addDifferent(keys: Set<string>, section: Section, a: Labels, b: Labels): void {
+function addDifferent(keys: Set<string>, section: RouteSection, a: Labels, b: Labels): void {
   for (const name of new Set([...Object.keys(a), ...Object.keys(b)])) {
     if (a[name] !== b[name] || Object.hasOwn(a, name) !== Object.hasOwn(b, name)) add(keys, section, name);
   }
 }
 
-function add(keys: Set<string>, section: Section, name: string): void {
+function add(keys: Set<string>, section: RouteSection, name: string): void {
   keys.add(`${section}/${name}`);
   keys.add(`${section}/*`);
 }
@@ -53,7 +53,7 @@ function changedSummary(before: LabelSummary, after: LabelSummary): Set<string> 
   const [a, b] = [keyedOf(before), keyedOf(after)];
   if (a.places !== b.places || a.moreKeys !== b.moreKeys) return 'all';
   const keys = new Set<string>();
-  for (const section of sections) {
+  for (const section of routeSections) {
     const [old, now] = section === 'labels' ? [a.keys, b.keys] : [a[section], b[section]];
     if (!old !== !now) return 'all';
     if (old && now) addDifferentSummaries(keys, section, old, now);
@@ -61,7 +61,7 @@ function changedSummary(before: LabelSummary, after: LabelSummary): Set<string> 
   return keys;
 }
 
-function addDifferentSummaries(keys: Set<string>, section: Section, a: KeySummaries, b: KeySummaries): void {
+function addDifferentSummaries(keys: Set<string>, section: RouteSection, a: KeySummaries, b: KeySummaries): void {
   for (const name of differentKeys(a, b)) add(keys, section, name);
 }
 
@@ -75,9 +75,9 @@ function changedSets(before: readonly LabelSet[], after: readonly LabelSet[]): S
     return 'all';
   const keys = new Set<string>();
   const [a, b] = [asKeyed(gone), asKeyed(come)];
-  for (const section of sections) addDifferentSummaries(keys, section, a[section], b[section]);
+  for (const section of routeSections) addDifferentSummaries(keys, section, a[section], b[section]);
   if (projected(gone, keys) === projected(come, keys)) return keys;
-  for (const section of sections) {
+  for (const section of routeSections) {
     for (const name of [...Object.keys(a[section]), ...Object.keys(b[section])]) add(keys, section, name);
   }
   return keys;
@@ -91,7 +91,7 @@ function without(sets: readonly LabelSet[], others: readonly LabelSet[]): LabelS
     .filter((set) => set.leaves > 0);
 }
 
-function asKeyed(sets: readonly LabelSet[]): Record<Section, KeySummaries> {
+function asKeyed(sets: readonly LabelSet[]): Record<RouteSection, KeySummaries> {
   const keyed = keyedOf({ leaves: sets.reduce((sum, set) => sum + set.leaves, 0), sets });
   return { labels: keyed.keys, properties: keyed.properties ?? {}, targetLabels: keyed.targetLabels ?? {} };
 }
@@ -99,7 +99,7 @@ function asKeyed(sets: readonly LabelSet[]): Record<Section, KeySummaries> {
 function projected(sets: readonly LabelSet[], leaving: ReadonlySet<string>): string {
   const counts = new Map<string, number>();
   for (const set of sets) {
-    const left = sections.map((section) =>
+    const left = routeSections.map((section) =>
       Object.fromEntries(Object.entries(set[section] ?? {}).filter(([name]) => !leaving.has(`${section}/${name}`))),
     );
     const id = stableStringify(left);

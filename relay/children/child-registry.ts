@@ -25,7 +25,7 @@ import { SegmentTree } from '../../core/summary/segment-tree.ts';
 import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
 import type { ChildRole } from '../mailbox/stored-children.ts';
 import { locationExpression, propertiesOf } from '../placements/location-expression.ts';
-import { CountedLabels, saidCounted } from '../replicas/owned-label-summary.ts';
+import { OwnedLabelSummary, readOwnedLabelSummary } from '../replicas/owned-label-summary.ts';
 import { markDirty } from '../work/dirty.ts';
 import type { Child, Destination } from './children.ts';
 import type { Evictions } from './evictions.ts';
@@ -37,10 +37,10 @@ import {
   type Schedulability,
   schedulabilityOf,
 } from './inventory.ts';
-import { ToldLabels, type ToldLabelsPorts } from './label-summary-publisher.ts';
-import { forgetHeldLabels, heldLabels } from './label-summary-shrink-guard.ts';
+import { LabelSummaryPublisher, type LabelSummaryPublisherPorts } from './label-summary-publisher.ts';
+import { forgetHeldLabelSummary, heldLabelSummary } from './label-summary-shrink-guard.ts';
 
-export interface ChildBookPorts extends ToldLabelsPorts {
+export interface ChildRegistryPorts extends LabelSummaryPublisherPorts {
   readonly inventory: Inventory;
   readonly mailboxes: Mailboxes;
   readonly evictions: Evictions;
@@ -48,26 +48,26 @@ export interface ChildBookPorts extends ToldLabelsPorts {
   rowsAt(reader: Reader, child: string): readonly InventoryRow[];
   /** A relay is a child from now on. */
   relayCame(t: Transaction, child: string): void;
-  /** Whose children count, where siblings are about. */
-  readonly counting: { readonly isSibling: boolean; counts(child: string): boolean };
+  /** Whose children count, where replicas are about. */
+  readonly counting: { readonly isOtherReplica: boolean; counts(child: string): boolean };
   /** What Locations of this node inherit. */
   inherited(): Labels;
   readonly path: string;
 }
 
-export class ChildBook {
+export class ChildRegistry {
   readonly children = new Map<string, Child>();
-  readonly #ports: ChildBookPorts;
-  readonly #told: ToldLabels;
-  readonly #counted = new CountedLabels();
+  readonly #ports: ChildRegistryPorts;
+  readonly #told: LabelSummaryPublisher;
+  readonly #counted = new OwnedLabelSummary();
   /** Children whose part of the summary is of a transaction that may have failed. */
   readonly #unsure = new Set<string>();
   #settling: Timer | undefined;
   readonly #labels = new SegmentTree<LabelSummary>((a, b) => mergeLabelSummaries([a, b]));
 
-  constructor(ports: ChildBookPorts) {
+  constructor(ports: ChildRegistryPorts) {
     this.#ports = ports;
-    this.#told = new ToldLabels({ ...ports, counted: (attributes) => this.#counted.beside(attributes) });
+    this.#told = new LabelSummaryPublisher({ ...ports, counted: (attributes) => this.#counted.beside(attributes) });
   }
 
   /** At start: all known children, and the agents that the inventory names. */
@@ -93,7 +93,7 @@ export class ChildBook {
       this.#counted.set(name, undefined);
       this.#ports.evictions.forget(name);
       mailboxes.drop(t, name);
-      forgetHeldLabels(t, name);
+      forgetHeldLabelSummary(t, name);
       this.#tell(t);
       return false;
     }
@@ -136,7 +136,7 @@ export class ChildBook {
       if (known && counted) this.children.set(name, { ...known, counted });
     }
     this.#count(t, names);
-    this.#tellCounted(t);
+    this.#publishOwnedLabelSummary(t);
   }
 
   #count(t: Transaction, names: readonly string[]): void {
@@ -144,8 +144,8 @@ export class ChildBook {
     let concerned = names;
     if (!this.#counted.isNeeded) {
       const isNeeded = (name: string) =>
-        this.children.get(name)?.counted !== undefined || mailboxes.siblingsOf(name).length > 1;
-      if (!counting.isSibling && !names.some(isNeeded)) return;
+        this.children.get(name)?.counted !== undefined || mailboxes.replicasOf(name).length > 1;
+      if (!counting.isOtherReplica && !names.some(isNeeded)) return;
       this.#counted.need();
       concerned = [...this.children.keys()];
     }
@@ -158,11 +158,11 @@ export class ChildBook {
 
   #tell(t: Transaction): void {
     this.#told.tell(t, this.#summary());
-    this.#tellCounted(t);
+    this.#publishOwnedLabelSummary(t);
   }
 
-  #tellCounted(t: Transaction): void {
-    if (this.#counted.isNeeded) this.#told.tellCounted(t);
+  #publishOwnedLabelSummary(t: Transaction): void {
+    if (this.#counted.isNeeded) this.#told.publishOwnedLabelSummary(t);
   }
 
   stop(): void {
@@ -190,7 +190,7 @@ export class ChildBook {
     const { producer, consumer, reported } = known ?? this.#addRelay(t, name);
     consumer.forgetPoison(t);
     // A relay whose labels are not here is told nothing that it may take as all there is. One that was put back waits for that word, and says nothing before.
-    if (role === 'relay' && !this.#saidLabels(t, reported)) consumer.beginAgain(t);
+    if (role === 'relay' && !this.#reportedLabelSummary(t, reported)) consumer.beginAgain(t);
     return { producer, consumer };
   }
 
@@ -216,10 +216,10 @@ export class ChildBook {
       return;
     }
     const labels = this.#groupLabels(t, name);
-    const hasSpoken = this.#reportedLabels(t, mailbox) !== undefined;
+    const hasReportedLabels = this.#reportedLabels(t, mailbox) !== undefined;
     const counted = this.#countedOf(t, mailbox);
     const said = { ...(labels ? { labels } : {}), ...(counted && counted !== labels ? { counted } : {}) };
-    this.children.set(name, { name, role: 'relay', destinations: [], hasSpoken, ...said });
+    this.children.set(name, { name, role: 'relay', destinations: [], hasReportedLabels, ...said });
     this.#contribute(name, labels ?? emptyLabelSummary);
     const path = childPath(this.#ports.path, name);
     const tree = { path, labels: inheritedBelow(path, this.#ports.inherited(), {}) };
@@ -237,7 +237,7 @@ export class ChildBook {
   #agentOf(reader: Reader, name: string): { destinations: Destination[]; labels: LabelSummary } {
     const { inventory, evictions, inherited, rowsAt } = this.#ports;
     const path = childPath(this.#ports.path, name);
-    const own: Target = {
+    const own: AgentTarget = {
       schedulability: inventory.takesPlacements(name),
       locations: inventory.locationsOf(name, inherited()),
     };
@@ -263,8 +263,8 @@ export class ChildBook {
    * taken once; otherwise a place is counted by each that knows it, which only numbers that are no more than expected are made of.
    */
   #groupLabels(reader: Reader, name: string): LabelSummary | undefined {
-    const said = this.#ports.mailboxes.siblingsOf(name).flatMap((sibling) => {
-      const labels = this.#reportedLabels(reader, this.#ports.mailboxes.get(sibling)!);
+    const said = this.#ports.mailboxes.replicasOf(name).flatMap((replica) => {
+      const labels = this.#reportedLabels(reader, this.#ports.mailboxes.get(replica)!);
       return labels ? [labels] : [];
     });
     const different = new Map(
@@ -275,25 +275,25 @@ export class ChildBook {
   }
 
   #reportedLabels(reader: Reader, { child, reported }: Mailbox): LabelSummary | undefined {
-    const said = this.#saidLabels(reader, reported);
-    const held = heldLabels(reader, child);
+    const said = this.#reportedLabelSummary(reader, reported);
+    const held = heldLabelSummary(reader, child);
     return said && held ? mergeLabelSummaries([said, held]) : said;
   }
 
-  #saidLabels(reader: Reader, reported: Table): LabelSummary | undefined {
+  #reportedLabelSummary(reader: Reader, reported: Table): LabelSummary | undefined {
     const row = reported.get(reader, hash128(entryKey.labels()));
     return row?.content && decodeLabelSummary(reported.content(reader, row.content).attributes);
   }
 
-  /** Of a relay: the places that it counts; those of its siblings are theirs. */
+  /** Of a relay: the places that it counts; those of its replicas are theirs. */
   #countedOf(reader: Reader, { child, reported }: Mailbox): LabelSummary | undefined {
-    const counted = saidCounted(reader, reported);
+    const counted = readOwnedLabelSummary(reader, reported);
     if (counted) return counted;
     // What is held may match; it is there no more, as far as is known.
-    if (heldLabels(reader, child)) return this.#saidLabels(reader, reported);
+    if (heldLabelSummary(reader, child)) return this.#reportedLabelSummary(reader, reported);
     const { mailboxes } = this.#ports;
-    if (mailboxes.siblingsOf(child).length < 2) return undefined;
-    // One that has said nothing gets what its siblings need, and counts none of it.
+    if (mailboxes.replicasOf(child).length < 2) return undefined;
+    // One that has said nothing gets what its replicas need, and counts none of it.
     return this.#reportedLabels(reader, mailboxes.get(child)!) ?? emptyLabelSummary;
   }
 
@@ -318,13 +318,13 @@ export class ChildBook {
 }
 
 /** A SyncTarget that stands for an agent, with the Locations that select it. */
-interface Target {
+interface AgentTarget {
   readonly origin?: string;
   readonly schedulability: Schedulability;
   readonly locations: readonly InventoryLocation[];
 }
 
-function targetOfRow({ origin, syncTarget, locations }: InventoryRow, inherited: Labels): Target {
+function targetOfRow({ origin, syncTarget, locations }: InventoryRow, inherited: Labels): AgentTarget {
   return {
     origin,
     schedulability: schedulabilityOf(syncTarget),
@@ -339,7 +339,7 @@ function targetOfRow({ origin, syncTarget, locations }: InventoryRow, inherited:
 
 function destinationOf(
   { name, labels, object, syncTarget }: InventoryLocation,
-  { origin, schedulability }: Target,
+  { origin, schedulability }: AgentTarget,
   path: string,
 ): Destination {
   const input = { location: withLabels(object, labels), syncTarget, path };

@@ -3,9 +3,9 @@
  * destination known with all its labels; a relay is a label summary of what lies below it.
  */
 
-import type { Facts } from '../../core/customize/customizer.ts';
+import type { DestinationFacts } from '../../core/customize/customizer.ts';
 import type { LabelSummary } from '../../core/match/label-summary.ts';
-import { failuresBelow, type Match, matchSummary, type Rule } from '../../core/match/summary-match.ts';
+import { failuresBelow, type Match, type MatchRule, matchSummary } from '../../core/match/summary-match.ts';
 import { type Labels, matchesSelector } from '../../core/object/selector.ts';
 import type { ChildRole } from '../mailbox/stored-children.ts';
 import { compiledExpression } from '../placements/location-expression.ts';
@@ -27,7 +27,7 @@ export interface Destination {
   /** Changes with whatever else of Location and SyncTarget an expression may read. */
   readonly rest?: string;
   /** What customization sees of it. */
-  readonly facts: Facts;
+  readonly facts: DestinationFacts;
   /** Whether an expression is true here. */
   readonly evaluate: (expression: string) => boolean;
   /** Why an expression can't be evaluated here; absent when it can. */
@@ -40,7 +40,7 @@ export interface Child {
   /** Of an agent: empty until an inventory names it; those of a SyncTarget go when its `spec.evictAfter` has come. */
   readonly destinations: readonly Destination[];
   /** Of a relay: it has reported itself; `labels` may be of a sibling. */
-  readonly hasSpoken?: boolean;
+  readonly hasReportedLabels?: boolean;
   /** Of a relay: undefined until it or a sibling has reported, and then nothing can be pruned. */
   readonly labels?: LabelSummary;
   /** Of a relay: of these the places that it counts, unless they are all of its own. */
@@ -76,7 +76,7 @@ export function failingAt(placement: Placement, child: Child): { leaves: number;
   return message === undefined ? { leaves: 0 } : { leaves: 1, message };
 }
 
-function ruleOf(placement: Placement): Rule {
+function ruleOf(placement: Placement): MatchRule {
   const { locationExpression } = placement;
   const expression = locationExpression === undefined ? {} : { expression: compiledExpression(locationExpression) };
   return { selectors: selectorsOf(placement), ...expression };
@@ -96,11 +96,11 @@ export function destinationFor(child: Child, placements: readonly Placement[]): 
   const matching = child.destinations.filter((one) =>
     placements.some((placement) => matchesDestination(placement, one)),
   );
-  return [...matching].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))[0];
+  return [...matching].sort((a, b) => (destinationNameOf(a) < destinationNameOf(b) ? -1 : 1))[0];
 }
 
 /** Among the destinations of one agent: two inventories may have a Location of one name, and a Location two of its SyncTargets. */
-export function nameOf({ location, origin }: Destination): string {
+export function destinationNameOf({ location, origin }: Destination): string {
   return origin === undefined ? location : `${location} ${origin}`;
 }
 

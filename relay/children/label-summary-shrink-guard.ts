@@ -6,7 +6,7 @@
  */
 
 import { entryKey } from '../../core/entries/entry-keys.ts';
-import { type DeletionLimits, type Held, judge } from '../../core/feed/deletions.ts';
+import { type DeletionLimits, type HeldRows, judge } from '../../core/feed/deletions.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import { covers, decodeLabelSummary, emptyLabelSummary, type LabelSummary } from '../../core/match/label-summary.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -17,7 +17,7 @@ import type { Placement } from '../placements/placement.ts';
 import { selectedObjects } from '../placements/placements.ts';
 import { matchChild } from './children.ts';
 
-export interface NarrowingPorts {
+export interface LabelSummaryShrinkGuardPorts {
   readonly limits: DeletionLimits;
   wallMs(): number;
   /** Those that the child's mailbox has. */
@@ -28,7 +28,7 @@ export interface NarrowingPorts {
   changed(child: string): void;
 }
 
-interface HeldSummary extends Held {
+interface HeldSummary extends HeldRows {
   /** As it was told, JSON. */
   readonly labels: string;
 }
@@ -36,10 +36,10 @@ interface HeldSummary extends Held {
 /** A line or two for a person. */
 const sampleMax = 5;
 
-export class Narrowing {
-  readonly #ports: NarrowingPorts;
+export class LabelSummaryShrinkGuard {
+  readonly #ports: LabelSummaryShrinkGuardPorts;
 
-  constructor(ports: NarrowingPorts) {
+  constructor(ports: LabelSummaryShrinkGuardPorts) {
     this.#ports = ports;
   }
 
@@ -56,7 +56,7 @@ export class Narrowing {
     else if (held) this.#drop(t, child);
   }
 
-  held(reader: Reader, child: string): Held | undefined {
+  held(reader: Reader, child: string): HeldRows | undefined {
     return readHeld(reader, child);
   }
 
@@ -99,16 +99,16 @@ export class Narrowing {
   }
 }
 
-type Lost = Pick<Held, 'entries' | 'sample'>;
+type Lost = Pick<HeldRows, 'entries' | 'sample'>;
 
 /** The former summary of a relay, which counts beside what it says. */
-export function heldLabels(reader: Reader, child: string): LabelSummary | undefined {
+export function heldLabelSummary(reader: Reader, child: string): LabelSummary | undefined {
   const held = readHeld(reader, child);
   return held && decodeLabelSummary(text(held.labels));
 }
 
 /** The child has left for good. */
-export function forgetHeldLabels(t: Transaction, child: string): void {
+export function forgetHeldLabelSummary(t: Transaction, child: string): void {
   t.remove(heldKey(child));
 }
 
@@ -126,5 +126,5 @@ function readHeld(reader: Reader, child: string): HeldSummary | undefined {
 }
 
 function heldKey(child: string): Uint8Array {
-  return concat(prefixOf('heldLabels'), text(child));
+  return concat(prefixOf('heldLabelSummary'), text(child));
 }

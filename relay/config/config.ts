@@ -1,7 +1,7 @@
 /** The configuration of a relay or the center: one YAML file, checked whole before anything starts. */
 import * as z from 'zod';
 import { limitsSchema } from '../../core/entries/deletion-guard.ts';
-import { issuedSchema } from '../../core/identity/certificate-life.ts';
+import { issuedSchema } from '../../core/identity/certificate-validity.ts';
 import { replicasMax } from '../../core/identity/replica.ts';
 import { logRotationSchema } from '../../core/runtime/log-rotation.ts';
 import { linkOptionsSchema } from '../../core/wire/dialer/link-options.ts';
@@ -28,11 +28,11 @@ export const nodeConfigSchema = z.strictObject({
   statusFile: z.string().optional(),
   /** What Locations below inherit from this node. */
   labels: labels.default({}),
-  /** `siblings`: addresses of further processes with the parent's path, in the order in which they are tried when it does not answer. */
+  /** `replicas`: addresses of further processes with the parent's path, in the order in which they are tried when it does not answer. */
   parent: z
-    .strictObject({ address: z.string(), path: z.string(), siblings: z.array(z.string()).optional() })
+    .strictObject({ address: z.string(), path: z.string(), replicas: z.array(z.string()).optional() })
     .optional(),
-  /** Of a relay with siblings: which of them this is, as its certificate says, and how many there are. */
+  /** Of a relay with replicas: which of them this is, as its certificate says, and how many there are. */
   replica: z.number().int().min(0).optional(),
   replicas: z.number().int().min(1).max(replicasMax).optional(),
   /** How the parent is reached. */

@@ -7,11 +7,11 @@
 import type { Kind } from '../../core/apiserver/space.ts';
 import type { CompiledCustomizer } from '../../core/customize/compile.ts';
 import {
+  type CustomizationOutcome,
   customizerAnnotation,
   customizerResource,
-  type Facts,
+  type DestinationFacts,
   type FailureReason,
-  type Outcome,
 } from '../../core/customize/customizer.ts';
 import { render } from '../../core/customize/render.ts';
 import { RenderCache, type Rendering } from '../../core/customize/render-cache.ts';
@@ -31,7 +31,7 @@ import type { Failure } from '../../core/summary/partial.ts';
 import { type Child, destinationFor } from '../children/children.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
-import { type Outgoing, type OutgoingStage, type Shipment, shipmentKey } from '../schedule/outgoing.ts';
+import { type OutgoingContent, type OutgoingStage, type Shipment, shipmentKey } from '../schedule/outgoing.ts';
 import { markDirty } from '../work/dirty.ts';
 import { bodyHash, Ingredients } from './ingredients.ts';
 import { type Customized, Renderings } from './renderings.ts';
@@ -63,7 +63,7 @@ export class Customization implements OutgoingStage {
   /** Of this step, in which no source changes: an object goes to many children one after the other. */
   readonly #recipes = new Map<string, Recipe>();
   /** Hashes of the contents that were made of an outcome, by what it was made into. */
-  readonly #hashes = new WeakMap<Outcome, { readonly attributes: string; readonly hash: Uint8Array }>();
+  readonly #hashes = new WeakMap<CustomizationOutcome, { readonly attributes: string; readonly hash: Uint8Array }>();
   #stepsLeft = stepsPerTurn;
 
   constructor(ports: CustomizationPorts) {
@@ -80,7 +80,7 @@ export class Customization implements OutgoingStage {
     this.#recipes.clear();
   }
 
-  outgoing(t: Transaction, { child, source, keyHash }: Shipment, what: Outgoing): Outgoing {
+  outgoing(t: Transaction, { child, source, keyHash }: Shipment, what: OutgoingContent): OutgoingContent {
     if (what.type === 'keep' || what.type === 'later') return what;
     if (what.type === 'nothing' || !mayBeCustomized(what.content)) {
       this.#renderings.forget(t, child.name, keyHash);
@@ -191,7 +191,7 @@ export class Customization implements OutgoingStage {
   #recipe(
     t: Transaction,
     source: string,
-    what: Outgoing & { type: 'content' },
+    what: OutgoingContent & { type: 'content' },
     names: readonly string[],
     expands: boolean,
   ): Recipe {
@@ -207,7 +207,7 @@ export class Customization implements OutgoingStage {
   #newRecipe(
     t: Transaction,
     source: string,
-    { content, madeAsPromoted }: Outgoing & { type: 'content' },
+    { content, madeAsPromoted }: OutgoingContent & { type: 'content' },
     names: readonly string[],
     expands: boolean,
   ): Recipe {
@@ -232,7 +232,7 @@ export class Customization implements OutgoingStage {
     return { key: asBuffer(key).toString('latin1'), content, customizers, expands, kind: kind?.value };
   }
 
-  #rendering({ key, content, ...input }: Ready, facts: Facts): Rendering | 'later' {
+  #rendering({ key, content, ...input }: Ready, facts: DestinationFacts): Rendering | 'later' {
     const known = this.#cache.find(key, facts);
     if (known) {
       this.#ports.counted(false);
@@ -247,7 +247,11 @@ export class Customization implements OutgoingStage {
   }
 
   /** The content with another body; shared when another mailbox has the same already. */
-  #made(t: Transaction, what: Outgoing & { type: 'content' }, outcome: Outcome & { body: Uint8Array }): Outgoing {
+  #made(
+    t: Transaction,
+    what: OutgoingContent & { type: 'content' },
+    outcome: CustomizationOutcome & { body: Uint8Array },
+  ): OutgoingContent {
     const content = { ...what.content, body: outcome.body };
     const attributes = asBuffer(content.attributes).toString('latin1');
     const known = this.#hashes.get(outcome);
@@ -260,7 +264,7 @@ export class Customization implements OutgoingStage {
   }
 
   /** What the agent has stays, but is told which placements want it now: one that has come holds it, one that has gone does not. */
-  #lastGood(t: Transaction, child: Child, keyHash: Uint8Array, wanted: Content): Outgoing {
+  #lastGood(t: Transaction, child: Child, keyHash: Uint8Array, wanted: Content): OutgoingContent {
     const mailbox = this.#ports.mailboxOf(child.name);
     const row = mailbox?.get(t, keyHash);
     if (!mailbox || !row?.content) return { type: 'keep' };
@@ -273,7 +277,7 @@ export class Customization implements OutgoingStage {
   }
 
   /** The destination by which the object comes to the child. */
-  #facts(source: string, refs: readonly string[], child: Child): Facts | undefined {
+  #facts(source: string, refs: readonly string[], child: Child): DestinationFacts | undefined {
     const placements = refs
       .map((name) => this.#ports.placements.get(placementId(source, name)))
       .filter((placement): placement is Placement => placement?.children.has(child.name) ?? false);

@@ -14,7 +14,7 @@ import { hash128 } from '../../core/object/hash.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import { asBuffer } from '../../core/store/bytes.ts';
 import type { Reader } from '../../core/store/store.ts';
-import { customizerKey, promotedCustomizer } from '../promoted/held-customizers.ts';
+import { customizerKey, promotedCustomizerOf } from '../promoted/held-customizers.ts';
 
 export interface Ingredient<T> {
   /** The same for the same text, whatever the attributes of its row are. */
@@ -40,7 +40,7 @@ export class Ingredients {
   ): Ingredient<Compilation> | undefined {
     const key = customizerKey(name);
     if (key.name.includes('/')) return undefined;
-    const promoted = asOf === undefined ? undefined : promotedCustomizer(reader, table, asOf, name);
+    const promoted = asOf === undefined ? undefined : promotedCustomizerOf(reader, table, asOf, name);
     const content = promoted ? promoted.content : contentAt(reader, table, entryKey.auxiliary(source, key));
     if (!content) return undefined;
     const hash = bodyHash(content);

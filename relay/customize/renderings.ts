@@ -5,8 +5,8 @@
  * cost a write with every rendering.
  */
 
-import type { Facts, FailureReason } from '../../core/customize/customizer.ts';
-import { type Observation, stillHolds } from '../../core/customize/reads.ts';
+import type { DestinationFacts, FailureReason } from '../../core/customize/customizer.ts';
+import { type ReadObservation, stillHolds } from '../../core/customize/reads.ts';
 import { parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { type PlacementId, placementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -30,17 +30,17 @@ export interface Customized {
   };
 }
 
-interface Known {
+interface KnownRendering {
   readonly row: Customized;
   readonly json: string;
   /** Absent after a start. */
-  trace: readonly Observation[] | undefined;
+  trace: readonly ReadObservation[] | undefined;
 }
 
 const nul = Buffer.of(0);
 
 export class Renderings {
-  readonly #byChild = new Map<string, Map<string, Known>>();
+  readonly #byChild = new Map<string, Map<string, KnownRendering>>();
   /** By `source namespace/name` of a Customizer: keys of the objects that use it, with the number of children that have them. */
   readonly #users = new Map<string, Map<string, number>>();
   /** Agents with failures, and which: few, and asked for with every report. */
@@ -62,7 +62,7 @@ export class Renderings {
     this.#changed = [];
   }
 
-  set(t: Transaction, child: string, keyHash: Uint8Array, row: Customized, trace: readonly Observation[]): void {
+  set(t: Transaction, child: string, keyHash: Uint8Array, row: Customized, trace: readonly ReadObservation[]): void {
     const at = asBuffer(keyHash).toString('hex');
     const before = this.#byChild.get(child)?.get(at);
     const json = JSON.stringify(row);
@@ -95,7 +95,7 @@ export class Renderings {
   /** Key hashes and keys of the child's objects that read something which is not so any more, or of which it is not known. */
   *concerned(
     child: string,
-    factsOf: (row: Customized) => Facts | undefined,
+    factsOf: (row: Customized) => DestinationFacts | undefined,
   ): Generator<[keyHash: Uint8Array, key: string]> {
     for (const [at, { row, trace }] of this.#byChild.get(child) ?? []) {
       const facts = factsOf(row);
@@ -139,7 +139,7 @@ export class Renderings {
     return changed;
   }
 
-  #learn(child: string, at: string, known: Known): void {
+  #learn(child: string, at: string, known: KnownRendering): void {
     const { row } = known;
     inner(this.#byChild, child).set(at, known);
     for (const customizer of row.customizers) {
@@ -151,7 +151,7 @@ export class Renderings {
     this.#noteChange(child, row);
   }
 
-  #unlearn(child: string, at: string, { row }: Known): void {
+  #unlearn(child: string, at: string, { row }: KnownRendering): void {
     remove(this.#byChild, child, at);
     for (const customizer of row.customizers) {
       const name = userKey(row, customizer);

@@ -10,13 +10,13 @@ import { hashBytes } from '../../core/object/hash.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import { type Counting, withoutSiblings } from '../replicas/counting.ts';
+import { type ReplicaCounting, withoutReplicas } from '../replicas/counting.ts';
 
 export interface UpsyncedPorts {
   readonly outbox: Producer;
   reportedOf(child: string): Table | undefined;
   /** Absent: nobody has siblings. */
-  readonly counting?: Counting;
+  readonly counting?: ReplicaCounting;
   /** A space of this node: its objects have arrived. */
   isOwn(source: string): boolean;
 }
@@ -60,7 +60,7 @@ function handOn(
   keyHash: Uint8Array,
   originRevision: number,
 ): void {
-  const { outbox, counting = withoutSiblings } = ports;
+  const { outbox, counting = withoutReplicas } = ports;
   const newest = Math.max(originRevision, outbox.get(t, keyHash)?.originRevision ?? 0);
   for (const holder of holdersOf(ports, child)) {
     const table = ports.reportedOf(holder);
@@ -73,7 +73,7 @@ function handOn(
 }
 
 /** The child itself first. */
-function holdersOf({ counting = withoutSiblings }: UpsyncedPorts, child: string): string[] {
+function holdersOf({ counting = withoutReplicas }: UpsyncedPorts, child: string): string[] {
   return [...new Set([child, ...(counting.membersOf(child) ?? [])])];
 }
 

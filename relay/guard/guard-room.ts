@@ -3,7 +3,7 @@
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
 import { heldAttributes } from '../../core/entries/deletion-guard.ts';
 import { quarantinedAttributes } from '../../core/entries/quarantine-report.ts';
-import { noteSeen, tellSeen } from '../../core/entries/source-incarnations.ts';
+import { noteSeen, reportSeenRevisions } from '../../core/entries/source-incarnations.ts';
 import type { HeldAttributes, NodeAttributes } from '../../core/entries/up-attributes.ts';
 import type { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { DeletionLimits } from '../../core/feed/deletions.ts';
@@ -13,13 +13,13 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
-import { Narrowing } from '../children/label-summary-shrink-guard.ts';
+import { LabelSummaryShrinkGuard } from '../children/label-summary-shrink-guard.ts';
 import { nodeResource } from '../inventory-status/node-objects.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { NodeSpaces } from '../spaces/node-spaces.ts';
-import { Releases } from './held-deletion-approvals.ts';
-import { Lives } from './space-incarnations.ts';
+import { HeldDeletionApprovals, type NodeSpec } from './held-deletion-approvals.ts';
+import { SpaceIncarnations } from './space-incarnations.ts';
 
 export interface GuardRoomPorts {
   readonly path: string;
@@ -33,7 +33,7 @@ export interface GuardRoomPorts {
   /** What a child tells of a node at or below itself. */
   told(reader: Reader, child: string, path: string): NodeAttributes | undefined;
   /** Writes, and has what changed looked at. */
-  later(act: (t: Transaction) => void): void;
+  enqueue(act: (t: Transaction) => void): void;
   /** Rows from above that a release has deleted, in its transaction. */
   released(t: Transaction, changes: readonly AppliedChange[]): void;
   readonly limits: DeletionLimits;
@@ -53,16 +53,16 @@ export interface GuardRoomPorts {
 
 export class GuardRoom {
   readonly #ports: GuardRoomPorts;
-  readonly #lives: Lives;
-  readonly #releases: Releases;
-  readonly #narrowing: Narrowing;
+  readonly #spaceIncarnations: SpaceIncarnations;
+  readonly #heldDeletionApprovals: HeldDeletionApprovals;
+  readonly #labelSummaryShrinkGuard: LabelSummaryShrinkGuard;
   #unsubscribe: (() => void) | undefined;
 
   constructor(ports: GuardRoomPorts) {
     this.#ports = ports;
     const { path, spaces, upstream, outbox, mailboxes, clock, log } = ports;
-    this.#lives = new Lives({
-      origins: spaces.lives(),
+    this.#spaceIncarnations = new SpaceIncarnations({
+      origins: spaces.spaceIncarnations(),
       outbox,
       upstream: upstream.sound,
       mailboxes: () => [...mailboxes.all()].map(({ producer }) => producer),
@@ -71,30 +71,30 @@ export class GuardRoom {
       disbelieved: (source, revision) =>
         log.warn(
           { source, revision },
-          'a child says that it has seen a revision of a space that is years ahead: it is passed over',
+          'a child reported a revision that is years ahead of the clock: this node ignores the revision',
         ),
       alarmed: (alarm) => {
         log.error(alarm, 'the store was emptied or put back to an older copy');
         ports.changed();
       },
     });
-    this.#narrowing = new Narrowing({
+    this.#labelSummaryShrinkGuard = new LabelSummaryShrinkGuard({
       limits: ports.limits,
       wallMs: () => clock.wallMs(),
       placementsOf: (child) => ports.placementsOf(child),
       entriesOf: (reader, child) => mailboxes.get(child)?.producer.digest(reader).count ?? 0,
       changed: (child) => this.#narrowed(child),
     });
-    this.#releases = new Releases({
+    this.#heldDeletionApprovals = new HeldDeletionApprovals({
       path,
       system: spaces.system,
       upstream: upstream.sound,
       mailboxOf: (child) => mailboxes.get(child)?.producer,
-      siblingsOf: (child) => mailboxes.siblingsOf(child),
+      replicasOf: (child) => mailboxes.replicasOf(child),
       told: (...asked) => ports.told(...asked),
       release: (t, token) => this.#release(t, token),
       releaseFor: (t, child, token) => {
-        if (this.#narrowing.release(t, child, token)) ports.labelsReleased(t, child);
+        if (this.#labelSummaryShrinkGuard.release(t, child, token)) ports.labelsReleased(t, child);
       },
     });
     upstream.onHeld(() => this.#heldChanged());
@@ -103,12 +103,12 @@ export class GuardRoom {
   }
 
   start(): void {
-    const { path, store, spaces, later, measured } = this.#ports;
+    const { path, store, spaces, enqueue, measured } = this.#ports;
     this.#unsubscribe = spaces.system.storage.subscribe((events) => this.#asked(events));
     measured.held(store.read((reader) => this.#ports.upstream.held(reader)?.entries ?? 0));
     this.#measure();
     // A word that was given just before the last end.
-    later((t) => this.#releases.consider(t, path));
+    enqueue((t) => this.#heldDeletionApprovals.consider(t, path));
   }
 
   stop(): void {
@@ -117,39 +117,39 @@ export class GuardRoom {
 
   /** For a child that says hello. */
   tell(t: Transaction, mailbox: Producer): void {
-    this.#lives.tell(t, mailbox);
+    this.#spaceIncarnations.tell(t, mailbox);
   }
 
   /** A session with the parent begins: it is told what has been seen of the spaces above. */
   attaching(t: Transaction): void {
-    tellSeen(t, this.#ports.outbox);
+    reportSeenRevisions(t, this.#ports.outbox);
   }
 
   fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
-    this.#lives.fromAbove(t, changes, noteSeen(t, changes, this.#ports));
-    this.#releases.fromAbove(t, changes);
+    this.#spaceIncarnations.fromAbove(t, changes, noteSeen(t, changes, this.#ports));
+    this.#heldDeletionApprovals.fromAbove(t, changes);
   }
 
   /** In the transaction that applies what a child said, before anything reads its labels. */
   labelsFromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
     const consumer = this.#ports.mailboxes.get(child)?.consumer;
     // Between two histories it names no incarnation.
-    if (consumer) this.#narrowing.heard(t, child, changes, consumer.resume(t).incarnation === '');
+    if (consumer) this.#labelSummaryShrinkGuard.heard(t, child, changes, consumer.resume(t).incarnation === '');
   }
 
   /** What is kept in the mailbox of a child although the child tells of fewer places. */
-  keptFor(reader: Reader, child: string): HeldAttributes | undefined {
-    return heldAttributes(this.#narrowing.held(reader, child)).held;
+  heldInMailbox(reader: Reader, child: string): HeldAttributes | undefined {
+    return heldAttributes(this.#labelSummaryShrinkGuard.held(reader, child)).held;
   }
 
   fromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
-    this.#lives.heard(t, changes);
-    this.#releases.fromBelow(t, child, changes);
+    this.#spaceIncarnations.heard(t, changes);
+    this.#heldDeletionApprovals.fromBelow(t, child, changes);
   }
 
   guarded(reader: Reader): Pick<NodeAttributes, 'held' | 'rolledBack' | 'quarantined'> {
     const { upstream, setAside } = this.#ports;
-    const rolledBack = this.#lives.alarms(reader);
+    const rolledBack = this.#spaceIncarnations.alarms(reader);
     return {
       ...heldAttributes(upstream.held(reader)),
       ...quarantinedAttributes(reader, upstream, setAside()),
@@ -161,10 +161,10 @@ export class GuardRoom {
     const { upstream, released, log, changed } = this.#ports;
     const changes = upstream.release(t, token);
     if (changes.length > 0) {
-      log.warn({ entries: changes.length }, 'what was held has been released, and is deleted');
+      log.warn({ entries: changes.length }, 'a person approved the deletion: the held entries are deleted');
       released(t, changes);
     }
-    if (this.#lives.acknowledge(t, token)) t.afterCommit(() => changed());
+    if (this.#spaceIncarnations.acknowledge(t, token)) t.afterCommit(() => changed());
   }
 
   #heldChanged(): void {
@@ -194,8 +194,12 @@ export class GuardRoom {
 
   #narrowed(child: string): void {
     const { store, log, childChanged } = this.#ports;
-    const kept = store.read((reader) => this.keptFor(reader, child));
-    if (kept) log.warn({ child, ...kept }, 'a relay tells of fewer places since it lost its store: its mailbox stays');
+    const kept = store.read((reader) => this.heldInMailbox(reader, child));
+    if (kept)
+      log.warn(
+        { child, ...kept },
+        "a relay lost its store and reports fewer Locations: this node keeps the relay's mailbox",
+      );
     childChanged(child);
   }
 
@@ -214,8 +218,9 @@ export class GuardRoom {
       if (group !== nodeResource.group || resource !== nodeResource.resource) continue;
       const stored = this.#ports.spaces.system.storage.get(object.key);
       const spec = stored && (this.#ports.spaces.system.parse(stored) as KubeObject).spec;
-      const { path, release } = (spec ?? {}) as { path?: string; release?: string };
-      if (release !== undefined) this.#ports.later((t) => this.#releases.consider(t, path ?? ''));
+      const { path, approveHeldDeletions } = (spec ?? {}) as NodeSpec;
+      if (approveHeldDeletions !== undefined)
+        this.#ports.enqueue((t) => this.#heldDeletionApprovals.consider(t, path ?? ''));
     }
   }
 }

@@ -8,10 +8,17 @@
  * Upward goes what children have seen of sources of which something has come from above, and of no others: names that a child makes up would stay with each
  * node above it for good. A node that has lost its store looks at what its children say of a source when that comes again. So there is a row for each source above.
  */
-import { gapOf } from '../../core/apiserver/storage/history.ts';
+import { revisionGapOf } from '../../core/apiserver/storage/history.ts';
 import type { IncarnationsAttributes } from '../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
-import { eraRow, erasIn, isKnown, putSeen, seenSources, toldSeen } from '../../core/entries/source-incarnations.ts';
+import {
+  isKnown,
+  putSeen,
+  reportedSeenRevision,
+  revisionGapsRow,
+  seenSources,
+  sourcesWithNewGaps,
+} from '../../core/entries/source-incarnations.ts';
 import type { RolledBackAttributes, SeenAttributes } from '../../core/entries/up-attributes.ts';
 import { isFarAhead } from '../../core/feed/far-ahead.ts';
 import type { AppliedChange, Producer, Table } from '../../core/feed/feed.ts';
@@ -21,10 +28,10 @@ import { hash128 } from '../../core/object/hash.ts';
 import { asText, concat, hex, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import type { Origin } from '../spaces/origins.ts';
+import type { OriginSpace } from '../spaces/origins.ts';
 
-export interface LivesPorts {
-  readonly origins: ReadonlyMap<string, Origin>;
+export interface SpaceIncarnationsPorts {
+  readonly origins: ReadonlyMap<string, OriginSpace>;
   readonly outbox: Producer;
   /** What comes from the parent. */
   readonly upstream: Table;
@@ -42,10 +49,10 @@ interface Alarm extends RolledBackAttributes {
   readonly known?: true;
 }
 
-export class Lives {
-  readonly #ports: LivesPorts;
+export class SpaceIncarnations {
+  readonly #ports: SpaceIncarnationsPorts;
 
-  constructor(ports: LivesPorts) {
+  constructor(ports: SpaceIncarnationsPorts) {
     this.#ports = ports;
   }
 
@@ -65,19 +72,19 @@ export class Lives {
 
   /** In the transaction that applies what the parent said. `fresh`: sources of which nothing had come before. */
   fromAbove(t: Transaction, changes: readonly AppliedChange[], fresh: readonly string[]): void {
-    const sources = erasIn(changes);
+    const sources = sourcesWithNewGaps(changes);
     if (sources.length > 0) this.#handOn(t, sources, [...this.#ports.mailboxes()]);
     if (fresh.length === 0) return;
     for (const table of this.#ports.reported()) {
-      for (const source of fresh) this.#hear(t, source, toldSeen(t, table, source));
+      for (const source of fresh) this.#hear(t, source, reportedSeenRevision(t, table, source));
     }
   }
 
   #handOn(t: Transaction, sources: readonly string[], mailboxes: readonly Producer[]): void {
     const { origins, upstream } = this.#ports;
     for (const source of sources) {
-      const era = origins.has(source) ? undefined : eraRow(t, upstream, source);
-      if (era) for (const mailbox of mailboxes) mailbox.put(t, era, 0);
+      const gapsRow = origins.has(source) ? undefined : revisionGapsRow(t, upstream, source);
+      if (gapsRow) for (const mailbox of mailboxes) mailbox.put(t, gapsRow, 0);
     }
   }
 
@@ -117,11 +124,11 @@ export class Lives {
     return false;
   }
 
-  #check(t: Transaction, origin: Origin, seen: number): void {
+  #check(t: Transaction, origin: OriginSpace, seen: number): void {
     const { source } = origin;
     const revision = origin.revision();
     const ahead = seen > revision;
-    const gap = gapOf(origin.gaps(), seen);
+    const gap = revisionGapOf(origin.gaps(), seen);
     if (!ahead && !gap) return;
     const had = gap ? gap[0] : revision;
     if (ahead) this.#raise(t, origin, seen);
@@ -138,7 +145,7 @@ export class Lives {
     t.afterCommit(() => this.#ports.alarmed(alarm));
   }
 
-  #raise(t: Transaction, origin: Origin, seen: number): void {
+  #raise(t: Transaction, origin: OriginSpace, seen: number): void {
     origin.raise(t, seen);
     for (const mailbox of this.#ports.mailboxes()) this.tell(t, mailbox);
   }

@@ -12,7 +12,7 @@ export interface Alarms {
   /** A feed of which this node has an end. */
   readonly diverged?: Divergence | undefined;
   /** The feed from its parent, as the node itself tells. */
-  readonly toldDiverged?: DivergedAttributes | undefined;
+  readonly reportedDiverged?: DivergedAttributes | undefined;
   /** Somebody came with the node's identity and another store. */
   readonly cloned?: Divergence | undefined;
   readonly diskLow?: boolean | undefined;
@@ -27,16 +27,16 @@ export interface Alarms {
 }
 
 export function alarmConditions(alarms: Alarms): readonly NewCondition[] {
-  const { diverged, toldDiverged, cloned, diskLow, waits, trouble, limit, certificateTrouble } = alarms;
-  const told = toldDiverged && { atMs: Date.parse(toldDiverged.at), what: toldDiverged.what };
+  const { diverged, reportedDiverged, cloned, diskLow, waits, trouble, limit, certificateTrouble } = alarms;
+  const told = reportedDiverged && { atMs: Date.parse(reportedDiverged.at), what: reportedDiverged.what };
   return [
     feedCondition(diverged ?? told),
     cloneCondition(cloned),
     diskCondition(diskLow ?? false),
     waitsCondition(waits),
-    toldCondition('ClusterTrouble', trouble),
-    toldCondition('LimitReached', limit),
-    toldCondition('CertificateTrouble', certificateTrouble),
+    reportedCondition('ClusterTrouble', trouble),
+    reportedCondition('LimitReached', limit),
+    reportedCondition('CertificateTrouble', certificateTrouble),
   ];
 }
 
@@ -45,11 +45,11 @@ const untold = {
   ClusterTrouble: { reason: 'Usable', message: 'the agent reaches its cluster' },
   LimitReached: { reason: 'WithinLimits', message: 'nothing waits for a limit of the agent' },
   CertificateTrouble: { reason: 'Renewed', message: 'the certificate of the agent is young' },
-  DescriptionIncomplete: { reason: 'Whole', message: 'the agent knows all that it tells of' },
+  DescriptionIncomplete: { reason: 'Whole', message: 'the agent could read everything that it reports' },
 };
 
 /** Of the Node of an agent, and of its SyncTarget. */
-export function toldCondition(type: keyof typeof untold, told: TroubleAttributes | undefined): NewCondition {
+export function reportedCondition(type: keyof typeof untold, told: TroubleAttributes | undefined): NewCondition {
   return told ? { type, status: 'True', ...reasonOf(told) } : { type, status: 'False', ...untold[type] };
 }
 

@@ -7,14 +7,21 @@ import type { Space } from '../../core/apiserver/space.ts';
 import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { NodeAttributes } from '../../core/entries/up-attributes.ts';
 import type { AppliedChange, ContentReference, Producer, Table } from '../../core/feed/feed.ts';
-import { childPath, childTowards, isBelow, objectName, parentOf, siblingPath } from '../../core/identity/node-path.ts';
+import {
+  childPath,
+  childTowards,
+  isBelow,
+  objectName,
+  parentOf,
+  replicaNodePath,
+} from '../../core/identity/node-path.ts';
 import { replicasMax, splitReplica, withReplica } from '../../core/identity/replica.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
-import type { Counting } from '../replicas/counting.ts';
-import { guarded, hide, nodeResource, type SessionState, showNode } from './node-objects.ts';
+import type { ReplicaCounting } from '../replicas/counting.ts';
+import { type ConnectionState, guarded, hide, nodeResource, showNode } from './node-objects.ts';
 
 export interface DescendantsPorts {
   readonly store: Store;
@@ -24,18 +31,18 @@ export interface DescendantsPorts {
   readonly outbox: Producer;
   reportedOf(child: string): Table | undefined;
   isConnected(child: string): boolean;
-  readonly counting: Counting;
+  readonly counting: ReplicaCounting;
 }
 
 /** Node objects brought up to date in one run: 30 ms, and 60 where all are new, so that a region that comes or goes with a thousand relays does not stop the node. */
 const nodesPerRun = 50;
 
-interface Told {
+interface ReportedNode {
   readonly content: ContentReference;
   readonly node: NodeAttributes;
 }
 
-interface Found extends Told {
+interface DescendantReport extends ReportedNode {
   readonly counts: boolean;
 }
 
@@ -55,7 +62,7 @@ export class Descendants {
     for (const path of new Set([...toldOf(t, ''), ...shown.map(({ path = '' }) => path)])) {
       const child = childTowards(own, path);
       // Children, and each of several siblings, are shown by node-reports.ts.
-      if (child === undefined || path === siblingPath(own, child)) continue;
+      if (child === undefined || path === replicaNodePath(own, child)) continue;
       const told = this.#find(t, child, path);
       note(t, path, told !== undefined);
       this.#learn(path, told);
@@ -64,7 +71,7 @@ export class Descendants {
 
   /** What a child says of a node at or below itself. */
   told(reader: Reader, child: string, path: string): NodeAttributes | undefined {
-    return this.#toldBy(reader, child, path)?.node;
+    return this.#reportBy(reader, child, path)?.node;
   }
 
   /** In the transaction that applies what a child said; to be shown after it. */
@@ -96,25 +103,25 @@ export class Descendants {
   }
 
   /** Siblings may all have told of a node, one before it went to another: of those that count, and else of all, the child itself goes first. */
-  #find(reader: Reader, child: string, path: string): Found | undefined {
+  #find(reader: Reader, child: string, path: string): DescendantReport | undefined {
     const { counting } = this.#ports;
-    let uncounted: Found | undefined;
+    let uncounted: DescendantReport | undefined;
     for (const holder of new Set([child, ...(counting.membersOf(child) ?? [])])) {
-      const told = this.#toldBy(reader, holder, path);
+      const told = this.#reportBy(reader, holder, path);
       if (told && counting.counts(holder)) return { ...told, counts: true };
       if (told) uncounted ??= { ...told, counts: false };
     }
     return uncounted;
   }
 
-  #toldBy(reader: Reader, holder: string, path: string): Told | undefined {
+  #reportBy(reader: Reader, holder: string, path: string): ReportedNode | undefined {
     const table = this.#ports.reportedOf(holder);
     const content = table?.get(reader, hash128(entryKey.node(path)))?.content;
     return table && content && { content, node: attributesOf(table.content(reader, content).attributes) };
   }
 
   /** True when its state is another. */
-  #learn(path: string, told: Found | undefined): boolean {
+  #learn(path: string, told: DescendantReport | undefined): boolean {
     const before = this.#known.get(path);
     const now = told && (told.counts ? told.node : withoutSession(told.node));
     if (now) this.#known.set(path, now);
@@ -152,14 +159,14 @@ export class Descendants {
     const seen =
       state === 'Unknown' ? { session: { state } } : { session: { ...session, state }, ...(lag ? { lag } : {}) };
     showNode(space, path, 'Relay', { version, ...seen, ...counts, ...guarded(node) }, wallMs, {
-      toldDiverged: node.diverged,
+      reportedDiverged: node.diverged,
       waits: state === 'Connected' ? node.waits : undefined,
       diskLow: node.diskLow,
     });
   }
 
   /** A node is known only through those above it: while one of them is away, nothing is known. */
-  #state(path: string): SessionState {
+  #state(path: string): ConnectionState {
     const { path: own, isConnected } = this.#ports;
     const child = childTowards(own, path);
     if (child === undefined || !isConnected(child)) return 'Unknown';

@@ -8,10 +8,10 @@ import type { Condition, KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { writeEvent } from './object-event.ts';
 
-export interface Guarded {
+export interface GuardReport {
   readonly held?: HeldAttributes;
   /** In its mailbox at its parent. */
-  readonly keptFor?: HeldAttributes;
+  readonly heldInMailbox?: HeldAttributes;
   readonly rolledBack?: readonly RolledBackAttributes[];
   /** Of what it gets, and of what it tells. */
   readonly quarantined?: QuarantinedAttributes;
@@ -24,7 +24,7 @@ const quarantined = 'EntriesQuarantined';
 const alarms: readonly string[] = [held, rolledBack, quarantined];
 
 /** All, also when they are False. */
-export function guardConditions(path: string, node: Guarded): readonly NewCondition[] {
+export function guardConditions(path: string, node: GuardReport): readonly NewCondition[] {
   return [heldCondition(path, node), rolledBackCondition(path, node.rolledBack ?? []), quarantineCondition(node)];
 }
 
@@ -33,7 +33,7 @@ export function conditionsOf(object: KubeObject): readonly Condition[] {
 }
 
 /** When one of them turns. A Node object that is only now made begins with none. */
-export function tellGuardEvents(space: Space, node: KubeObject, before: KubeObject, wallMs: number): void {
+export function writeGuardEvents(space: Space, node: KubeObject, before: KubeObject, wallMs: number): void {
   for (const { type, status, message } of conditionsOf(node)) {
     if (!alarms.includes(type)) continue;
     const was = conditionsOf(before).find((one) => one.type === type)?.status ?? 'False';
@@ -49,31 +49,34 @@ export function tellGuardEvents(space: Space, node: KubeObject, before: KubeObje
   }
 }
 
-export function heldCondition(path: string, { held: missing, keptFor }: Guarded): NewCondition {
-  if (!missing && !keptFor) return { type: held, status: 'False', reason: 'NothingHeld', message: 'nothing is held' };
+export function heldCondition(path: string, { held: missing, heldInMailbox }: GuardReport): NewCondition {
+  if (!missing && !heldInMailbox)
+    return { type: held, status: 'False', reason: 'NothingHeld', message: 'nothing is held' };
   const parts = [
-    ...(missing ? [`${counted(missing)} although the parent lacks them: ${sampleOf(missing)}`] : []),
-    ...(keptFor ? [`${counted(keptFor)} in its mailbox although it tells of fewer places: ${sampleOf(keptFor)}`] : []),
+    ...(missing ? [`${counted(missing)}: the parent lacks them: ${sampleOf(missing)}`] : []),
+    ...(heldInMailbox
+      ? [`${counted(heldInMailbox)} in its mailbox: the relay reports fewer Locations: ${sampleOf(heldInMailbox)}`]
+      : []),
   ];
   const reason = missing ? 'MissingAtParent' : 'FewerPlaces';
   return { type: held, status: 'True', reason, message: `${parts.join('; ')}. ${remedy(path)}` };
 }
 
 function counted({ entries, since }: HeldAttributes): string {
-  return `${entries} entries are kept since ${since}`;
+  return `${entries} entries are held since ${since}`;
 }
 
 function sampleOf({ entries, sample }: HeldAttributes): string {
   return `${sample.join(', ')}${entries > sample.length ? ', …' : ''}`;
 }
 
-function quarantineCondition({ quarantined: got, refused }: Guarded): NewCondition {
+function quarantineCondition({ quarantined: got, refused }: GuardReport): NewCondition {
   if (!got && !refused) {
     return { type: quarantined, status: 'False', reason: 'NoneQuarantined', message: 'all entries were taken' };
   }
   const parts = [
     ...(got ? [`${got.count} entries that it got can't be taken (${got.sample.join('; ')})`] : []),
-    ...(refused ? [`its parent can't take ${refused.count} entries that it tells (${refused.sample.join('; ')})`] : []),
+    ...(refused ? [`the parent rejected ${refused.count} entries of this node (${refused.sample.join('; ')})`] : []),
   ];
   return {
     type: quarantined,
@@ -95,10 +98,10 @@ function rolledBackCondition(path: string, alarms: readonly RolledBackAttributes
     type: rolledBack,
     status: 'True',
     reason: 'OlderThanBelow',
-    message: `the store was emptied or put back to an older copy: ${each.join('; ')}. What only nodes below have is kept there. When this is known: ${cliCommand('release', shownPath(path))}`,
+    message: `the store was emptied or put back to an older copy: ${each.join('; ')}. Nodes below keep the entries that only they have. To acknowledge the loss: ${cliCommand('approve-deletions', shownPath(path))}`,
   };
 }
 
 function remedy(path: string): string {
-  return `What is still missing is deleted with: ${cliCommand('release', shownPath(path))}`;
+  return `To confirm the deletion: ${cliCommand('approve-deletions', shownPath(path))}`;
 }

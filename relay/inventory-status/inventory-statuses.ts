@@ -31,7 +31,7 @@ export interface InventoryStatusesPorts {
   readonly inventories: ReadonlyMap<string, ShownInventory>;
   connection(child: string): Pick<SessionStatus, 'connected'>;
   /** What an agent that is a child tells of its cluster. */
-  saidOf(child: string): NodeAttributes | undefined;
+  reportOf(child: string): NodeAttributes | undefined;
   /** There is something to show. */
   changed(): void;
 }
@@ -39,7 +39,7 @@ export interface InventoryStatusesPorts {
 /** Objects looked at in one run: a Location costs a look at each SyncTarget of its space, some milliseconds in all. */
 const objectsPerRun = 50;
 
-interface Target {
+interface SyncTargetRow {
   readonly attachTo: string;
   /** Names of those that select it. */
   readonly locations: readonly string[];
@@ -48,7 +48,7 @@ interface Target {
 export class InventoryStatuses {
   readonly #ports: InventoryStatusesPorts;
   /** All of these are by source and name, as an `i/` row is: `center.fleet/cafe`. */
-  readonly #targets = new Map<string, Target>();
+  readonly #targets = new Map<string, SyncTargetRow>();
   readonly #byAgent = new Map<string, Set<string>>();
   readonly #dirtyTargets = new Set<string>();
   readonly #dirtyLocations = new Set<string>();
@@ -105,7 +105,7 @@ export class InventoryStatuses {
   }
 
   #showTarget(target: string, wallMs: number): void {
-    const { path, connection, saidOf } = this.#ports;
+    const { path, connection, reportOf } = this.#ports;
     const { shown, source, name } = this.#find(target);
     const object = shown.space.get({ ...syncTargetResource, namespace: '', name });
     const attachTo = (object?.spec as { attachTo?: string } | undefined)?.attachTo;
@@ -116,7 +116,7 @@ export class InventoryStatuses {
     if (!object || attachTo === undefined || object.metadata.deletionTimestamp !== undefined) return;
     const child = this.#childAt(attachTo);
     if (child !== undefined) {
-      showSyncTarget(shown.space, name, path, saidOf(child), connection(child).connected, wallMs);
+      showSyncTarget(shown.space, name, path, reportOf(child), connection(child).connected, wallMs);
       return;
     }
     const message = `the agent is no child of this node; the system space of ${parentOf(attachTo)} has its state`;
@@ -141,7 +141,7 @@ export class InventoryStatuses {
     show(shown.space, { ...object, status });
   }
 
-  #learn(target: string, now: Target | undefined): void {
+  #learn(target: string, now: SyncTargetRow | undefined): void {
     const before = this.#targets.get(target);
     if (before && before.attachTo !== now?.attachTo) {
       const others = this.#byAgent.get(before.attachTo);

@@ -16,7 +16,7 @@ export interface LocationCountsPorts {
 /** Looked at in one run: a read each, and a write where something has changed. */
 const locationsPerRun = 50;
 
-interface Counts {
+interface InstanceCounts {
   instances: number;
   availableInstances: number;
 }
@@ -35,7 +35,7 @@ export class LocationCounts {
   start(): void {
     const { space } = this.#ports;
     for (const stored of space.storage.scan(locationResource)) {
-      const { status } = space.parse(stored) as { status?: Partial<Counts> };
+      const { status } = space.parse(stored) as { status?: Partial<InstanceCounts> };
       if ((status?.instances ?? 0) > 0) this.#dirty.add(stored.key.name);
     }
   }
@@ -61,7 +61,7 @@ export class LocationCounts {
     return this.#dirty.size > 0;
   }
 
-  #count(locations: readonly string[]): Map<string, Counts> {
+  #count(locations: readonly string[]): Map<string, InstanceCounts> {
     const { children, isConnected } = this.#ports;
     const all = new Map(locations.map((location) => [location, { instances: 0, availableInstances: 0 }]));
     for (const { name, destinations } of children.values()) {
@@ -75,7 +75,7 @@ export class LocationCounts {
     return all;
   }
 
-  #showOne(location: string, counts: Counts): void {
+  #showOne(location: string, counts: InstanceCounts): void {
     const { space } = this.#ports;
     const object = space.get({ ...locationResource, namespace: '', name: location });
     if (!object || object.metadata.deletionTimestamp !== undefined) return;

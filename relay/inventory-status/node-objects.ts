@@ -9,17 +9,17 @@ import { stableStringify } from '../../core/object/canonical.ts';
 import { type NewCondition, timestamp, withCondition } from '../../core/object/conditions.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { type Alarms, alarmConditions } from './alarm-conditions.ts';
-import { conditionsOf, guardConditions, heldCondition, tellGuardEvents } from './guard-conditions.ts';
+import { conditionsOf, guardConditions, heldCondition, writeGuardEvents } from './guard-conditions.ts';
 
 export type NodeRole = 'Center' | 'Relay' | 'Agent';
-export type SessionState = 'Connected' | 'Disconnected' | 'Unknown';
+export type ConnectionState = 'Connected' | 'Disconnected' | 'Unknown';
 
 export interface NodeStatus {
   readonly version: string;
   /** Of the session with the parent; the root has none. */
-  readonly session?: { readonly state: SessionState; readonly since?: string; readonly transport?: string };
+  readonly session?: { readonly state: ConnectionState; readonly since?: string; readonly transport?: string };
   /** When it heard of the root last, over all hops; absent while that is not long ago. */
-  readonly rootHeardAt?: string;
+  readonly rootContactAt?: string;
   readonly lag?: { readonly entries: number; readonly bytes?: number };
   readonly children?: number;
   readonly relays?: number;
@@ -29,7 +29,7 @@ export interface NodeStatus {
   readonly rolledBack?: readonly RolledBackAttributes[];
   readonly quarantined?: QuarantinedAttributes;
   readonly refused?: QuarantinedAttributes;
-  readonly keptFor?: HeldAttributes;
+  readonly heldInMailbox?: HeldAttributes;
   /** Of an agent's cluster. */
   readonly capacity?: Readonly<Record<string, string>>;
 }
@@ -66,19 +66,19 @@ export function showNode(
     ...alarmConditions(alarms),
   ];
   const { before, after } = show(space, { ...node, status }, conditions, wallMs);
-  tellGuardEvents(space, after, before, wallMs);
+  writeGuardEvents(space, after, before, wallMs);
 }
 
-type Kept = Pick<NodeStatus, 'held' | 'rolledBack' | 'quarantined' | 'refused' | 'keptFor'>;
+type NodeAlarms = Pick<NodeStatus, 'held' | 'rolledBack' | 'quarantined' | 'refused' | 'heldInMailbox'>;
 
 /** What is told of a node that people should look at. */
-export function guarded({ held, rolledBack, quarantined, refused, keptFor }: Kept): Kept {
+export function guarded({ held, rolledBack, quarantined, refused, heldInMailbox }: NodeAlarms): NodeAlarms {
   return {
     ...(held ? { held } : {}),
     ...(rolledBack?.length ? { rolledBack } : {}),
     ...(quarantined ? { quarantined } : {}),
     ...(refused ? { refused } : {}),
-    ...(keptFor ? { keptFor } : {}),
+    ...(heldInMailbox ? { heldInMailbox } : {}),
   };
 }
 
@@ -97,7 +97,7 @@ export function untakenEntries(
 export function showMailbox(space: Space, child: string, path: string, status: MailboxStatus, wallMs: number): void {
   const mailbox = { apiVersion, kind: 'Mailbox', metadata: { name: objectName(child) }, spec: { path }, status };
   const { held } = status;
-  show(space, mailbox, [heldCondition(path, held ? { keptFor: held } : {})], wallMs);
+  show(space, mailbox, [heldCondition(path, held ? { heldInMailbox: held } : {})], wallMs);
 }
 
 export function hide(space: Space, kind: 'Node' | 'Mailbox', name: string): void {
@@ -106,7 +106,7 @@ export function hide(space: Space, kind: 'Node' | 'Mailbox', name: string): void
 }
 
 /** `unreached`: why, as far as the node itself knows. */
-function readiness(state: SessionState | undefined, unreached: string | undefined): NewCondition {
+function readiness(state: ConnectionState | undefined, unreached: string | undefined): NewCondition {
   const type = 'Ready';
   switch (state) {
     case undefined:

@@ -13,7 +13,7 @@ import type {
   WaitsAttributes,
 } from '../../core/entries/up-attributes.ts';
 import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
-import { childPath, objectName, siblingPath } from '../../core/identity/node-path.ts';
+import { childPath, objectName, replicaNodePath } from '../../core/identity/node-path.ts';
 import { cutCounts } from '../../core/object/bounded-counts.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { timestamp } from '../../core/object/conditions.ts';
@@ -21,13 +21,13 @@ import { hash128 } from '../../core/object/hash.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Divergence } from '../../core/session/feed-alarm.ts';
 import type { SessionStatus } from '../../core/session/parent-ports.ts';
-import { type Waiting, waitsAttributes } from '../../core/session/watermark-gate.ts';
+import { type WatermarkWait, waitsAttributes } from '../../core/session/watermark-gate.ts';
 import { text } from '../../core/store/bytes.ts';
 import { ifRoom } from '../../core/store/room.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { Child } from '../children/children.ts';
 import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
-import { type Counting, withoutSiblings } from '../replicas/counting.ts';
+import { type ReplicaCounting, withoutReplicas } from '../replicas/counting.ts';
 import { Descendants } from './descendants.ts';
 import { InventoryStatuses, type ShownInventory } from './inventory-statuses.ts';
 import { LocationCounts } from './location-counts.ts';
@@ -51,7 +51,7 @@ export interface NodeReportsPorts {
   /** Why there is no session with the parent; undefined while there is one, or nothing was tried yet. */
   unreached?(): string | undefined;
   /** For what it is that this node takes nothing from its parent. */
-  waiting?(): Waiting | undefined;
+  waiting?(): WatermarkWait | undefined;
   /** What has to be heard before anything is told to the child. */
   waits?(child: string): WaitsAttributes | undefined;
   /** The node's own feed from its parent differed. */
@@ -59,9 +59,9 @@ export interface NodeReportsPorts {
   /** Ms since this node heard of the root, over all hops; 0 at the root. */
   rootAgeMs(): number;
   /** Absent: nobody has siblings. */
-  readonly counting?: Counting;
+  readonly counting?: ReplicaCounting;
   /** What is kept in the mailbox of a relay although it tells of fewer places. */
-  keptFor(reader: Reader, child: string): HeldAttributes | undefined;
+  heldInMailbox(reader: Reader, child: string): HeldAttributes | undefined;
   /** What this node itself keeps although it may be meant to go. */
   guarded(reader: Reader): Pick<NodeAttributes, 'held' | 'rolledBack' | 'quarantined'>;
 }
@@ -82,20 +82,20 @@ const lagEveryMs = 30_000;
 export class NodeReports {
   readonly #ports: NodeReportsPorts;
   readonly #descendants: Descendants;
-  readonly #counting: Counting;
+  readonly #counting: ReplicaCounting;
   readonly #inventories: InventoryStatuses;
   readonly #locations: LocationCounts;
   readonly #dirty = new Set<string>();
-  readonly #toldLag = new Map<string, { entries: number; atMs: number }>();
+  readonly #reportedLag = new Map<string, { entries: number; atMs: number }>();
   #timer: Timer | undefined;
   #lagTimer: Timer | undefined;
-  #rootHeardMs: number | undefined;
+  #rootContactMs: number | undefined;
   #looking: Timer | undefined;
   #started = false;
 
   constructor(ports: NodeReportsPorts) {
     this.#ports = ports;
-    const { space, store, path, outbox, mailboxes, counting = withoutSiblings } = ports;
+    const { space, store, path, outbox, mailboxes, counting = withoutReplicas } = ports;
     this.#counting = counting;
     this.#descendants = new Descendants({
       space,
@@ -110,8 +110,8 @@ export class NodeReports {
       path,
       inventories: ports.inventories,
       connection: (child) => ports.connection(child),
-      saidOf: (child) => ports.store.read((reader) => this.toldOf(reader, child, childPath(path, child))),
-      changed: () => this.poke(),
+      reportOf: (child) => ports.store.read((reader) => this.reportOf(reader, child, childPath(path, child))),
+      changed: () => this.wake(),
     });
     this.#locations = new LocationCounts({
       space,
@@ -131,7 +131,7 @@ export class NodeReports {
   }
 
   /** Something may have changed with these children, or with the node itself. */
-  poke(...children: string[]): void {
+  wake(...children: string[]): void {
     for (const child of children) this.#dirty.add(child);
     if (!this.#started || this.#timer) return;
     this.#timer = this.#ports.clock.after(intervalMs, () => this.#tick());
@@ -139,17 +139,17 @@ export class NodeReports {
 
   connectionChanged(child: string): void {
     this.#descendants.connectionChanged(child);
-    this.poke(child);
+    this.wake(child);
   }
 
   /** What the child tells counts from now on, or does no more. */
   recount(t: Transaction, child: string): void {
     this.#descendants.recount(t, child);
-    t.afterCommit(() => this.poke(child));
+    t.afterCommit(() => this.wake(child));
   }
 
   /** What a child tells of a node at or below itself. */
-  toldOf(reader: Reader, child: string, path: string): NodeAttributes | undefined {
+  reportOf(reader: Reader, child: string, path: string): NodeAttributes | undefined {
     return this.#descendants.told(reader, child, path);
   }
 
@@ -168,7 +168,7 @@ export class NodeReports {
 
   #tick(): void {
     this.#timer = undefined;
-    if (!ifRoom(() => this.#run())) this.poke();
+    if (!ifRoom(() => this.#run())) this.wake();
   }
 
   #run(): void {
@@ -198,48 +198,54 @@ export class NodeReports {
     showNode(space, path, role, own, clock.wallMs(), alarms, this.#ports.unreached?.());
     const hasMoreBelow = this.#descendants.show(clock.wallMs());
     if (path !== '') {
-      const toldAlarms = {
+      const reportedAlarms = {
         ...(diverged ? { diverged: { at: timestamp(diverged.atMs), what: diverged.what } } : {}),
         ...(diskLow ? { diskLow: true as const } : {}),
         ...waits,
       };
-      const told: NodeAttributes = { role: 'relay', version: software, ...cutCounts(counts), ...kept, ...toldAlarms };
+      const told: NodeAttributes = {
+        role: 'relay',
+        version: software,
+        ...cutCounts(counts),
+        ...kept,
+        ...reportedAlarms,
+      };
       store.write((t) => outbox.put(t, entryOf(path, told), 0));
     }
     this.#looking ??= clock.after(lookEveryMs, () => {
       this.#looking = undefined;
-      this.poke();
+      this.wake();
     });
     const hasMoreInventory = this.#inventories.show(clock.wallMs());
     const hasMoreLocations = this.#locations.show();
-    if (this.#dirty.size > 0 || hasMoreBelow || hasMoreInventory || hasMoreLocations) this.poke();
+    if (this.#dirty.size > 0 || hasMoreBelow || hasMoreInventory || hasMoreLocations) this.wake();
   }
 
   #showChild(name: string): void {
     const { space, path, children, mailboxes, store } = this.#ports;
     const child = children.get(name);
     const mailbox = mailboxes.get(name);
-    const at = siblingPath(path, name);
+    const at = replicaNodePath(path, name);
     if (!child || !mailbox) {
       hide(space, 'Mailbox', name);
       hide(space, 'Node', objectName(at));
       return;
     }
-    const { entries, head, acknowledged, backlog, said, refused, keptFor } = store.read((reader) => ({
+    const { entries, head, acknowledged, backlog, said, refused, heldInMailbox } = store.read((reader) => ({
       entries: mailbox.producer.digest(reader).count,
       head: mailbox.producer.head(reader),
       acknowledged: mailbox.producer.acknowledged(reader),
       backlog: mailbox.producer.backlog(reader),
       said: this.#descendants.told(reader, name, childPath(path, name)),
       refused: quarantinedAttributes(reader, mailbox.consumer).quarantined,
-      keptFor: this.#ports.keptFor(reader, name),
+      heldInMailbox: this.#ports.heldInMailbox(reader, name),
     }));
     const { entries: backlogEntries, bytes: backlogBytes } = backlog;
     const untaken = untakenEntries(said?.quarantined);
-    const held = keptFor ? { held: keptFor } : {};
+    const held = heldInMailbox ? { held: heldInMailbox } : {};
     const filled = { entries, head, acknowledged, backlogEntries, backlogBytes };
     showMailbox(space, name, at, { ...filled, ...untaken, ...held }, this.#ports.clock.wallMs());
-    this.#showSession(child, mailbox, { said, refused, keptFor }, backlog);
+    this.#showSession(child, mailbox, { said, refused, heldInMailbox }, backlog);
   }
 
   #showSession(
@@ -248,12 +254,12 @@ export class NodeReports {
     told: {
       readonly said: NodeAttributes | undefined;
       readonly refused: QuarantinedAttributes | undefined;
-      readonly keptFor: HeldAttributes | undefined;
+      readonly heldInMailbox: HeldAttributes | undefined;
     },
     lag: { readonly entries: number; readonly bytes: number },
   ): void {
     const { space, path, clock, connection, store, outbox } = this.#ports;
-    const { said, refused, keptFor } = told;
+    const { said, refused, heldInMailbox } = told;
     const { connected, connectedSinceMs, silentMs, transport, diverged, cloned } = connection(child.name);
     const wallMs = clock.wallMs();
     const sinceMs = connected ? connectedSinceMs : wallMs - silentMs;
@@ -262,7 +268,7 @@ export class NodeReports {
     const alarms = {
       diverged,
       cloned,
-      toldDiverged: said?.diverged,
+      reportedDiverged: said?.diverged,
       diskLow: said?.diskLow,
       waits,
       trouble: said?.trouble,
@@ -271,11 +277,11 @@ export class NodeReports {
     };
     const by = transport === undefined ? {} : { transport };
     const session = { state: connected ? ('Connected' as const) : ('Disconnected' as const), ...since, ...by };
-    const at = siblingPath(path, child.name);
+    const at = replicaNodePath(path, child.name);
     const version = said?.version ?? '';
     // In the child's own words it would be what it was told to say.
-    const { refused: _refused, keptFor: _keptFor, ...own } = guarded(said ?? {});
-    const kept = { ...own, ...(refused ? { refused } : {}), ...(keptFor ? { keptFor } : {}) };
+    const { refused: _refused, heldInMailbox: _heldInMailbox, ...own } = guarded(said ?? {});
+    const kept = { ...own, ...(refused ? { refused } : {}), ...(heldInMailbox ? { heldInMailbox } : {}) };
     if (child.role === 'agent') {
       const capacity = said?.capacity ? { capacity: said.capacity } : {};
       showNode(space, at, 'Agent', { version, session, lag, agents: 1, ...capacity, ...kept }, wallMs, alarms);
@@ -306,27 +312,27 @@ export class NodeReports {
   }
 
   /** The moment, which stays as it is while the age grows: told once. */
-  #rootHeard(): { readonly rootHeardAt?: string } {
+  #rootHeard(): { readonly rootContactAt?: string } {
     const ageMs = this.#ports.rootAgeMs();
     if (ageMs < rootAgeShownMs) return {};
     const heardMs = this.#ports.clock.wallMs() - ageMs;
     // Two readings of two clocks are some ms apart: of the same moment they are to be the same text.
-    const before = this.#rootHeardMs ?? heardMs;
-    this.#rootHeardMs = Math.abs(before - heardMs) < lookEveryMs / 10 ? before : heardMs;
-    return { rootHeardAt: timestamp(this.#rootHeardMs) };
+    const before = this.#rootContactMs ?? heardMs;
+    this.#rootContactMs = Math.abs(before - heardMs) < lookEveryMs / 10 ? before : heardMs;
+    return { rootContactAt: timestamp(this.#rootContactMs) };
   }
 
   #steadyLag(child: string, entries: number): number {
     const nowMs = this.#ports.clock.monotonicMs();
-    const told = this.#toldLag.get(child);
+    const told = this.#reportedLag.get(child);
     if (told?.entries === entries) return entries;
     if (!told || nowMs - told.atMs >= lagEveryMs) {
-      this.#toldLag.set(child, { entries, atMs: nowMs });
+      this.#reportedLag.set(child, { entries, atMs: nowMs });
       return entries;
     }
     this.#lagTimer ??= this.#ports.clock.after(lagEveryMs, () => {
       this.#lagTimer = undefined;
-      this.poke(...this.#toldLag.keys());
+      this.wake(...this.#reportedLag.keys());
     });
     return told.entries;
   }

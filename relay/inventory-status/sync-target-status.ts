@@ -4,7 +4,7 @@ import { parseServed } from '../../core/entries/served-resources.ts';
 import type { NodeAttributes } from '../../core/entries/up-attributes.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import { syncTargetResource } from '../children/inventory.ts';
-import { toldCondition } from './alarm-conditions.ts';
+import { reportedCondition } from './alarm-conditions.ts';
 import { show } from './node-objects.ts';
 
 /**
@@ -42,10 +42,10 @@ export function showSyncTarget(
     { ...object, status },
     [
       ready,
-      toldCondition('ClusterTrouble', said?.trouble),
-      toldCondition('LimitReached', said?.limit),
-      toldCondition('CertificateTrouble', said?.certificateTrouble),
-      toldCondition('DescriptionIncomplete', said?.incomplete),
+      reportedCondition('ClusterTrouble', said?.trouble),
+      reportedCondition('LimitReached', said?.limit),
+      reportedCondition('CertificateTrouble', said?.certificateTrouble),
+      reportedCondition('DescriptionIncomplete', said?.incomplete),
     ],
     wallMs,
   );

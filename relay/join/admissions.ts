@@ -11,7 +11,7 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { TokenBucket } from '../../core/runtime/token-bucket.ts';
 import type { Store } from '../../core/store/store.ts';
-import type { JoinAnswer, JoinRequest } from '../../core/wire/join-words.ts';
+import type { JoinAnswer, JoinRequest } from '../../core/wire/join-messages.ts';
 import type { Joins } from '../../core/wire/joins.ts';
 import { syncTargetResource } from '../children/inventory.ts';
 import type { NodeConfig } from '../config/config.ts';
@@ -24,14 +24,14 @@ import {
   joinTokenResource,
   type StoredToken,
 } from './judge.ts';
-import type { Signer } from './signer.ts';
+import type { CertificateSigner } from './signer.ts';
 import { TokenExpiry } from './token-expiry.ts';
 
 export interface AdmissionsPorts {
   readonly path: string;
   /** The system space: JoinTokens and SyncTargets. */
   readonly space: Space;
-  readonly signer: Signer;
+  readonly signer: CertificateSigner;
   readonly clock: Clock;
   readonly log: Logger;
   /** All that was written is on the disk. */
@@ -57,7 +57,7 @@ export function admissionsOf(
     clock,
     log,
   }: Pick<AdmissionsPorts, 'clock' | 'log'> & {
-    readonly signer?: Signer | undefined;
+    readonly signer?: CertificateSigner | undefined;
     readonly store: Pick<Store, 'flushed'>;
   },
   space: Space,

@@ -6,7 +6,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Random } from '../../core/runtime/random.ts';
 
-export interface Signer {
+export interface CertificateSigner {
   /** PEM: what the node trusts, for agents to trust. */
   authority(): string;
   /** Throws BadRequest and Forbidden where more is asked for than an agent at this path. */
@@ -32,7 +32,10 @@ export interface SignerPorts {
 }
 
 /** Throws Invalid for an issuer that is not this node's. */
-export function issuerSigner(path: string, { authority, issuer: read, lifeMs, ...issuing }: SignerPorts): Signer {
+export function issuerSigner(
+  path: string,
+  { authority, issuer: read, lifeMs, ...issuing }: SignerPorts,
+): CertificateSigner {
   const treeOf = ({ certPem }: { readonly certPem: string }) => {
     const { subject } = new X509Certificate(certPem);
     const issuer = issuerIn({ subject });

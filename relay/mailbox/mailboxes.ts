@@ -7,12 +7,12 @@ import type { Content, Table } from '../../core/feed/feed.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
 import { SharedContents } from '../../core/feed/shared-contents.ts';
 import { dropTable } from '../../core/feed/table.ts';
-import { childPath, siblingPath } from '../../core/identity/node-path.ts';
+import { childPath, replicaNodePath } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { forgetStarts } from '../../core/session/handshake.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
-import { forgetKept } from './kept-objects.ts';
+import { forgetKeepEntries } from './keep-entries.ts';
 import { type ChildRole, forgetChild, storeChild, storedChildren } from './stored-children.ts';
 
 export interface Mailbox {
@@ -35,8 +35,8 @@ export class Mailboxes {
   readonly #contents = new SharedContents();
   #onQuarantined: (child: string) => void = () => {};
   #onChanged: (child: string) => void = () => {};
-  /** By the name that they share: relays with siblings, and without. */
-  readonly #siblings = new Map<string, string[]>();
+  /** By the name that they share: relays with replicas, and without. */
+  readonly #replicas = new Map<string, string[]>();
 
   /** Opens the mailboxes of all known children; nothing of their rows is read. Without `isFarAhead`, all origin revisions are believed. */
   constructor(store: Store, random: Random, bootNonce: string, path: string, isFarAhead?: FarAhead) {
@@ -68,8 +68,8 @@ export class Mailboxes {
   }
 
   /** All that share the name of a child, itself among them if it has a mailbox. */
-  siblingsOf(child: string): readonly string[] {
-    return this.#siblings.get(splitReplica(child).name) ?? [];
+  replicasOf(child: string): readonly string[] {
+    return this.#replicas.get(splitReplica(child).name) ?? [];
   }
 
   /** The child's mailbox, made when it is not there. */
@@ -84,13 +84,13 @@ export class Mailboxes {
   drop(t: Transaction, child: string): void {
     if (!this.#byChild.delete(child)) return;
     const { name } = splitReplica(child);
-    this.#siblings.set(
+    this.#replicas.set(
       name,
-      this.siblingsOf(name).filter((sibling) => sibling !== child),
+      this.replicasOf(name).filter((replica) => replica !== child),
     );
     forgetChild(t, child);
-    forgetKept(t, child);
-    forgetStarts(t, siblingPath(this.#path, child));
+    forgetKeepEntries(t, child);
+    forgetStarts(t, replicaNodePath(this.#path, child));
     dropTable(t, mailboxTable(child));
     dropTable(t, reportedTable(child));
   }
@@ -111,7 +111,7 @@ export class Mailboxes {
     const mailbox = { child, role, producer, consumer, reported: consumer.sound };
     this.#byChild.set(child, mailbox);
     const { name } = splitReplica(child);
-    this.#siblings.set(name, [...this.siblingsOf(name), child].sort());
+    this.#replicas.set(name, [...this.replicasOf(name), child].sort());
     return mailbox;
   }
 }

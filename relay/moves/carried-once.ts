@@ -12,7 +12,7 @@ import type { Reader, Transaction } from '../../core/store/store.ts';
 const nul = Buffer.of(0);
 
 /** An object is selected by these placements now. Returns those for which it began or ceased to be such a one. */
-export function noteCarried(
+export function noteCarriesOnce(
   t: Transaction,
   source: string,
   key: ObjectKey,

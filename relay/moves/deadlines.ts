@@ -4,11 +4,11 @@ import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { dueMs, isAhead, type Move, type MoveRow } from '../../core/move/move.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Placements } from '../placements/placements.ts';
-import type { MoveBook } from './move-store.ts';
+import type { MoveStore } from './move-store.ts';
 
 export interface DeadlinesPorts {
   readonly clock: Clock;
-  readonly book: MoveBook;
+  readonly moveStore: MoveStore;
   readonly placements: Placements;
   /** Rows of these have fallen due. */
   due(ids: readonly PlacementId[]): void;
@@ -48,13 +48,13 @@ export class Deadlines {
 
   /** Every row is looked at when the first falls due: rows are of moves that go on, which are few and end. */
   #look(): void {
-    const { book, placements, clock, due } = this.#ports;
+    const { moveStore, placements, clock, due } = this.#ports;
     const nowMs = clock.wallMs();
     const found = new Set<PlacementId>();
     this.#nextDueMs = Number.POSITIVE_INFINITY;
-    for (const id of book.placements()) {
+    for (const id of moveStore.placements()) {
       const move = placements.get(id)?.move;
-      for (const row of book.rowsOf(id).values()) {
+      for (const row of moveStore.rowsOf(id).values()) {
         if (!move || row.granted) continue;
         if (dueMs(move, row) <= nowMs || isAhead(row, nowMs)) found.add(id);
         else this.#nextDueMs = Math.min(this.#nextDueMs, dueMs(move, row));

@@ -15,7 +15,7 @@ export interface GrantsPorts {
   /** What comes from above. */
   readonly upstream: Table;
   /** All that the parent had was heard in this run of the process. */
-  hasHeardParent(): boolean;
+  hasReceivedFromParent(): boolean;
 }
 
 /** Of what has come from above: nothing for the present number; not known yet whose it is; for that number; for one of a life that is over. */
@@ -49,20 +49,20 @@ export class Grants {
    * known by a look at a time when all that the parent had was here, and the number above it.
    */
   fromAbove(id: PlacementId, above: number | undefined, sequence: number): GrantFromAbove {
-    const hasHeardParent = this.#ports.hasHeardParent();
+    const hasReceivedFromParent = this.#ports.hasReceivedFromParent();
     if (above === undefined || aheadBy(above, sequence) < 0) {
-      if (hasHeardParent) this.#ours.add(id);
+      if (hasReceivedFromParent) this.#ours.add(id);
       return 'none';
     }
     if (aheadBy(above, sequence) > 0) return 'ofLostLife';
     if (this.#ours.has(id)) return 'ours';
-    if (hasHeardParent) return 'ofLostLife';
+    if (hasReceivedFromParent) return 'ofLostLife';
     this.#unclear.add(id);
     return 'unclear';
   }
 
   /** All that the parent had is here: of these it can be known now. */
-  heardParent(): PlacementId[] {
+  receivedFromParent(): PlacementId[] {
     const ids = [...this.#unclear];
     this.#unclear.clear();
     return ids;

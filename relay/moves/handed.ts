@@ -11,7 +11,7 @@ import type { Reader } from '../../core/store/store.ts';
 import type { Placement } from '../placements/placement.ts';
 import { selectedObjects } from '../placements/placements.ts';
 
-export function handed(reader: Reader, mailbox: Producer, placement: Placement): TargetAttributes | undefined {
+export function handedTarget(reader: Reader, mailbox: Producer, placement: Placement): TargetAttributes | undefined {
   const row = mailbox.get(reader, hash128(entryKey.target(placement.id)));
   if (!row?.content) return undefined;
   const target = attributesOf<TargetAttributes>(mailbox.content(reader, row.content));

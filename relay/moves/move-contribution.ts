@@ -2,7 +2,7 @@
 
 import type { MoveRow } from '../../core/move/move.ts';
 import { agentPart, countsAs, emptyMovePart, isOver, mergeMoveParts, relayPart } from '../../core/move/move-part.ts';
-import type { Wanted } from '../../core/summary/contribution.ts';
+import type { PlacementTarget } from '../../core/summary/contribution.ts';
 import { emptyPartial, type Partial } from '../../core/summary/partial.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { MoveCounter } from './move-store.ts';
@@ -17,7 +17,7 @@ export interface MovingChild {
   readonly refused: boolean;
   readonly connected: boolean;
   /** Of an agent: see handed.ts; absent when something of it is held back here. */
-  readonly handed: Wanted | undefined;
+  readonly handed: PlacementTarget | undefined;
 }
 
 /** `counted`: by core/summary/contribution.ts. An old copy counts as leaving and as nothing else. */

@@ -1,33 +1,33 @@
 /** Children that come with what this node does not know: when each is heard out, and what becomes of the rows of moves by that (recovered-rows.ts says what). */
 
 import type { PlacementId } from '../../core/entries/placement-id.ts';
-import { attaching, detaching, type MoveRow } from '../../core/move/move.ts';
+import { type MoveRow, mayJoin, mayLeave } from '../../core/move/move.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { Partial } from '../../core/summary/partial.ts';
 import type { Child } from '../children/children.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
 import { markDirty } from '../work/dirty.ts';
-import type { MoveBook } from './move-store.ts';
-import { type HeardOut, heardOut, isKeptElsewhere, Others } from './recovered-rows.ts';
+import type { MoveStore } from './move-store.ts';
+import { hasOldCopyElsewhere, Others, type RecoveredRows, recoverRows } from './recovered-rows.ts';
 
-export interface HearingPorts {
+export interface MoveRecoveryPorts {
   readonly store: Store;
-  readonly book: MoveBook;
+  readonly moveStore: MoveStore;
   readonly placements: Placements;
   readonly children: ReadonlyMap<string, Child>;
   /** Agents may come that were elsewhere. */
-  readonly hasSiblings: boolean;
+  readonly hasReplicas: boolean;
   /** All that the parent had was heard in this run of the process. */
-  hasHeardParent(): boolean;
+  hasReceivedFromParent(): boolean;
   reportedBy(reader: Reader, id: PlacementId, child: string): Partial | undefined;
   keep(t: Transaction, placement: Placement, child: string, row: MoveRow | undefined): void;
   now(placement: Placement): { nowMs: number; generation: number };
-  later(act: (t: Transaction) => void): void;
+  enqueue(act: (t: Transaction) => void): void;
 }
 
-export class Hearing {
-  readonly #ports: HearingPorts;
+export class MoveRecovery {
+  readonly #ports: MoveRecoveryPorts;
   /** Agents that came with what this node does not know, until they are heard out. */
   readonly #others = new Others();
   /** Of these, those that were heard before the parent. */
@@ -35,7 +35,7 @@ export class Hearing {
   /** `PLACEMENT CHILD` of relays that are to hear of a placement which does not match them: they have something of it. Until they may lose it. */
   readonly #toHear = new Set<string>();
 
-  constructor(ports: HearingPorts) {
+  constructor(ports: MoveRecoveryPorts) {
     this.#ports = ports;
   }
 
@@ -46,9 +46,9 @@ export class Hearing {
 
   /** All that a child has to say is known here. Where its mailbox is another one, it waits for what the parent has, and is looked at after that. */
   arrived(name: string): void {
-    const { hasHeardParent, hasSiblings } = this.#ports;
-    if (this.#others.has(name) && !hasSiblings && !hasHeardParent()) this.#early.add(name);
-    else this.#hearOut(name);
+    const { hasReceivedFromParent, hasReplicas } = this.#ports;
+    if (this.#others.has(name) && !hasReplicas && !hasReceivedFromParent()) this.#early.add(name);
+    else this.#recover(name);
   }
 
   /**
@@ -56,17 +56,18 @@ export class Hearing {
    * Where children come from nowhere else, they are heard out behind what the parent has.
    */
   placementCame(t: Transaction, placement: Placement): void {
-    const { book, children, hasSiblings, reportedBy } = this.#ports;
-    if (!hasSiblings) return;
+    const { moveStore, children, hasReplicas, reportedBy } = this.#ports;
+    if (!hasReplicas) return;
     for (const [name, child] of children) {
       const reported = (id: PlacementId) => reportedBy(t, id, name);
       // To this node, whatever they have of it is of another history.
-      if (!isKeptElsewhere({ name, child, book, reported, hasSiblings, history: 'other' }, placement)) continue;
+      if (!hasOldCopyElsewhere({ name, child, moveStore, reported, hasReplicas, history: 'other' }, placement))
+        continue;
       this.#note(t, name, { passed: [], kept: [placement], undone: [] });
     }
   }
 
-  isToHear(id: PlacementId, relay: string): boolean {
+  isToRecover(id: PlacementId, relay: string): boolean {
     return this.#toHear.has(`${id} ${relay}`);
   }
 
@@ -76,41 +77,41 @@ export class Hearing {
 
   /** All that is here is worked off. */
   idle(): void {
-    if (this.#early.size === 0 || !this.#ports.hasHeardParent()) return;
+    if (this.#early.size === 0 || !this.#ports.hasReceivedFromParent()) return;
     const names = [...this.#early];
     this.#early.clear();
-    for (const name of names) this.#hearOut(name);
+    for (const name of names) this.#recover(name);
   }
 
-  #hearOut(name: string): void {
-    const { book, placements, store, children, later, hasSiblings, reportedBy } = this.#ports;
+  #recover(name: string): void {
+    const { moveStore, placements, store, children, enqueue, hasReplicas, reportedBy } = this.#ports;
     const history = this.#others.take(name);
     const heard = store.read((reader) => {
       const reported = (id: PlacementId) => reportedBy(reader, id, name);
-      return heardOut({ name, child: children.get(name), book, placements, reported, hasSiblings, history });
+      return recoverRows({ name, child: children.get(name), moveStore, placements, reported, hasReplicas, history });
     });
     if (heard.passed.length + heard.kept.length + heard.undone.length === 0) return;
-    later((t) => this.#note(t, name, heard));
+    enqueue((t) => this.#note(t, name, heard));
   }
 
-  #note(t: Transaction, name: string, { passed, kept, undone }: HeardOut): void {
-    const { book, placements, children, keep, now } = this.#ports;
+  #note(t: Transaction, name: string, { passed, kept, undone }: RecoveredRows): void {
+    const { moveStore, placements, children, keep, now } = this.#ports;
     for (const id of passed) {
-      const row = book.row(id, name)!;
+      const row = moveStore.row(id, name)!;
       const placement = placements.get(id);
       if (placement) keep(t, placement, name, row.state === 'returning' ? undefined : { ...row, granted: true });
       markDirty(t, 'match', `${id} ${name}`);
     }
     for (const placement of kept) {
       const isAgent = children.get(name)?.role === 'agent';
-      const { row } = detaching(placement.move, undefined, now(placement));
+      const { row } = mayLeave(placement.move, undefined, now(placement));
       if (isAgent) keep(t, placement, name, row);
       else this.#toHear.add(`${placement.id} ${name}`);
       markDirty(t, 'match', `${placement.id} ${name}`);
     }
     for (const placement of undone) {
-      if (book.row(placement.id, name)) continue;
-      keep(t, placement, name, attaching(placement.move, undefined, now(placement)).row);
+      if (moveStore.row(placement.id, name)) continue;
+      keep(t, placement, name, mayJoin(placement.move, undefined, now(placement)).row);
       markDirty(t, 'match', `${placement.id} ${name}`);
     }
   }

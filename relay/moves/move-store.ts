@@ -24,7 +24,7 @@ export interface MoveCounter {
 const nul = Buffer.of(0);
 const none: ReadonlyMap<string, MoveRow> = new Map();
 
-export class MoveBook {
+export class MoveStore {
   readonly #clock: Clock;
   readonly #rows = new Map<PlacementId, Map<string, MoveRow>>();
   readonly #counters = new Map<PlacementId, MoveCounter>();

@@ -10,7 +10,7 @@ import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import type { GoneAttributes } from '../../core/entries/up-attributes.ts';
 import type { Producer, Table } from '../../core/feed/feed.ts';
-import { attaching, detaching, granted, type MoveRow, review } from '../../core/move/move.ts';
+import { granted, type MoveRow, mayJoin, mayLeave, review } from '../../core/move/move.ts';
 import { aheadBy, decidesToGrant, isMoving, type MovePart } from '../../core/move/move-part.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -25,15 +25,15 @@ import type { Passage } from '../schedule/ports.ts';
 import { isBeingScheduled, markDirty } from '../work/dirty.ts';
 import { Deadlines } from './deadlines.ts';
 import { Grants } from './grants.ts';
-import { Hearing } from './move-recovery.ts';
-import type { MoveBook } from './move-store.ts';
-import { isEmpty, matches } from './recovered-rows.ts';
+import { MoveRecovery } from './move-recovery.ts';
+import type { MoveStore } from './move-store.ts';
+import { hasNoCopies, matches } from './recovered-rows.ts';
 
 export interface MoverPorts {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly book: MoveBook;
+  readonly moveStore: MoveStore;
   readonly placements: Placements;
   readonly children: ReadonlyMap<string, Child>;
   mailboxOf(child: string): Producer | undefined;
@@ -46,31 +46,31 @@ export interface MoverPorts {
   total(reader: Reader, id: PlacementId): Partial | undefined;
   contribution(id: PlacementId, child: string): Partial | undefined;
   /** Agents may come that were elsewhere. */
-  readonly hasSiblings: boolean;
+  readonly hasReplicas: boolean;
   /** Of a relay below: itself and its siblings. */
-  siblingsOf(child: string): readonly string[];
+  replicasOf(child: string): readonly string[];
   /** Something below goes from one sibling of the child to another, or did when this node ended, and may be told of by none of them just now. Over in a bounded time, with the child dirty again. */
   isChanging?(child: string): boolean;
   /** All that the parent had was heard in this run of the process. */
-  hasHeardParent(): boolean;
+  hasReceivedFromParent(): boolean;
   /** What this node knows of its children may be of another time: see restore-barrier.ts. */
-  isUnheard?(): boolean;
+  isBehindRestoreBarrier?(): boolean;
   /** The agent's part in the move is told here, and not by a sibling of this node. */
   counts?(child: string): boolean;
   /** Writes, and has the scheduler look at it. */
-  later(act: (t: Transaction) => void): void;
+  enqueue(act: (t: Transaction) => void): void;
 }
 
 export class Mover implements Passage {
   readonly #ports: MoverPorts;
   readonly #grants: Grants;
-  readonly #hearing: Hearing;
+  readonly #moveRecovery: MoveRecovery;
   readonly #deadlines: Deadlines;
 
   constructor(ports: MoverPorts) {
     this.#ports = ports;
     this.#grants = new Grants(ports);
-    this.#hearing = new Hearing({
+    this.#moveRecovery = new MoveRecovery({
       ...ports,
       reportedBy: (reader, id, child) => this.#reportedBy(reader, id, child),
       keep: (t, placement, child, row) => this.#keep(t, placement, child, row),
@@ -84,9 +84,9 @@ export class Mover implements Passage {
    * new number, above all that were told of it before, or its grant would be an older one than the parent has given.
    */
   start(): void {
-    const { book, placements, later } = this.#ports;
-    const ids = [...book.placements()];
-    if (ids.length > 0) later((t) => this.#renumber(t, ids));
+    const { moveStore, placements, enqueue } = this.#ports;
+    const ids = [...moveStore.placements()];
+    if (ids.length > 0) enqueue((t) => this.#renumber(t, ids));
     for (const placement of placements.all()) if (placement.move) this.decide(placement.id);
   }
 
@@ -99,24 +99,24 @@ export class Mover implements Passage {
   mayAttach(t: Transaction, placement: Placement, child: Child): boolean {
     // A relay has to know of the placement to keep the order below it.
     if (child.role === 'relay') return true;
-    const { book } = this.#ports;
-    const row = book.row(placement.id, child.name);
+    const { moveStore } = this.#ports;
+    const row = moveStore.row(placement.id, child.name);
     const breaksFirst = placement.move?.order === 'BreakBeforeMake';
     // It runs a copy of which this node knows no more: that is no new one, which would have to wait.
     if (breaksFirst && !row && this.#reportedBy(t, placement.id, child.name)) return true;
-    const passed = attaching(placement.move, row, this.#now(placement));
+    const passed = mayJoin(placement.move, row, this.#now(placement));
     this.#keep(t, placement, child.name, passed.row);
     return passed.may;
   }
 
   mayDetach(t: Transaction, id: PlacementId, name: string, placement: Placement | undefined): boolean {
-    const { book, children } = this.#ports;
+    const { moveStore, children } = this.#ports;
     if (!placement) {
-      this.#hearing.hasHeard(id, name);
+      this.#moveRecovery.hasHeard(id, name);
       return true;
     }
     if (children.get(name)?.role === 'relay') return this.#mayDetachRelay(t, placement, name);
-    const passed = detaching(placement.move, book.row(id, name), this.#now(placement));
+    const passed = mayLeave(placement.move, moveStore.row(id, name), this.#now(placement));
     // An agent that is known no more gets nothing from here: there is nothing to hold.
     const isKnown = children.has(name);
     const row = isKnown || placement.move?.order === 'BreakBeforeMake' ? passed.row : undefined;
@@ -127,16 +127,16 @@ export class Mover implements Passage {
   }
 
   childChanged(t: Transaction, child: string): void {
-    for (const id of this.#ports.book.placementsOf(child)) markDirty(t, 'move', id);
+    for (const id of this.#ports.moveStore.placementsOf(child)) markDirty(t, 'move', id);
   }
 
   placementChanged(t: Transaction, id: PlacementId): void {
-    const { book } = this.#ports;
-    if (book.rowsOf(id).size > 0 || book.counter(id).base > 0) markDirty(t, 'move', id);
+    const { moveStore } = this.#ports;
+    if (moveStore.rowsOf(id).size > 0 || moveStore.counter(id).base > 0) markDirty(t, 'move', id);
   }
 
   placementCame(t: Transaction, placement: Placement): void {
-    if (placement.move) this.#hearing.placementCame(t, placement);
+    if (placement.move) this.#moveRecovery.placementCame(t, placement);
   }
 
   /** The rows of a placement again, and what is granted; how many rows it put into mailboxes. */
@@ -147,7 +147,7 @@ export class Mover implements Passage {
       return 0;
     }
     let asked = 0;
-    for (const [child, row] of [...this.#ports.book.rowsOf(id)]) {
+    for (const [child, row] of [...this.#ports.moveStore.rowsOf(id)]) {
       if (this.#review(t, placement, child, row)) asked++;
     }
     const sequence = this.#ports.total(t, id)?.move?.sequence;
@@ -156,7 +156,7 @@ export class Mover implements Passage {
     if (sequence === undefined) return asked;
     const grant = this.#grants.fromAbove(id, above, sequence);
     if (grant === 'ofLostLife') {
-      this.#ports.book.advance(t, id, aheadBy(above!, sequence) + 1);
+      this.#ports.moveStore.advance(t, id, aheadBy(above!, sequence) + 1);
       return asked;
     }
     if (sequence !== decided && grant !== 'ours') return asked;
@@ -193,22 +193,22 @@ export class Mover implements Passage {
   }
 
   /** All that the parent had is here. */
-  heardParent(): void {
-    const ids = this.#grants.heardParent();
+  receivedFromParent(): void {
+    const ids = this.#grants.receivedFromParent();
     if (ids.length > 0) this.#mark(ids);
   }
 
   /** A child has told something new of a placement. */
   reported(id: PlacementId, name: string): void {
-    const { placements, children, later } = this.#ports;
+    const { placements, children, enqueue } = this.#ports;
     this.letGo(id, name);
     const placement = placements.get(id);
     if (!placement?.move) return;
     const child = children.get(name);
-    const members = child?.role === 'relay' ? this.#ports.siblingsOf(name) : [];
+    const members = child?.role === 'relay' ? this.#ports.replicasOf(name) : [];
     const kept = members.filter((one) => placement.children.has(one) && !matches(placement, children.get(one)));
     if (kept.length > 0) {
-      later((t) => {
+      enqueue((t) => {
         for (const one of kept) markDirty(t, 'match', `${id} ${one}`);
       });
     }
@@ -217,37 +217,37 @@ export class Mover implements Passage {
 
   /** Before a child is heard: it has of its mailbox what this node does not know, or, as the node's store was put back, no longer knows. */
   hasOtherHistory(name: string, wasPutBack: boolean): void {
-    this.#hearing.hasOtherHistory(name, wasPutBack);
+    this.#moveRecovery.hasOtherHistory(name, wasPutBack);
   }
 
   /** All that a child has to say is known here: see move-recovery.ts. */
   arrived(name: string): void {
-    this.#hearing.arrived(name);
+    this.#moveRecovery.arrived(name);
   }
 
   /** All that is here is worked off. */
   idle(): void {
-    this.#hearing.idle();
+    this.#moveRecovery.idle();
   }
 
   takesBack(id: PlacementId, name: string): boolean {
-    const row = this.#ports.book.row(id, name);
+    const row = this.#ports.moveStore.row(id, name);
     return row?.state === 'joining' && !row.granted && this.#ports.placements.get(id)?.children.has(name) === true;
   }
 
   keeps(reader: Reader, id: PlacementId, name: string): boolean {
-    const { book, children, hasSiblings } = this.#ports;
-    if (children.get(name)?.role === 'agent') return book.row(id, name)?.state === 'leaving';
-    if (this.#hearing.isToHear(id, name)) return true;
-    const isUnheard = this.#ports.isUnheard?.() === true;
-    const told = hasSiblings || isUnheard ? this.#reportedBy(reader, id, name) : undefined;
-    if (isUnheard && told && !isEmpty(told)) return true;
+    const { moveStore, children, hasReplicas } = this.#ports;
+    if (children.get(name)?.role === 'agent') return moveStore.row(id, name)?.state === 'leaving';
+    if (this.#moveRecovery.isToRecover(id, name)) return true;
+    const isBehindRestoreBarrier = this.#ports.isBehindRestoreBarrier?.() === true;
+    const told = hasReplicas || isBehindRestoreBarrier ? this.#reportedBy(reader, id, name) : undefined;
+    if (isBehindRestoreBarrier && told && !hasNoCopies(told)) return true;
     return told?.move?.order === 'MakeBeforeBreak' && told.move.leaving > 0;
   }
 
   /** An agent has told that it has let go of a placement. */
   letGo(id: PlacementId, name: string): void {
-    if (this.#ports.book.row(id, name)?.asked !== undefined) this.#mark([id]);
+    if (this.#ports.moveStore.row(id, name)?.asked !== undefined) this.#mark([id]);
   }
 
   // ---------------------------------------------------------------------------------------------------- details
@@ -261,18 +261,18 @@ export class Mover implements Passage {
         reported?.generation === move.generation &&
         reported.generation === target?.generation &&
         reported.target === target.target;
-      if (!isCurrent || !isEmpty(reported)) return false;
+      if (!isCurrent || !hasNoCopies(reported)) return false;
       // An agent that keeps an old copy may come from a sibling of it, and be told of by neither in between.
       if (this.#ports.isChanging?.(name) === true) return false;
-      const others = this.#ports.siblingsOf(name).filter((other) => other !== name);
+      const others = this.#ports.replicasOf(name).filter((other) => other !== name);
       const told = others.map((other) => this.#reportedBy(t, id, other));
-      if (told.some((other) => other !== undefined && !isEmpty(other))) return false;
+      if (told.some((other) => other !== undefined && !hasNoCopies(other))) return false;
     }
-    this.#hearing.hasHeard(id, name);
+    this.#moveRecovery.hasHeard(id, name);
     // What it has told goes on in this node's own numbers.
     const { sequence, overdue } = reported?.move ?? { sequence: 0, overdue: 0 };
-    if (sequence > 0) this.#ports.book.advance(t, id, sequence + 1);
-    if (overdue > 0 && move) this.#ports.book.overdue(t, id, move.generation, overdue);
+    if (sequence > 0) this.#ports.moveStore.advance(t, id, sequence + 1);
+    if (overdue > 0 && move) this.#ports.moveStore.overdue(t, id, move.generation, overdue);
     return true;
   }
 
@@ -281,7 +281,7 @@ export class Mover implements Passage {
     const { id } = placement;
     const child = this.#ports.children.get(name);
     const asks = (before.state === 'breaking' || before.state === 'returning') && before.asked === undefined;
-    const row = asks ? { ...before, asked: this.#ports.book.counter(id).base } : before;
+    const row = asks ? { ...before, asked: this.#ports.moveStore.counter(id).base } : before;
     const reported = this.#reportedBy(t, id, name);
     const reviewed = review(placement.move, row, {
       ...this.#now(placement),
@@ -308,12 +308,12 @@ export class Mover implements Passage {
 
   /** How many children were told. */
   #grant(t: Transaction, placement: Placement): number {
-    const { book } = this.#ports;
+    const { moveStore } = this.#ports;
     const { id, move } = placement;
     if (!move) return 0;
-    for (const [child, row] of [...book.rowsOf(id)]) {
+    for (const [child, row] of [...moveStore.rowsOf(id)]) {
       const next = granted(move, row);
-      book.set(t, id, child, next.row);
+      moveStore.set(t, id, child, next.row);
       if (next.ask) markDirty(t, 'match', `${id} ${child}`);
     }
     let told = 0;
@@ -340,18 +340,18 @@ export class Mover implements Passage {
   }
 
   #keep(t: Transaction, placement: Placement, child: string, row: MoveRow | undefined): void {
-    const { book } = this.#ports;
-    const asked = book.row(placement.id, child)?.asked;
+    const { moveStore } = this.#ports;
+    const asked = moveStore.row(placement.id, child)?.asked;
     if (row?.asked !== asked) this.#unask(t, placement.id, child, asked);
-    book.set(t, placement.id, child, row);
+    moveStore.set(t, placement.id, child, row);
     if (row && placement.move && !row.granted) this.#deadlines.await(placement.move, row);
   }
 
   /** The placement is gone: whatever an agent would answer, nobody waits for it any more. */
   #forget(t: Transaction, id: PlacementId): void {
-    const { book } = this.#ports;
-    for (const [child, { asked }] of book.rowsOf(id)) this.#unask(t, id, child, asked);
-    book.forget(t, id);
+    const { moveStore } = this.#ports;
+    for (const [child, { asked }] of moveStore.rowsOf(id)) this.#unask(t, id, child, asked);
+    moveStore.forget(t, id);
     this.#grants.forget(id);
   }
 
@@ -371,19 +371,19 @@ export class Mover implements Passage {
 
   #overdue(t: Transaction, { id, move }: Placement, child: string, message: string): void {
     if (this.#ports.counts?.(child) === false) return;
-    this.#ports.book.overdue(t, id, move?.generation ?? 0, 1);
+    this.#ports.moveStore.overdue(t, id, move?.generation ?? 0, 1);
     this.#ports.log.warn({ placement: id, child }, message);
   }
 
   #renumber(t: Transaction, ids: readonly PlacementId[]): void {
     for (const id of ids) {
-      this.#ports.book.advance(t, id, 1);
+      this.#ports.moveStore.advance(t, id, 1);
       markDirty(t, 'move', id);
     }
   }
 
   #mark(ids: readonly PlacementId[]): void {
-    this.#ports.later((t) => {
+    this.#ports.enqueue((t) => {
       for (const id of ids) markDirty(t, 'move', id);
     });
   }

@@ -9,7 +9,7 @@ import type { Partial } from '../../core/summary/partial.ts';
 import { type Child, matchChild } from '../children/children.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
-import type { MoveBook } from './move-store.ts';
+import type { MoveStore } from './move-store.ts';
 
 /** Of an agent's mailbox, where it is not this store's: the store was put back since the agent heard it, or is another one. */
 export type History = 'putBack' | 'other';
@@ -35,17 +35,17 @@ export class Others {
   }
 }
 
-export interface Heard {
+export interface RecoveryInput {
   readonly name: string;
   readonly child: Child | undefined;
-  readonly book: MoveBook;
+  readonly moveStore: MoveStore;
   readonly placements: Placements;
   reported(id: PlacementId): Partial | undefined;
-  readonly hasSiblings: boolean;
+  readonly hasReplicas: boolean;
   readonly history: History | undefined;
 }
 
-export interface HeardOut {
+export interface RecoveredRows {
   /** Of which the agent is further in its move than its row. */
   readonly passed: PlacementId[];
   /** That do not name it, and of which it has an old copy to keep. */
@@ -54,11 +54,11 @@ export interface HeardOut {
   readonly undone: Placement[];
 }
 
-export function heardOut(heard: Heard): HeardOut {
-  const { name, book, hasSiblings, history } = heard;
+export function recoverRows(heard: RecoveryInput): RecoveredRows {
+  const { name, moveStore, hasReplicas, history } = heard;
   return {
-    passed: [...book.placementsOf(name)].filter((id) => hasPassed(heard, id)),
-    kept: hasSiblings || history ? keptElsewhere(heard) : [],
+    passed: [...moveStore.placementsOf(name)].filter((id) => hasPassed(heard, id)),
+    kept: hasReplicas || history ? oldCopiesElsewhere(heard) : [],
     undone: history === 'putBack' ? letGoSince(heard) : [],
   };
 }
@@ -67,48 +67,48 @@ export function heardOut(heard: Heard): HeardOut {
  * Where it comes from a sibling of this node, the move may be further there: it has what it was to wait for, be it for the first time or again, or has nothing
  * left of what it was to keep, and that is not taken back. Where it can't, what it does not have it has lost, and gets again.
  */
-function hasPassed({ name, book, reported, hasSiblings }: Heard, id: PlacementId): boolean {
-  const row = book.row(id, name);
+function hasPassed({ name, moveStore, reported, hasReplicas }: RecoveryInput, id: PlacementId): boolean {
+  const row = moveStore.row(id, name);
   const has = reported(id) !== undefined;
   if (row?.granted) return false;
   if (row?.state === 'joining') return has;
-  return hasSiblings && ((row?.state === 'leaving' && !has) || (row?.state === 'returning' && has));
+  return hasReplicas && ((row?.state === 'leaving' && !has) || (row?.state === 'returning' && has));
 }
 
 /**
  * An old copy that is there by a sibling of this node, or by a life of its store that is over, waits for a new one here as well. A relay that has one in any order
  * is to hear of the move, which a node below it would not of a placement that is gone.
  */
-function keptElsewhere(heard: Heard): Placement[] {
-  return [...heard.placements.all()].filter((placement) => isKeptElsewhere(heard, placement));
+function oldCopiesElsewhere(heard: RecoveryInput): Placement[] {
+  return [...heard.placements.all()].filter((placement) => hasOldCopyElsewhere(heard, placement));
 }
 
-export function isKeptElsewhere(
-  { name, child, book, reported, history }: Omit<Heard, 'placements'>,
+export function hasOldCopyElsewhere(
+  { name, child, moveStore, reported, history }: Omit<RecoveryInput, 'placements'>,
   placement: Placement,
 ): boolean {
   const { id, move } = placement;
   const isRelay = child?.role === 'relay' && history !== undefined;
   const isHeld = move?.order === 'MakeBeforeBreak' || (isRelay && move !== undefined);
-  const isNew = isHeld && !placement.children.has(name) && !book.row(id, name);
+  const isNew = isHeld && !placement.children.has(name) && !moveStore.row(id, name);
   const told = isNew && !matches(placement, child) ? reported(id) : undefined;
-  return told !== undefined && !isEmpty(told);
+  return told !== undefined && !hasNoCopies(told);
 }
 
 /** It was moved away after the copy of the store was made, and a new copy may run elsewhere: what the mailbox has of it would be a second one. */
-function letGoSince({ name, child, book, placements, reported }: Heard): Placement[] {
+function letGoSince({ name, child, moveStore, placements, reported }: RecoveryInput): Placement[] {
   return [...placements.all()].filter(
     (placement) =>
       placement.move?.order === 'BreakBeforeMake' &&
       placement.children.has(name) &&
-      !book.row(placement.id, name) &&
+      !moveStore.row(placement.id, name) &&
       matches(placement, child) &&
       !reported(placement.id),
   );
 }
 
 /** Nothing of the placement is at or below whoever told this. */
-export function isEmpty({ counts, move }: Partial): boolean {
+export function hasNoCopies({ counts, move }: Partial): boolean {
   return counts.expected === 0 && isOver(move);
 }
 

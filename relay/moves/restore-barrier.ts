@@ -8,7 +8,7 @@
 
 import { entryKey } from '../../core/entries/entry-keys.ts';
 import type { Producer } from '../../core/feed/feed.ts';
-import { mergeMoveParts, unheardPart } from '../../core/move/move-part.ts';
+import { mergeMoveParts, unknownMovePart } from '../../core/move/move-part.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
@@ -17,7 +17,7 @@ import type { Child } from '../children/children.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
 
-export interface UnheardPorts {
+export interface RestoreBarrierPorts {
   /** Of this node; shown as what a move waits for. */
   readonly path: string;
   readonly children: ReadonlyMap<string, Child>;
@@ -29,19 +29,19 @@ export interface UnheardPorts {
   changed(placements: readonly Placement[]): void;
 }
 
-export class Unheard {
-  readonly #ports: UnheardPorts;
+export class RestoreBarrier {
+  readonly #ports: RestoreBarrierPorts;
   readonly #heard = new Set<string>();
   #isPending = false;
   /** The last that was found to be missing: it most likely still is. */
   #missing = '';
 
-  constructor(ports: UnheardPorts) {
+  constructor(ports: RestoreBarrierPorts) {
     this.#ports = ports;
   }
 
   load(reader: Reader): void {
-    this.#isPending = reader.get(prefixOf('unheard')) !== undefined;
+    this.#isPending = reader.get(prefixOf('restoreBarrier')) !== undefined;
   }
 
   /** What the node knows of its subtree is of another time. */
@@ -52,7 +52,7 @@ export class Unheard {
   /** The parent or a child knows more than this store. What the parent is told of moves says so at once: before it is looked at anew. */
   begin(t: Transaction): void {
     if (this.#isPending) return;
-    t.put(prefixOf('unheard'), new Uint8Array(0));
+    t.put(prefixOf('restoreBarrier'), new Uint8Array(0));
     this.#isPending = true;
     const moving = this.#moving();
     for (const placement of moving) this.#tell(t, placement);
@@ -69,15 +69,15 @@ export class Unheard {
   }
 
   /** All that is above is here and worked off: so are the children that there are. */
-  idle(later: (act: (t: Transaction) => void) => void): void {
+  idle(enqueue: (act: (t: Transaction) => void) => void): void {
     if (!this.#isPending || this.#isMissing(this.#missing)) return;
     for (const name of this.#ports.children.keys()) {
       if (!this.#isMissing(name)) continue;
       this.#missing = name;
       return;
     }
-    later((t) => {
-      t.remove(prefixOf('unheard'));
+    enqueue((t) => {
+      t.remove(prefixOf('restoreBarrier'));
       t.afterCommit(() => {
         this.#isPending = false;
         this.#ports.changed(this.#moving());
@@ -88,7 +88,7 @@ export class Unheard {
   /** Of what this node tells and decides by. */
   put(placement: Placement, total: Partial): Partial {
     if (!this.#isPending || !placement.move || !total.move) return total;
-    const part = unheardPart(placement.move.order, this.#ports.path);
+    const part = unknownMovePart(placement.move.order, this.#ports.path);
     return { ...total, move: mergeMoveParts(total.move, part) };
   }
 
@@ -107,7 +107,7 @@ export class Unheard {
     const content = outbox.content(t, row.content);
     const told = decodePartial(content.body);
     if (!told.move) return;
-    const move = mergeMoveParts(told.move, unheardPart(told.move.order, path));
+    const move = mergeMoveParts(told.move, unknownMovePart(told.move.order, path));
     outbox.put(t, { ...content, body: encodePartial({ ...told, move }) }, row.originRevision);
   }
 }

@@ -2,57 +2,63 @@
 
 import { parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
-import { wordAgeMs } from '../../core/rollout/authority.ts';
+import { authorizationAgeMs } from '../../core/rollout/authority.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { Customization } from '../customize/customization.ts';
 import type { Gather } from '../gather/status/gather.ts';
 import type { SummaryRoom } from '../gather/summaries/summary-room.ts';
 import { dropUpsynced } from '../gather/upsynced.ts';
-import { MoveBook } from '../moves/move-store.ts';
+import { MoveStore } from '../moves/move-store.ts';
 import { Mover } from '../moves/mover.ts';
-import { Unheard } from '../moves/restore-barrier.ts';
+import { RestoreBarrier } from '../moves/restore-barrier.ts';
 import type { Placement } from '../placements/placement.ts';
-import { seenBelow } from '../replicas/child-ahead.ts';
-import { Arrivals } from '../replicas/child-catch-up-gate.ts';
-import { type BehindPorts, behind } from '../replicas/missing-from-child.ts';
+import { childAhead } from '../replicas/child-ahead.ts';
+import { ChildCatchUpGate } from '../replicas/child-catch-up-gate.ts';
+import { type MissingFromChildPorts, missingFromChild } from '../replicas/missing-from-child.ts';
 import { Exposures } from '../rollout/exposure.ts';
 import { HandedReleases } from '../rollout/handed.ts';
 import { OtherHistories } from '../rollout/other-histories.ts';
 import { Scheduler } from '../schedule/schedule.ts';
-import { WorkGuard } from '../work/work-guard.ts';
+import { PoisonWorkGuard } from '../work/work-guard.ts';
 import { customizations } from './metrics.ts';
 import type { NodePorts } from './node-ports.ts';
-import type { Ground, NodeEvents } from './node-state.ts';
+import type { NodeEvents, NodeState } from './node-state.ts';
 
 /** What the way down asks of the way up. */
 export interface StatusBelow {
   readonly gather: Pick<Gather, 'total' | 'contribution'>;
   readonly summaries: Pick<SummaryRoom, 'placeChanged' | 'summarizerChanged' | 'stage'>;
   /** What this node itself adds to the status of these placements has changed. */
-  retell(placements: readonly Placement[]): void;
+  recountChildren(placements: readonly Placement[]): void;
 }
 
-export class WayDown {
+export class Downsync {
   readonly customization: Customization;
   readonly exposures: Exposures;
   readonly #otherHistories = new OtherHistories();
-  readonly arrivals: Arrivals;
-  readonly moves: MoveBook;
+  readonly childCatchUpGate: ChildCatchUpGate;
+  readonly moves: MoveStore;
   readonly mover: Mover;
-  readonly unheard: Unheard;
+  readonly restoreBarrier: RestoreBarrier;
   /** What of the scheduler's work is left alone, since it ends the process. */
-  readonly guard: WorkGuard;
+  readonly guard: PoisonWorkGuard;
   readonly scheduler: Scheduler;
-  readonly #ground: Ground;
+  readonly #nodeState: NodeState;
   readonly #events: NodeEvents;
   readonly #clock: Clock;
 
   /** `up` and `rootAgeMs` are asked only once both ways are there, and the node. */
-  constructor(ports: NodePorts, ground: Ground, events: NodeEvents, up: () => StatusBelow, rootAgeMs: () => number) {
-    const { store, clock, log, soon } = ports;
-    const { lookups } = ground;
-    this.#ground = ground;
+  constructor(
+    ports: NodePorts,
+    nodeState: NodeState,
+    events: NodeEvents,
+    up: () => StatusBelow,
+    rootAgeMs: () => number,
+  ) {
+    const { store, clock, log, defer } = ports;
+    const { lookups } = nodeState;
+    this.#nodeState = nodeState;
     this.#events = events;
     this.#clock = clock;
     this.customization = new Customization({
@@ -63,78 +69,78 @@ export class WayDown {
       ...lookups,
       store,
       clock,
-      soon,
-      wordAgeMs: (source) => wordAgeMs(source, ground.depth, rootAgeMs()),
+      defer,
+      authorizationAgeMs: (source) => authorizationAgeMs(source, nodeState.depth, rootAgeMs()),
       admitted: (id, children) => events.admitted(id, children),
       handed: new HandedReleases({
         ...lookups,
-        hasSiblings: ground.place.hasSiblings,
+        hasReplicas: nodeState.place.hasReplicas,
         hasOtherHistory: (child) => this.#otherHistories.has(child),
       }),
     });
-    this.arrivals = new Arrivals({
+    this.childCatchUpGate = new ChildCatchUpGate({
       clock,
-      hasSiblings: ground.place.hasSiblings,
+      hasReplicas: nodeState.place.hasReplicas,
       behind: (child) => store.read((reader) => this.#behind(reader, child)),
       decided: (children) => store.write((t) => this.#decided(t, children)),
       changed: (children) => events.mayFollow(children),
     });
-    this.moves = new MoveBook(clock);
-    this.unheard = new Unheard({
-      path: ground.path === '' ? 'center' : ground.path,
+    this.moves = new MoveStore(clock);
+    this.restoreBarrier = new RestoreBarrier({
+      path: nodeState.path === '' ? 'center' : nodeState.path,
       ...lookups,
-      outbox: ground.outbox,
-      counts: (child) => ground.counting.counts(child),
-      changed: (placements) => up().retell(placements),
+      outbox: nodeState.outbox,
+      counts: (child) => nodeState.counting.counts(child),
+      changed: (placements) => up().recountChildren(placements),
     });
     this.mover = new Mover({
       ...lookups,
       store,
       clock,
       log,
-      book: this.moves,
-      upstream: ground.upstream.sound,
-      isOrigin: (source) => ground.isOrigin(source),
-      hasSiblings: ground.place.hasSiblings,
-      siblingsOf: (child) => ground.mailboxes.siblingsOf(child),
-      isChanging: (child) => ground.groups.isChanging(child),
+      moveStore: this.moves,
+      upstream: nodeState.upstream.sound,
+      isOrigin: (source) => nodeState.isOrigin(source),
+      hasReplicas: nodeState.place.hasReplicas,
+      replicasOf: (child) => nodeState.mailboxes.replicasOf(child),
+      isChanging: (child) => nodeState.groups.isChanging(child),
       total: (reader, id) => up().gather.total(reader, id),
       contribution: (id, child) => up().gather.contribution(id, child),
-      counts: (child) => ground.counting.counts(child),
-      hasHeardParent: () => events.hasHeardParent(),
-      isUnheard: () => this.unheard.isPending,
-      later: (act) => events.later(act),
+      counts: (child) => nodeState.counting.counts(child),
+      hasReceivedFromParent: () => events.hasReceivedFromParent(),
+      isBehindRestoreBarrier: () => this.restoreBarrier.isPending,
+      enqueue: (act) => events.enqueue(act),
     });
-    this.guard = new WorkGuard({
+    this.guard = new PoisonWorkGuard({
       ...ports,
       build: ports.software,
-      due: () => events.poke(),
+      due: () => events.wake(),
       changed: () => events.setAsideChanged(),
     });
-    this.scheduler = this.#makeScheduler(ground, events, up);
+    this.scheduler = this.#makeScheduler(nodeState, events, up);
   }
 
   #behind(reader: Reader, child: string): string | undefined {
-    const { place, lookups, matched, book } = this.#ground;
-    const ports: BehindPorts = {
-      hasSiblings: place.hasSiblings,
-      hasHeardParent: () => this.#events.hasHeardParent(),
-      parentHasSiblings: () => this.#events.parentHasSiblings(),
+    const { place, lookups, matched, childRegistry } = this.#nodeState;
+    const ports: MissingFromChildPorts = {
+      hasReplicas: place.hasReplicas,
+      hasReceivedFromParent: () => this.#events.hasReceivedFromParent(),
+      parentHasReplicas: () => this.#events.parentHasReplicas(),
       releases: (name) => this.exposures.carried.behind(reader, name),
-      seenBelow: (name) => seenBelow(reader, lookups.reportedOf(name), this.#clock.wallMs()),
-      isMatched: (name) => matched.covers(reader, book.labelsOf(reader, name)),
+      childAhead: (name) => childAhead(reader, lookups.reportedOf(name), this.#clock.wallMs()),
+      isMatched: (name) => matched.covers(reader, childRegistry.labelsOf(reader, name)),
     };
-    return behind(ports, child);
+    return missingFromChild(ports, child);
   }
 
   #decided(t: Transaction, children: readonly string[]): number {
-    const done = this.customization.standAsOf(t, children, this.#ground.lookups.covered(t));
-    if (done < children.length) t.afterCommit(() => this.#events.poke());
+    const done = this.customization.standAsOf(t, children, this.#nodeState.lookups.covered(t));
+    if (done < children.length) t.afterCommit(() => this.#events.wake());
     return done;
   }
 
   load(reader: Reader): void {
-    this.unheard.load(reader);
+    this.restoreBarrier.load(reader);
     this.scheduler.load(reader);
     this.customization.load(reader);
     this.exposures.load(reader);
@@ -163,44 +169,44 @@ export class WayDown {
 
   /** A child has of its feed what is not, or may not be, what this node knows that it told; `wasPutBack`: it told it, and its store was put back since. */
   hasOtherHistory(child: string, wasPutBack: boolean): void {
-    this.arrivals.beginWithOther(child);
+    this.childCatchUpGate.beginWithOther(child);
     this.mover.hasOtherHistory(child, wasPutBack);
     if (!this.#isAgent(child)) return;
-    this.#events.later((t) => this.#otherHistories.note(t, child));
+    this.#events.enqueue((t) => this.#otherHistories.note(t, child));
   }
 
   /** Nothing is left to do, and all that is above is here. */
   idle(): void {
     this.mover.idle();
     if (this.#otherHistories.isEmpty) return;
-    this.#events.later((t) => this.#otherHistories.idle(t, (agent) => this.exposures.carried.shipAgain(t, agent)));
+    this.#events.enqueue((t) => this.#otherHistories.idle(t, (agent) => this.exposures.carried.shipAgain(t, agent)));
   }
 
   /** The same, after all that this led to. */
   allWorkedOff(): void {
-    if (this.#events.hasHeardParent()) this.unheard.idle((act) => this.#events.later(act));
+    if (this.#events.hasReceivedFromParent()) this.restoreBarrier.idle((act) => this.#events.enqueue(act));
   }
 
   /** All that a child had to say when it came is stored. */
   arrived(child: string): void {
-    this.unheard.heard(child);
+    this.restoreBarrier.heard(child);
     this.mover.arrived(child);
-    this.arrivals.heard(child);
+    this.childCatchUpGate.heard(child);
   }
 
   /** Or it is not ready to say all: a relay, which may wait for this node. An agent is as soon as it is durable. */
-  heardOut(child: string): void {
+  reportedAll(child: string): void {
     if (this.#isAgent(child)) return;
     this.mover.arrived(child);
-    this.arrivals.heard(child);
+    this.childCatchUpGate.heard(child);
   }
 
   #isAgent(child: string): boolean {
-    return this.#ground.lookups.children.get(child)?.role === 'agent';
+    return this.#nodeState.lookups.children.get(child)?.role === 'agent';
   }
 
   #makeScheduler(
-    { lookups, book, outbox, place, groups }: Ground,
+    { lookups, childRegistry, outbox, place, groups }: NodeState,
     events: NodeEvents,
     up: () => StatusBelow,
   ): Scheduler {
@@ -209,14 +215,14 @@ export class WayDown {
       refreshChild: (t, name) => {
         events.childRead(name);
         t.afterCommit(() => up().summaries.placeChanged(name));
-        const stays = book.refresh(t, name);
+        const stays = childRegistry.refresh(t, name);
         this.customization.childChanged(t, name, stays);
         if (!stays) {
           dropUpsynced(t, outbox, lookups.pathOf(name));
           place.left(t, name);
           groups.gone(t, name);
           t.afterCommit(() => {
-            this.unheard.left(name);
+            this.restoreBarrier.left(name);
             events.childLeft(name);
           });
         }

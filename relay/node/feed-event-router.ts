@@ -13,15 +13,15 @@ import type { NodeReports } from '../inventory-status/node-reports.ts';
 import type { ScheduleLoop } from '../schedule/loop.ts';
 import { noteSourceChange } from '../schedule/source-changes.ts';
 import { markDirty } from '../work/dirty.ts';
-import type { WayDown } from './downsync.ts';
-import type { Ground } from './node-state.ts';
-import type { WayUp } from './status-aggregation.ts';
+import type { Downsync } from './downsync.ts';
+import type { NodeState } from './node-state.ts';
+import type { StatusAggregation } from './status-aggregation.ts';
 
 /** What is made behind this in a node is asked for when something comes. */
-export interface FlowParts {
-  readonly ground: Ground;
-  readonly down: WayDown;
-  readonly up: WayUp;
+export interface FeedEventRouterParts {
+  readonly nodeState: NodeState;
+  readonly down: Downsync;
+  readonly up: StatusAggregation;
   readonly loop: ScheduleLoop;
   guard(): GuardRoom;
   reports(): NodeReports;
@@ -29,21 +29,21 @@ export interface FlowParts {
   isConnected(child: string): boolean;
 }
 
-export class Flows {
-  readonly #parts: FlowParts;
+export class FeedEventRouter {
+  readonly #parts: FeedEventRouterParts;
 
-  constructor(parts: FlowParts) {
+  constructor(parts: FeedEventRouterParts) {
     this.#parts = parts;
   }
 
   /** What the parent sends, in the transaction that applies it. */
   fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
-    const { ground, guard } = this.#parts;
-    ground.place.fromAbove(t, changes);
-    ground.matched.fromAbove(t, changes);
+    const { nodeState, guard } = this.#parts;
+    nodeState.place.fromAbove(t, changes);
+    nodeState.matched.fromAbove(t, changes);
     for (const change of changes) {
       noteSourceChange(t, change);
-      if (change.key === entryKey.tree()) ground.book.inheritedChanged(t);
+      if (change.key === entryKey.tree()) nodeState.childRegistry.inheritedChanged(t);
     }
     guard().fromAbove(t, changes);
   }
@@ -51,21 +51,21 @@ export class Flows {
   fromAboveCommitted(changes: readonly AppliedChange[]): void {
     const { up, loop } = this.#parts;
     up.views.upstreamChanged(changes);
-    loop.poke();
+    loop.wake();
   }
 
   /** What a child says, in the transaction that applies it. */
   fromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
-    const { ground, guard, reports, down, up } = this.#parts;
-    for (const change of changes) checkReporter(ground.lookups.pathOf(child), change);
+    const { nodeState, guard, reports, down, up } = this.#parts;
+    for (const change of changes) checkReporter(nodeState.lookups.pathOf(child), change);
     guard().labelsFromBelow(t, child, changes);
     if (changes.some(({ key }) => key === entryKey.labels())) {
       // Siblings get what any of them needs.
-      for (const sibling of ground.mailboxes.siblingsOf(child)) markDirty(t, 'child', sibling);
-      ground.book.widen(t, child);
-      ground.matched.heard(child);
+      for (const replica of nodeState.mailboxes.replicasOf(child)) markDirty(t, 'child', replica);
+      nodeState.childRegistry.widen(t, child);
+      nodeState.matched.heard(child);
     }
-    ground.groups.pass(t, child, changes);
+    nodeState.groups.pass(t, child, changes);
     if (changes.length === 0) return;
     reports().pass(t, child, changes);
     guard().fromBelow(t, child, changes);
@@ -77,17 +77,17 @@ export class Flows {
     const { up, down, loop, reports } = this.#parts;
     for (const { key } of changes) {
       const entry = parseEntryKey(key);
-      if (entry?.type === 'labels') loop.poke();
+      if (entry?.type === 'labels') loop.wake();
       if (entry?.type === 'gone') down.mover.letGo(entry.id, child);
     }
     for (const id of up.reported(child, changes)) down.mover.reported(id, child);
-    reports().poke(child);
+    reports().wake(child);
   }
 
   connectionChanged(child: string): void {
-    const { ground, up, down, reports, isConnected } = this.#parts;
-    ground.groups.connectionChanged(child, isConnected(child));
-    const ids = [...ground.placements.ofChild(child)];
+    const { nodeState, up, down, reports, isConnected } = this.#parts;
+    nodeState.groups.connectionChanged(child, isConnected(child));
+    const ids = [...nodeState.placements.ofChild(child)];
     up.childrenChanged(ids.map((id) => ({ id, child })));
     for (const id of ids) down.mover.decide(id);
     reports().connectionChanged(child);

@@ -32,19 +32,19 @@ export const customizations = {
   }),
   known: new Counter({
     name: 'banyan_customize_hits_total',
-    help: 'Objects that were not, because what they read had been evaluated before.',
+    help: 'Objects that needed no evaluation, because the values that they read had been evaluated before.',
     registers: [registry],
   }),
 };
 
 export const heldEntries = new Gauge({
   name: 'banyan_held_entries',
-  help: 'Entries that this node keeps although its parent lacks them, until they are released.',
+  help: 'Entries that this node has and its parent lacks. They stay until a person approves their deletion.',
   registers: [registry],
 });
 
 export const quarantinedEntries = new Gauge({
   name: 'banyan_quarantined_entries',
-  help: 'Entries from the parent and from children that are not what their keys say, and of which the last good form is kept.',
+  help: 'Entries from the parent or from children that do not match the form that their keys require. The node uses the last valid form.',
   registers: [registry],
 });

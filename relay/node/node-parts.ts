@@ -4,28 +4,28 @@ import type { ParentSessions } from '../../core/session/parent-sessions.ts';
 import type { StreamRouter } from '../../core/stream/router.ts';
 import type { GuardRoom } from '../guard/guard-room.ts';
 import type { NodeReports } from '../inventory-status/node-reports.ts';
-import type { Recounts } from '../replicas/recounts.ts';
-import type { WatermarkTeller } from '../replicas/watermark-publisher.ts';
+import type { ReplicaRecount } from '../replicas/recounts.ts';
+import type { WatermarkPublisher } from '../replicas/watermark-publisher.ts';
 import type { ScheduleLoop } from '../schedule/loop.ts';
-import type { WayDown } from './downsync.ts';
-import type { Flows } from './feed-event-router.ts';
-import type { Ground } from './node-state.ts';
+import type { Downsync } from './downsync.ts';
+import type { FeedEventRouter } from './feed-event-router.ts';
+import type { NodeState } from './node-state.ts';
 import type { Readiness } from './readiness.ts';
-import type { WayUp } from './status-aggregation.ts';
+import type { StatusAggregation } from './status-aggregation.ts';
 
 export interface NodeParts {
-  ground(): Ground;
-  down(): WayDown;
-  up(): WayUp;
+  nodeState(): NodeState;
+  down(): Downsync;
+  up(): StatusAggregation;
   loop(): ScheduleLoop;
-  flows(): Flows;
+  feedEventRouter(): FeedEventRouter;
   readiness(): Readiness;
   sessions(): ParentSessions;
   /** Of the root: none. */
   uplink(): ChildSession | undefined;
   reports(): NodeReports;
-  recounts(): Recounts;
-  teller(): WatermarkTeller;
+  recounts(): ReplicaRecount;
+  watermarkPublisher(): WatermarkPublisher;
   guard(): GuardRoom;
   streams(): StreamRouter;
 }

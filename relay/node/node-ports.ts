@@ -7,8 +7,8 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import type { Store } from '../../core/store/store.ts';
 import type { MeshNetwork } from '../../core/wire/network.ts';
-import type { Signer } from '../join/signer.ts';
-import type { WorkNote } from '../work/work-guard.ts';
+import type { CertificateSigner } from '../join/signer.ts';
+import type { CrashJournal } from '../work/work-guard.ts';
 
 /** Where people reach the spaces of a node: the API server of the product, nothing in the simulation. */
 export interface NodeApi extends AsyncDisposable {
@@ -35,11 +35,11 @@ export interface NodePorts {
   readonly network: MeshNetwork;
   readonly software: string;
   /** What the process said as it ended last, of an error that nobody caught. */
-  readonly lastWords?: string | undefined;
-  readonly workNote?: WorkNote;
+  readonly crashMessage?: string | undefined;
+  readonly workNote?: CrashJournal;
   /** Absent: agents get no certificates here. */
-  readonly signer?: Signer | undefined;
-  soon(run: () => void): void;
+  readonly signer?: CertificateSigner | undefined;
+  defer(run: () => void): void;
   /** Made once; `notReady` says what stands in the way of being ready. */
   api(answers: NodeAnswers): NodeApi;
   /** The store is broken, or full as the node starts: nothing can go on. */

@@ -16,17 +16,17 @@ import type { Labels } from '../../core/object/selector.ts';
 import { beginBoot, type NodeIdentity } from '../../core/session/node-identity.ts';
 import { readWatermarks, type Watermarks } from '../../core/session/watermark.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import { ChildBook } from '../children/child-registry.ts';
+import { ChildRegistry } from '../children/child-registry.ts';
 import type { Child } from '../children/children.ts';
 import { Evictions } from '../children/evictions.ts';
 import { inheritedBelow } from '../children/inherited-labels.ts';
 import type { NodeConfig } from '../config/config.ts';
 import { Mailboxes } from '../mailbox/mailboxes.ts';
 import { Placements } from '../placements/placements.ts';
-import type { Counting } from '../replicas/counting.ts';
-import { MatchedLabels } from '../replicas/label-summary-acknowledgement.ts';
-import { SiblingGroups } from '../replicas/replica-groups.ts';
-import { SiblingPlace } from '../replicas/replica-place.ts';
+import type { ReplicaCounting } from '../replicas/counting.ts';
+import { LabelSummaryAcknowledgement } from '../replicas/label-summary-acknowledgement.ts';
+import { ReplicaGroups } from '../replicas/replica-groups.ts';
+import { ReplicaPlace } from '../replicas/replica-place.ts';
 import { InventoryBelow } from '../schedule/inventory-below.ts';
 import { NodeSpaces } from '../spaces/node-spaces.ts';
 import { markDirty } from '../work/dirty.ts';
@@ -35,11 +35,11 @@ import type { NodePorts } from './node-ports.ts';
 /** What the rooms tell and ask the node that holds them. */
 export interface NodeEvents {
   /** Something is dirty. */
-  poke(): void;
+  wake(): void;
   /** Something is dirty and may wait so many ms for company. */
-  pokeIn(ms: number): void;
+  wakeIn(ms: number): void;
   /** Writes, and has the scheduler look at it. */
-  later(act: (t: Transaction) => void): void;
+  enqueue(act: (t: Transaction) => void): void;
   /** A child was read anew from the inventory or its report. */
   childRead(name: string): void;
   /** Agents have a release from now on. */
@@ -57,13 +57,13 @@ export interface NodeEvents {
   childLeft(name: string): void;
   connection(child: string): { connected: boolean; silentMs: number };
   /** All that the parent had was heard in this run of the process. */
-  hasHeardParent(): boolean;
+  hasReceivedFromParent(): boolean;
   /** The parent is one of several. */
-  parentHasSiblings(): boolean;
+  parentHasReplicas(): boolean;
   /** What these siblings told counts from now on, or does no more. */
-  siblingsChanged(children: readonly string[]): void;
+  replicasChanged(children: readonly string[]): void;
   /** The same of children of this node, one of several siblings; false: not all of it could be told anew yet. */
-  retell(children: readonly string[]): boolean;
+  recountChildren(children: readonly string[]): boolean;
   endSession(child: string, reason: string): void;
   /** These children may be told what they are to have. */
   mayFollow(children: readonly string[]): void;
@@ -84,7 +84,7 @@ export interface Lookups {
   covered(reader: Reader): Watermarks;
 }
 
-export class Ground {
+export class NodeState {
   /** Hops to the root. */
   readonly path: string;
   readonly depth: number;
@@ -95,17 +95,17 @@ export class Ground {
   readonly spaces: NodeSpaces;
   readonly placements = new Placements();
   readonly inventory: InventoryBelow;
-  readonly book: ChildBook;
+  readonly childRegistry: ChildRegistry;
   /** By which labels all that is here was found. */
-  readonly matched: MatchedLabels;
+  readonly matched: LabelSummaryAcknowledgement;
   /** Siblings among the children, and this node as one of several. */
-  readonly groups: SiblingGroups;
-  readonly place: SiblingPlace;
-  readonly counting: Counting;
+  readonly groups: ReplicaGroups;
+  readonly place: ReplicaPlace;
+  readonly counting: ReplicaCounting;
   readonly lookups: Lookups;
 
   constructor(config: NodeConfig, ports: NodePorts, events: NodeEvents) {
-    const { store, clock, random, log, soon } = ports;
+    const { store, clock, random, log, defer } = ports;
     const { path } = config;
     this.path = path;
     this.depth = depthOf(path);
@@ -121,25 +121,25 @@ export class Ground {
     );
     this.mailboxes = new Mailboxes(store, random, bootNonce, path, isFarAhead);
     this.mailboxes.onChanged((child) => events.mailboxChanged(child));
-    this.spaces = new NodeSpaces({ store, clock, random, log, soon, path }, config, {
-      inventoryChanged: (t, child) => this.book.widen(t, child),
-      changed: (waitMs) => events.pokeIn(waitMs),
+    this.spaces = new NodeSpaces({ store, clock, random, log, defer, path }, config, {
+      inventoryChanged: (t, child) => this.childRegistry.widen(t, child),
+      changed: (waitMs) => events.wakeIn(waitMs),
     });
     const tableOf = (source: string) => this.spaces.tableOf(source) ?? this.upstream.sound;
     this.inventory = new InventoryBelow({
       path,
       tableOf,
       mailboxOf: (child) => this.mailboxes.get(child),
-      siblingsOf: (child) => this.mailboxes.siblingsOf(child),
+      replicasOf: (child) => this.mailboxes.replicasOf(child),
     });
-    this.matched = new MatchedLabels({
+    this.matched = new LabelSummaryAcknowledgement({
       store,
       upstream: this.upstream,
       outbox: this.outbox,
       mailboxes: this.mailboxes,
     });
-    this.book = new ChildBook({
-      toldLabels: (t, attributes) => this.matched.told(t, attributes),
+    this.childRegistry = new ChildRegistry({
+      labelSummaryPublisher: (t, attributes) => this.matched.told(t, attributes),
       rowsAt: (reader, child) => this.inventory.rowsAt(reader, child),
       relayCame: (t, child) => {
         this.inventory.relayCame(t, child);
@@ -147,27 +147,27 @@ export class Ground {
       },
       inventory: this.spaces.inventory,
       counting: {
-        isSibling: (config.replicas ?? 1) > 1,
+        isOtherReplica: (config.replicas ?? 1) > 1,
         counts: (child) => this.counting.counts(child) && !this.counting.isMixed(child),
       },
       mailboxes: this.mailboxes,
       outbox: this.outbox,
       clock,
-      write: (act) => events.later(act),
+      write: (act) => events.enqueue(act),
       evictions: new Evictions(clock, (names) =>
-        events.later((t) => {
+        events.enqueue((t) => {
           for (const name of names) markDirty(t, 'child', name);
         }),
       ),
       inherited: () => this.#inherited(config, ports),
       path,
     });
-    this.groups = new SiblingGroups({
+    this.groups = new ReplicaGroups({
       clock,
       mailboxes: this.mailboxes,
-      changed: (children) => events.siblingsChanged(children),
+      changed: (children) => events.replicasChanged(children),
       isConnected: (child) => events.connection(child).connected,
-      write: (act) => events.later(act),
+      write: (act) => events.enqueue(act),
     });
     this.place = this.#makePlace(config, ports, events);
     this.counting = {
@@ -179,7 +179,7 @@ export class Ground {
     };
     this.lookups = {
       placements: this.placements,
-      children: this.book.children,
+      children: this.childRegistry.children,
       tableOf,
       mailboxOf: (child) => this.mailboxes.get(child)?.producer,
       reportedOf: (child) => this.mailboxes.get(child)?.reported,
@@ -189,15 +189,15 @@ export class Ground {
     };
   }
 
-  #makePlace({ replica = 0, replicas = 1 }: NodeConfig, { store }: NodePorts, events: NodeEvents): SiblingPlace {
-    return new SiblingPlace({
+  #makePlace({ replica = 0, replicas = 1 }: NodeConfig, { store }: NodePorts, events: NodeEvents): ReplicaPlace {
+    return new ReplicaPlace({
       store,
       upstream: this.upstream,
       outbox: this.outbox,
       replica,
       replicas,
       children: () => [...this.mailboxes.all()].map(({ child }) => child),
-      retell: (children) => events.retell(children),
+      recountChildren: (children) => events.recountChildren(children),
       end: (child, reason) => events.endSession(child, reason),
     });
   }

@@ -15,34 +15,34 @@ import type { GuardRoom } from '../guard/guard-room.ts';
 import type { NodeReports } from '../inventory-status/node-reports.ts';
 import { type Admissions, admissionsOf } from '../join/admissions.ts';
 import { treeUrls } from '../remote-access/tree-urls.ts';
-import { Recounts } from '../replicas/recounts.ts';
-import { WatermarkTeller } from '../replicas/watermark-publisher.ts';
+import { ReplicaRecount } from '../replicas/recounts.ts';
+import { WatermarkPublisher } from '../replicas/watermark-publisher.ts';
 import type { ScheduleLoop } from '../schedule/loop.ts';
-import { WayDown } from './downsync.ts';
-import { Flows } from './feed-event-router.ts';
+import { Downsync } from './downsync.ts';
+import { FeedEventRouter } from './feed-event-router.ts';
+import { nodeEvents, nodeLoop } from './node-events.ts';
 import type { NodeParts } from './node-parts.ts';
 import type { NodeApi, NodePorts } from './node-ports.ts';
-import { Ground } from './node-state.ts';
+import { NodeState } from './node-state.ts';
 import { Readiness } from './readiness.ts';
 import { guardOf, reportsOf } from './reports-and-guard.ts';
 import { sessionAbove, sessionsBelow, streamsBetween } from './sessions.ts';
-import { WayUp } from './status-aggregation.ts';
-import { nodeEvents, nodeLoop } from './turns.ts';
+import { StatusAggregation } from './status-aggregation.ts';
 
 export class Node implements AsyncDisposable {
   readonly #config: NodeConfig;
   readonly #ports: NodePorts;
-  readonly #ground: Ground;
-  readonly #down: WayDown;
-  readonly #up: WayUp;
+  readonly #nodeState: NodeState;
+  readonly #down: Downsync;
+  readonly #up: StatusAggregation;
   readonly #loop: ScheduleLoop;
-  readonly #flows: Flows;
+  readonly #feedEventRouter: FeedEventRouter;
   readonly #readiness: Readiness;
   readonly #sessions: ParentSessions;
   readonly #uplink: ChildSession | undefined;
   readonly #reports: NodeReports;
-  readonly #recounts: Recounts;
-  readonly #teller: WatermarkTeller;
+  readonly #recounts: ReplicaRecount;
+  readonly #watermarkPublisher: WatermarkPublisher;
   /** Where its byte streams meet. */
   readonly streams: StreamRouter;
   readonly #guard: GuardRoom;
@@ -56,13 +56,13 @@ export class Node implements AsyncDisposable {
     this.#ports = ports;
     const parts = this.#parts();
     const events = nodeEvents(ports, parts);
-    this.#ground = new Ground(config, ports, events);
+    this.#nodeState = new NodeState(config, ports, events);
     const rootAgeMs = () => this.#uplink?.rootAgeMs() ?? 0;
-    this.#down = new WayDown(ports, this.#ground, events, () => this.#up, rootAgeMs);
-    this.#up = new WayUp(config, ports, this.#ground, events, this.#down);
+    this.#down = new Downsync(ports, this.#nodeState, events, () => this.#up, rootAgeMs);
+    this.#up = new StatusAggregation(config, ports, this.#nodeState, events, this.#down);
     this.#loop = nodeLoop(ports, parts);
-    this.#flows = new Flows({
-      ground: this.#ground,
+    this.#feedEventRouter = new FeedEventRouter({
+      nodeState: this.#nodeState,
       down: this.#down,
       up: this.#up,
       loop: this.#loop,
@@ -73,22 +73,22 @@ export class Node implements AsyncDisposable {
     });
     this.#readiness = new Readiness(
       {
-        children: this.#ground.book.children,
+        children: this.#nodeState.childRegistry.children,
         relays: config.relays,
         quiet: () => this.#loop.quiet,
-        isElsewhere: (relay) => this.#ground.place.isElsewhere(relay),
+        isElsewhere: (relay) => this.#nodeState.place.isElsewhere(relay),
         downChanged: (children) => this.#sessions.readyChanged(children),
         upChanged: () => this.#uplink?.readyChanged(),
       },
-      config.parent === undefined || this.#ground.identity.caughtUp,
+      config.parent === undefined || this.#nodeState.identity.caughtUp,
     );
     this.streams = streamsBetween(config, ports, parts, this.streamCounts);
     this.#sessions = sessionsBelow(config, ports, parts);
     this.#uplink = sessionAbove(config, ports, parts);
     this.#reports = reportsOf(config, ports, parts);
-    this.#recounts = new Recounts({
+    this.#recounts = new ReplicaRecount({
       store: ports.store,
-      labels: (t, children) => this.#ground.book.recount(t, children),
+      labels: (t, children) => this.#nodeState.childRegistry.recount(t, children),
       nodes: (t, child) => this.#reports.recount(t, child),
       placements: (t, child) => this.#up.recount(t, child),
       childrenChanged: (changes) => this.#up.childrenChanged(changes),
@@ -96,10 +96,10 @@ export class Node implements AsyncDisposable {
       tell: (ids) => this.#up.tell(ids),
     });
     this.#guard = guardOf(config, ports, parts);
-    this.#admissions = admissionsOf(config, ports, this.#ground.spaces.system);
-    this.#teller = new WatermarkTeller({
+    this.#admissions = admissionsOf(config, ports, this.#nodeState.spaces.system);
+    this.#watermarkPublisher = new WatermarkPublisher({
       clock: ports.clock,
-      present: () => ports.store.read((reader) => this.#ground.lookups.covered(reader)),
+      present: () => ports.store.read((reader) => this.#nodeState.lookups.covered(reader)),
       tell: () => this.#sessions.watermarksChanged(),
     });
     this.#api = this.#makeApi();
@@ -118,15 +118,15 @@ export class Node implements AsyncDisposable {
   async start(): Promise<{ url: string; meshAddress: string }> {
     const { store, log, network } = this.#ports;
     const { path, inventory } = this.#config;
-    const { book, spaces } = this.#ground;
+    const { childRegistry, spaces } = this.#nodeState;
     // Before anything is counted: whose children count.
     store.read((reader) => {
-      this.#ground.groups.load(reader);
-      this.#ground.place.load(reader);
+      this.#nodeState.groups.load(reader);
+      this.#nodeState.place.load(reader);
     });
-    store.write((t) => book.load(t));
+    store.write((t) => childRegistry.load(t));
     store.read((reader) => {
-      this.#ground.matched.load();
+      this.#nodeState.matched.load();
       this.#down.load(reader);
     });
     seedInventory(spaces.system, inventory);
@@ -138,7 +138,7 @@ export class Node implements AsyncDisposable {
       (refusal) => ends.refuse(refusal),
     );
     const url = await this.#api.listen();
-    this.#loop.poke();
+    this.#loop.wake();
     this.#down.start();
     this.#up.start();
     this.#uplink?.start();
@@ -151,9 +151,9 @@ export class Node implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#loop.stop();
-    this.#ground.book.stop();
-    this.#ground.groups.stop();
-    this.#teller.stop();
+    this.#nodeState.childRegistry.stop();
+    this.#nodeState.groups.stop();
+    this.#watermarkPublisher.stop();
     this.#down.stop();
     this.#up.stop();
     this.#reports.stop();
@@ -163,23 +163,23 @@ export class Node implements AsyncDisposable {
     this.#sessions.close();
     await this.#listener?.[Symbol.asyncDispose]();
     await this.#api[Symbol.asyncDispose]();
-    this.#ground.spaces.close();
+    this.#nodeState.spaces.close();
     await this.#ports.store.flushed();
   }
 
   #parts(): NodeParts {
     return {
-      ground: () => this.#ground,
+      nodeState: () => this.#nodeState,
       down: () => this.#down,
       up: () => this.#up,
       loop: () => this.#loop,
-      flows: () => this.#flows,
+      feedEventRouter: () => this.#feedEventRouter,
       readiness: () => this.#readiness,
       sessions: () => this.#sessions,
       uplink: () => this.#uplink,
       reports: () => this.#reports,
       recounts: () => this.#recounts,
-      teller: () => this.#teller,
+      watermarkPublisher: () => this.#watermarkPublisher,
       guard: () => this.#guard,
       streams: () => this.streams,
     };
@@ -203,8 +203,8 @@ export class Node implements AsyncDisposable {
       apiKind,
       httpEndpoint(path, (connection, user) => api.take(connection, user)),
     );
-    api.mount('', this.#ground.spaces.system);
-    for (const space of this.#ground.spaces.named()) api.mount(`/spaces/${space.name}`, space);
+    api.mount('', this.#nodeState.spaces.system);
+    for (const space of this.#nodeState.spaces.named()) api.mount(`/spaces/${space.name}`, space);
     api.resolveWith((prefix) => this.#up.views.resolve(prefix));
     return api;
   }

@@ -31,7 +31,7 @@ export class Readiness {
   #everQuiet = false;
   /** Everything above and all that is known of the children has been worked off: it was looked who has not spoken. */
   #hasLookedBelow = false;
-  #heardAll = false;
+  #allReported = false;
 
   constructor(ports: ReadinessPorts, caughtUp: boolean) {
     this.#ports = ports;
@@ -45,7 +45,7 @@ export class Readiness {
 
   /** For the feed to the parent. Undefined: it will be known when what is left to do is done, and that waits for nobody. */
   get up(): boolean | undefined {
-    return this.#heardAll || (this.#caughtUp && !this.#hasLookedBelow ? undefined : false);
+    return this.#allReported || (this.#caughtUp && !this.#hasLookedBelow ? undefined : false);
   }
 
   /** Everything that a ready parent had is here. */
@@ -54,7 +54,7 @@ export class Readiness {
   }
 
   /** The same, in this run of the process. */
-  get hasHeardParent(): boolean {
+  get hasReceivedFromParent(): boolean {
     return this.#caughtUpNow;
   }
 
@@ -84,7 +84,7 @@ export class Readiness {
   putBackBelow(): void {
     if (this.#caughtUpNow) return;
     this.putBack();
-    this.#heardAll = false;
+    this.#allReported = false;
     this.#hasLookedBelow = false;
   }
 
@@ -110,7 +110,8 @@ export class Readiness {
     const now: string[] = [];
     for (const name of this.#unseen ?? children.keys()) {
       const child = children.get(name);
-      if (child && (child.role === 'agent' || child.hasSpoken) && !this.#readyChildren.has(name)) now.push(name);
+      if (child && (child.role === 'agent' || child.hasReportedLabels) && !this.#readyChildren.has(name))
+        now.push(name);
     }
     this.#unseen = new Set();
     for (const name of now) this.#readyChildren.add(name);
@@ -119,10 +120,10 @@ export class Readiness {
       this.#strangers.clear();
     }
     if (now.length > 0) downChanged(now);
-    if (this.#heardAll) return;
+    if (this.#allReported) return;
     const isFirstLook = !this.#hasLookedBelow;
     this.#hasLookedBelow = true;
-    this.#heardAll = relays.every((name) => this.#readyChildren.has(name) || isElsewhere(name));
-    if (this.#heardAll || isFirstLook) upChanged();
+    this.#allReported = relays.every((name) => this.#readyChildren.has(name) || isElsewhere(name));
+    if (this.#allReported || isFirstLook) upChanged();
   }
 }

@@ -9,37 +9,37 @@ import { markDirty } from '../work/dirty.ts';
 import { heldEntries, quarantinedEntries } from './metrics.ts';
 import type { NodeParts } from './node-parts.ts';
 import type { NodePorts } from './node-ports.ts';
-import type { Ground } from './node-state.ts';
+import type { NodeState } from './node-state.ts';
 
 export function reportsOf(config: NodeConfig, ports: NodePorts, parts: NodeParts): NodeReports {
   const { store, clock, software } = ports;
-  const { spaces, book, mailboxes, outbox } = parts.ground();
+  const { spaces, childRegistry, mailboxes, outbox } = parts.nodeState();
   return new NodeReports({
     space: spaces.system,
     path: config.path,
     software,
     clock,
-    children: book.children,
+    children: childRegistry.children,
     inventories: spaces.inventories(),
     mailboxes,
     store,
     outbox,
     connection: (child) => parts.sessions().status(child),
-    counting: parts.ground().counting,
+    counting: parts.nodeState().counting,
     attached: () => parts.uplink()?.connected,
     unreached: () => parts.uplink()?.unreached,
     diverged: () => parts.uplink()?.alarm.present,
     waiting: () => parts.uplink()?.waiting,
-    waits: (child) => parts.down().arrivals.waits(child),
+    waits: (child) => parts.down().childCatchUpGate.waits(child),
     rootAgeMs: () => parts.uplink()?.rootAgeMs() ?? 0,
     guarded: (reader) => parts.guard().guarded(reader),
-    keptFor: (reader, child) => parts.guard().keptFor(reader, child),
+    heldInMailbox: (reader, child) => parts.guard().heldInMailbox(reader, child),
   });
 }
 
 export function guardOf(config: NodeConfig, ports: NodePorts, parts: NodeParts): GuardRoom {
   const { store, clock, log } = ports;
-  const { spaces, upstream, outbox, mailboxes } = parts.ground();
+  const { spaces, upstream, outbox, mailboxes } = parts.nodeState();
   return new GuardRoom({
     path: config.path,
     store,
@@ -49,11 +49,11 @@ export function guardOf(config: NodeConfig, ports: NodePorts, parts: NodeParts):
     upstream,
     outbox,
     mailboxes,
-    told: (reader, child, path) => parts.reports().toldOf(reader, child, path),
-    later: (act) => parts.loop().later(act),
+    told: (reader, child, path) => parts.reports().reportOf(reader, child, path),
+    enqueue: (act) => parts.loop().enqueue(act),
     released: (t, changes) => {
-      parts.flows().fromAbove(t, changes);
-      t.afterCommit(() => parts.flows().fromAboveCommitted(changes));
+      parts.feedEventRouter().fromAbove(t, changes);
+      t.afterCommit(() => parts.feedEventRouter().fromAboveCommitted(changes));
     },
     limits: config.limits?.deletions ?? deletionLimits,
     measured: {
@@ -61,19 +61,19 @@ export function guardOf(config: NodeConfig, ports: NodePorts, parts: NodeParts):
       quarantined: (entries) => quarantinedEntries.set(entries),
     },
     setAside: () => parts.down().guard.setAside(),
-    placementsOf: (child) => placementsOf(parts.ground(), child),
+    placementsOf: (child) => placementsOf(parts.nodeState(), child),
     labelsReleased: (t, child) => {
       markDirty(t, 'child', child);
-      parts.ground().book.widen(t, child);
+      parts.nodeState().childRegistry.widen(t, child);
     },
     childChanged: (child) => {
-      parts.reports().poke(child);
+      parts.reports().wake(child);
       parts.up().refusedChanged(child);
     },
-    changed: () => parts.reports().poke(),
+    changed: () => parts.reports().wake(),
   });
 }
 
-function placementsOf({ placements }: Ground, child: string): Placement[] {
+function placementsOf({ placements }: NodeState, child: string): Placement[] {
   return [...placements.ofChild(child)].flatMap((id) => placements.get(id) ?? []);
 }

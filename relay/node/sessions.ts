@@ -10,9 +10,9 @@ import type { NodePorts } from './node-ports.ts';
 import { nodeUplink } from './uplink.ts';
 
 export function sessionsBelow(config: NodeConfig, ports: NodePorts, parts: NodeParts): ParentSessions {
-  const { store, clock, random, log, software, soon } = ports;
+  const { store, clock, random, log, software, defer } = ports;
   return new ParentSessions({
-    soon,
+    defer,
     store,
     clock,
     random,
@@ -20,45 +20,46 @@ export function sessionsBelow(config: NodeConfig, ports: NodePorts, parts: NodeP
     software,
     path: config.path,
     feedsOf: (t, child, role) => {
-      const feeds = parts.ground().book.feedsOf(t, child, role);
+      const feeds = parts.nodeState().childRegistry.feedsOf(t, child, role);
       parts.guard().tell(t, feeds.producer);
-      parts.down().arrivals.begin(child);
-      parts.loop().poke();
+      parts.down().childCatchUpGate.begin(child);
+      parts.loop().wake();
       return feeds;
     },
-    ready: (child) => parts.readiness().down(child) && parts.down().arrivals.mayFollow(child),
+    ready: (child) => parts.readiness().down(child) && parts.down().childCatchUpGate.mayFollow(child),
     putBack: () => {
-      store.write((t) => parts.down().unheard.begin(t));
+      store.write((t) => parts.down().restoreBarrier.begin(t));
       if (parts.uplink()) parts.readiness().putBack();
     },
     hasOtherHistory: (child, wasPutBack) => {
-      parts.ground().groups.hasOtherHistory(child);
+      parts.nodeState().groups.hasOtherHistory(child);
       parts.down().hasOtherHistory(child, wasPutBack);
       // A parent with siblings is compared by its watermarks.
-      const isAlone = parts.uplink() !== undefined && !parts.ground().place.hasSiblings;
+      const isAlone = parts.uplink() !== undefined && !parts.nodeState().place.hasReplicas;
       if (isAlone && parts.readiness().hasOtherHistory(child)) {
-        const reason = 'it has rows of another history: it keeps what it has until the parent was heard';
+        const reason =
+          "the child has rows of another store incarnation: the child keeps its rows until this node has received its parent's feed";
         log.info({ child, reason }, 'a child waits');
       }
     },
-    applied: (t, child, changes) => parts.flows().fromBelow(t, child, changes),
-    committed: (child, changes) => parts.flows().fromBelowCommitted(child, changes),
-    siblings: parts.ground().place,
-    watermarks: () => parts.teller().covered,
+    applied: (t, child, changes) => parts.feedEventRouter().fromBelow(t, child, changes),
+    committed: (child, changes) => parts.feedEventRouter().fromBelowCommitted(child, changes),
+    replicas: parts.nodeState().place,
+    watermarks: () => parts.watermarkPublisher().covered,
     // Not sooner: what is read just before would be shown until the child says something else.
-    acknowledgementStored: (child) => parts.reports().poke(child),
-    heardOut: (child) => {
-      parts.down().heardOut(child);
-      parts.loop().poke();
+    acknowledgementStored: (child) => parts.reports().wake(child),
+    reportedAll: (child) => {
+      parts.down().reportedAll(child);
+      parts.loop().wake();
     },
     caughtUp: (child) => {
       parts.down().arrived(child);
-      parts.reports().poke(child);
-      parts.loop().poke();
+      parts.reports().wake(child);
+      parts.loop().wake();
     },
-    connected: (child) => parts.flows().connectionChanged(child),
-    disconnected: (child) => parts.flows().connectionChanged(child),
-    alarmChanged: (child) => parts.reports().poke(child),
+    connected: (child) => parts.feedEventRouter().connectionChanged(child),
+    disconnected: (child) => parts.feedEventRouter().connectionChanged(child),
+    alarmChanged: (child) => parts.reports().wake(child),
     rootAgeMs: () => parts.uplink()?.rootAgeMs() ?? 0,
     streamsOf: (child, link) => parts.streams().sessionWith({ child }, link),
   });
@@ -67,30 +68,30 @@ export function sessionsBelow(config: NodeConfig, ports: NodePorts, parts: NodeP
 export function sessionAbove(config: NodeConfig, ports: NodePorts, parts: NodeParts): ChildSession | undefined {
   const { parent, path } = config;
   if (!parent) return undefined;
-  return nodeUplink(path, parent, ports, parts.ground(), {
-    applied: (t, changes) => parts.flows().fromAbove(t, changes),
-    passed: (t) => parts.ground().place.fromAbove(t, []),
-    committed: (changes) => parts.flows().fromAboveCommitted(changes),
+  return nodeUplink(path, parent, ports, parts.nodeState(), {
+    applied: (t, changes) => parts.feedEventRouter().fromAbove(t, changes),
+    passed: (t) => parts.nodeState().place.fromAbove(t, []),
+    committed: (changes) => parts.feedEventRouter().fromAboveCommitted(changes),
     attaching: (t) => parts.guard().attaching(t),
     connected: () => {
-      parts.reports().poke();
-      parts.loop().poke();
+      parts.reports().wake();
+      parts.loop().wake();
     },
-    disconnected: () => parts.reports().poke(),
-    unreachedChanged: () => parts.reports().poke(),
-    alarmChanged: () => parts.reports().poke(),
+    disconnected: () => parts.reports().wake(),
+    unreachedChanged: () => parts.reports().wake(),
+    alarmChanged: () => parts.reports().wake(),
     caughtUp: () => {
       parts.readiness().caughtUp();
-      parts.down().mover.heardParent();
-      parts.ground().place.say();
-      parts.loop().poke();
+      parts.down().mover.receivedFromParent();
+      parts.nodeState().place.say();
+      parts.loop().wake();
     },
     putBack: () => {
-      ports.store.write((t) => parts.down().unheard.begin(t));
+      ports.store.write((t) => parts.down().restoreBarrier.begin(t));
       parts.readiness().putBackBelow();
     },
     ready: () => parts.readiness().up,
-    watermarksReached: () => parts.loop().poke(),
+    watermarksReached: () => parts.loop().wake(),
     streamsOf: (link) => parts.streams().sessionWith('parent', link),
   });
 }
@@ -110,9 +111,9 @@ export function streamsBetween(
     observer: streamCounts,
     fromBelow: streams?.fromBelow ?? false,
     notReady: () => parts.readiness().notReady(),
-    knows: (child) => parts.ground().book.children.has(child),
+    knows: (child) => parts.nodeState().childRegistry.children.has(child),
     child: (name) => parts.sessions().streams(name),
-    siblings: (name, below) => parts.ground().groups.nearest(name, below),
+    siblings: (name, below) => parts.nodeState().groups.nearest(name, below),
     connection: (child) => parts.sessions().status(child),
     parent: () => (parent ? parts.uplink()?.streams : 'none'),
   });

@@ -9,70 +9,70 @@ import type { NodeConfig } from '../config/config.ts';
 import { ExactStatuses } from '../gather/status/exact-statuses.ts';
 import { FailingExpressions } from '../gather/status/failing-expressions.ts';
 import { Gather } from '../gather/status/gather.ts';
-import { exactRate, Reporter } from '../gather/status/reporter.ts';
+import { exactRate, StatusReporter } from '../gather/status/reporter.ts';
 import { Slices } from '../gather/status/slices.ts';
 import { StatusWriter } from '../gather/status/status-writer.ts';
 import { SubtreeSlices } from '../gather/status/subtree-slices.ts';
-import { toldBefore } from '../gather/summaries/reported-before.ts';
+import { reportedBefore } from '../gather/summaries/reported-before.ts';
 import { SummaryRoom } from '../gather/summaries/summary-room.ts';
 import { passUpsynced, recountUpsynced, type UpsyncedPorts } from '../gather/upsynced.ts';
-import type { MoveBook } from '../moves/move-store.ts';
+import type { MoveStore } from '../moves/move-store.ts';
 import type { Placement } from '../placements/placement.ts';
 import { Controllers } from '../rollout/controllers.ts';
 import { askWebhook } from '../rollout/webhook.ts';
 import { Views } from '../views/views.ts';
-import type { WayDown } from './downsync.ts';
+import type { Downsync } from './downsync.ts';
 import type { NodePorts } from './node-ports.ts';
-import type { Ground, NodeEvents } from './node-state.ts';
+import type { NodeEvents, NodeState } from './node-state.ts';
 
-export class WayUp {
+export class StatusAggregation {
   readonly gather: Gather;
   readonly rollouts: Controllers;
   readonly exact: ExactStatuses;
   readonly statuses: StatusWriter;
-  readonly reporter: Reporter;
+  readonly reporter: StatusReporter;
   /** Keys are a placement, a space and an object of it. */
-  readonly #exactReporter: Reporter;
+  readonly #exactReporter: StatusReporter;
   readonly slices: Slices;
   readonly summaries: SummaryRoom;
   readonly views: Views;
   readonly #ports: NodePorts;
-  readonly #ground: Ground;
-  readonly #moves: MoveBook;
+  readonly #nodeState: NodeState;
+  readonly #moves: MoveStore;
   readonly #decide: (id: PlacementId) => void;
 
-  constructor(config: NodeConfig, ports: NodePorts, ground: Ground, events: NodeEvents, down: WayDown) {
+  constructor(config: NodeConfig, ports: NodePorts, nodeState: NodeState, events: NodeEvents, down: Downsync) {
     this.#ports = ports;
-    this.#ground = ground;
+    this.#nodeState = nodeState;
     this.#moves = down.moves;
     this.#decide = (id) => down.mover.decide(id);
-    const { store, clock, log, soon } = ports;
-    const { lookups } = ground;
+    const { store, clock, log, defer } = ports;
+    const { lookups } = nodeState;
     this.gather = new Gather({
       ...lookups,
       connection: (child) => events.connection(child),
       isRefused: (reader, child, keyHash) =>
-        ground.mailboxes.get(child)?.consumer.get(reader, keyHash)?.poisoned === true,
+        nodeState.mailboxes.get(child)?.consumer.get(reader, keyHash)?.poisoned === true,
       moves: down.moves,
-      unheard: down.unheard,
-      counting: ground.counting,
+      restoreBarrier: down.restoreBarrier,
+      counting: nodeState.counting,
       heldBack: (id, child) => down.customization.failures(id, child),
       rollouts: down.exposures,
     });
     this.rollouts = new Controllers({
       store,
       clock,
-      origins: () => ground.spaces.origins(),
+      origins: () => nodeState.spaces.origins(),
       total: (t, id) => this.gather.total(t, id),
       ask: askWebhook,
       wake: (id) => this.reporter.mark(id),
-      wrote: () => events.poke(),
+      wrote: () => events.wake(),
     });
     this.exact = new ExactStatuses({
       ...lookups,
       store,
       log,
-      outbox: ground.outbox,
+      outbox: nodeState.outbox,
       expected: (id, child) => this.gather.expected(id, child),
       changed: (source, objects) => this.views.exactChanged(source, objects),
     });
@@ -82,7 +82,7 @@ export class WayUp {
       clock,
       log,
       gather: this.gather,
-      outbox: ground.outbox,
+      outbox: nodeState.outbox,
       exact: this.exact,
       expressions: new FailingExpressions(config.path, lookups.children),
       unresolved: (id) => this.summaries.unresolved(id),
@@ -91,9 +91,9 @@ export class WayUp {
       rolloutBelow: (reader, id) => down.exposures.below(reader, id),
     });
     const failed = (error: unknown) => events.failed(error);
-    this.reporter = new Reporter({ clock, soon, report: (ids) => events.report(ids), failed });
-    const tellExact = (keys: readonly string[]) => this.#tellExact(keys);
-    this.#exactReporter = new Reporter({ clock, soon, rate: exactRate, report: tellExact, failed });
+    this.reporter = new StatusReporter({ clock, defer, report: (ids) => events.report(ids), failed });
+    const reportExact = (keys: readonly string[]) => this.#reportExact(keys);
+    this.#exactReporter = new StatusReporter({ clock, defer, rate: exactRate, report: reportExact, failed });
     this.summaries = this.#makeSummaries(config.path, events, down);
     const sliced = {
       ...lookups,
@@ -106,8 +106,8 @@ export class WayUp {
   }
 
   start(): void {
-    const { placements, outbox } = this.#ground;
-    const told = this.#ports.store.read((reader) => toldBefore(reader, outbox));
+    const { placements, outbox } = this.#nodeState;
+    const told = this.#ports.store.read((reader) => reportedBefore(reader, outbox));
     for (const { id } of placements.all()) this.#mark(id);
     for (const id of [...told.placements, ...this.exact.placements()]) this.reporter.mark(id);
     this.summaries.start(told.summaries);
@@ -124,7 +124,7 @@ export class WayUp {
   // ---------------------------------------------------------------------------------------------- what has changed
 
   /** What this node adds to these by itself is another. */
-  retell(placements: readonly Placement[]): void {
+  recountChildren(placements: readonly Placement[]): void {
     for (const { id } of placements) {
       this.reporter.mark(id);
       this.#decide(id);
@@ -168,15 +168,15 @@ export class WayUp {
 
   /** What the child tells counts from now on, or does no more. The placements concerned. */
   recount(t: Transaction, child: string): PlacementId[] {
-    recountUpsynced(t, this.#upsynced, child, this.#ground.lookups.pathOf(child));
+    recountUpsynced(t, this.#upsynced, child, this.#nodeState.lookups.pathOf(child));
     t.afterCommit(() => this.summaries.recount(child));
     // What it has, and what it has yet to let go of or may not have yet.
-    return [...new Set([...this.#ground.placements.ofChild(child), ...this.#moves.placementsOf(child)])];
+    return [...new Set([...this.#nodeState.placements.ofChild(child), ...this.#moves.placementsOf(child)])];
   }
 
   get #upsynced(): UpsyncedPorts {
-    const { lookups, outbox, counting } = this.#ground;
-    return { ...lookups, outbox, counting, isOwn: (source) => this.#ground.isOrigin(source) };
+    const { lookups, outbox, counting } = this.#nodeState;
+    return { ...lookups, outbox, counting, isOwn: (source) => this.#nodeState.isOrigin(source) };
   }
 
   /** After it; the placements whose sums are concerned. */
@@ -190,7 +190,7 @@ export class WayUp {
 
   /** Other entries of the child are quarantined now. Of one that is so no more, its good form is told as any change. */
   refusedChanged(child: string): void {
-    const consumer = this.#ground.mailboxes.get(child)?.consumer;
+    const consumer = this.#nodeState.mailboxes.get(child)?.consumer;
     const refused = consumer ? this.#ports.store.read((reader) => consumer.quarantined(reader)) : [];
     const ids = refused.flatMap(({ key }) => {
       const entry = parseEntryKey(key);
@@ -207,7 +207,7 @@ export class WayUp {
     for (const id of told) this.views.placementChanged(splitPlacementId(id));
   }
 
-  #tellExact(keys: readonly string[]): void {
+  #reportExact(keys: readonly string[]): void {
     const objects = new Map<PlacementId, ObjectKey[]>();
     for (const key of keys) {
       const space = key.indexOf(' ');
@@ -243,14 +243,14 @@ export class WayUp {
 
   // ------------------------------------------------------------------------------------------------------- rooms
 
-  #makeSummaries(path: string, events: NodeEvents, down: WayDown): SummaryRoom {
-    const { store, clock, soon } = this.#ports;
-    const { lookups, spaces, outbox } = this.#ground;
+  #makeSummaries(path: string, events: NodeEvents, down: Downsync): SummaryRoom {
+    const { store, clock, defer } = this.#ports;
+    const { lookups, spaces, outbox } = this.#nodeState;
     return new SummaryRoom({
       ...lookups,
       store,
       clock,
-      soon,
+      defer,
       path,
       gather: this.gather,
       outbox,
@@ -259,13 +259,13 @@ export class WayUp {
       shownChanged: (source, key) => this.views.changed(source, key),
       resolved: (id) => this.reporter.mark(id),
       failed: (error) => events.failed(error),
-      counting: this.#ground.counting,
+      counting: this.#nodeState.counting,
     });
   }
 
   #makeViews(path: string, slices: SubtreeSlices): Views {
     const { store, clock, random, log } = this.#ports;
-    const { mailboxes, upstream } = this.#ground;
+    const { mailboxes, upstream } = this.#nodeState;
     return new Views({
       store,
       clock,

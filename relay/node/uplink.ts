@@ -5,9 +5,9 @@ import { failoverDialer } from '../../core/session/failover-dialer.ts';
 import { markCaughtUp } from '../../core/session/node-identity.ts';
 import type { NodeConfig } from '../config/config.ts';
 import type { NodePorts } from './node-ports.ts';
-import type { Ground } from './node-state.ts';
+import type { NodeState } from './node-state.ts';
 
-type GivenPorts = Omit<
+type UplinkPorts = Omit<
   ChildSessionPorts,
   'store' | 'clock' | 'random' | 'log' | 'software' | 'path' | 'role' | 'identity' | 'dialer' | 'producer' | 'consumer'
 >;
@@ -16,10 +16,10 @@ export function nodeUplink(
   path: string,
   parent: NonNullable<NodeConfig['parent']>,
   { store, clock, random, log, software, network }: NodePorts,
-  { identity, outbox, upstream }: Ground,
-  given: GivenPorts,
+  { identity, outbox, upstream }: NodeState,
+  given: UplinkPorts,
 ): ChildSession {
-  const addresses = [parent.address, ...(parent.siblings ?? [])];
+  const addresses = [parent.address, ...(parent.replicas ?? [])];
   return new ChildSession({
     ...given,
     store,

@@ -8,8 +8,8 @@ import { compiledExpression } from './location-expression.ts';
 import type { Placement } from './placement.ts';
 
 /** Maps of a destination whose keys count one by one. */
-export const sections = ['labels', 'properties', 'targetLabels'] as const;
-export type Section = (typeof sections)[number];
+export const routeSections = ['labels', 'properties', 'targetLabels'] as const;
+export type RouteSection = (typeof routeSections)[number];
 
 /** The keys that a placement names. One that names none asks only whether there is a destination at all. */
 export function routeKeysOf(placement: Placement): ReadonlySet<string> {

@@ -3,16 +3,16 @@
  * without a flush, and the end of the machine is no work's fault.
  */
 import { constants, openSync, readFileSync, writeSync } from 'node:fs';
-import type { WorkNote } from '../work/work-guard.ts';
+import type { CrashJournal } from '../work/work-guard.ts';
 
 /** Where the words begin: before them is how long they are. */
 const headBytes = 4;
 
-export function openWorkNote(file: string): WorkNote {
+export function openCrashJournal(file: string): CrashJournal {
   const descriptor = openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600);
   const before = readFileSync(descriptor);
   return {
-    found: before.length > headBytes ? wordsOf(before) : undefined,
+    found: before.length > headBytes ? messageOf(before) : undefined,
     write(words) {
       const bytes = Buffer.byteLength(words);
       const all = Buffer.allocUnsafe(headBytes + bytes);
@@ -23,7 +23,7 @@ export function openWorkNote(file: string): WorkNote {
   };
 }
 
-function wordsOf(content: Buffer): string | undefined {
+function messageOf(content: Buffer): string | undefined {
   const bytes = content.readUInt32LE(0);
   return bytes === 0 ? undefined : content.toString('utf8', headBytes, headBytes + bytes);
 }

@@ -15,7 +15,7 @@ import { setFlagsFromString } from 'node:v8';
 const marksAt = { softPercent: 50, hardPercent: 75 };
 
 /** For a process that has children, before it works. V8 asks for these flags at each collection, so that they need not be said when node starts. */
-export function keepShortLivedYoung(): void {
+export function setHeapFlags(): void {
   setFlagsFromString('--no-allocation-site-pretenuring');
   setFlagsFromString(`--incremental-marking-soft-trigger=${marksAt.softPercent}`);
   setFlagsFromString(`--incremental-marking-hard-trigger=${marksAt.hardPercent}`);

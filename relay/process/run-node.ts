@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { parse } from 'yaml';
 import { ApiServer } from '../../core/apiserver/http/api-server.ts';
-import { leaveLastWords, takeLastWords } from '../../core/crash/last-words.ts';
+import { takeCrashMessage, writeCrashMessage } from '../../core/crash/crash-message.ts';
 import { withReplica } from '../../core/identity/replica.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { describeError } from '../../core/runtime/errors.ts';
@@ -27,15 +27,15 @@ import { unreadableFiles } from '../config/config-files.ts';
 import { issuerSigner } from '../join/signer.ts';
 import { measureNode, processMetrics } from '../node/metrics.ts';
 import { Node } from '../node/node.ts';
-import { openWorkNote } from './crash-journal.ts';
-import { keepShortLivedYoung } from './heap-flags.ts';
+import { openCrashJournal } from './crash-journal.ts';
+import { setHeapFlags } from './heap-flags.ts';
 import { giveMemoryBackWhenIdle } from './idle-memory.ts';
 import { userOfCertificate } from './users.ts';
 
 /** `environment`: the proxies that were found there. */
 export async function runNode(role: 'center' | 'relay', environment: EnvironmentProxies): Promise<void> {
   makeOnlyPrivateFiles();
-  keepShortLivedYoung();
+  setHeapFlags();
   giveMemoryBackWhenIdle(systemClock);
   const config = readConfig(role);
   const log = pino(
@@ -45,9 +45,9 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
     },
     logDestination(config.logFile, config.logRotation),
   );
-  const lastWordsFile = join(config.data, 'last-words');
+  const crashMessageFile = join(config.data, 'crash-message');
   logWarnings(log);
-  const fatal = endOnUncaught(log, (error) => leaveLastWords(lastWordsFile, error));
+  const fatal = endOnUncaught(log, (error) => writeCrashMessage(crashMessageFile, error));
   let endInOrder = async () => {};
   // Before anything that may be waited for, such as a disk: the first process of a container is ended by no signal that it does not take.
   endBySignal(log, () => endInOrder());
@@ -88,9 +88,9 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
       random: systemRandom,
     }),
     software: packageVersion(),
-    lastWords: takeLastWords(lastWordsFile),
-    workNote: openWorkNote(join(config.data, 'work')),
-    soon: (run) => setImmediate(run),
+    crashMessage: takeCrashMessage(crashMessageFile),
+    workNote: openCrashJournal(join(config.data, 'work')),
+    defer: (run) => setImmediate(run),
     api: (answers) =>
       new ApiServer({
         ...config.api,

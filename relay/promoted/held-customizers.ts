@@ -53,7 +53,7 @@ export function isHeldCustomizer(reader: Reader, id: PlacementId, called: string
 }
 
 /** What was promoted of a Customizer; undefined: it is as it was. */
-export function promotedCustomizer(
+export function promotedCustomizerOf(
   reader: Reader,
   table: Table,
   id: PlacementId,

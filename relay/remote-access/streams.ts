@@ -3,8 +3,8 @@
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { SessionStatus } from '../../core/session/parent-ports.ts';
 import { echoEndpoint, echoKind } from '../../core/stream/echo.ts';
-import { type Health, healthEndpoint, healthKind } from '../../core/stream/health.ts';
-import { type Neighbour, StreamRouter } from '../../core/stream/router.ts';
+import { healthEndpoint, healthKind, type NodeHealth } from '../../core/stream/health.ts';
+import { type AdjacentNode, StreamRouter } from '../../core/stream/router.ts';
 import { streamRules } from '../../core/stream/rules.ts';
 import type { StreamObserver } from '../../core/stream/stream.ts';
 import type { SessionStreams } from '../../core/stream/streams.ts';
@@ -50,7 +50,7 @@ export function nodeStreams(ports: NodeStreamsPorts): StreamRouter {
   return router;
 }
 
-function childOf({ child, connection, knows, siblings }: NodeStreamsPorts, name: string, below?: string): Neighbour {
+function childOf({ child, connection, knows, siblings }: NodeStreamsPorts, name: string, below?: string): AdjacentNode {
   const names = siblings?.(name, below) ?? [name];
   const [streams, ...others] = names.flatMap((one) => child(one) ?? []);
   if (streams) return { streams, others };
@@ -59,7 +59,7 @@ function childOf({ child, connection, knows, siblings }: NodeStreamsPorts, name:
   return { known: true, silentMs: Math.min(...known.map((one) => connection(one).silentMs)) };
 }
 
-function healthOf({ path, software, notReady }: NodeStreamsPorts): Health {
+function healthOf({ path, software, notReady }: NodeStreamsPorts): NodeHealth {
   const why = notReady();
   const role = path === '' ? 'center' : 'relay';
   return { path, role, version: software, ready: why === undefined, ...(why === undefined ? {} : { notReady: why }) };

@@ -6,17 +6,17 @@
  * nothing left to compare.
  */
 
-import { seenSources, toldSeen } from '../../core/entries/source-incarnations.ts';
+import { reportedSeenRevision, seenSources } from '../../core/entries/source-incarnations.ts';
 import type { Table } from '../../core/feed/feed.ts';
-import { believed, lacking, readWatermarks } from '../../core/session/watermark.ts';
+import { believed, firstSourceAhead, readWatermarks } from '../../core/session/watermark.ts';
 import type { Reader } from '../../core/store/store.ts';
 
 /** In words; undefined: it has not, of any source that this node knows to be above. What the parent has not said anything of yet has not come. */
-export function seenBelow(reader: Reader, reported: Table | undefined, wallMs: number): string | undefined {
+export function childAhead(reader: Reader, reported: Table | undefined, wallMs: number): string | undefined {
   if (!reported) return undefined;
   const { told } = readWatermarks(reader);
-  const all = seenSources(reader).map((source) => [source, toldSeen(reader, reported, source)] as const);
+  const all = seenSources(reader).map((source) => [source, reportedSeenRevision(reader, reported, source)] as const);
   const seen = believed(Object.fromEntries(all), wallMs);
-  const source = lacking(told, seen);
-  return source && `${source} is at revision ${told[source] ?? 0} here, and the child has seen ${seen[source]}`;
+  const source = firstSourceAhead(told, seen);
+  return source && `${source} is at revision ${told[source] ?? 0} on this node; the child has revision ${seen[source]}`;
 }

@@ -11,8 +11,8 @@ import type { WaitsAttributes } from '../../core/entries/up-attributes.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 
-export interface ArrivalsPorts {
-  readonly hasSiblings: boolean;
+export interface ChildCatchUpGatePorts {
+  readonly hasReplicas: boolean;
   readonly clock: Clock;
   /** In words, what this node still has to hear before it can tell the child anything. */
   behind(child: string): string | undefined;
@@ -25,21 +25,21 @@ export interface ArrivalsPorts {
   changed(children: readonly string[]): void;
 }
 
-export class Arrivals {
-  readonly #ports: ArrivalsPorts;
+export class ChildCatchUpGate {
+  readonly #ports: ChildCatchUpGatePorts;
   /** Since when, by wall time, all that they had to say is here; undefined: it is not. */
   readonly #waiting = new Map<string, number | undefined>();
   /** Of these, those that came with rows of another history. */
   readonly #others = new Set<string>();
 
-  constructor(ports: ArrivalsPorts) {
+  constructor(ports: ChildCatchUpGatePorts) {
     this.#ports = ports;
   }
 
   /** A session begins. */
   begin(child: string): void {
     this.#others.delete(child);
-    if (this.#ports.hasSiblings) this.#waiting.set(child, undefined);
+    if (this.#ports.hasReplicas) this.#waiting.set(child, undefined);
   }
 
   /** And what it has of its feed is of another history than this node's. */

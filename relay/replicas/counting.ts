@@ -1,5 +1,5 @@
 /** Whose word counts where siblings are about: asked by the rooms that add up what children tell. */
-export interface Counting {
+export interface ReplicaCounting {
   /** What is known of the child is part of what this node tells: it is its own, and the child itself counts here. */
   counts(child: string): boolean;
   /** What the child adds stays as it is. */
@@ -13,7 +13,7 @@ export interface Counting {
 }
 
 /** Nobody has siblings. */
-export const withoutSiblings: Counting = {
+export const withoutReplicas: ReplicaCounting = {
   counts: () => true,
   isFrozen: () => false,
   isMixed: () => false,

@@ -6,7 +6,7 @@
  * The root has no parent that says the word: nothing waits for it there. Work is by relays that told other labels, and by words that came.
  */
 
-import type { MatchedAttributes } from '../../core/entries/down-attributes.ts';
+import type { LabelSummaryAcknowledgedAttributes } from '../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
 import type { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
@@ -21,7 +21,7 @@ import type { Mailboxes } from '../mailbox/mailboxes.ts';
 /** Summaries that were told and not heard of again: labels that change faster than the word comes back are found among these, or a little later. */
 const awaitedMax = 16;
 
-export interface MatchedLabelsPorts {
+export interface LabelSummaryAcknowledgementPorts {
   readonly store: Store;
   readonly upstream: FeedConsumer;
   readonly outbox: Producer;
@@ -29,14 +29,14 @@ export interface MatchedLabelsPorts {
 }
 
 /** The newest summary of this node that was found to be worked off. */
-interface Known {
+interface AcknowledgedSummary {
   readonly hash: string;
   /** As it was told. */
   readonly labels: string;
 }
 
-export class MatchedLabels {
-  readonly #ports: MatchedLabelsPorts;
+export class LabelSummaryAcknowledgement {
+  readonly #ports: LabelSummaryAcknowledgementPorts;
   /** By hash, oldest first. */
   readonly #awaited = new Map<string, string>();
   /** Relays below that are owed a word. */
@@ -46,7 +46,7 @@ export class MatchedLabels {
   /** As the store had it last. A summary is hundreds of kilobytes, and whoever takes many children over asks for each of them. */
   #known: { readonly bytes: Uint8Array; readonly hash: string; readonly summary: LabelSummary } | undefined;
 
-  constructor(ports: MatchedLabelsPorts) {
+  constructor(ports: LabelSummaryAcknowledgementPorts) {
     this.#ports = ports;
   }
 
@@ -100,7 +100,7 @@ export class MatchedLabels {
         if (mailbox && attributes && !this.covers(t, decodeLabelSummary(attributes))) continue;
         this.#owed.delete(child);
         if (!mailbox || !attributes) continue;
-        const word: MatchedAttributes = { labels: hashOf(attributes) };
+        const word: LabelSummaryAcknowledgedAttributes = { labels: hashOf(attributes) };
         const entry = { key: entryKey.matched(), attributes: text(stableStringify(word)), body: new Uint8Array(0) };
         mailbox.producer.put(t, entry, 0);
       }
@@ -113,7 +113,10 @@ export class MatchedLabels {
     if (said === undefined || this.#readKnown(t)?.hash === said) return;
     const labels = this.#awaited.get(said) ?? this.#newest(t, said);
     if (labels === undefined) return;
-    t.put(prefixOf('matchedLabels'), text(JSON.stringify({ hash: said, labels } satisfies Known)));
+    t.put(
+      prefixOf('acknowledgedLabelSummary'),
+      text(JSON.stringify({ hash: said, labels } satisfies AcknowledgedSummary)),
+    );
     this.#isNew = true;
   }
 
@@ -127,10 +130,10 @@ export class MatchedLabels {
 
   /** Decoded once, whatever becomes of the transaction in which it was written. */
   #readKnown(reader: Reader): { readonly hash: string; readonly summary: LabelSummary } | undefined {
-    const bytes = reader.get(prefixOf('matchedLabels'));
+    const bytes = reader.get(prefixOf('acknowledgedLabelSummary'));
     if (!bytes) return undefined;
     if (this.#known && equalBytes(this.#known.bytes, bytes)) return this.#known;
-    const { hash, labels } = JSON.parse(asText(bytes)) as Known;
+    const { hash, labels } = JSON.parse(asText(bytes)) as AcknowledgedSummary;
     this.#known = { bytes, hash, summary: decodeLabelSummary(text(labels)) };
     return this.#known;
   }
@@ -139,7 +142,9 @@ export class MatchedLabels {
   #said(reader: Reader): string | undefined {
     const { upstream } = this.#ports;
     const row = upstream.sound.get(reader, hash128(entryKey.matched()));
-    return row?.content && attributesOf<MatchedAttributes>(upstream.content(reader, row.content)).labels;
+    return (
+      row?.content && attributesOf<LabelSummaryAcknowledgedAttributes>(upstream.content(reader, row.content)).labels
+    );
   }
 }
 

@@ -9,6 +9,7 @@
 
 import { entryKey } from '../../core/entries/entry-keys.ts';
 import type { Table } from '../../core/feed/feed.ts';
+import { boundedSummary } from '../../core/match/bounded-summary.ts';
 import {
   decodeLabelSummary,
   emptyLabelSummary,
@@ -16,14 +17,13 @@ import {
   type LabelSummary,
   mergeLabelSummaries,
 } from '../../core/match/label-summary.ts';
-import { toldForm } from '../../core/match/told-summary.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Reader } from '../../core/store/store.ts';
 import { SegmentTree } from '../../core/summary/segment-tree.ts';
 
 const nothing = new Uint8Array(0);
 
-export class CountedLabels {
+export class OwnedLabelSummary {
   #tree: SegmentTree<LabelSummary> | undefined;
 
   get isNeeded(): boolean {
@@ -44,13 +44,13 @@ export class CountedLabels {
   /** The body beside labels with these attributes; empty: they are counted as they are. */
   beside(labels: Uint8Array): Uint8Array {
     if (!this.#tree) return nothing;
-    const counted = encodeLabelSummary(toldForm(this.#tree.total() ?? emptyLabelSummary));
+    const counted = encodeLabelSummary(boundedSummary(this.#tree.total() ?? emptyLabelSummary));
     return Buffer.compare(counted, labels) === 0 ? nothing : counted;
   }
 }
 
 /** What a relay says that it counts; undefined: all that it tells of. */
-export function saidCounted(reader: Reader, reported: Table): LabelSummary | undefined {
+export function readOwnedLabelSummary(reader: Reader, reported: Table): LabelSummary | undefined {
   const row = reported.get(reader, hash128(entryKey.labels()));
   const body = row?.content && reported.content(reader, row.content).body;
   return body && body.length > 0 ? decodeLabelSummary(body) : undefined;

@@ -11,7 +11,7 @@
  */
 
 /** Where a child belongs. */
-export interface Held {
+export interface ChildOwnership {
   /** The highest attach sequence that was heard of the child. */
   readonly sequence: number;
   readonly role: 'relay' | 'agent';
@@ -26,7 +26,7 @@ export interface Held {
   readonly gone?: true;
 }
 
-export interface Member {
+export interface ReplicaState {
   readonly connected: boolean;
   /** The last term that it said. */
   readonly said: number;
@@ -46,8 +46,8 @@ export interface GroupState {
 export const newGroup: GroupState = { term: 0, lead: 0, wanted: [] };
 
 export class Ownership {
-  readonly children = new Map<string, Held>();
-  readonly #members = new Map<number, Member>();
+  readonly children = new Map<string, ChildOwnership>();
+  readonly #members = new Map<number, ReplicaState>();
   /** Children that change their owner, by the one that may still count them: a word about one of them costs no look at the others. */
   readonly #moving: Sets = new Map();
   /** Relays that their owner may count, by owner. */
@@ -62,7 +62,11 @@ export class Ownership {
   #lead: number;
 
   /** `nowMs`: wall time. */
-  constructor(nowMs: () => number, state: GroupState = newGroup, children: ReadonlyMap<string, Held> = new Map()) {
+  constructor(
+    nowMs: () => number,
+    state: GroupState = newGroup,
+    children: ReadonlyMap<string, ChildOwnership> = new Map(),
+  ) {
     this.#nowMs = nowMs;
     this.#term = state.term;
     this.#lead = state.lead;
@@ -91,7 +95,7 @@ export class Ownership {
   }
 
   /** The term that was taken as said. */
-  saidBy(replica: number): number {
+  reportedTermOf(replica: number): number {
     return this.#members.get(replica)?.said ?? 0;
   }
 
@@ -105,7 +109,7 @@ export class Ownership {
     return this.#haveAllSaid(({ said, wanted }) => said >= wanted);
   }
 
-  #haveAllSaid(isAsked: (member: Member) => boolean): boolean {
+  #haveAllSaid(isAsked: (member: ReplicaState) => boolean): boolean {
     if (this.#moving.size > 0) return false;
     return [...this.#members.values()].every((member) => !isAsked(member) || member.said >= this.#term);
   }
@@ -155,7 +159,7 @@ export class Ownership {
    */
   said(replica: number, term: number, isWhole = true): void {
     // Put back to an older copy, it may count what others were given since.
-    if (term < this.saidBy(replica)) this.#member(replica, { said: 0, wanted: this.#term });
+    if (term < this.reportedTermOf(replica)) this.#member(replica, { said: 0, wanted: this.#term });
     // Not decided here, as far as is known here: this node was put back, or lost its store.
     if (term > this.#term) {
       if (this.counts(replica)) this.hasOtherHistory(replica);
@@ -265,14 +269,14 @@ export class Ownership {
     this.#changed.add(child);
   }
 
-  #place(child: string, held: Held): void {
+  #place(child: string, held: ChildOwnership): void {
     this.#index(child, held);
     this.children.set(child, held);
     this.#changed.add(child);
   }
 
   /** `held`: what is to be held of it; undefined: nothing any more. */
-  #index(child: string, held: Held | undefined): void {
+  #index(child: string, held: ChildOwnership | undefined): void {
     const before = this.children.get(child);
     move(this.#moving, child, leavingOf(before), leavingOf(held));
     move(this.#relays, child, relayOwnerOf(before), relayOwnerOf(held));
@@ -280,7 +284,7 @@ export class Ownership {
     else this.#astray.delete(child);
   }
 
-  #member(replica: number, change: Partial<Member>): Member {
+  #member(replica: number, change: Partial<ReplicaState>): ReplicaState {
     const member = { connected: false, said: 0, wanted: 0, ...this.#members.get(replica), ...change };
     this.#members.set(replica, member);
     return member;
@@ -289,11 +293,11 @@ export class Ownership {
 
 type Sets = Map<number, Set<string>>;
 
-function leavingOf(held: Held | undefined): number | undefined {
+function leavingOf(held: ChildOwnership | undefined): number | undefined {
   return held?.granted === false ? held.from : undefined;
 }
 
-function relayOwnerOf(held: Held | undefined): number | undefined {
+function relayOwnerOf(held: ChildOwnership | undefined): number | undefined {
   return held?.granted && held.role === 'relay' ? held.owner : undefined;
 }
 

@@ -4,7 +4,7 @@ import type { PlacementId } from '../../core/entries/placement-id.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import { isBeingScheduled } from '../work/dirty.ts';
 
-export interface RecountsPorts {
+export interface ReplicaRecountPorts {
   readonly store: Store;
   /** The label summaries of these children. */
   labels(t: Transaction, children: readonly string[]): void;
@@ -18,10 +18,10 @@ export interface RecountsPorts {
   tell(ids: readonly PlacementId[]): void;
 }
 
-export class Recounts {
-  readonly #ports: RecountsPorts;
+export class ReplicaRecount {
+  readonly #ports: ReplicaRecountPorts;
 
-  constructor(ports: RecountsPorts) {
+  constructor(ports: ReplicaRecountPorts) {
     this.#ports = ports;
   }
 
@@ -42,7 +42,7 @@ export class Recounts {
   }
 
   /** What is not worked off yet is told when it is: false, and this is asked again. */
-  retell(children: readonly string[]): boolean {
+  recountChildren(children: readonly string[]): boolean {
     const ids = this.recount(children);
     if (this.#ports.store.read((reader) => ids.some((id) => isBeingScheduled(reader, id)))) return false;
     this.#ports.tell(ids);

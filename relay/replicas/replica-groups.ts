@@ -23,19 +23,19 @@ import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';
-import { type GroupState, type Held, Ownership } from './ownership.ts';
+import { type ChildOwnership, type GroupState, Ownership } from './ownership.ts';
 
-export interface SiblingGroupsPorts {
+export interface ReplicaGroupsPorts {
   readonly clock: Clock;
   readonly mailboxes: Mailboxes;
   /** What these siblings told counts from now on, or does no more, or is to be looked at again. */
-  changed(siblings: readonly string[]): void;
+  changed(replicas: readonly string[]): void;
   isConnected(child: string): boolean;
   /** A transaction of the node's store. */
   write(act: (t: Transaction) => void): void;
 }
 
-interface Group {
+interface ReplicaGroup {
   readonly name: string;
   readonly ownership: Ownership;
   /** Since when what its members add stays as it was. */
@@ -54,28 +54,28 @@ const nul = Buffer.of(0);
  */
 const frozenMaxMs = 10_000;
 
-export class SiblingGroups {
-  readonly #ports: SiblingGroupsPorts;
-  readonly #groups = new Map<string, Group>();
+export class ReplicaGroups {
+  readonly #ports: ReplicaGroupsPorts;
+  readonly #groups = new Map<string, ReplicaGroup>();
 
-  constructor(ports: SiblingGroupsPorts) {
+  constructor(ports: ReplicaGroupsPorts) {
     this.#ports = ports;
   }
 
   /** At start. */
   load(reader: Reader): void {
-    const prefix = prefixOf('siblings');
+    const prefix = prefixOf('replicaGroup');
     for (const [key, value] of reader.scan(prefixRange(prefix))) {
       const name = asText(key.subarray(prefix.length));
       const at = childKey(name, '');
-      const children = [...reader.scan(prefixRange(at))].map(([childAt, held]): [string, Held] => [
+      const children = [...reader.scan(prefixRange(at))].map(([childAt, held]): [string, ChildOwnership] => [
         asText(childAt.subarray(at.length)),
-        JSON.parse(asText(held)) as Held,
+        JSON.parse(asText(held)) as ChildOwnership,
       ]);
       const ownership = this.#ownership(JSON.parse(asText(value)) as GroupState, new Map(children));
       const group = groupWith(name, ownership);
       // Who was in the middle of a reconciliation is left out until its end: how what it added stood before, nobody knows now.
-      for (const member of this.#ports.mailboxes.siblingsOf(name)) {
+      for (const member of this.#ports.mailboxes.replicasOf(name)) {
         if (this.#isBetween(reader, member)) group.mixed.set(splitReplica(member).replica, undefined);
       }
       this.#groups.set(name, group);
@@ -83,7 +83,7 @@ export class SiblingGroups {
       // Not frozen: how what its members add stood before, nobody knows now, and one that is away for long would keep all of it out.
       group.resumed = this.#ports.clock.after(frozenMaxMs, () => {
         group.resumed = undefined;
-        this.#changedInTime(this.#ports.mailboxes.siblingsOf(name));
+        this.#changedInTime(this.#ports.mailboxes.replicasOf(name));
       });
     }
   }
@@ -121,12 +121,12 @@ export class SiblingGroups {
   /** The siblings of a child, itself among them; undefined for one that has none. */
   membersOf(child: string): readonly string[] | undefined {
     const { name } = splitReplica(child);
-    return this.#groups.has(name) ? this.#ports.mailboxes.siblingsOf(name) : undefined;
+    return this.#groups.has(name) ? this.#ports.mailboxes.replicasOf(name) : undefined;
   }
 
   /** The siblings that share a name, the one to which their child is attached before the others. */
   nearest(name: string, child?: string): readonly string[] | undefined {
-    const members = this.#ports.mailboxes.siblingsOf(name);
+    const members = this.#ports.mailboxes.replicasOf(name);
     if (members.length < 2) return undefined;
     const at = child === undefined ? undefined : this.#groups.get(name)?.ownership.children.get(child)?.at;
     const home = at === undefined ? undefined : withReplica(name, at);
@@ -170,8 +170,8 @@ export class SiblingGroups {
     const isMixed = this.#isBetween(t, child);
     if (isMixed !== group.mixed.has(replica)) t.afterCommit(() => this.#mix(group, child, isMixed));
     if (incarnation === '' || cursor < seenHead) return;
-    const term = this.#saidBy(t, child);
-    if (term !== ownership.saidBy(replica)) this.#decide(t, name, (own) => own.said(replica, term));
+    const term = this.#reportedTermOf(t, child);
+    if (term !== ownership.reportedTermOf(replica)) this.#decide(t, name, (own) => own.said(replica, term));
   }
 
   /** Without an incarnation its rows are of two histories; without an epoch there are none. */
@@ -180,7 +180,7 @@ export class SiblingGroups {
     return resume !== undefined && resume.incarnation === '' && resume.epoch !== '';
   }
 
-  #mix({ mixed }: Group, child: string, isMixed: boolean): void {
+  #mix({ mixed }: ReplicaGroup, child: string, isMixed: boolean): void {
     const { clock, changed } = this.#ports;
     const { replica } = splitReplica(child);
     const timer = mixed.get(replica);
@@ -198,10 +198,10 @@ export class SiblingGroups {
   }
 
   /** Of a child of which nothing is held, others than `sibling` may have said a higher sequence: who speaks now may have been put back. */
-  #recall(reader: Reader, sibling: string, child: string, ownership: Ownership): void {
-    for (const member of this.#ports.mailboxes.siblingsOf(sibling)) {
+  #recall(reader: Reader, replica: string, child: string, ownership: Ownership): void {
+    for (const member of this.#ports.mailboxes.replicasOf(replica)) {
       const said = this.#ports.mailboxes.get(member)?.consumer.sound;
-      const row = member === sibling ? undefined : said?.get(reader, hash128(entryKey.attach(child)));
+      const row = member === replica ? undefined : said?.get(reader, hash128(entryKey.attach(child)));
       if (!said || !row?.content) continue;
       const { sequence, role } = attributesOf<AttachAttributes>(said.content(reader, row.content));
       ownership.attached(splitReplica(member).replica, child, sequence, role);
@@ -233,7 +233,7 @@ export class SiblingGroups {
   /** For good, with its mailbox. With the last of a name goes what is known of those that attached to them. */
   gone(t: Transaction, child: string): void {
     const { name } = splitReplica(child);
-    if (this.#ports.mailboxes.siblingsOf(name).length > 0) return;
+    if (this.#ports.mailboxes.replicasOf(name).length > 0) return;
     t.remove(groupKey(name));
     for (const [at] of [...t.scan(prefixRange(childKey(name, '')))]) t.remove(at);
     t.afterCommit(() => {
@@ -248,7 +248,7 @@ export class SiblingGroups {
   #decide(t: Transaction, name: string, act: (ownership: Ownership) => void): void {
     const group = this.#groupOf(name);
     const { ownership } = group;
-    const members = this.#ports.mailboxes.siblingsOf(name);
+    const members = this.#ports.mailboxes.replicasOf(name);
     const counted = members.filter((member) => this.counts(member));
     const before = stableStringify(ownership.state);
     act(ownership);
@@ -276,24 +276,24 @@ export class SiblingGroups {
       this.#ports.mailboxes.get(member)?.producer.remove(t, hash128(entryKey.owner(child)), 0);
   }
 
-  #ownership(...held: readonly [] | readonly [GroupState, ReadonlyMap<string, Held>]): Ownership {
+  #ownership(...held: readonly [] | readonly [GroupState, ReadonlyMap<string, ChildOwnership>]): Ownership {
     const [state, children] = held;
     return new Ownership(() => this.#ports.clock.wallMs(), state, children);
   }
 
-  #groupOf(name: string): Group {
+  #groupOf(name: string): ReplicaGroup {
     const known = this.#groups.get(name);
     if (known) return known;
     const group = groupWith(name, this.#ownership());
     this.#groups.set(name, group);
-    for (const member of this.#ports.mailboxes.siblingsOf(name)) {
+    for (const member of this.#ports.mailboxes.replicasOf(name)) {
       group.ownership.connection(splitReplica(member).replica, this.#ports.isConnected(member));
     }
     return group;
   }
 
   /** Sums stay as they were from the first step of a change to its last. */
-  #settled(group: Group, countsChanged: boolean): void {
+  #settled(group: ReplicaGroup, countsChanged: boolean): void {
     const { clock, mailboxes, changed } = this.#ports;
     const nowMs = clock.monotonicMs();
     const sinceMs = group.frozenSinceMs ?? nowMs;
@@ -304,20 +304,20 @@ export class SiblingGroups {
       group.thaw ??= clock.after(frozenMaxMs, () => {
         group.thaw = undefined;
         group.frozenSinceMs = undefined;
-        this.#changedInTime(mailboxes.siblingsOf(group.name));
+        this.#changedInTime(mailboxes.replicasOf(group.name));
       });
       return;
     }
     group.thaw?.stop();
     group.thaw = undefined;
     group.frozenSinceMs = undefined;
-    if (was || countsChanged) changed(mailboxes.siblingsOf(group.name));
+    if (was || countsChanged) changed(mailboxes.replicasOf(group.name));
   }
 
   /** By a timer: there may be no room yet for what has to be counted anew. */
-  #changedInTime(siblings: readonly string[]): void {
+  #changedInTime(replicas: readonly string[]): void {
     const { write, changed } = this.#ports;
-    write((t) => t.afterCommit(() => changed(siblings)));
+    write((t) => t.afterCommit(() => changed(replicas)));
   }
 
   #tell(t: Transaction, member: string, key: string, row: OwnerAttributes | ReplicasAttributes): void {
@@ -325,14 +325,14 @@ export class SiblingGroups {
     this.#ports.mailboxes.get(member)?.producer.put(t, { key, attributes, body: new Uint8Array(0) }, 0);
   }
 
-  #saidBy(reader: Reader, member: string): number {
+  #reportedTermOf(reader: Reader, member: string): number {
     const table = this.#ports.mailboxes.get(member)?.reported;
     const row = table?.get(reader, hash128(entryKey.replicaTerm()));
     return row?.content && table ? attributesOf<ReplicaTermAttributes>(table.content(reader, row.content)).term : 0;
   }
 }
 
-function ownerRow({ owner, granted, sequence }: Held): OwnerAttributes {
+function ownerRow({ owner, granted, sequence }: ChildOwnership): OwnerAttributes {
   return { owner, granted, sequence };
 }
 
@@ -340,20 +340,20 @@ function stateRow({ state: { term, lead } }: Ownership): ReplicasAttributes {
   return { term, lead };
 }
 
-function groupWith(name: string, ownership: Ownership): Group {
+function groupWith(name: string, ownership: Ownership): ReplicaGroup {
   return { name, ownership, frozenSinceMs: undefined, thaw: undefined, resumed: undefined, mixed: new Map() };
 }
 
-function stopTimers({ thaw, resumed, mixed }: Group): void {
+function stopTimers({ thaw, resumed, mixed }: ReplicaGroup): void {
   thaw?.stop();
   resumed?.stop();
   for (const timer of mixed.values()) timer?.stop();
 }
 
 function groupKey(name: string): Uint8Array {
-  return concat(prefixOf('siblings'), text(name));
+  return concat(prefixOf('replicaGroup'), text(name));
 }
 
 function childKey(name: string, child: string): Uint8Array {
-  return concat(prefixOf('siblingChild'), text(name), nul, text(child));
+  return concat(prefixOf('replicaChild'), text(name), nul, text(child));
 }

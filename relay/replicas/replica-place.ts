@@ -13,7 +13,7 @@ import { hash128 } from '../../core/object/hash.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 
-export interface SiblingPlacePorts {
+export interface ReplicaPlacePorts {
   readonly store: Store;
   readonly upstream: FeedConsumer;
   readonly outbox: Producer;
@@ -21,13 +21,13 @@ export interface SiblingPlacePorts {
   readonly replicas: number;
   children(): Iterable<string>;
   /** These are this node's own now, or are so no more: what it tells of them is to be told anew, as far as it can be now. False: not all of it. */
-  retell(children: readonly string[]): boolean;
+  recountChildren(children: readonly string[]): boolean;
   /** A session that the child has left without a word. */
   end(child: string, reason: string): void;
 }
 
-export class SiblingPlace {
-  readonly #ports: SiblingPlacePorts;
+export class ReplicaPlace {
+  readonly #ports: ReplicaPlacePorts;
   readonly #read = new Map<string, OwnerAttributes | undefined>();
   #state: ReplicasAttributes = { term: 0, lead: 0 };
   #said = 0;
@@ -38,17 +38,17 @@ export class SiblingPlace {
    * Also of the one that is left when the others are no longer in the topology. Its parent has them in the group still, and takes only a sibling's word for it
    * that their children are here now.
    */
-  readonly hasSiblings: boolean;
+  readonly hasReplicas: boolean;
 
-  constructor(ports: SiblingPlacePorts) {
+  constructor(ports: ReplicaPlacePorts) {
     this.#ports = ports;
     const wasTold = (reader: Reader) => this.#row<ReplicasAttributes>(reader, entryKey.replicas()) !== undefined;
-    this.hasSiblings = ports.replicas > 1 || ports.store.read(wasTold);
+    this.hasReplicas = ports.replicas > 1 || ports.store.read(wasTold);
   }
 
   /** At start. What was decided and not said before the end is told anew, all of it: nobody knows how far that had come. */
   load(reader: Reader): void {
-    if (!this.hasSiblings) return;
+    if (!this.hasReplicas) return;
     this.#state = this.#stateOf(reader);
     const { outbox, children } = this.#ports;
     const row = outbox.get(reader, hash128(entryKey.replicaTerm()));
@@ -58,44 +58,44 @@ export class SiblingPlace {
 
   /** What this node tells of the child is counted. */
   owns(child: string): boolean {
-    if (!this.hasSiblings) return true;
+    if (!this.hasReplicas) return true;
     const held = this.#held(child);
     return held ? held.owner === this.#ports.replica && held.granted : this.#state.lead === this.#ports.replica;
   }
 
   /** Another sibling has the child, or is about to: nobody has to wait for its word here. */
   isElsewhere(child: string): boolean {
-    const held = this.hasSiblings ? this.#held(child) : undefined;
+    const held = this.hasReplicas ? this.#held(child) : undefined;
     return held !== undefined && held.owner !== this.#ports.replica;
   }
 
   /** It was attached to some sibling once, here or elsewhere. */
   wasAttached(child: string): boolean {
-    return this.hasSiblings && this.#held(child) !== undefined;
+    return this.hasReplicas && this.#held(child) !== undefined;
   }
 
   superseded(child: string, sequence: number): { message: string; sequence?: number } | undefined {
-    const held = this.hasSiblings ? this.#held(child) : undefined;
+    const held = this.hasReplicas ? this.#held(child) : undefined;
     if (!held || sequence >= held.sequence) return undefined;
-    const message = `the child has attached with sequence ${held.sequence} to sibling ${held.owner} of this node, and says ${sequence} here: it is an older copy of the one that is there; end it, or empty its store`;
+    const message = `the child attached with sequence ${held.sequence} to replica ${held.owner} of this node, and sends ${sequence} here: this process is an older copy; stop it, or empty its store`;
     return held.owner === this.#ports.replica ? { message, sequence: held.sequence } : { message };
   }
 
   /** In the transaction that opens a session of the child. */
   attached(t: Transaction, child: string, role: 'relay' | 'agent', sequence: number): void {
-    if (!this.hasSiblings) return;
+    if (!this.hasReplicas) return;
     const row: AttachAttributes = { sequence, role };
     this.#tell(t, entryKey.attach(child), row);
   }
 
   /** In the transaction in which the child is gone for good. */
   left(t: Transaction, child: string): void {
-    if (this.hasSiblings) this.#ports.outbox.remove(t, hash128(entryKey.attach(child)), 0);
+    if (this.hasReplicas) this.#ports.outbox.remove(t, hash128(entryKey.attach(child)), 0);
   }
 
   /** In the transaction that applies what the parent said. */
   fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
-    if (!this.hasSiblings) return;
+    if (!this.hasReplicas) return;
     const owners = changes.flatMap(({ key }) => {
       const entry = parseEntryKey(key);
       return entry?.type === 'owner' ? [entry.child] : [];
@@ -113,13 +113,13 @@ export class SiblingPlace {
   /** Tells anew what is own now or is so no more, then says the term of what is known. Called again whenever more can have been told. */
   say(): void {
     const { term } = this.#state;
-    if (!this.hasSiblings || !this.#isOwed) return;
-    const { store, upstream, retell } = this.#ports;
+    if (!this.hasReplicas || !this.#isOwed) return;
+    const { store, upstream, recountChildren } = this.#ports;
     // In the middle of a reconciliation rows come in any order, and those that were rewritten since come behind the term: it may be here and what it speaks
     // of not yet. So it is said when the feed has come to its head.
     const { incarnation, cursor, seenHead } = store.read((reader) => upstream.resume(reader));
     if (incarnation === '' || cursor < seenHead) return;
-    if (!retell([...this.#unsaid])) return;
+    if (!recountChildren([...this.#unsaid])) return;
     this.#unsaid.clear();
     if (this.#said === term) return;
     store.write((t) => this.#tell(t, entryKey.replicaTerm(), { term }));
@@ -142,7 +142,7 @@ export class SiblingPlace {
     for (const child of concerned) if (this.owns(child) !== before.get(child)) this.#unsaid.add(child);
     for (const [child, held] of rows) {
       if (held && held.owner !== replica && this.#attachedHere(child) < held.sequence) {
-        end(child, `it has attached to sibling ${held.owner}`);
+        end(child, `the child attached to replica ${held.owner}`);
       }
     }
     this.say();

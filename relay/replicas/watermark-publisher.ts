@@ -5,20 +5,20 @@ import { raised, type Watermarks } from '../../core/session/watermark.ts';
 /** A child that changes its parent waits so long for the word of it, at worst; nobody else waits. */
 const intervalMs = 1_000;
 
-export interface WatermarkTellerPorts {
+export interface WatermarkPublisherPorts {
   readonly clock: Clock;
   /** What the parent said and is stored here, and what the own spaces are at. */
   present(): Watermarks;
   tell(): void;
 }
 
-export class WatermarkTeller {
-  readonly #ports: WatermarkTellerPorts;
+export class WatermarkPublisher {
+  readonly #ports: WatermarkPublisherPorts;
   #covered: Watermarks = {};
   #told: Watermarks | undefined;
   #timer: Timer | undefined;
 
-  constructor(ports: WatermarkTellerPorts) {
+  constructor(ports: WatermarkPublisherPorts) {
     this.#ports = ports;
   }
 

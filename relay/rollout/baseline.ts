@@ -12,7 +12,7 @@ import { hash128 } from '../../core/object/hash.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { type ReleaseAttributes, releaseOf } from '../../core/rollout/release.ts';
-import { conditionsOf, isStaged, type RolloutSpec } from '../../core/rollout/spec.ts';
+import { gateConditionsOf, isStaged, type RolloutSpec } from '../../core/rollout/spec.ts';
 import { contentChanged, initialState, type RolloutState, specChanged, targetMoved } from '../../core/rollout/state.ts';
 import { asText, concat, equalBytes, readU48, text, u48 } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
@@ -23,7 +23,7 @@ import {
   customizerKey,
   customizerName,
   heldCustomizers,
-  promotedCustomizer,
+  promotedCustomizerOf,
   promotedCustomizerRow,
 } from '../promoted/held-customizers.ts';
 
@@ -127,7 +127,7 @@ export class Baseline {
     const had = forPlacement(before.content, name);
     const has = forPlacement(after, name);
     if (isSameBody(had, has)) return;
-    const promoted = promotedCustomizer(t, table, id, customizerName(key));
+    const promoted = promotedCustomizerOf(t, table, id, customizerName(key));
     let { held } = state;
     if (promoted && isSameBody(promoted.content, has)) {
       held -= Number(drop(t, entryKey.promotedCustomizer(id, key), revision));
@@ -247,7 +247,7 @@ function readState(reader: Reader, id: PlacementId): RolloutState | undefined {
 }
 
 function planOf({ rollout }: StagedPlacement): string {
-  return stableStringify(conditionsOf(rollout));
+  return stableStringify(gateConditionsOf(rollout));
 }
 
 function stateKey(id: PlacementId): Uint8Array {

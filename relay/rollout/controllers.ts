@@ -10,8 +10,8 @@ import {
   approveAnnotation,
   type ControllerInput,
   type GateStatus,
-  type Outcome,
-  step,
+  type RolloutStep,
+  stepRollout,
 } from '../../core/rollout/controller.ts';
 import type { GateResult } from '../../core/rollout/gates.ts';
 import { type RolloutSpec, type Webhook, wavesOf } from '../../core/rollout/spec.ts';
@@ -43,17 +43,17 @@ export const gateResource = { group: edgeGroup, resource: 'rolloutgates' } as co
 /** A webhook that says no is asked again after this: often enough for a person who waits, seldom enough for the one who answers. */
 const askAgainMs = 5_000;
 
-interface Asked {
+interface GateQuestion {
   result?: GateResult;
   timer?: Timer;
 }
 
 export class Controllers {
   readonly #ports: ControllersPorts;
-  readonly #outcomes = new Map<PlacementId, Outcome>();
+  readonly #outcomes = new Map<PlacementId, RolloutStep>();
   readonly #timers = new Map<PlacementId, Timer>();
   /** Of each placement the webhooks of the wave that it is at, by what `keyOf` makes of them. */
-  readonly #asked = new Map<PlacementId, Map<string, Asked>>();
+  readonly #asked = new Map<PlacementId, Map<string, GateQuestion>>();
   readonly #unsubscribe: (() => void)[] = [];
   #stopped = false;
 
@@ -76,7 +76,7 @@ export class Controllers {
     for (const asked of this.#asked.values()) for (const { timer } of asked.values()) timer?.stop();
   }
 
-  outcome(id: PlacementId): Outcome | undefined {
+  outcome(id: PlacementId): RolloutStep | undefined {
     return this.#outcomes.get(id);
   }
 
@@ -106,7 +106,7 @@ export class Controllers {
     id: PlacementId,
     { space, baseline }: RolloutOrigin,
     { annotations, rollout }: StagedPlacement,
-  ): { outcome: Outcome; wrote: boolean } | undefined {
+  ): { outcome: RolloutStep; wrote: boolean } | undefined {
     const { name } = splitPlacementId(id);
     const state = baseline.state(t, name);
     if (!state) return undefined;
@@ -125,7 +125,7 @@ export class Controllers {
         return webhook && this.#asked.get(id)?.get(keyOf(state.id, wave, gate, webhook))?.result;
       },
     };
-    const outcome = step(state, input);
+    const outcome = stepRollout(state, input);
     const wasHeld = state.held > 0;
     if (wasHeld && outcome.state.held === 0) {
       baseline.promote(t, name, outcome.state, expected);
@@ -135,7 +135,7 @@ export class Controllers {
     return { outcome, wrote: baseline.write(t, name, outcome.state, expected) };
   }
 
-  #follow(id: PlacementId, staged: StagedPlacement, outcome: Outcome): void {
+  #follow(id: PlacementId, staged: StagedPlacement, outcome: RolloutStep): void {
     const { clock, wake } = this.#ports;
     const { state, wakeAtMs } = outcome;
     const { rollout } = staged;
@@ -162,10 +162,10 @@ export class Controllers {
   /** Once; and again some time after each no, with what is so by then. */
   #ask(id: PlacementId, webhook: Webhook, key: string): void {
     const { clock, wake, ask } = this.#ports;
-    const known = this.#asked.get(id) ?? new Map<string, Asked>();
+    const known = this.#asked.get(id) ?? new Map<string, GateQuestion>();
     this.#asked.set(id, known);
     if (known.has(key)) return;
-    const asked: Asked = {};
+    const asked: GateQuestion = {};
     known.set(key, asked);
     const askNow = async (): Promise<void> => {
       asked.result = await ask(webhook, this.#questionOf(id));

@@ -11,14 +11,14 @@ import { attributesOf, type EntryKey, entryKey } from '../../core/entries/entry-
 import { type PlacementId, placementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import { LocalRelease } from '../../core/rollout/local.ts';
-import { emptyPart, notHeard, type RolloutPart, silentPart } from '../../core/rollout/part.ts';
+import { emptyPart, notReceived, type RolloutPart, silentPart } from '../../core/rollout/part.ts';
 import { isPromoted } from '../../core/rollout/release.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { asText, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import { ifRoom, roomAgainMs } from '../../core/store/room.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
-import type { Wanted } from '../../core/summary/contribution.ts';
+import type { PlacementTarget } from '../../core/summary/contribution.ts';
 import type { Partial } from '../../core/summary/partial.ts';
 import { type Child, matchingDestinations } from '../children/children.ts';
 import type { Placement } from '../placements/placement.ts';
@@ -26,7 +26,7 @@ import type { Placements } from '../placements/placements.ts';
 import { ensureDigests, forgetDigests } from '../promoted/digest.ts';
 import { holders, type Promoted, promotedOf } from '../promoted/held-back.ts';
 import { isHeldCustomizer } from '../promoted/held-customizers.ts';
-import type { Outgoing, OutgoingStage, Shipment } from '../schedule/outgoing.ts';
+import type { OutgoingContent, OutgoingStage, Shipment } from '../schedule/outgoing.ts';
 import { isDirty, markDirty } from '../work/dirty.ts';
 import { CarriedReleases } from './carried.ts';
 import { exposureKey, storedExposures, withheldKey, withheldRows } from './exposure-rows.ts';
@@ -44,9 +44,9 @@ export interface ExposurePorts {
   /** What agents carry from one sibling of this node to another. */
   readonly handed: HandedReleases;
   /** How old what comes from this source can be when it comes (core/rollout/authority.ts). */
-  wordAgeMs(source: string): number;
+  authorizationAgeMs(source: string): number;
   /** Calls back soon, after what waits already. */
-  soon(run: () => void): void;
+  defer(run: () => void): void;
   /** These agents have the candidate from now on; their mailboxes have yet to follow. */
   admitted(id: PlacementId, children: readonly string[]): void;
 }
@@ -96,7 +96,11 @@ export class Exposures implements OutgoingStage {
     const { id } = entry;
     if (entry.type !== 'release') return false;
     const before = this.#releases.get(id);
-    const after = this.#releases.learn(t, id, this.#ports.clock.monotonicMs() - this.#ports.wordAgeMs(entry.source));
+    const after = this.#releases.learn(
+      t,
+      id,
+      this.#ports.clock.monotonicMs() - this.#ports.authorizationAgeMs(entry.source),
+    );
     const table = this.#ports.tableOf(entry.source);
     if (after && table) ensureDigests(t, table, id);
     else forgetDigests(t, id);
@@ -159,7 +163,7 @@ export class Exposures implements OutgoingStage {
 
   // ------------------------------------------------------------------------------------------------- what is shipped
 
-  outgoing(t: Transaction, shipment: Shipment, what: Outgoing): Outgoing {
+  outgoing(t: Transaction, shipment: Shipment, what: OutgoingContent): OutgoingContent {
     if (what.type === 'keep' || what.type === 'later') return what;
     const { child, source, keyHash, changed } = shipment;
     const { placements, tableOf } = this.#ports;
@@ -173,7 +177,7 @@ export class Exposures implements OutgoingStage {
     if (wanting.some((id) => reaching(id) && !isStaged(id))) return what;
     const table = tableOf(source);
     if (!table) return what;
-    let held: Outgoing | undefined;
+    let held: OutgoingContent | undefined;
     /** Of an object that the candidate does not have. */
     let heldKey: string | undefined;
     const unknown: PlacementId[] = [];
@@ -234,7 +238,7 @@ export class Exposures implements OutgoingStage {
   }
 
   /** What counts are of. Whoever has a release that was taken back is on its way to what was promoted. */
-  wanted(placement: Placement): Wanted | undefined {
+  wanted(placement: Placement): PlacementTarget | undefined {
     const { target } = placement;
     const release = placement.staged && this.#releases.get(placement.id)?.release;
     return target && release?.rolledBack ? { ...target, target: release.promotedTarget } : target;
@@ -261,7 +265,7 @@ export class Exposures implements OutgoingStage {
       const part = reported?.rollout;
       if (!connected) return part && part.release === release.release ? silentPart(part) : undefined;
       if (part?.release === release.release) return part;
-      return { ...emptyPart(release.release, 0), heard: notHeard };
+      return { ...emptyPart(release.release, 0), heard: notReceived };
     }
     known.local ??= new LocalRelease(release, this.#ports.clock.monotonicMs(), placement.children.size);
     const { generation, target } = placement.target ?? {};
@@ -294,7 +298,7 @@ export class Exposures implements OutgoingStage {
   #schedule(id: PlacementId, known: KnownRelease): void {
     if (known.scheduled || !known.local || known.local.waiting === 0) return;
     known.scheduled = true;
-    this.#ports.soon(() => {
+    this.#ports.defer(() => {
       known.scheduled = false;
       // Another release row has come meanwhile, and with it another one of these.
       if (!this.#stopped && this.#releases.get(id) === known) this.#admit(id, known);
@@ -337,19 +341,19 @@ export class Exposures implements OutgoingStage {
 }
 
 /** Made with a Customizer of which the release has another form than what was promoted. */
-function usesHeld(reader: Reader, id: PlacementId, what: Outgoing): boolean {
+function usesHeld(reader: Reader, id: PlacementId, what: OutgoingContent): boolean {
   if (what.type !== 'content') return false;
   const { customizers = [] } = attributesOf<ObjectAttributes>(what.content);
   return customizers.some((called) => isHeldCustomizer(reader, id, called));
 }
 
-function asPromoted(id: PlacementId, promoted: Promoted | undefined, what: Outgoing): Outgoing {
+function asPromoted(id: PlacementId, promoted: Promoted | undefined, what: OutgoingContent): OutgoingContent {
   if (!promoted) return what.type === 'content' ? { ...what, madeAsPromoted: id } : what;
   const { content, originRevision } = promoted;
   if (!content) return { type: 'nothing', originRevision };
   return { type: 'content', content, originRevision, madeAsPromoted: id };
 }
 
-function refsOf(what: Outgoing): readonly string[] {
+function refsOf(what: OutgoingContent): readonly string[] {
   return what.type === 'content' ? attributesOf<ObjectAttributes>(what.content).refs : [];
 }

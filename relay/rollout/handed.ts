@@ -7,17 +7,17 @@
 import type { HandedAttributes } from '../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
 import type { PlacementId } from '../../core/entries/placement-id.ts';
-import type { Producer, Row, Table } from '../../core/feed/feed.ts';
+import type { FeedRow, Producer, Table } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { isPromoted, type ReleaseAttributes } from '../../core/rollout/release.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { Child } from '../children/children.ts';
-import type { Outgoing } from '../schedule/outgoing.ts';
+import type { OutgoingContent } from '../schedule/outgoing.ts';
 
 export interface HandedPorts {
-  readonly hasSiblings: boolean;
+  readonly hasReplicas: boolean;
   readonly children: ReadonlyMap<string, Child>;
   mailboxOf(child: string): Producer | undefined;
   reportedOf(child: string): Table | undefined;
@@ -34,12 +34,12 @@ export class HandedReleases {
 
   /** Agents may come that were elsewhere. */
   get isCarried(): boolean {
-    return this.#ports.hasSiblings;
+    return this.#ports.hasReplicas;
   }
 
   tell(t: Transaction, id: PlacementId, child: string, { release }: ReleaseAttributes, handed: boolean): void {
-    const { hasSiblings, children } = this.#ports;
-    if (!hasSiblings || children.get(child)?.role !== 'agent') return;
+    const { hasReplicas, children } = this.#ports;
+    if (!hasReplicas || children.get(child)?.role !== 'agent') return;
     const attributes: HandedAttributes = { release, handed };
     const content = {
       key: entryKey.handed(id),
@@ -50,7 +50,7 @@ export class HandedReleases {
   }
 
   forget(t: Transaction, id: PlacementId, child: string): void {
-    if (this.#ports.hasSiblings) this.#ports.mailboxOf(child)?.remove(t, hash128(entryKey.handed(id)), 0);
+    if (this.#ports.hasReplicas) this.#ports.mailboxOf(child)?.remove(t, hash128(entryKey.handed(id)), 0);
   }
 
   /** The agent says something else than it was told here: it has been elsewhere. */
@@ -82,9 +82,9 @@ export class HandedReleases {
   notOlder(
     t: Transaction,
     { id, child, release }: { id: PlacementId; child: string; release: ReleaseAttributes | undefined },
-    { keyHash, row }: { keyHash: Uint8Array; row: Row | undefined },
-    promoted: Outgoing,
-  ): Outgoing {
+    { keyHash, row }: { keyHash: Uint8Array; row: FeedRow | undefined },
+    promoted: OutgoingContent,
+  ): OutgoingContent {
     if (promoted.type !== 'content') return promoted;
     const { mailboxOf, hasOtherHistory } = this.#ports;
     const isLost = hasOtherHistory(child) || !mailboxOf(child)?.get(t, keyHash);
@@ -95,11 +95,11 @@ export class HandedReleases {
   }
 
   #said(reader: Reader, id: PlacementId, child: string): HandedAttributes | undefined {
-    return this.#ports.hasSiblings ? read(reader, this.#ports.reportedOf(child), entryKey.has(id)) : undefined;
+    return this.#ports.hasReplicas ? read(reader, this.#ports.reportedOf(child), entryKey.has(id)) : undefined;
   }
 }
 
-function noOlderThan<T extends Outgoing & { readonly originRevision: number }>(what: T, revision: number): T {
+function noOlderThan<T extends OutgoingContent & { readonly originRevision: number }>(what: T, revision: number): T {
   return { ...what, originRevision: Math.max(what.originRevision, revision) };
 }
 

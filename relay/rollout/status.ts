@@ -1,6 +1,6 @@
 /** What the status of an EdgePlacement says of its rollout. */
 import type { NewCondition } from '../../core/object/conditions.ts';
-import type { Outcome } from '../../core/rollout/controller.ts';
+import type { RolloutStep } from '../../core/rollout/controller.ts';
 import { isPromoted, type ReleaseAttributes } from '../../core/rollout/release.ts';
 import type { Phase } from '../../core/rollout/state.ts';
 
@@ -17,7 +17,7 @@ export interface RolloutStatus {
 
 export const progressingType = 'Progressing';
 
-export function rolloutStatus({ state, message, wave, counts }: Outcome): RolloutStatus {
+export function rolloutStatus({ state, message, wave, counts }: RolloutStep): RolloutStatus {
   const { release, phase } = state;
   if (!wave) return { release, phase, message };
   const { fresh: expected, exposed, available, failed } = counts;
@@ -45,14 +45,14 @@ export function rolloutBelow(
   const limitMs = release.authorizationSeconds * 1000;
   if (here.ageMs === undefined || here.ageMs >= limitMs) {
     const since = here.ageMs === undefined ? 'since the start of this node' : `for ${Math.round(here.ageMs / 1000)} s`;
-    const message = `${upTo}, and no further: not heard of the origin ${since} (spec.rollout.authorizationSeconds is ${release.authorizationSeconds})`;
+    const message = `${upTo}, and no further: no report of the origin ${since} (spec.rollout.authorizationSeconds is ${release.authorizationSeconds})`;
     return { ...of, phase: 'Progressing', message };
   }
   return { ...of, phase: 'Progressing', message: upTo };
 }
 
 /** As of a Deployment: True while it gets on and when it has, Unknown while somebody has paused it, False when it has failed. */
-export function progressing({ state, message }: Outcome): NewCondition {
+export function progressing({ state, message }: RolloutStep): NewCondition {
   const { phase, stopped } = state;
   if (stopped) return { type: progressingType, status: 'False', reason: stopped.reason, message };
   return { type: progressingType, status: phase === 'Paused' ? 'Unknown' : 'True', reason: phase, message };

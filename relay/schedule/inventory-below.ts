@@ -13,14 +13,14 @@ import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { InventoryRow } from '../children/inventory.ts';
 import type { Mailbox } from '../mailbox/mailboxes.ts';
-import { clearDirty, dirtyWork, markDirty, type Work } from '../work/dirty.ts';
+import { clearDirty, dirtyWork, markDirty, type ScheduleWork } from '../work/dirty.ts';
 
 export interface InventoryBelowPorts {
   readonly path: string;
   tableOf(source: string): Table | undefined;
   mailboxOf(child: string): Mailbox | undefined;
   /** All that share the child's name and have a mailbox. */
-  siblingsOf(child: string): readonly string[];
+  replicasOf(child: string): readonly string[];
 }
 
 /** Rows handed on in one transaction: some 10 ms of LMDB on one core. */
@@ -77,8 +77,8 @@ export class InventoryBelow {
     return work.length > 0;
   }
 
-  #row(t: Transaction, { key, refs, originRevision }: Work): void {
-    const { path: own, tableOf, mailboxOf, siblingsOf } = this.#ports;
+  #row(t: Transaction, { key, refs, originRevision }: ScheduleWork): void {
+    const { path: own, tableOf, mailboxOf, replicasOf } = this.#ports;
     const entry = parseEntryKey(key);
     if (entry?.type !== 'inventory') return;
     const keyHash = hash128(key);
@@ -90,8 +90,8 @@ export class InventoryBelow {
       const child = childTowards(own, at);
       if (child === undefined) continue;
       if (at === childPath(own, child)) markDirty(t, 'child', child);
-      for (const sibling of siblingsOf(child)) {
-        const mailbox = mailboxOf(sibling);
+      for (const replica of replicasOf(child)) {
+        const mailbox = mailboxOf(replica);
         if (mailbox?.role !== 'relay') continue;
         const has = row?.content && child === to && path !== childPath(own, child) ? row.content : undefined;
         const known = mailbox.producer.get(t, keyHash);

@@ -4,13 +4,13 @@
  */
 
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import { CoalescedTask } from '../../core/runtime/coalesced-task.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
-import { Turn } from '../../core/runtime/turn.ts';
 import { lacksRoom, roomAgainMs } from '../../core/store/room.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
-import type { WorkGuard } from '../work/work-guard.ts';
-import type { Step } from './ports.ts';
+import type { PoisonWorkGuard } from '../work/work-guard.ts';
+import type { ScheduleStep } from './ports.ts';
 import type { Scheduler } from './schedule.ts';
 
 export interface LoopPorts {
@@ -18,13 +18,13 @@ export interface LoopPorts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly scheduler: Scheduler;
-  readonly guard: Pick<WorkGuard, 'rest'>;
+  readonly guard: Pick<PoisonWorkGuard, 'rest'>;
   /** What makes the scheduler's work, in this order: what spaces contribute, and inventory on its way down. */
   before(): Iterable<{ step(t: Transaction): boolean }>;
   /** Calls back soon, after what waits already: setImmediate in the product. */
-  soon(run: () => void): void;
+  defer(run: () => void): void;
   /** After the commit of a step that did something. */
-  stepped(step: Step): void;
+  stepped(step: ScheduleStep): void;
   /** Nothing is left to do. */
   idle(): void;
   /** A step failed, and not for want of room: the store is broken. */
@@ -36,7 +36,7 @@ const heldMax = 10_000;
 
 export class ScheduleLoop {
   readonly #ports: LoopPorts;
-  readonly #turn: Turn;
+  readonly #turn: CoalescedTask;
   readonly #held: ((t: Transaction) => void)[] = [];
   #busy = true;
   /** Of what may wait for company. */
@@ -44,8 +44,8 @@ export class ScheduleLoop {
 
   constructor(ports: LoopPorts) {
     this.#ports = ports;
-    this.#turn = new Turn(
-      (run) => ports.soon(run),
+    this.#turn = new CoalescedTask(
+      (run) => ports.defer(run),
       () => this.#run(),
     );
   }
@@ -55,14 +55,14 @@ export class ScheduleLoop {
     return !this.#busy;
   }
 
-  poke(): void {
+  wake(): void {
     this.#busy = true;
     this.#turn.ask();
   }
 
   /** After so many ms, or sooner with anything else that is to be done. */
-  pokeIn(ms: number): void {
-    if (ms <= 0) return this.poke();
+  wakeIn(ms: number): void {
+    if (ms <= 0) return this.wake();
     this.#busy = true;
     this.#timer ??= this.#ports.clock.after(ms, () => {
       this.#timer = undefined;
@@ -71,10 +71,10 @@ export class ScheduleLoop {
   }
 
   /** Writes what has fallen due, or was decided outside a transaction, and looks at what that has made. Where there is no room this is done once there is: in order, and before any further step. */
-  later(act: (t: Transaction) => void): void {
+  enqueue(act: (t: Transaction) => void): void {
     if (this.#held.length === heldMax) throw new Error(`more than ${heldMax} writes wait for room`);
     this.#held.push(act);
-    if (this.#writeHeld()) this.poke();
+    if (this.#writeHeld()) this.wake();
   }
 
   stop(): void {
@@ -90,7 +90,7 @@ export class ScheduleLoop {
     if (!step) return;
     if (step.worked) this.#ports.stepped(step);
     if (step.more) {
-      this.poke();
+      this.wake();
     } else {
       this.#busy = false;
       this.#ports.idle();
@@ -119,14 +119,14 @@ export class ScheduleLoop {
     } catch (error) {
       // A store that is full or broken is not the fault of the piece that met it.
       if (error instanceof BanyanError) this.#ports.guard.rest();
-      if (lacksRoom(error)) this.pokeIn(roomAgainMs);
+      if (lacksRoom(error)) this.wakeIn(roomAgainMs);
       else this.#ports.failed(error);
       return undefined;
     }
   }
 
   /** The rows that these make are the scheduler's work. */
-  #step(t: Transaction): Step {
+  #step(t: Transaction): ScheduleStep {
     for (const room of this.#ports.before()) {
       if (room.step(t)) return { more: true, worked: false, changed: new Set(), changedWith: new Map() };
     }

@@ -12,10 +12,10 @@ import { hash128 } from '../../core/object/hash.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import type { Child } from '../children/children.ts';
-import { keepObject, releaseObject } from '../mailbox/kept-objects.ts';
+import { dropKeepEntry, writeKeepEntry } from '../mailbox/keep-entries.ts';
 import type { Placement } from '../placements/placement.ts';
-import { markDirty, type Work } from '../work/dirty.ts';
-import { type Outgoing, shipmentKey, throughStages } from './outgoing.ts';
+import { markDirty, type ScheduleWork } from '../work/dirty.ts';
+import { type OutgoingContent, shipmentKey, throughStages } from './outgoing.ts';
 import type { SchedulePorts } from './ports.ts';
 
 type MailboxWriterPorts = Pick<SchedulePorts, 'tableOf' | 'children' | 'placements' | 'stages' | 'releases'>;
@@ -59,13 +59,20 @@ export class MailboxWriter {
   }
 
   /** To an agent: what the stages make of the object's row, or of there being none for it. False: it is left for the next step. */
-  ship(t: Transaction, child: Child, mailbox: Producer, source: string, keyHash: Uint8Array, work?: Work): boolean {
+  ship(
+    t: Transaction,
+    child: Child,
+    mailbox: Producer,
+    source: string,
+    keyHash: Uint8Array,
+    work?: ScheduleWork,
+  ): boolean {
     const shipment = { child, source, keyHash, ...(work?.key.startsWith('o/') ? { changed: work } : {}) };
     const offered = this.#offered(t, child, source, keyHash, work);
     const what = throughStages(this.#ports.stages, t, shipment, offered);
     if (what.type === 'keep') {
       const key = offered.type === 'content' ? offered.content.key : work?.key;
-      if (key !== undefined && keepObject(t, child.name, mailbox, key)) this.rows++;
+      if (key !== undefined && writeKeepEntry(t, child.name, mailbox, key)) this.rows++;
       return true;
     }
     if (what.type === 'later') {
@@ -77,7 +84,7 @@ export class MailboxWriter {
       return true;
     }
     this.remove(t, mailbox, keyHash, what.originRevision);
-    if (releaseObject(t, child.name, mailbox, keyHash)) this.rows++;
+    if (dropKeepEntry(t, child.name, mailbox, keyHash)) this.rows++;
     return true;
   }
 
@@ -85,7 +92,7 @@ export class MailboxWriter {
     t: Transaction,
     mailbox: Producer,
     keyHash: Uint8Array,
-    what: Outgoing & { readonly type: 'content' },
+    what: OutgoingContent & { readonly type: 'content' },
     rowRevision: number,
   ): void {
     // What an agent has of a newer write may give way to something made of an older one: it is still the newer decision. Without a row here, which
@@ -127,8 +134,8 @@ export class MailboxWriter {
     child: Child,
     source: string,
     keyHash: Uint8Array,
-    work?: Work,
-  ): Outgoing & { readonly originRevision: number } {
+    work?: ScheduleWork,
+  ): OutgoingContent & { readonly originRevision: number } {
     const table = this.#ports.tableOf(source);
     const row = table?.get(t, keyHash);
     const originRevision = Math.max(row?.originRevision ?? 0, work?.originRevision ?? 0);

@@ -31,7 +31,7 @@ export interface Shipment {
   readonly changed?: { readonly key: string; readonly refs: readonly string[] };
 }
 
-export type Outgoing =
+export type OutgoingContent =
   /** With a reference while the content is still the one that a row of this store names, so that it can be shared. */
   | {
       readonly type: 'content';
@@ -56,14 +56,14 @@ export interface OutgoingStage {
   rematched?(t: Transaction, child: Child): void;
   /** Hashes of the entry keys of the objects that it makes for a child with the Customizer, by `namespace/name`. */
   madeWith?(source: string, customizer: string, child: string): Iterable<Uint8Array>;
-  outgoing(t: Transaction, shipment: Shipment, what: Outgoing): Outgoing;
+  outgoing(t: Transaction, shipment: Shipment, what: OutgoingContent): OutgoingContent;
 }
 
 export function throughStages(
   stages: readonly OutgoingStage[],
   t: Transaction,
   shipment: Shipment,
-  what: Outgoing,
-): Outgoing {
+  what: OutgoingContent,
+): OutgoingContent {
   return stages.reduce((passed, stage) => stage.outgoing(t, shipment, passed), what);
 }

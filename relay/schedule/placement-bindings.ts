@@ -16,7 +16,7 @@ import type { MailboxWriter } from './mailbox-writer.ts';
 import { shipmentKey } from './outgoing.ts';
 import type { SchedulePorts } from './ports.ts';
 
-export class Attachments {
+export class PlacementBindings {
   readonly #ports: SchedulePorts;
   readonly #writer: MailboxWriter;
   /** Read at most once in a step: nothing comes here during one. */

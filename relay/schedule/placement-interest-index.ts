@@ -6,7 +6,7 @@ import type { Child } from '../children/children.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
 
-export class Concerned {
+export class PlacementInterestIndex {
   readonly #placements: Placements;
   /** As the placements were last matched with them; missing after a start, and then all placements are looked at. */
   readonly #matchedWith = new Map<string, Child>();

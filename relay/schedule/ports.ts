@@ -10,7 +10,7 @@ import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { Child } from '../children/children.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
-import type { WorkGuard } from '../work/work-guard.ts';
+import type { PoisonWorkGuard } from '../work/work-guard.ts';
 import type { OutgoingStage } from './outgoing.ts';
 
 export interface SchedulePorts {
@@ -28,13 +28,13 @@ export interface SchedulePorts {
   refreshChild(t: Transaction, name: string): boolean;
   /** A Customizer or StatusSummarizer of a source has come, changed or gone, or what was promoted of it; its users may be marked dirty. */
   auxiliaryChanged(t: Transaction, source: string, key: ObjectKey): void;
-  readonly releases: Releases;
+  readonly releases: ReleaseExposure;
   /** Leaves out what ends the process. */
-  readonly guard: Pick<WorkGuard, 'begin' | 'ended' | 'rest'>;
+  readonly guard: Pick<PoisonWorkGuard, 'begin' | 'ended' | 'rest'>;
 }
 
 /** What holds back the releases of placements: relay/rollout/exposure.ts. */
-export interface Releases {
+export interface ReleaseExposure {
   /** True if children may stand elsewhere in the release now. */
   rowChanged(
     t: Transaction,
@@ -74,7 +74,7 @@ export interface Passage {
   work(t: Transaction, id: PlacementId): number;
 }
 
-export interface Step {
+export interface ScheduleStep {
   readonly more: boolean;
   /** Something was looked at: other rows than those of mailboxes may have changed too. */
   readonly worked: boolean;

@@ -19,11 +19,11 @@ import { forgetPlacement, matchedChildren, storedPlacements } from '../placement
 import { readPlacement } from '../placements/read-placement.ts';
 import { heldObjects } from '../promoted/held-back.ts';
 import { heldCustomizers } from '../promoted/held-customizers.ts';
-import { clearDirty, dirtyClasses, dirtyWork, markDirty, type Work, type WorkClass } from '../work/dirty.ts';
+import { clearDirty, dirtyClasses, dirtyWork, markDirty, type ScheduleWork, type WorkClass } from '../work/dirty.ts';
 import { MailboxWriter } from './mailbox-writer.ts';
-import { Attachments } from './placement-bindings.ts';
-import { Concerned } from './placement-interest-index.ts';
-import type { SchedulePorts, Step } from './ports.ts';
+import { PlacementBindings } from './placement-bindings.ts';
+import { PlacementInterestIndex } from './placement-interest-index.ts';
+import type { SchedulePorts, ScheduleStep } from './ports.ts';
 
 /**
  * Rows put or removed in one transaction before others get their turn: some ms on one core. What they are for is flushed and sent while those of the next
@@ -38,8 +38,8 @@ const workPerStep = 500;
 export class Scheduler {
   readonly #ports: SchedulePorts;
   readonly #writer: MailboxWriter;
-  readonly #attachments: Attachments;
-  readonly #concerned: Concerned;
+  readonly #placementBindings: PlacementBindings;
+  readonly #concerned: PlacementInterestIndex;
   #worked = false;
   #changed = new Set<PlacementId>();
   #changedWith = new Map<PlacementId, Set<string>>();
@@ -53,8 +53,8 @@ export class Scheduler {
   constructor(ports: SchedulePorts) {
     this.#ports = ports;
     this.#writer = new MailboxWriter(ports);
-    this.#attachments = new Attachments(ports, this.#writer);
-    this.#concerned = new Concerned(ports.placements);
+    this.#placementBindings = new PlacementBindings(ports, this.#writer);
+    this.#concerned = new PlacementInterestIndex(ports.placements);
   }
 
   /** Fills the placements from the store: at start, and after a transaction failed under a step. */
@@ -69,9 +69,9 @@ export class Scheduler {
   }
 
   /** One bounded piece of work, in the caller's transaction. */
-  step(t: Transaction): Step {
+  step(t: Transaction): ScheduleStep {
     this.#writer.begin();
-    this.#attachments.begin();
+    this.#placementBindings.begin();
     this.#worked = false;
     this.#changed = new Set();
     this.#changedWith = new Map();
@@ -103,7 +103,7 @@ export class Scheduler {
   }
 
   /** True when the class is empty afterwards. A piece of work that returns false stays dirty for the next step. */
-  #each(t: Transaction, in_: Exclude<WorkClass, 'space'>, act: (work: Work) => boolean): boolean {
+  #each(t: Transaction, in_: Exclude<WorkClass, 'space'>, act: (work: ScheduleWork) => boolean): boolean {
     if (!this.#present.has(in_)) return true;
     const work = dirtyWork(t, in_, workPerStep);
     try {
@@ -114,7 +114,12 @@ export class Scheduler {
     }
   }
 
-  #workOff(t: Transaction, in_: WorkClass, work: readonly Work[], act: (work: Work) => boolean): boolean {
+  #workOff(
+    t: Transaction,
+    in_: WorkClass,
+    work: readonly ScheduleWork[],
+    act: (work: ScheduleWork) => boolean,
+  ): boolean {
     for (const item of work) {
       if (this.#writer.rows >= rowsPerStep) return false;
       const todo = this.#ports.guard.begin(t, in_, item);
@@ -155,7 +160,7 @@ export class Scheduler {
 
   #dropFrom(t: Transaction, placement: Placement, name: string): void {
     this.#ports.passage.mayDetach(t, placement.id, name, placement);
-    this.#attachments.detach(t, placement.id, name, placement.children);
+    this.#placementBindings.detach(t, placement.id, name, placement.children);
   }
 
   #match(t: Transaction, key: string): boolean {
@@ -166,18 +171,18 @@ export class Scheduler {
     const child = this.#ports.children.get(name);
     const mailbox = this.#ports.mailboxOf(name);
     if (child && mailbox && matchChild(placement, child).matches) {
-      if (this.#ports.passage.takesBack(id, name)) this.#attachments.detach(t, id, name, placement.children);
+      if (this.#ports.passage.takesBack(id, name)) this.#placementBindings.detach(t, id, name, placement.children);
       const attached = placement.children.has(name);
       if (!attached && this.#ports.passage.mayAttach(t, placement, child))
-        this.#attachments.attach(t, placement, child, mailbox);
+        this.#placementBindings.attach(t, placement, child, mailbox);
       else if (!attached) this.#concerned.wait(id, name);
       markDirty(t, 'aim', key);
     } else if (placement.children.has(name)) {
       if (this.#ports.passage.mayDetach(t, id, name, placement))
-        this.#attachments.detach(t, id, name, placement.children);
+        this.#placementBindings.detach(t, id, name, placement.children);
       else this.#concerned.wait(id, name);
     } else if (child && mailbox && this.#ports.passage.keeps(t, id, name)) {
-      this.#attachments.attach(t, placement, child, mailbox);
+      this.#placementBindings.attach(t, placement, child, mailbox);
       markDirty(t, 'aim', key);
     }
     return true;
@@ -191,7 +196,7 @@ export class Scheduler {
 
   // ---------------------------------------------------------------------------------------------- placements
 
-  #placement(t: Transaction, { key: id, originRevision }: Work): boolean {
+  #placement(t: Transaction, { key: id, originRevision }: ScheduleWork): boolean {
     const { placements, children, passage } = this.#ports;
     this.#changed.add(id);
     const known = placements.get(id);
@@ -201,7 +206,7 @@ export class Scheduler {
     for (const child of [...current]) {
       const still = placement && children.has(child) && matchChild(placement, children.get(child)!).matches;
       if (!still && passage.mayDetach(t, id, child, placement))
-        this.#attachments.detach(t, id, child, current, originRevision);
+        this.#placementBindings.detach(t, id, child, current, originRevision);
       else if (!still) this.#concerned.wait(id, child);
       if (this.#writer.rows >= rowsPerStep) return false;
     }
@@ -220,9 +225,9 @@ export class Scheduler {
       if (!has && !matchChild(placement, child).matches) continue;
       // Also one that may not lose it yet: it has to know what the placement says now.
       if (has) {
-        this.#attachments.announce(t, placement, child, mailbox, originRevision);
+        this.#placementBindings.announce(t, placement, child, mailbox, originRevision);
         for (const stage of this.#ports.stages) stage.rematched?.(t, child);
-      } else if (passage.mayAttach(t, placement, child)) this.#attachments.attach(t, placement, child, mailbox);
+      } else if (passage.mayAttach(t, placement, child)) this.#placementBindings.attach(t, placement, child, mailbox);
       else this.#concerned.wait(id, child.name);
       if (this.#writer.rows >= rowsPerStep) return false;
     }
@@ -232,7 +237,7 @@ export class Scheduler {
 
   // ------------------------------------------------------------------------------------------- objects, targets
 
-  #row(t: Transaction, work: Work): boolean {
+  #row(t: Transaction, work: ScheduleWork): boolean {
     const entry = parseEntryKey(work.key);
     if (entry?.type !== 'object') return true;
     this.#toChildren(t, entry.source, work, (child, mailbox, keyHash) => {
@@ -243,7 +248,7 @@ export class Scheduler {
   }
 
   /** Relays on the way need it; agents get what is made with it. */
-  #auxiliary(t: Transaction, work: Work): boolean {
+  #auxiliary(t: Transaction, work: ScheduleWork): boolean {
     const entry = parseEntryKey(work.key);
     if (!isBeside(entry)) return true;
     this.#toChildren(t, entry.source, work, (child, mailbox, keyHash) => {
@@ -286,7 +291,7 @@ export class Scheduler {
   #toChildren(
     t: Transaction,
     source: string,
-    work: Work,
+    work: ScheduleWork,
     send: (child: Child, mailbox: Producer, keyHash: Uint8Array) => void,
   ): void {
     const keyHash = hash128(work.key);

@@ -4,12 +4,11 @@
  */
 
 import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
-import type { EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
+import type { DownsyncItem, EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
 import { customizerAnnotation, customizerResource, expandAnnotation } from '../../core/customize/customizer.ts';
 import type { ObjectAttributes } from '../../core/entries/down-attributes.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
-import type { DownsyncItem } from './downsync.ts';
 
 const group = edgeGroup;
 const summarizers = 'statussummarizers';

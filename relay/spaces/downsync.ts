@@ -1,19 +1,7 @@
 /** Which objects of a space a placement's `spec.downsync` selects. Fields of an item are ANDed, items are ORed, `*` is all. */
+import type { DownsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
-import { type LabelSelector, type Labels, matchesSelector } from '../../core/object/selector.ts';
-
-export interface DownsyncItem {
-  apiGroup?: string;
-  resources?: string[];
-  namespaces?: string[];
-  namespaceSelectors?: LabelSelector[];
-  objectNames?: string[];
-  labelSelectors?: LabelSelector[];
-  createOnly?: boolean;
-  /** `name` in the object's own namespace, or `namespace/name`. */
-  customizers?: string[];
-  statusSummarizers?: string[];
-}
+import { type Labels, matchesSelector } from '../../core/object/selector.ts';
 
 export interface Candidate {
   readonly key: ObjectKey;
@@ -28,12 +16,12 @@ export function selectingItems(items: readonly DownsyncItem[], candidate: Candid
 }
 
 /** False: the item selects no object of the resource. */
-export function concernsResource(item: DownsyncItem, key: { group: string; resource: string }): boolean {
+export function mayIncludeResource(item: DownsyncItem, key: { group: string; resource: string }): boolean {
   return isGroup(item, key.group) && includes(item.resources, key.resource);
 }
 
 function selects(item: DownsyncItem, { key, labels, namespaceLabels }: Candidate): boolean {
-  if (!concernsResource(item, key)) return false;
+  if (!mayIncludeResource(item, key)) return false;
   if (item.objectNames && !includes(item.objectNames, key.name)) return false;
   if (item.labelSelectors && !item.labelSelectors.some((selector) => matchesSelector(selector, labels))) return false;
   const asksForNamespace = item.namespaces !== undefined || item.namespaceSelectors !== undefined;

@@ -2,6 +2,7 @@
  * What a placement needs without being asked: the Namespace of a selected object and the CustomResourceDefinition of its kind, and the
  * Customizers and StatusSummarizers that it uses. Counted per placement (`implied` rows), so that each goes when the last object that needs it goes.
  */
+import type { DownsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { Kinds } from '../../core/apiserver/space.ts';
 import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
@@ -9,13 +10,12 @@ import { asText, concat, prefixRange, readU32, text, u32 } from '../../core/stor
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { auxiliariesOf } from './auxiliaries.ts';
-import type { DownsyncItem } from './downsync.ts';
 
 /** Formatted keys by placement. */
 type NeedsOfObject = Record<string, string[]>;
 
-export const namespaceResource = { group: '', resource: 'namespaces', namespace: '' } as const;
-export const crdResource = {
+export const namespaceObjects = { group: '', resource: 'namespaces', namespace: '' } as const;
+export const definitionObjects = {
   group: 'apiextensions.k8s.io',
   resource: 'customresourcedefinitions',
   namespace: '',
@@ -71,9 +71,9 @@ export class Needs {
     selecting: readonly { placement: string; items: readonly DownsyncItem[] }[],
   ): NeedsOfObject {
     const always: ObjectKey[] = [];
-    if (key.namespace !== '') always.push({ ...namespaceResource, name: key.namespace });
+    if (key.namespace !== '') always.push({ ...namespaceObjects, name: key.namespace });
     if (this.#kinds.byResource(key)?.custom ?? true) {
-      always.push({ ...crdResource, name: `${key.resource}.${key.group}` });
+      always.push({ ...definitionObjects, name: `${key.resource}.${key.group}` });
     }
     const needs = selecting.map(({ placement, items }): [string, string[]] => {
       const auxiliaries = object ? auxiliariesOf(key, object, items) : [];

@@ -9,7 +9,7 @@ import type { NodeConfig } from '../config/config.ts';
 import type { RolloutOrigin } from '../rollout/controllers.ts';
 import { markDirty } from '../work/dirty.ts';
 import type { InventoryRows } from './inventory-rows.ts';
-import { type Origin, originOf } from './origins.ts';
+import { type OriginSpace, originSpaceOf } from './origins.ts';
 import {
   type InventorySpace,
   type OpenSpace,
@@ -19,7 +19,7 @@ import {
   type SpacePorts,
   type WorkloadSpace,
 } from './own-spaces.ts';
-import type { Selection } from './selection.ts';
+import type { PlacementSelection } from './selection.ts';
 
 const spaceResource = { group: 'mesh.banyan.io', resource: 'spaces' };
 
@@ -84,15 +84,15 @@ export class NodeSpaces {
   }
 
   /** What brings objects of spaces to the tables of their sources. */
-  *contributing(): Generator<Selection | InventoryRows> {
+  *contributing(): Generator<PlacementSelection | InventoryRows> {
     for (const { rows } of this.#inventories.values()) yield rows;
     for (const { selection } of this.#workload.values()) yield selection;
   }
 
   /** The spaces whose objects travel, by source. */
-  lives(): Map<string, Origin> {
+  spaceIncarnations(): Map<string, OriginSpace> {
     const own = [...this.#workload, ...this.#inventories];
-    return new Map(own.map(([source, { storage, table }]) => [source, originOf(source, storage, table)]));
+    return new Map(own.map(([source, { storage, table }]) => [source, originSpaceOf(source, storage, table)]));
   }
 
   /** What the rollouts of the node's own placements work on. */

@@ -1,20 +1,20 @@
 /** The own spaces as their lives see them: a space, and the table of what it contributes. */
 import type { EmbeddedStorage } from '../../core/apiserver/storage/embedded.ts';
-import type { Gap } from '../../core/apiserver/storage/history.ts';
+import type { RevisionGap } from '../../core/apiserver/storage/history.ts';
 import type { LocalTable } from '../../core/feed/table.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import { noteSourceChange } from '../schedule/source-changes.ts';
 
 /** A space of this node whose objects travel. */
-export interface Origin {
+export interface OriginSpace {
   readonly source: string;
   revision(): number;
-  gaps(): readonly Gap[];
+  gaps(): readonly RevisionGap[];
   /** Goes on behind this revision; what was written in this life is told anew, as newer than it. */
   raise(t: Transaction, revision: number): void;
 }
 
-export function originOf(source: string, storage: EmbeddedStorage, table: LocalTable): Origin {
+export function originSpaceOf(source: string, storage: EmbeddedStorage, table: LocalTable): OriginSpace {
   return {
     source,
     revision: () => storage.revision(),

@@ -22,14 +22,14 @@ import type { Store, Transaction } from '../../core/store/store.ts';
 import { noteSourceChange } from '../schedule/source-changes.ts';
 import { Bursts } from './bursts.ts';
 import { InventoryRows } from './inventory-rows.ts';
-import { Selection } from './selection.ts';
+import { PlacementSelection } from './selection.ts';
 
 export interface SpacePorts {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  soon(run: () => void): void;
+  defer(run: () => void): void;
   /** Of the node; the center's is empty. */
   readonly path: string;
 }
@@ -43,7 +43,7 @@ export interface OpenSpace {
 export interface WorkloadSpace extends OpenSpace {
   readonly source: string;
   readonly table: LocalTable;
-  readonly selection: Selection;
+  readonly selection: PlacementSelection;
 }
 
 export interface InventorySpace extends OpenSpace {
@@ -53,7 +53,7 @@ export interface InventorySpace extends OpenSpace {
 
 /** A space with everything that lives in every space: definitions, garbage collection, namespaces that end. */
 export function openSpace(ports: SpacePorts, name: string, type: SpaceType, hook: WriteHook): OpenSpace {
-  const { store, clock, random, log, soon, path } = ports;
+  const { store, clock, random, log, defer, path } = ports;
   // The system space sends nothing anywhere.
   const startsAt = type === 'System' ? {} : { startsAt: Math.floor(clock.wallMs()) };
   const storage = new EmbeddedStorage({ store, name, logger: log, hook, ...startsAt });
@@ -67,7 +67,7 @@ export function openSpace(ports: SpacePorts, name: string, type: SpaceType, hook
     fields: fieldManager,
     admissions: [ownKindsAdmission(kinds, { type, path })],
   });
-  const shared = { space, clock, logger: log, schedule: soon };
+  const shared = { space, clock, logger: log, schedule: defer };
   const controllers = [new CrdController(shared), new NamespaceController(shared), new GarbageCollector(shared)];
   ensureNamespaces(space);
   return {
@@ -88,11 +88,11 @@ export function openWorkloadSpace(
   source: string,
   changed: (waitMs: number) => void,
 ): WorkloadSpace {
-  let selection: Selection | undefined;
+  let selection: PlacementSelection | undefined;
   const table = ports.store.write((t) => LocalTable.open(t, `source/${source}`));
   const opened = openSpace(ports, name, 'Workload', (t: Transaction, event: StorageEvent) => selection?.note(t, event));
   const { storage, space } = opened;
-  selection = new Selection({
+  selection = new PlacementSelection({
     source,
     storage,
     kinds: space.kinds,

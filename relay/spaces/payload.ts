@@ -31,7 +31,7 @@ export function changesOnlyStatus({ type, before, object }: StorageEvent): boole
   return was.metadata.uid === is.metadata.uid && equalBytes(payloadOf(was), payloadOf(is));
 }
 
-export function originOf(object: KubeObject): OriginAttributes {
+export function originAttributesOf(object: KubeObject): OriginAttributes {
   return {
     uid: object.metadata.uid ?? '',
     created: object.metadata.creationTimestamp ?? '',

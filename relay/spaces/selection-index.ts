@@ -3,10 +3,11 @@
  * with the number of placements. Each rule stands in buckets of (group, resource, namespace, name or one label), with `*` where it names none; an
  * object looks into those that its own key and labels make. What stands there only may select it: selectingItems of downsync.ts decides.
  */
+import type { DownsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { GroupResource } from '../../core/object/key.ts';
 import { type LabelSelector, requirementsOf } from '../../core/object/selector.ts';
 import { compareText } from '../../core/object/text-order.ts';
-import { type Candidate, concernsResource, type DownsyncItem, selectingItems } from './downsync.ts';
+import { type Candidate, mayIncludeResource, selectingItems } from './downsync.ts';
 
 export interface Selecting {
   readonly name: string;
@@ -16,7 +17,7 @@ export interface Selecting {
 }
 
 /** A placement that selects an object, with the items that do. */
-export interface Selected {
+export interface SelectingPlacement {
   readonly placement: string;
   readonly items: readonly DownsyncItem[];
 }
@@ -69,11 +70,11 @@ export class SelectionIndex {
   }
 
   /** Those that select the object, in order of name. */
-  selecting(candidate: Candidate): Selected[] {
+  selecting(candidate: Candidate): SelectingPlacement[] {
     const asked = new Set<string>();
     for (const bucket of lookedInto(candidate)) for (const name of this.#buckets.get(bucket) ?? []) asked.add(name);
     this.asked += asked.size;
-    const selected: Selected[] = [];
+    const selected: SelectingPlacement[] = [];
     for (const name of asked) {
       const items = selectingItems(this.#byName.get(name)!.selecting.items, candidate);
       if (items.length > 0) selected.push({ placement: name, items });
@@ -85,7 +86,7 @@ export class SelectionIndex {
 /** Where objects of a resource stand that one of the items may select; everywhere is one empty scope. */
 export function scopesOf(items: readonly DownsyncItem[], resource: GroupResource): Scope[] {
   const scopes = new Map<string, Scope>();
-  for (const item of items.filter((one) => concernsResource(one, resource))) {
+  for (const item of items.filter((one) => mayIncludeResource(one, resource))) {
     const [namespaces, names] = [possible(item.namespaces), possible(item.objectNames)];
     if (!namespaces) return [{}];
     const isListed = names !== undefined && namespaces.length * names.length <= bucketsMax;

@@ -4,7 +4,9 @@
  *
  * What else they need is counted by needs.ts.
  */
+
 import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
+import type { DownsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
 import { associatedLimitDefault, type EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
 import { mayTravel } from '../../core/apiserver/kinds/travelling.ts';
 import type { Kinds } from '../../core/apiserver/space.ts';
@@ -18,7 +20,7 @@ import type {
 } from '../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { type PlacementId, placementId } from '../../core/entries/placement-id.ts';
-import type { Content, Row, Table } from '../../core/feed/feed.ts';
+import type { Content, FeedRow, Table } from '../../core/feed/feed.ts';
 import { type Move, moveOf, moveSpecOf } from '../../core/move/move.ts';
 import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -26,17 +28,17 @@ import { formatKey, type GroupResource, type ObjectKey, parseKey } from '../../c
 import type { KubeObject } from '../../core/object/meta.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import { carriesAnyOnce, noteCarried } from '../moves/carried-once.ts';
+import { carriesAnyOnce, noteCarriesOnce } from '../moves/carried-once.ts';
 import { selectedObjects } from '../placements/placements.ts';
 import { isCustomizer } from '../promoted/held-customizers.ts';
 import { Baseline } from '../rollout/baseline.ts';
 import { clearDirty, dirtyWork, markDirty } from '../work/dirty.ts';
 import { applyRulesOf } from './apply-rules-of.ts';
 import { isAuxiliary, isSummarizer, namedSummarizers, summarizerKey, usesOf } from './auxiliaries.ts';
-import type { Candidate, DownsyncItem } from './downsync.ts';
-import { crdResource, Needs, namespaceResource } from './needs.ts';
-import { originOf, payloadOf } from './payload.ts';
-import { type Scope, type Selected, type Selecting, SelectionIndex, scopesOf } from './selection-index.ts';
+import type { Candidate } from './downsync.ts';
+import { definitionObjects, Needs, namespaceObjects } from './needs.ts';
+import { originAttributesOf, payloadOf } from './payload.ts';
+import { type Scope, type Selecting, type SelectingPlacement, SelectionIndex, scopesOf } from './selection-index.ts';
 import { dropRow, putRow, type SourceRows } from './source-rows.ts';
 
 export interface SelectionPorts extends SourceRows {
@@ -52,7 +54,7 @@ export const placementResource = { group: edgeGroup, resource: 'edgeplacements' 
 /** Objects looked at in one transaction. */
 const objectsPerStep = 200;
 
-export class Selection {
+export class PlacementSelection {
   readonly #ports: SelectionPorts;
   readonly #placements = new SelectionIndex();
   readonly #needs: Needs;
@@ -102,7 +104,7 @@ export class Selection {
   }
 
   /** Names of the placements that select the object now, with the items that do: for `banyan why` and for tests. */
-  explain(key: ObjectKey): Selected[] {
+  explain(key: ObjectKey): SelectingPlacement[] {
     const stored = this.#ports.storage.get(key);
     if (!stored) return [];
     return this.#selecting(this.#candidate(key, parseBody(stored.body)));
@@ -132,7 +134,7 @@ export class Selection {
     const scheduled = this.#scheduled(t, id);
     const before = scheduled && itemsOf(scheduled);
     const move = this.#moveOf(t, object);
-    const attributes: PlacementAttributes = { ...originOf(object), ...(move ? { move } : {}) };
+    const attributes: PlacementAttributes = { ...originAttributesOf(object), ...(move ? { move } : {}) };
     const changed = this.#put(t, entryKey.placement(id), attributes, payloadOf(object), revision);
     if (!changed) return;
     this.baseline.placementChanged(t, name, revision);
@@ -200,7 +202,7 @@ export class Selection {
     const selecting = object ? this.#selecting(this.#candidate(key, object)) : [];
     const direct = selecting.map((one) => one.placement);
     this.#needs.count(t, key, object, selecting, revision);
-    for (const name of noteCarried(t, source, key, object, direct)) {
+    for (const name of noteCarriesOnce(t, source, key, object, direct)) {
       markDirty(t, 'space', this.#workKey({ ...placementResource, namespace: '', name }), [], revision);
     }
     const refs = [...new Set([...direct, ...(object ? this.#implied(t, key) : [])])].sort();
@@ -211,7 +213,7 @@ export class Selection {
       const implied = refs.filter((name) => !direct.includes(name));
       const createOnly = selecting.filter(({ items }) => items.every((item) => item.createOnly));
       const attributes: ObjectAttributes = {
-        ...originOf(object),
+        ...originAttributesOf(object),
         refs,
         ...(implied.length > 0 ? { implied } : {}),
         ...(createOnly.length > 0 ? { createOnly: createOnly.map(({ placement }) => placement).sort() } : {}),
@@ -238,7 +240,7 @@ export class Selection {
     const refs = object ? this.#implied(t, key).sort() : [];
     let changed: boolean;
     if (object && refs.length > 0) {
-      const attributes: AuxiliaryAttributes = { ...originOf(object), refs };
+      const attributes: AuxiliaryAttributes = { ...originAttributesOf(object), refs };
       changed = this.#put(t, rowKey, attributes, payloadOf(object), revision);
     } else {
       changed = this.#drop(t, rowKey, revision);
@@ -249,14 +251,14 @@ export class Selection {
     for (const name of [...had, ...refs]) this.#retargeted.add(name);
   }
 
-  #selecting(candidate: Candidate): Selected[] {
+  #selecting(candidate: Candidate): SelectingPlacement[] {
     return mayTravel(candidate.key) ? this.#placements.selecting(candidate) : [];
   }
 
   #candidate(key: ObjectKey, object: KubeObject): Candidate {
     const labels = object.metadata.labels ?? {};
     if (key.namespace === '' || !this.#placements.readsNamespaceLabels) return { key, labels };
-    const namespace = this.#ports.storage.get({ ...namespaceResource, name: key.namespace });
+    const namespace = this.#ports.storage.get({ ...namespaceObjects, name: key.namespace });
     return { key, labels, namespaceLabels: namespace ? (parseBody(namespace.body).metadata.labels ?? {}) : {} };
   }
 
@@ -277,7 +279,7 @@ export class Selection {
   }
 
   #implied(t: Transaction, key: ObjectKey): string[] {
-    if (!this.#isNamespace(key) && !isAuxiliary(key) && key.resource !== crdResource.resource) return [];
+    if (!this.#isNamespace(key) && !isAuxiliary(key) && key.resource !== definitionObjects.resource) return [];
     const named = isSummarizer(key) ? this.#placements.naming(key.name) : [];
     return [...new Set([...this.#needs.neededBy(t, key), ...named])];
   }
@@ -326,7 +328,7 @@ export class Selection {
   }
 }
 
-function contentIn(reader: Reader, table: Table, row: Row | undefined): { content?: Content } {
+function contentIn(reader: Reader, table: Table, row: FeedRow | undefined): { content?: Content } {
   return row?.content ? { content: table.content(reader, row.content) } : {};
 }
 

@@ -1,7 +1,7 @@
 /** Which objects of a mailbox have changed since somebody looked: work by rows that changed, and none by those that are there. */
 
 import { parseEntryKey } from '../../core/entries/entry-keys.ts';
-import type { Content, Row } from '../../core/feed/feed.ts';
+import type { Content, FeedRow } from '../../core/feed/feed.ts';
 import type { FeedProducer } from '../../core/feed/producer.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import { hex } from '../../core/store/bytes.ts';
@@ -39,7 +39,7 @@ export class MailboxChanges {
     return changed;
   }
 
-  #objectOf(reader: Reader, row: Row): ChangedObject | undefined {
+  #objectOf(reader: Reader, row: FeedRow): ChangedObject | undefined {
     const at = hex(row.keyHash);
     const known = this.#objects.get(at);
     if (!row.content) {

@@ -47,7 +47,7 @@ export class MailboxContents {
       const { producer, reported } = mailbox;
       const shown = new Map<string, ShownObject>();
       const others: [ObjectKey, Content][] = [];
-      const sent: Sent[] = [];
+      const sent: SentObject[] = [];
       for (const { entry, content } of this.#reported(reader, mailbox)) {
         if (entry.type === 'upsynced') this.#show(shown, entry.object, content);
         else others.push([entry.object, content]);
@@ -60,7 +60,7 @@ export class MailboxContents {
         this.#sources.add(entry.source);
         sent.push({ source: entry.source, key: entry.object, content });
       }
-      const loses = ({ source, key }: Sent) => Number(isConflicted(reader, reported, source, key));
+      const loses = ({ source, key }: SentObject) => Number(isConflicted(reader, reported, source, key));
       for (const one of sent.sort((a, b) => loses(a) - loses(b) || (a.source < b.source ? -1 : 1))) {
         const id = formatKey(one.key);
         if (!shown.has(id)) {
@@ -142,13 +142,13 @@ export class MailboxContents {
   }
 }
 
-interface Sent {
+interface SentObject {
   readonly source: string;
   readonly key: ObjectKey;
   readonly content: Content;
 }
 
-function bodyOf(reader: Reader, reported: Table, { source, key, content }: Sent): Uint8Array {
+function bodyOf(reader: Reader, reported: Table, { source, key, content }: SentObject): Uint8Array {
   return shownBody(content, statusIn(reader, reported, source, key));
 }
 

@@ -25,7 +25,7 @@ export type WorkClass = keyof typeof workClass;
 
 const classOf = new Map(Object.entries(workClass).map(([name, number]) => [number as number, name as WorkClass]));
 
-export interface Work {
+export interface ScheduleWork {
   readonly key: string;
   /** What the worker needs of the past: for a row, the placements that wanted it when it was last looked at. */
   readonly refs: readonly string[];
@@ -88,9 +88,9 @@ export function dirtyClasses(reader: Reader): Set<WorkClass> {
 }
 
 /** Up to `limit` pieces of work of one class, of those whose keys begin with `under`. */
-export function dirtyWork(reader: Reader, in_: WorkClass, limit: number, under = ''): Work[] {
+export function dirtyWork(reader: Reader, in_: WorkClass, limit: number, under = ''): ScheduleWork[] {
   const prefix = concat(prefixOf('dirty'), u32(workClass[in_]));
-  const work: Work[] = [];
+  const work: ScheduleWork[] = [];
   for (const [key, value] of reader.scan({ ...prefixRange(concat(prefix, text(under))), limit })) {
     work.push({ key: asText(key.subarray(prefix.length)), ...(JSON.parse(asText(value)) as DirtyRecord) });
   }

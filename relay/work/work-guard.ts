@@ -7,7 +7,14 @@
  *
  * Bound: a mark for each piece that is set aside or suspect.
  */
-import { afterStart, again, crashReason, isDue, type Mark, retryMinMs } from '../../core/crash/crash-marks.ts';
+import {
+  afterStart,
+  again,
+  crashReason,
+  isRetryDue,
+  type Mark,
+  quarantineMinMs,
+} from '../../core/crash/crash-marks.ts';
 import type { Quarantined } from '../../core/feed/quarantine.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { describeError } from '../../core/runtime/errors.ts';
@@ -15,49 +22,49 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
-import { clearDirty, markDirty, type Work, type WorkClass } from './dirty.ts';
+import { clearDirty, markDirty, type ScheduleWork, type WorkClass } from './dirty.ts';
 
 /** A piece of work, with its name for people. */
-export interface Piece {
+export interface WorkItem {
   readonly in: WorkClass;
-  readonly work: Work;
+  readonly work: ScheduleWork;
   readonly about: string;
 }
 
 /** Outlives the process and not the machine; nothing of it is ever half there. */
-export interface WorkNote {
+export interface CrashJournal {
   /** What was noted when the last process ended. */
   readonly found: string | undefined;
   write(words: string): void;
 }
 
-export interface WorkGuardPorts {
+export interface PoisonWorkGuardPorts {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
   /** Of the program: another build may have learned to take what ended this one. */
   readonly build: string;
   /** What the process said as it ended last. */
-  readonly lastWords?: string | undefined;
+  readonly crashMessage?: string | undefined;
   /** Absent: the process does not end by itself. */
-  readonly workNote?: WorkNote | undefined;
+  readonly workNote?: CrashJournal | undefined;
   /** There is work again. */
   due(): void;
   /** What is set aside is something else now. */
   changed(): void;
 }
 
-type Marked = Mark & Piece;
+type Marked = Mark & WorkItem;
 
-export class WorkGuard {
-  readonly #ports: WorkGuardPorts;
+export class PoisonWorkGuard {
+  readonly #ports: PoisonWorkGuardPorts;
   readonly #marks: Map<string, Marked>;
   #isNoted = false;
   #retrying: Timer | undefined;
 
-  constructor(ports: WorkGuardPorts) {
+  constructor(ports: PoisonWorkGuardPorts) {
     this.#ports = ports;
-    const { store, clock, log, build, lastWords: words, workNote } = ports;
+    const { store, clock, log, build, crashMessage: words, workNote } = ports;
     const before = store.read((reader) => readMarks(reader));
     const noted = readNote(workNote?.found);
     if (noted) before.set(nameOf(noted), working(noted, before.get(nameOf(noted))));
@@ -85,17 +92,17 @@ export class WorkGuard {
   }
 
   /** Names the piece that begins now; `about` only when it is not its key. What is to be done of it, in the caller's transaction; undefined: it is set aside. */
-  begin(t: Transaction, in_: WorkClass, work: Work, about?: string): Work | undefined {
+  begin(t: Transaction, in_: WorkClass, work: ScheduleWork, about?: string): ScheduleWork | undefined {
     const todo = this.#marks.size === 0 ? work : this.#take(t, in_, work);
     if (!todo) return undefined;
-    const piece: Piece = { in: in_, work: todo, about: about ?? (in_ === 'row' ? work.key : `${in_} ${work.key}`) };
+    const piece: WorkItem = { in: in_, work: todo, about: about ?? (in_ === 'row' ? work.key : `${in_} ${work.key}`) };
     this.#ports.workNote?.write(JSON.stringify(piece));
     this.#isNoted = true;
     return todo;
   }
 
   /** The piece went well: no suspect any more, once its transaction has been committed. */
-  ended(t: Transaction, in_: WorkClass, work: Work): void {
+  ended(t: Transaction, in_: WorkClass, work: ScheduleWork): void {
     if (this.#marks.size === 0) return;
     const key = nameOf({ in: in_, work });
     if (this.#marks.get(key)?.state !== 'suspect') return;
@@ -115,7 +122,7 @@ export class WorkGuard {
       .map((mark) => ({ key: mark.about, originRevision: mark.work.originRevision, reason: crashReason(mark) }));
   }
 
-  #take(t: Transaction, in_: WorkClass, work: Work): Work | undefined {
+  #take(t: Transaction, in_: WorkClass, work: ScheduleWork): ScheduleWork | undefined {
     const key = nameOf({ in: in_, work });
     const mark = this.#marks.get(key);
     if (mark?.state !== 'quarantined') return work;
@@ -137,8 +144,10 @@ export class WorkGuard {
   /** One more attempt for each that has been set aside long enough. */
   #retryLater(): void {
     const { clock, due, changed } = this.#ports;
-    this.#retrying = clock.after(retryMinMs / 4, () => {
-      const waited = [...this.#marks].filter(([, mark]) => mark.state === 'quarantined' && isDue(mark, clock.wallMs()));
+    this.#retrying = clock.after(quarantineMinMs / 4, () => {
+      const waited = [...this.#marks].filter(
+        ([, mark]) => mark.state === 'quarantined' && isRetryDue(mark, clock.wallMs()),
+      );
       this.#write((t) => {
         for (const [key, mark] of waited) {
           const suspect: Marked = { ...again(mark), in: mark.in, work: mark.work, about: mark.about };
@@ -168,9 +177,9 @@ export class WorkGuard {
 const rowPrefix = concat(prefixOf('crashMark'), text('work/'));
 
 /** The end of the machine may have left anything. */
-function readNote(words: string | undefined): Piece | undefined {
+function readNote(words: string | undefined): WorkItem | undefined {
   try {
-    return words === undefined ? undefined : (JSON.parse(words) as Piece);
+    return words === undefined ? undefined : (JSON.parse(words) as WorkItem);
   } catch {
     return undefined;
   }
@@ -184,7 +193,7 @@ function readMarks(reader: Reader): Map<string, Marked> {
 }
 
 /** The process ended in it. Another write of the same is other work. */
-function working(piece: Piece, known: Marked | undefined): Marked {
+function working(piece: WorkItem, known: Marked | undefined): Marked {
   const hash = hashOf(piece.work);
   return { ...piece, hash, state: 'working', crashes: known?.hash === hash ? known.crashes : 0 };
 }
@@ -202,7 +211,7 @@ function redo(t: Transaction, { in: in_, work }: Marked): void {
   markDirty(t, in_, work.key, work.refs, work.originRevision);
 }
 
-function merged(one: Work, other: Work): Work {
+function merged(one: ScheduleWork, other: ScheduleWork): ScheduleWork {
   return {
     key: one.key,
     refs: [...new Set([...one.refs, ...other.refs])].sort(),
@@ -211,7 +220,7 @@ function merged(one: Work, other: Work): Work {
 }
 
 /** What work is about can't be told from its key where it has no revision. */
-function hashOf({ originRevision }: Work): string {
+function hashOf({ originRevision }: ScheduleWork): string {
   return String(originRevision);
 }
 
@@ -223,6 +232,6 @@ function rowKey(key: string): Uint8Array {
   return concat(rowPrefix, text(key));
 }
 
-function nameOf({ in: in_, work }: Pick<Piece, 'in' | 'work'>): string {
+function nameOf({ in: in_, work }: Pick<WorkItem, 'in' | 'work'>): string {
   return `${in_} ${work.key}`;
 }

@@ -1,5 +1,5 @@
 /** The clients of a load as a process of its own, forked by a benchmark: what they spend on TLS and on making objects delays nothing that is measured elsewhere. Ends with its parent. */
-import { ApiClient } from '../../center/cli/api-client.ts';
+import { NodeApiClient } from '../../center/cli/api-client.ts';
 import { Bulk } from './bulk.ts';
 import { answerParent } from './forked.ts';
 
@@ -13,7 +13,7 @@ let bulk: Bulk | undefined;
 answerParent(async (request: BulkRequest) => {
   if (request.type === 'stop') await bulk?.stop();
   if (request.type === 'start') {
-    bulk = new Bulk(new ApiClient(request.kubeconfig), request.space, request.perSecond);
+    bulk = new Bulk(new NodeApiClient(request.kubeconfig), request.space, request.perSecond);
     await bulk.start();
   }
   return bulk?.written ?? 0;

@@ -1,6 +1,6 @@
 /** A load beside what is measured: a thousand objects of two to ten kilobytes, placed everywhere, written anew pass after pass until it is told to stop: as fast as the node takes them, or at a pace. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ApiClient } from '../../center/cli/api-client.ts';
+import type { NodeApiClient } from '../../center/cli/api-client.ts';
 
 const namespace = 'bulk';
 const objects = 1_000;
@@ -10,7 +10,7 @@ const bytesMax = 10_240;
 const writers = 4;
 
 export class Bulk {
-  readonly #api: ApiClient;
+  readonly #api: NodeApiClient;
   readonly #space: string;
   /** Between two writes of one writer; undefined: the next one begins when the last one was accepted. */
   readonly #everyMs: number | undefined;
@@ -19,7 +19,7 @@ export class Bulk {
   /** Writes that were accepted. */
   written = 0;
 
-  constructor(api: ApiClient, space: string, perSecond?: number) {
+  constructor(api: NodeApiClient, space: string, perSecond?: number) {
     this.#api = api;
     this.#space = space;
     this.#everyMs = perSecond === undefined ? undefined : (writers * 1_000) / perSecond;

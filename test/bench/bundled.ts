@@ -2,13 +2,13 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Role } from '../../center/supervisor/programs.ts';
+import type { ProgramRole } from '../../center/supervisor/programs.ts';
 import type { Scratch } from './scratch.ts';
 
 const root = join(import.meta.dirname, '../..');
 
 /** Where each of them lies, until the run is over. */
-export function bundledPrograms(scratch: Scratch): (role: Role) => string {
+export function bundledPrograms(scratch: Scratch): (role: ProgramRole) => string {
   const app = scratch.directory();
   execFileSync(process.execPath, [join(root, 'test/support/build.ts'), join(app, 'dist')], { cwd: root });
   writeFileSync(join(app, 'package.json'), readFileSync(join(root, 'package.json')));

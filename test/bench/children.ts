@@ -1,7 +1,7 @@
 /** A process full of children, forked by a benchmark: sessions on memory stores, or ends that only answer: of sessions, and of raw streams. Ends with its parent. */
 import type { KeyAndCertificate } from '../../core/identity/authority.ts';
 import { MemoryStore } from '../../core/store/memory/memory-store.ts';
-import { keepShortLivedYoung } from '../../relay/process/heap-flags.ts';
+import { setHeapFlags } from '../../relay/process/heap-flags.ts';
 import { credentialsOf } from './credentials.ts';
 import { answerParent } from './forked.ts';
 import { answerMesh } from './mesh-answer.ts';
@@ -23,7 +23,7 @@ export interface ChildrenRequest {
 /** Handshakes at once: each is some milliseconds of both processes, and a dialer waits ten seconds. */
 const dialsAtOnce = 50;
 
-keepShortLivedYoung();
+setHeapFlags();
 answerParent(async (request: ChildrenRequest | 'usage') => {
   if (request === 'usage') return process.cpuUsage();
   await connectAll(request);

@@ -6,7 +6,7 @@
 
 import { builtinKinds } from '../../core/apiserver/builtin/builtin-kinds.ts';
 import { compileCustomizer } from '../../core/customize/compile.ts';
-import type { CustomizerSpec, Facts } from '../../core/customize/customizer.ts';
+import type { CustomizerSpec, DestinationFacts } from '../../core/customize/customizer.ts';
 import { Recorder } from '../../core/customize/reads.ts';
 import { render } from '../../core/customize/render.ts';
 import { LocalTable } from '../../core/feed/table.ts';
@@ -238,7 +238,7 @@ class Bench {
   }
 }
 
-function factsOf(name: string, storeName: string): Facts {
+function factsOf(name: string, storeName: string): DestinationFacts {
   const properties = { tills: '3', 'threat.level': 'low' };
   return {
     location: {

@@ -13,7 +13,7 @@ import { systemClock } from '../../core/runtime/clock.ts';
 import { silentLogger } from '../../core/runtime/logger.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import { accessOf } from '../../edge-agent/cluster/kubernetes/access.ts';
-import { ApiClient } from '../../edge-agent/cluster/kubernetes/api-client.ts';
+import { ClusterApiClient } from '../../edge-agent/cluster/kubernetes/api-client.ts';
 import { ResourceWatch } from '../../edge-agent/cluster/kubernetes/resource-watch.ts';
 import { ControlPlane } from '../support/control-plane/control-plane.ts';
 import { cpuSecondsOf } from './cpu.ts';
@@ -203,17 +203,17 @@ function run(program: string, args: readonly string[]): Promise<void> {
 
 /** An API server: writes to it, and the first moment at which it tells something. */
 class End {
-  readonly #client: ApiClient;
+  readonly #client: ClusterApiClient;
   readonly #watches: readonly ResourceWatch[];
   readonly #waiting = new Set<(found: KubeObject) => void>();
 
   static async open(kubeconfig: string, context: string): Promise<End> {
     const nowhere = { host: undefined, port: undefined, directory: '' };
-    const client = new ApiClient(await accessOf({ kubeconfig, context }, nowhere), systemClock);
+    const client = new ClusterApiClient(await accessOf({ kubeconfig, context }, nowhere), systemClock);
     return new End(client);
   }
 
-  private constructor(client: ApiClient) {
+  private constructor(client: ClusterApiClient) {
     this.#client = client;
     const ports = { client, clock: systemClock, random: systemRandom, logger: silentLogger };
     const on = ({ object }: { object: KubeObject }) => {

@@ -7,7 +7,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { KeyAndCertificate } from '../../core/identity/authority.ts';
 import { text } from '../../core/store/bytes.ts';
-import { keepShortLivedYoung } from '../../relay/process/heap-flags.ts';
+import { setHeapFlags } from '../../relay/process/heap-flags.ts';
 import type { ChildrenRequest } from './children.ts';
 import { credentialsOf, makeAuthority } from './credentials.ts';
 import type { BenchPorts, Figure } from './figure.ts';
@@ -48,7 +48,7 @@ const childrenPerProcess = 1_000;
 const settledMs = 75;
 
 export async function bench(ports: BenchPorts): Promise<Figure[]> {
-  keepShortLivedYoung();
+  setHeapFlags();
   const authority = await makeAuthority();
   const figures: Figure[] = [];
   for (const scale of scales) figures.push(...(await fanOut(ports, authority, scale)));

@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
-import { keepShortLivedYoung } from '../../relay/process/heap-flags.ts';
+import { setHeapFlags } from '../../relay/process/heap-flags.ts';
 import { answerParent } from './forked.ts';
 import { MeshParent } from './mesh-parent.ts';
 import { serveRaw } from './raw-grpc.ts';
@@ -21,7 +21,7 @@ const betweenMs = 200;
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-keepShortLivedYoung();
+setHeapFlags();
 answerParent(answer);
 
 async function answer(request: IdleParentRequest | 'memory') {

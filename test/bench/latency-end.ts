@@ -11,7 +11,7 @@ import { silentLogger } from '../../core/runtime/logger.ts';
 import { asText } from '../../core/store/bytes.ts';
 import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
-import { keepShortLivedYoung } from '../../relay/process/heap-flags.ts';
+import { setHeapFlags } from '../../relay/process/heap-flags.ts';
 import { answerParent } from './forked.ts';
 import { machineMs } from './measure.ts';
 import { attachChild } from './mesh-child.ts';
@@ -36,7 +36,7 @@ export interface Arrived {
   readonly target: number;
 }
 
-keepShortLivedYoung();
+setHeapFlags();
 answerParent(attach);
 
 async function attach({ directory, path, child, parent, credentials }: EndRequest): Promise<'attached'> {

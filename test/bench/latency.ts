@@ -3,10 +3,10 @@
  * child at each of them, a process of its own too, read by one clock. Writes come one after the other. Beside them, in the same rounds: a round trip of
  * raw gRPC with as many bytes, and a put of raw lmdb until it is flushed.
  */
-import { ApiClient } from '../../center/cli/api-client.ts';
+import { NodeApiClient } from '../../center/cli/api-client.ts';
 import type { Topology } from '../../center/topology/topology.ts';
 import { childPath } from '../../core/identity/node-path.ts';
-import { keepShortLivedYoung } from '../../relay/process/heap-flags.ts';
+import { setHeapFlags } from '../../relay/process/heap-flags.ts';
 import type { BulkRequest } from './bulk-client.ts';
 import type { BenchPorts, Figure } from './figure.ts';
 import type { Arrived, EndRequest } from './latency-end.ts';
@@ -47,10 +47,10 @@ interface Took {
 
 export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
   // What this process collects would be in every figure: it is who writes.
-  keepShortLivedYoung();
+  setHeapFlags();
   say('starting a center and three relays');
   const nodes = scratch.use(await LocalNodes.start(scratch.directory(), topology, ({ role }) => role !== 'agent'));
-  const api = new ApiClient(nodes.kubeconfig);
+  const api = new NodeApiClient(nodes.kubeconfig);
   scratch.use({ [Symbol.asyncDispose]: async () => api.close() });
   const roundTrip = await rawRoundTrip(scratch, bodyBytes);
   const flush = rawFlush(scratch, bodyBytes);
@@ -223,7 +223,7 @@ async function openEnd(scratch: Scratch, nodes: LocalNodes, { parent, child }: (
 }
 
 /** A namespace and a placement for one child alone. */
-async function place(api: ApiClient, child: string): Promise<void> {
+async function place(api: NodeApiClient, child: string): Promise<void> {
   await api.apply(space, `/api/v1/namespaces/${child}`, {
     apiVersion: 'v1',
     kind: 'Namespace',
@@ -240,7 +240,7 @@ async function place(api: ApiClient, child: string): Promise<void> {
   });
 }
 
-async function writeOnce(api: ApiClient, end: End, round: number) {
+async function writeOnce(api: NodeApiClient, end: End, round: number) {
   const stored = end.stored(round);
   const sentMs = machineMs();
   await api.apply(space, `/api/v1/namespaces/${end.child}/configmaps/bench`, {

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DataDirectory } from '../../center/supervisor/data-directory.ts';
-import { assignPorts, type NodePorts } from '../../center/supervisor/ports.ts';
-import type { Role } from '../../center/supervisor/programs.ts';
+import { assignPorts, type NodePortNumbers } from '../../center/supervisor/ports.ts';
+import type { ProgramRole } from '../../center/supervisor/programs.ts';
 import { Supervisor, type TreePki } from '../../center/supervisor/supervisor.ts';
 import { ensureTreePki } from '../../center/supervisor/tree-pki.ts';
 import { type PlannedNode, planOf } from '../../center/topology/plan.ts';
@@ -17,7 +17,7 @@ const readyWithinMs = 60_000;
 interface Started {
   readonly data: DataDirectory;
   readonly nodes: readonly PlannedNode[];
-  readonly ports: ReadonlyMap<string, NodePorts>;
+  readonly ports: ReadonlyMap<string, NodePortNumbers>;
   readonly pki: TreePki;
   readonly supervisor: Supervisor;
 }
@@ -36,7 +36,7 @@ export class LocalNodes implements AsyncDisposable {
     directory: string,
     topology: Topology,
     runs: (node: PlannedNode) => boolean,
-    programOf?: (role: Role) => string,
+    programOf?: (role: ProgramRole) => string,
   ): Promise<LocalNodes> {
     const data = new DataDirectory(directory);
     const planned = planOf(topology);

@@ -23,7 +23,7 @@ import { SeededRandom } from '../../core/runtime/random.ts';
 import { text } from '../../core/store/bytes.ts';
 import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
 import { changedKeys } from '../../relay/children/changed-keys.ts';
-import { ChildBook } from '../../relay/children/child-registry.ts';
+import { ChildRegistry } from '../../relay/children/child-registry.ts';
 import { type Child, matchChild } from '../../relay/children/children.ts';
 import { Evictions } from '../../relay/children/evictions.ts';
 import { Inventory, locationResource, syncTargetResource } from '../../relay/children/inventory.ts';
@@ -137,7 +137,7 @@ function relayFigures(all: Placements): Figure[] {
 function openNode(store: LmdbStore) {
   const random = new SeededRandom(1);
   const clock = systemClock;
-  let book: ChildBook | undefined;
+  let book: ChildRegistry | undefined;
   let inventory: Inventory | undefined;
   const storage = new EmbeddedStorage({
     store,
@@ -154,9 +154,9 @@ function openNode(store: LmdbStore) {
   const mailboxes = new Mailboxes(store, random, 'boot', '');
   const outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce: 'boot', random }));
   const table = store.write((t) => LocalTable.open(t, `source/${source}`));
-  const openBook = new ChildBook({
-    counting: { isSibling: false, counts: () => true },
-    toldLabels: () => undefined,
+  const openBook = new ChildRegistry({
+    counting: { isOtherReplica: false, counts: () => true },
+    labelSummaryPublisher: () => undefined,
     inventory,
     mailboxes,
     outbox,

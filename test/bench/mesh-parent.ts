@@ -38,7 +38,7 @@ export class MeshParent implements AsyncDisposable {
     const log = silentLogger;
     let parent: MeshParent | undefined;
     const sessions = new ParentSessions({
-      soon: setImmediate,
+      defer: setImmediate,
       store,
       clock: systemClock,
       random: systemRandom,

@@ -1,10 +1,10 @@
 /** A process that serves raw streams and nothing else, forked by a benchmark to look at its memory. Ends with its parent. */
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
-import { keepShortLivedYoung } from '../../relay/process/heap-flags.ts';
+import { setHeapFlags } from '../../relay/process/heap-flags.ts';
 import { answerParent } from './forked.ts';
 import { serveRaw } from './raw-grpc.ts';
 
-keepShortLivedYoung();
+setHeapFlags();
 answerParent(async (credentials: NodeCredentials) => {
   const { address } = await serveRaw(credentials);
   return { address };

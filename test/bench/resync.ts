@@ -143,7 +143,7 @@ class Mesh {
       log: silentLogger,
       path: 'eu',
       software: 'bench',
-      soon: setImmediate,
+      defer: setImmediate,
       rootAgeMs: () => 0,
       feedsOf: (_t, name) => ({ producer: kids.get(name)!.mailbox, consumer: kids.get(name)!.reported }),
       ready: () => true,

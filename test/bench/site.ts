@@ -12,7 +12,7 @@ import type { Topology } from '../../center/topology/topology.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { accessOf } from '../../edge-agent/cluster/kubernetes/access.ts';
-import { ApiClient } from '../../edge-agent/cluster/kubernetes/api-client.ts';
+import { ClusterApiClient } from '../../edge-agent/cluster/kubernetes/api-client.ts';
 import { defaultLimits } from '../../edge-agent/cluster/kubernetes/client-limits.ts';
 import { markSelector } from '../../edge-agent/cluster/mark.ts';
 import { ControlPlane } from '../support/control-plane/control-plane.ts';
@@ -120,12 +120,12 @@ function topologyWith(path: string): Topology {
   };
 }
 
-async function clientOf(kubeconfig: string, context: string): Promise<ApiClient> {
+async function clientOf(kubeconfig: string, context: string): Promise<ClusterApiClient> {
   const nowhere = { host: undefined, port: undefined, directory: '' };
-  return new ApiClient(await accessOf({ kubeconfig, context }, nowhere), systemClock, limits);
+  return new ClusterApiClient(await accessOf({ kubeconfig, context }, nowhere), systemClock, limits);
 }
 
-async function place(origin: ApiClient): Promise<void> {
+async function place(origin: ClusterApiClient): Promise<void> {
   const spec = {
     locationSelectors: [{ matchLabels: { env: 'prod' } }],
     downsync: [{ apiGroup: '*', resources: ['*'], namespaces: [namespace] }],
@@ -135,7 +135,7 @@ async function place(origin: ApiClient): Promise<void> {
   await origin.json({ method: 'POST', path: '/apis/edge.banyan.io/v1alpha1/edgeplacements', body });
 }
 
-async function make(at: ApiClient, into: string, count: number): Promise<void> {
+async function make(at: ClusterApiClient, into: string, count: number): Promise<void> {
   const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: into } };
   await at.json({ method: 'POST', path: '/api/v1/namespaces', body });
   let next = 0;
@@ -151,7 +151,7 @@ async function make(at: ApiClient, into: string, count: number): Promise<void> {
 }
 
 /** Until the cluster has all of them. */
-async function arrival(cluster: ApiClient): Promise<void> {
+async function arrival(cluster: ClusterApiClient): Promise<void> {
   const late = performance.now() + thereMsMax;
   for (;;) {
     const query = { labelSelector: markSelector };

@@ -40,7 +40,7 @@ const summarizer = {
 export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
   const tree = new Tree((path) => {
     const store = LmdbStore.open({ directory: scratch.directory() }, silentLogger);
-    const node = new GatherNode(path, { store, clock: systemClock, random: systemRandom, soon: setImmediate });
+    const node = new GatherNode(path, { store, clock: systemClock, random: systemRandom, defer: setImmediate });
     scratch.use({
       async [Symbol.asyncDispose]() {
         node.stop();

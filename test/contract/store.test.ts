@@ -2,10 +2,10 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { asText, text } from '../../core/store/bytes.ts';
-import { countIn, type Range, type Reader, type Store, type Transaction } from '../../core/store/store.ts';
+import { countIn, type KeyRange, type Reader, type Store, type Transaction } from '../../core/store/store.ts';
 import { stores, type TestStore } from './support/stores.ts';
 
-const everything: Range = { from: Buffer.alloc(0), to: Buffer.alloc(8, 0xff) };
+const everything: KeyRange = { from: Buffer.alloc(0), to: Buffer.alloc(8, 0xff) };
 
 describe.each(stores)('$name', ({ open }) => {
   let opened: TestStore;
@@ -19,7 +19,7 @@ describe.each(stores)('$name', ({ open }) => {
 
   const put = (key: string, value: string) => store.write((t) => t.put(text(key), text(value)));
   const get = (key: string) => store.read((reader) => textOr(reader.get(text(key))));
-  const keys = (reader: Reader, range: Range = everything) => [...reader.scan(range)].map(([key]) => asText(key));
+  const keys = (reader: Reader, range: KeyRange = everything) => [...reader.scan(range)].map(([key]) => asText(key));
 
   describe('write', () => {
     it('is seen by every later read', () => {
@@ -263,7 +263,7 @@ describe.each(stores)('$name', ({ open }) => {
       for (const key of ['a', 'ab', 'b', 'c', 'd']) put(key, key);
     });
 
-    it.each<[string, Range, string[]]>([
+    it.each<[string, KeyRange, string[]]>([
       ['takes the beginning and leaves out the end', { from: text('ab'), to: text('d') }, ['ab', 'b', 'c']],
       ['goes backwards with the same bounds', { from: text('ab'), to: text('d'), reverse: true }, ['c', 'b', 'ab']],
       ['stops at the limit', { from: text('a'), to: text('z'), limit: 2 }, ['a', 'ab']],
@@ -389,11 +389,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.constant<Step>((store) => store.flushed()),
 );
 
-function compare(store: Store, model: ReadonlyMap<string, string>, within: Range): void {
+function compare(store: Store, model: ReadonlyMap<string, string>, within: KeyRange): void {
   store.read((reader) => compareReader(reader, model, within));
 }
 
-function compareReader(reader: Reader, model: ReadonlyMap<string, string>, within: Range): void {
+function compareReader(reader: Reader, model: ReadonlyMap<string, string>, within: KeyRange): void {
   const expected = [...model]
     .filter(([key]) => Buffer.compare(bytesOf(key), within.from) >= 0 && Buffer.compare(bytesOf(key), within.to) < 0)
     .sort(([a], [b]) => Buffer.compare(bytesOf(a), bytesOf(b)));

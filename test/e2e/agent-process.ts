@@ -36,7 +36,7 @@ export class AgentProcess implements AsyncDisposable {
       parent: {
         path: 'eu',
         address: meshAddress(tree, 'eu'),
-        siblings: siblings.map((sibling) => meshAddress(tree, sibling)),
+        replicas: siblings.map((sibling) => meshAddress(tree, sibling)),
       },
       pki,
       cluster,

@@ -115,11 +115,11 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
     await until('it is held no longer', () => node('node/eu', 'eu')?.status?.held === undefined);
     await until('both have it', () => everywhere('till', 'later').every((one) => one === 'again'));
     await until('nor at the other', () => condition('node/center', 'hq', 'DeletionHeld') === 'False');
-    expect(banyan('release', 'center', '--dry-run', '--data', tree.data).out).toContain(
+    expect(banyan('approve-deletions', 'center', '--dry-run', '--data', tree.data).out).toContain(
       'center.retail was emptied or put back',
     );
     expect(condition('node/center', '', 'StoreRolledBack')).toBe('True');
-    expect(banyan('release', 'center', '--data', tree.data).out).toContain('released');
+    expect(banyan('approve-deletions', 'center', '--data', tree.data).out).toContain('deletions approved');
     expect(condition('node/center', '', 'StoreRolledBack')).toBe('False');
     expect(tree.ok('node/center', 'get', 'events', '-o', 'jsonpath={.items[*].reason}')).toContain('StoreRolledBack');
     await tree.down();
@@ -132,9 +132,11 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
       ['eu', 'hq'].every((path) => condition('node/center', path, 'DeletionHeld') === 'True'),
     );
     expect(everywhere('till', 'kept')).toEqual(['third', 'third']);
-    expect(banyan('release', 'hq', '--dry-run', '--data', tree.data).out).toMatch(/hq: \d+ entries are kept since/);
+    expect(banyan('approve-deletions', 'hq', '--dry-run', '--data', tree.data).out).toMatch(
+      /hq: \d+ entries are held since/,
+    );
     expect(everywhere('till', 'kept')).toEqual(['third', 'third']);
-    expect(banyan('release', 'hq', '--data', tree.data).out).toContain('released');
+    expect(banyan('approve-deletions', 'hq', '--data', tree.data).out).toContain('deletions approved');
     await until('hq alone has let go', () => everywhere('till', 'kept')[1] === undefined);
     expect(everywhere('till', 'kept')[0]).toBe('third');
     await tree.down();
@@ -167,7 +169,7 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
       'eu.shop',
       '--type=merge',
       '-p',
-      JSON.stringify({ spec: { release: token } }),
+      JSON.stringify({ spec: { approveHeldDeletions: token } }),
     );
     await until('what was lost is gone', () => everywhere('ops', 'later')[0] === undefined);
     expect(everywhere('ops', 'old')).toEqual(['first']);
@@ -199,13 +201,15 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
     await tree.up('--no-restart');
     await until('they are held', () => (node('node/eu', 'eu:shop')?.status?.held?.entries ?? 0) >= names.length);
     expect(there()).toBe(names.length);
-    expect(banyan('release', 'eu:shop', '--data', tree.data).out).toContain('released');
+    expect(banyan('approve-deletions', 'eu:shop', '--data', tree.data).out).toContain('deletions approved');
     await until('they are gone', () => there() === 0);
     // The relay's own inventory is lost too: what the center has for it stays in the mailbox.
     expect(mailbox().held?.entries).toBe(names.length + 1);
     expect(mailbox().entries).toBeGreaterThan(names.length);
     expect(banyan('tree', '--data', tree.data).out).toMatch(/eu .*DeletionHeld: 81 entries in its mailbox/);
-    expect(banyan('release', 'eu', '--data', tree.data).out).toMatch(/fewer places.*center\.retail\/vault\nreleased/s);
+    expect(banyan('approve-deletions', 'eu', '--data', tree.data).out).toMatch(
+      /fewer Locations.*center\.retail\/vault\ndeletions approved/s,
+    );
     await until('it goes', () => mailbox().held === undefined && mailbox().entries < names.length);
   });
 
@@ -223,7 +227,7 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
         condition('node/eu', 'eu:shop', 'DeletionHeld') === 'True',
     );
     expect(there()).toEqual(['first', 'first', 'first', 'first']);
-    expect(banyan('release', 'eu:shop', '--data', tree.data).out).toContain('released');
+    expect(banyan('approve-deletions', 'eu:shop', '--data', tree.data).out).toContain('deletions approved');
     await until('the one that was told has let go', () => text('eu:shop', 'both', 'a') === undefined);
     expect(text('hq', 'both', 'a')).toBe('first');
   });

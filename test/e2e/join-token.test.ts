@@ -220,7 +220,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
 
   it('finds the one of several siblings that has its token, and is admitted at all of them', async () => {
     const shared = tokenFor('us:till');
-    const parent = { address: meshAddress('us~1'), path: 'us', siblings: [meshAddress('us')] };
+    const parent = { address: meshAddress('us~1'), path: 'us', replicas: [meshAddress('us')] };
     const agent = start('sibling', shared, { path: 'us:till', parent });
     await until('the agent has joined', () => agent.log().includes('joined: a certificate is kept'));
     for (const node of ['node/us', 'node/us~1']) expect(tree.json(node, 'synctarget', 'till')).toBeDefined();

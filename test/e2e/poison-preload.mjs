@@ -17,12 +17,12 @@ const changes = {
   ],
   'edge-agent/agent/up-feed-entries.ts': [
     [
-      "  #sayState(source: string, key: string): Saying | undefined | 'unsure' {",
+      "  #sayState(source: string, key: string): UpFeedEntry | undefined | 'unsure' {",
       `$&
     if (globalThis.garbles && key.endsWith('/garbled')) return { attributes: text('{"desired'), body: new Uint8Array(0) };`,
     ],
     [
-      '  #sayPartial(id: PlacementId): Saying | undefined {',
+      '  #sayPartial(id: PlacementId): UpFeedEntry | undefined {',
       `$&
     if (globalThis.mangles) return { attributes: new Uint8Array(0), body: text('{"generation') };`,
     ],

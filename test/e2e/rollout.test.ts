@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ApiClient } from '../../center/cli/api-client.ts';
+import { NodeApiClient } from '../../center/cli/api-client.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
 import { banyan, LocalTree, until } from './local-tree.ts';
 
@@ -91,7 +91,7 @@ describe.skipIf(withoutKubectl)(`a release in waves${why}`, () => {
     return is === phase && (wave === undefined || of === wave);
   };
   /** Six clusters are looked at often: by one client instead of a kubectl for each. */
-  let api: ApiClient;
+  let api: NodeApiClient;
   const path = '/apis/apps/v1/namespaces/shop/deployments/till';
   const till = async (cluster: string) => (await api.get(`cluster/${cluster}`, path)) as Deployment | undefined;
   const having = async (version: string) => {
@@ -125,7 +125,7 @@ describe.skipIf(withoutKubectl)(`a release in waves${why}`, () => {
 
   beforeAll(async () => {
     await tree.up('--no-restart');
-    api = new ApiClient(join(tree.data, 'kubeconfig'));
+    api = new NodeApiClient(join(tree.data, 'kubeconfig'));
   });
   afterAll(async () => {
     api?.close();

@@ -1,5 +1,5 @@
 /** ConfigMaps in one namespace that a placement sends to every cluster of `env: prod`: written into one space, read by path at any context. */
-import type { ApiClient } from '../../center/cli/api-client.ts';
+import type { NodeApiClient } from '../../center/cli/api-client.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { placedInProduction } from './placements.ts';
 
@@ -17,10 +17,10 @@ export function tillAtFirst(): object {
 }
 
 export class Till {
-  readonly #api: ApiClient;
+  readonly #api: NodeApiClient;
   readonly #space: string;
 
-  constructor(api: ApiClient, space: string) {
+  constructor(api: NodeApiClient, space: string) {
     this.#api = api;
     this.#space = space;
   }

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ApiClient } from '../../center/cli/api-client.ts';
+import { NodeApiClient } from '../../center/cli/api-client.ts';
 import { LocalTree, untilAnswered } from '../e2e/local-tree.ts';
 import { freePorts } from '../support/free-ports.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
@@ -34,7 +34,7 @@ describe.skipIf(lacking !== '')(`a tree on bad lines${why}`, () => {
   const directory = mkdtempSync(join(tmpdir(), 'banyan-bad-links-'));
   let tree: LocalTree;
   let toxiproxy: Toxiproxy;
-  let api: ApiClient;
+  let api: NodeApiClient;
 
   beforeAll(async () => {
     const [meshPort, toxiproxyPort, ...fronts] = (await freePorts(2 + lines.length)) as [number, number, ...number[]];
@@ -62,7 +62,7 @@ describe.skipIf(lacking !== '')(`a tree on bad lines${why}`, () => {
     writeFileSync(file, JSON.stringify(topology));
     tree = new LocalTree(file);
     await tree.up('--no-restart');
-    api = new ApiClient(join(tree.data, 'kubeconfig'));
+    api = new NodeApiClient(join(tree.data, 'kubeconfig'));
     place('bulk', ['thin', 'far']);
     place('medium', ['cut', 'reset']);
     place('word', ['mute', 'deaf', 'unheard']);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { issueNode } from '../../core/identity/authority.ts';
-import { leafDays } from '../../core/identity/certificate-life.ts';
+import { leafDays } from '../../core/identity/certificate-validity.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import { LocalTree, until } from '../e2e/local-tree.ts';

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { ApiClient } from '../../center/cli/api-client.ts';
+import { NodeApiClient } from '../../center/cli/api-client.ts';
 import { issueAgent } from '../../core/identity/authority.ts';
-import { lifeOf } from '../../core/identity/certificate-life.ts';
 import { judgeRequest, requestFor } from '../../core/identity/certificate-request.ts';
+import { validityOf } from '../../core/identity/certificate-validity.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import { AgentProcess, enroll } from '../e2e/agent-process.ts';
@@ -36,13 +36,13 @@ describe('an agent whose certificate lasts a minute', () => {
   const directory = mkdtempSync(join(tmpdir(), 'banyan-renewal-'));
   const tree = new LocalTree(join(directory, 'topology.yaml'));
   const agents: AgentProcess[] = [];
-  let api: ApiClient;
+  let api: NodeApiClient;
   let till: Till;
 
   beforeAll(async () => {
     writeFileSync(join(directory, 'topology.yaml'), stringify(topology));
     await tree.up();
-    api = new ApiClient(join(tree.data, 'kubeconfig'));
+    api = new NodeApiClient(join(tree.data, 'kubeconfig'));
     till = new Till(api, space);
     for (const object of (tillAtFirst() as { items: { kind: string; metadata: { name: string } }[] }).items) {
       const { kind, metadata } = object;
@@ -118,7 +118,7 @@ describe('an agent whose certificate lasts a minute', () => {
     })();
     await until('there is another certificate', () => certificate().serialNumber !== first.serialNumber, 70);
     const renewedMs = Date.now();
-    const [life, next] = [lifeOf(first), lifeOf(certificate())];
+    const [life, next] = [validityOf(first), validityOf(certificate())];
     expect(renewedMs).toBeGreaterThanOrEqual(life.renewAtMs);
     expect(renewedMs).toBeLessThan(life.endsAtMs);
     expect(next.endsAtMs).toBeGreaterThan(life.endsAtMs);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ApiClient } from '../../center/cli/api-client.ts';
+import { NodeApiClient } from '../../center/cli/api-client.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { fixture, LocalTree, until } from '../e2e/local-tree.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
@@ -16,12 +16,12 @@ const pauseMs = 4_000;
 
 /** Sends the next value of one object after the other, and keeps at it whatever falls over. */
 class Writer {
-  readonly #api: ApiClient;
+  readonly #api: NodeApiClient;
   #next = 0;
   #ended = false;
   readonly done: Promise<void>;
 
-  constructor(api: ApiClient) {
+  constructor(api: NodeApiClient) {
     this.#api = api;
     this.done = this.#run();
   }
@@ -53,13 +53,13 @@ class Writer {
 
 describe.skipIf(withoutKubectl)(`a tree under kill -9 while objects change every 50 ms${why}`, () => {
   const tree = new LocalTree('deploy/topologies/shop.yaml');
-  let api: ApiClient;
+  let api: NodeApiClient;
 
   beforeAll(async () => {
     await tree.up();
     tree.ok(space, 'apply', '-f', fixture('docs/examples/guestbook.yaml'));
     tree.ok(space, 'wait', 'epl/guestbook', '--for=condition=Ready', '--timeout=60s');
-    api = new ApiClient(join(tree.data, 'kubeconfig'));
+    api = new NodeApiClient(join(tree.data, 'kubeconfig'));
   });
   afterAll(async () => {
     api?.close();

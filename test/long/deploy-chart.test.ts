@@ -114,7 +114,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
       { ...least, parent: { address: 'https://a:1' } },
       /agent\.parent\.address: "https:\/\/a:1" is no address: host:port/,
     ],
-    [{ ...least, parent: { address: 'a:1', siblings: ['b'] } }, /agent\.parent\.siblings\[0\]: "b" is no address/],
+    [{ ...least, parent: { address: 'a:1', replicas: ['b'] } }, /agent\.parent\.replicas\[0\]: "b" is no address/],
     [{ ...least, identity: {} }, /agent\.identity is missing: give the token .*or name the Secret/],
     [{ ...least, identity: { ca: pem, cert: pem } }, /agent\.identity is missing/],
     [{ ...least, identity: { secretName: 'a', ca: pem } }, /agent\.identity has a secretName and certificates too/],
@@ -170,7 +170,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
       render({
         ...least,
         path: 'hq',
-        parent: { address: '[2001:db8::1]:7443', siblings: ['10.0.0.2:7443'] },
+        parent: { address: '[2001:db8::1]:7443', replicas: ['10.0.0.2:7443'] },
         link: { transport: 'websocket', terminatedTls: true, ca: pem },
         cluster: { uid: '0b8a', requestsPerSecond: 12.5, inFlight: 4, inFlightBytes: '32Mi' },
         streams: { users: ['jo', 'kim'], groups: ['system:masters'], prefix: 'tree:' },
@@ -183,7 +183,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     expect(full).toMatchObject({
       path: 'hq',
       logLevel: 'debug',
-      parent: { address: '[2001:db8::1]:7443', path: '', siblings: ['10.0.0.2:7443'] },
+      parent: { address: '[2001:db8::1]:7443', path: '', replicas: ['10.0.0.2:7443'] },
       link: { transport: 'websocket', terminatedTls: true, ca: '/etc/banyan/config/link-ca.crt' },
       limits: { deletions: { entries: 2_000_000, fraction: 0 } },
       api: { host: '::', port: 9443 },

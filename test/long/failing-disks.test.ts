@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ApiClient } from '../../center/cli/api-client.ts';
+import { NodeApiClient } from '../../center/cli/api-client.ts';
 import { fixture, LocalTree, until, untilAnswered } from '../e2e/local-tree.ts';
 import { shopAndHq, Till, tillAtFirst } from '../e2e/till.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
@@ -17,7 +17,7 @@ describe.skipIf(withoutKubectl)(`a disk that fails once${why}`, () => {
   const directory = mkdtempSync(join(tmpdir(), 'banyan-failing-'));
   const before = process.env.NODE_OPTIONS;
   let tree: LocalTree;
-  let api: ApiClient;
+  let api: NodeApiClient;
   let till: Till;
 
   beforeAll(async () => {
@@ -26,7 +26,7 @@ describe.skipIf(withoutKubectl)(`a disk that fails once${why}`, () => {
     process.env.NODE_OPTIONS = `--import ${pathToFileURL(fixture('test/e2e/failing-flush-preload.mjs'))}`;
     tree = new LocalTree(file);
     await tree.up();
-    api = new ApiClient(join(tree.data, 'kubeconfig'));
+    api = new NodeApiClient(join(tree.data, 'kubeconfig'));
     till = new Till(api, space);
     expect(tree.apply(space, tillAtFirst()).code).toBe(0);
     await untilAnswered('it is everywhere', () => everywhere('first'));

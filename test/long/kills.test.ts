@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ApiClient } from '../../center/cli/api-client.ts';
+import { NodeApiClient } from '../../center/cli/api-client.ts';
 import { Counter } from '../e2e/counter.ts';
 import { LocalTree, until, untilAnswered } from '../e2e/local-tree.ts';
 import { Till, tillAtFirst } from '../e2e/till.ts';
@@ -34,7 +34,7 @@ interface Mailbox {
 describe.skipIf(withoutKubectl)(`a relay and an agent that are killed${why}`, () => {
   const directory = mkdtempSync(join(tmpdir(), 'banyan-kills-'));
   let tree: LocalTree;
-  let api: ApiClient;
+  let api: NodeApiClient;
   let till: Till;
   const counters = Array.from(
     { length: writers },
@@ -46,7 +46,7 @@ describe.skipIf(withoutKubectl)(`a relay and an agent that are killed${why}`, ()
     writeFileSync(file, topology);
     tree = new LocalTree(file);
     await tree.up();
-    api = new ApiClient(join(tree.data, 'kubeconfig'));
+    api = new NodeApiClient(join(tree.data, 'kubeconfig'));
     till = new Till(api, space);
     expect(tree.apply(space, tillAtFirst()).code).toBe(0);
     await untilAnswered('it is there', async () => (await text(cluster, 'word')) === 'first');

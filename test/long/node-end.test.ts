@@ -44,7 +44,7 @@ it('leaves its last words for the next start also where its log can not be writt
   writeFileSync(join(file('data'), 'data.mdb'), 'no store');
   const relay = await start({ logFile: '/dev/full' });
   expect(await once(relay, 'exit')).toEqual([1, null]);
-  expect(readFileSync(join(file('data'), 'last-words'), 'utf8')).toContain('data.mdb is no data file of LMDB');
+  expect(readFileSync(join(file('data'), 'crash-message'), 'utf8')).toContain('data.mdb is no data file of LMDB');
 });
 
 it('ends in order when it is told to while its disk is not ready yet', async () => {

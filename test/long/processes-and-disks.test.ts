@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ApiClient } from '../../center/cli/api-client.ts';
+import { NodeApiClient } from '../../center/cli/api-client.ts';
 import { Counter } from '../e2e/counter.ts';
 import { LocalTree, until, untilAnswered } from '../e2e/local-tree.ts';
 import { shopAndHq, Till, tillAtFirst } from '../e2e/till.ts';
@@ -28,7 +28,7 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
   const directory = mkdtempSync(join(tmpdir(), 'banyan-processes-'));
   const disks = new Map<string, SmallDisk>();
   let tree: LocalTree;
-  let api: ApiClient;
+  let api: NodeApiClient;
   let till: Till;
   let stoppedAtMs = 0;
   let before: (string | undefined)[] = [];
@@ -41,7 +41,7 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
       disks.set(node, new SmallDisk(join(tree.data, 'nodes', node), diskMegabytes));
     }
     await tree.up();
-    api = new ApiClient(join(tree.data, 'kubeconfig'));
+    api = new NodeApiClient(join(tree.data, 'kubeconfig'));
     till = new Till(api, space);
     expect(tree.apply(space, tillAtFirst()).code).toBe(0);
     await untilAnswered('it is everywhere', () => everywhere('word', 'first'));

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ApiClient } from '../../center/cli/api-client.ts';
+import { NodeApiClient } from '../../center/cli/api-client.ts';
 import { banyan, LocalTree, until } from '../e2e/local-tree.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
 
@@ -52,7 +52,7 @@ class Gatekeeper {
 
 describe.skipIf(withoutKubectl)(`what holds a release up${why}`, () => {
   const tree = new LocalTree('deploy/topologies/shop.yaml');
-  let api: ApiClient;
+  let api: NodeApiClient;
   let gatekeeper: Gatekeeper;
   let webhook: { url: string; timeoutSeconds: number; caBundle: string };
 
@@ -101,7 +101,7 @@ describe.skipIf(withoutKubectl)(`what holds a release up${why}`, () => {
 
   beforeAll(async () => {
     await tree.up();
-    api = new ApiClient(join(tree.data, 'kubeconfig'));
+    api = new NodeApiClient(join(tree.data, 'kubeconfig'));
     const pki = join(tree.data, 'pki');
     gatekeeper = new Gatekeeper(pki);
     const caBundle = readFileSync(join(pki, 'ca.crt')).toString('base64');

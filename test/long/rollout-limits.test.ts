@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ApiClient } from '../../center/cli/api-client.ts';
+import { NodeApiClient } from '../../center/cli/api-client.ts';
 import { LocalTree, until } from '../e2e/local-tree.ts';
 import { kubectlProgram, withoutKubectl } from '../support/kubectl.ts';
 
@@ -41,7 +41,7 @@ class Seen {
 
 describe.skipIf(withoutKubectl)(`the limits of a release${why}`, () => {
   const tree = new LocalTree('deploy/topologies/shop.yaml');
-  let api: ApiClient;
+  let api: NodeApiClient;
 
   const rollout = () => tree.json<Placement>(retail, 'epl', 'shop')?.status?.rollout;
   const apply = (...items: object[]) => {
@@ -104,7 +104,7 @@ describe.skipIf(withoutKubectl)(`the limits of a release${why}`, () => {
 
   beforeAll(async () => {
     await tree.up();
-    api = new ApiClient(join(tree.data, 'kubeconfig'));
+    api = new NodeApiClient(join(tree.data, 'kubeconfig'));
     apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } }, price('1'));
     place({ strategy: 'All' });
     tree.ok(retail, 'wait', 'epl/shop', '--for=condition=Ready', '--timeout=60s');

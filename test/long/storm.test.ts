@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { ApiClient } from '../../center/cli/api-client.ts';
+import { NodeApiClient } from '../../center/cli/api-client.ts';
 import { ask, Scratch } from '../bench/scratch.ts';
 import type { CrowdCount, CrowdRequest } from '../e2e/crowd.ts';
 import { LocalTree, until } from '../e2e/local-tree.ts';
@@ -38,7 +38,7 @@ describe.skipIf(withoutKubectl)(`a relay with a thousand children that is killed
   const directory = mkdtempSync(join(tmpdir(), 'banyan-storm-'));
   const scratch = new Scratch();
   let tree: LocalTree;
-  let api: ApiClient;
+  let api: NodeApiClient;
   let crowd: ReturnType<Scratch['fork']>;
 
   beforeAll(async () => {
@@ -46,7 +46,7 @@ describe.skipIf(withoutKubectl)(`a relay with a thousand children that is killed
     writeFileSync(file, topology);
     tree = new LocalTree(file);
     await tree.up();
-    api = new ApiClient(join(tree.data, 'kubeconfig'));
+    api = new NodeApiClient(join(tree.data, 'kubeconfig'));
     for (let i = 0; i < children; i += requestsAtOnce) {
       await Promise.all(names.slice(i, i + requestsAtOnce).map(register));
     }

@@ -160,7 +160,7 @@ export class Outsider {
       case 'batch':
         return this.#batch(fields);
       case 'beat':
-        return this.#heardBeat(fields);
+        return this.#receivedBeat(fields);
       case 'ack':
         this.acknowledged = numberIn(fields, 2);
         return;
@@ -202,7 +202,7 @@ export class Outsider {
     this.#call.send(frame('beat', write([1, ++this.#beats], [2, this.#kept.head], [5, true])));
   }
 
-  #heardBeat(fields: Fields): void {
+  #receivedBeat(fields: Fields): void {
     this.#parentReady = numberIn(fields, 5) === 1;
     if (this.resumed === false && this.#parentReady && this.#round === 0) this.#reconcile();
     this.#note(numberIn(fields, 2));

@@ -236,8 +236,8 @@ export class Host {
     });
     this.#store = store;
     this.#clock = clock;
-    const soon = (run: () => void) => void clock.after(0, run);
-    return { store, clock, random, soon, version: 'simulated' };
+    const defer = (run: () => void) => void clock.after(0, run);
+    return { store, clock, random, defer, version: 'simulated' };
   }
 
   /** Names this start: no other has the same chance. */
@@ -250,14 +250,14 @@ export class Host {
   }
 
   async #startNode(life: Life): Promise<void> {
-    const { store, clock, random, soon, version: software } = this.#ports(life);
+    const { store, clock, random, defer, version: software } = this.#ports(life);
     const { network } = this.world;
     openFormatted(store, clock);
     this.#node = new Node(this.config, {
       store,
       clock,
       random,
-      soon,
+      defer,
       software,
       log: silentLogger,
       network: network.of(this),
@@ -270,14 +270,14 @@ export class Host {
   }
 
   async #startAgent(life: Life): Promise<void> {
-    const { store, clock, random, soon, version } = this.#ports(life);
+    const { store, clock, random, defer, version } = this.#ports(life);
     openFormatted(store, clock);
     const { path } = this;
     const dialers = this.world.parentsOf(this).map((parent) => this.world.network.dialer(this, parent));
     const dialer = failoverDialer({ clock, random }, dialers);
     const logger = silentLogger;
     const openCluster = (ports: ClusterPorts) => assembleCluster({ ...ports, pace });
-    const shared = { path, version, store, dialer, clock, random, logger, schedule: soon };
+    const shared = { path, version, store, dialer, clock, random, logger, schedule: defer };
     const agent = await assembleAgent({ ...shared, openCluster });
     this.agent = agent;
     this.#serves(agent);
@@ -335,7 +335,7 @@ export function configOfPlanned(
     api: {},
     mesh: {},
     streams: { fromBelow: streamsFromBelow },
-    ...(home ? { parent: { address: home.id, path: home.path, siblings: others.map(({ id }) => id) } } : {}),
+    ...(home ? { parent: { address: home.id, path: home.path, replicas: others.map(({ id }) => id) } } : {}),
     ...(replicas === undefined ? {} : { replica, replicas }),
     spaces: node.spaces.map((name) => ({ name })),
     relays,

@@ -114,7 +114,7 @@ export class SimNetwork {
   /** A call for a stream beside a session: it takes its own time and breaks by itself, or with its session. */
   async openStream(session: Connection, id: number, events: LinkEvents): Promise<Link> {
     const { child, parent } = session;
-    session.lifeOf('child').effect();
+    session.validityOf('child').effect();
     if (!session.isOpen) throw new BanyanError('Unavailable', 'the connection broke');
     const call = new Connection(this, this.#world, ++this.#connections, child, parent, session);
     call.isTaken = false;
@@ -206,7 +206,10 @@ export class Connection {
     this.#slowness = network.chance() < slowShare ? slowFactor : 1;
     this.session = session;
     this.isLie = child.lie !== undefined || parent.lie !== undefined;
-    this.#lives = { child: session?.lifeOf('child') ?? child.life, parent: session?.lifeOf('parent') ?? parent.life };
+    this.#lives = {
+      child: session?.validityOf('child') ?? child.life,
+      parent: session?.validityOf('parent') ?? parent.life,
+    };
     this.childEnd = new End(this, 'child', identityOf(parent));
     this.parentEnd = new End(this, 'parent', identityOf(child));
     const expiry = expiryOf(child, parent);
@@ -257,7 +260,7 @@ export class Connection {
     return this.#network.line(this.child, this.parent);
   }
 
-  lifeOf(side: Side): Life {
+  validityOf(side: Side): Life {
     return this.#lives[side];
   }
 

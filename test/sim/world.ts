@@ -190,14 +190,15 @@ export class World {
   }
 
   delivering(connection: Connection, to: Side, frame: Frame, deliver: () => void): void {
-    if (!connection.lifeOf(to).alive) return;
+    if (!connection.validityOf(to).alive) return;
     const isTrue = !connection.isLie;
     if (!isTrue) connection.host(to).deceived.add(to === 'child' ? 'upstream' : `reported/${connection.child.name}`);
     for (const check of this.checks) (isTrue ? check.receiving : check.lied)?.(connection, to, frame);
     this.delivery = { connection, to, frame };
     deliver();
     this.delivery = undefined;
-    if (isTrue && connection.lifeOf(to).alive) for (const check of this.checks) check.received?.(connection, to, frame);
+    if (isTrue && connection.validityOf(to).alive)
+      for (const check of this.checks) check.received?.(connection, to, frame);
   }
 
   started(host: Host): void {

@@ -45,7 +45,7 @@ export class Crowd {
       },
       disconnected: (child) => this.connected.delete(child),
       rootAgeMs: () => 0,
-      soon: queueMicrotask,
+      defer: queueMicrotask,
     });
   }
 

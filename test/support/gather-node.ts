@@ -24,15 +24,15 @@ import type { Child } from '../../relay/children/children.ts';
 import { ExactStatuses } from '../../relay/gather/status/exact-statuses.ts';
 import { FailingExpressions } from '../../relay/gather/status/failing-expressions.ts';
 import { Gather, type RolloutParts } from '../../relay/gather/status/gather.ts';
-import { Reporter } from '../../relay/gather/status/reporter.ts';
+import { StatusReporter } from '../../relay/gather/status/reporter.ts';
 import { StatusWriter } from '../../relay/gather/status/status-writer.ts';
-import { toldBefore } from '../../relay/gather/summaries/reported-before.ts';
+import { reportedBefore } from '../../relay/gather/summaries/reported-before.ts';
 import { SummaryRoom } from '../../relay/gather/summaries/summary-room.ts';
 import { passUpsynced } from '../../relay/gather/upsynced.ts';
 import { Mailboxes } from '../../relay/mailbox/mailboxes.ts';
-import { MoveBook } from '../../relay/moves/move-store.ts';
+import { MoveStore } from '../../relay/moves/move-store.ts';
 import { Placements } from '../../relay/placements/placements.ts';
-import { type Counting, withoutSiblings } from '../../relay/replicas/counting.ts';
+import { type ReplicaCounting, withoutReplicas } from '../../relay/replicas/counting.ts';
 import { Scheduler } from '../../relay/schedule/schedule.ts';
 import { noteSourceChange } from '../../relay/schedule/source-changes.ts';
 import { openWorkloadSpace, type WorkloadSpace } from '../../relay/spaces/own-spaces.ts';
@@ -45,9 +45,9 @@ export interface GatherNodePorts {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
-  soon(run: () => void): void;
+  defer(run: () => void): void;
   /** Absent: nobody has siblings. */
-  readonly counting?: Counting;
+  readonly counting?: ReplicaCounting;
 }
 
 export const source = 'center.retail';
@@ -74,7 +74,7 @@ export class GatherNode {
   readonly gather: Gather;
   readonly #exact: ExactStatuses;
   readonly #statuses: StatusWriter;
-  readonly #reporter: Reporter;
+  readonly #reporter: StatusReporter;
   readonly summaries: SummaryRoom;
   readonly #below = new Map<string, GatherNode>();
 
@@ -82,7 +82,7 @@ export class GatherNode {
   constructor(path: string, ports: GatherNodePorts) {
     this.path = path;
     this.#ports = ports;
-    const { store, clock, random, soon } = ports;
+    const { store, clock, random, defer } = ports;
     const bootNonce = Buffer.from(random.bytes(16)).toString('hex');
     this.#upstream = store.write((t) => FeedConsumer.open(t, { name: 'upstream' }));
     this.#outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
@@ -95,7 +95,7 @@ export class GatherNode {
     const mailboxOf = (child: string) => this.#mailboxes.get(child)?.producer;
     const reportedOf = (child: string) => this.#mailboxes.get(child)?.reported;
     const ownSpace = (name: string) => (name === source ? this.#own?.space : undefined);
-    const { counting = withoutSiblings } = ports;
+    const { counting = withoutReplicas } = ports;
     const shared = { store, clock, placements: this.#placements, children: this.#children, counting };
     this.#scheduler = new Scheduler({
       ...shared,
@@ -119,7 +119,7 @@ export class GatherNode {
       connection,
       heldBack: () => [],
       rollouts: noRollouts,
-      moves: new MoveBook(shared.clock),
+      moves: new MoveStore(shared.clock),
       pathOf: (child) => child,
       mailboxOf: () => undefined,
     });
@@ -146,9 +146,9 @@ export class GatherNode {
       isRolledBack: () => false,
       rolloutBelow: () => undefined,
     });
-    this.#reporter = new Reporter({
+    this.#reporter = new StatusReporter({
       clock,
-      soon,
+      defer,
       report: (ids) => {
         this.#statuses.write(ids);
         this.summaries.completenessChanged(ids);
@@ -160,7 +160,7 @@ export class GatherNode {
     this.summaries = new SummaryRoom({
       ...shared,
       path,
-      soon,
+      defer,
       gather: this.gather,
       outbox: this.#outbox,
       tableOf,
@@ -232,7 +232,7 @@ export class GatherNode {
 
   start(): void {
     this.#ports.store.read((reader) => this.#scheduler.load(reader));
-    this.summaries.start(this.#ports.store.read((reader) => toldBefore(reader, this.#outbox)).summaries);
+    this.summaries.start(this.#ports.store.read((reader) => reportedBefore(reader, this.#outbox)).summaries);
     for (const { id } of this.#placements.all()) this.#reporter.mark(id);
   }
 

@@ -64,7 +64,7 @@ export class SessionPair {
       return { producer, consumer: FeedConsumer.open(t, { name: 'reported/kid' }) };
     });
     const sessions: ParentSessions = new ParentSessions({
-      soon: queueMicrotask,
+      defer: queueMicrotask,
       store,
       clock: this.clock,
       random,
@@ -74,8 +74,8 @@ export class SessionPair {
       feedsOf: () => feeds,
       ready: () => this.parentReady,
       hasOtherHistory: (child) => this.otherHistories.push(child),
-      siblings: {
-        hasSiblings: false,
+      replicas: {
+        hasReplicas: false,
         superseded: (_child, sequence) =>
           sequence < this.attachedWith ? { message: 'a newer one is known', sequence: this.attachedWith } : undefined,
         attached: (_t, _child, _role, sequence) => {

@@ -236,7 +236,7 @@ export class WholeTree {
   async #startAgent(id: string): Promise<void> {
     const running = this.#running(id);
     running.clock = new ProcessClock(this.clock, () => 0);
-    const { soon: schedule, ...base } = this.#base(running);
+    const { defer: schedule, ...base } = this.#base(running);
     const dialer = this.#dialer(id, running);
     const agent = await assembleAgent({
       ...base,
@@ -259,7 +259,7 @@ export class WholeTree {
       store,
       clock,
       random: new SeededRandom(this.#seed++),
-      soon: (run: () => void) => void clock.after(0, run),
+      defer: (run: () => void) => void clock.after(0, run),
     };
   }
 }

@@ -281,7 +281,7 @@ export class World extends VirtualNodes {
     const { random, clock, log, store } = this.#base('parent');
     const feeds = bootParent({ store, clock, random });
     const session: ParentSessions = new ParentSessions({
-      soon: queueMicrotask,
+      defer: queueMicrotask,
       store,
       clock,
       random,

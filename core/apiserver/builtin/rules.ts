@@ -8,14 +8,14 @@ import type { KubeObject } from '../../object/meta.ts';
 import { type LabelSelector, matchesSelector } from '../../object/selector.ts';
 import type { Cause } from '../../runtime/errors.ts';
 
-type Rule = (object: KubeObject, old?: KubeObject) => Cause[];
+type ObjectRule = (object: KubeObject, old?: KubeObject) => Cause[];
 type Values = Record<string, unknown>;
 
 export function checkRules(kind: string, object: KubeObject, old?: KubeObject): Cause[] {
   return (rules[kind] ?? []).flatMap((rule) => rule(object, old));
 }
 
-const rules: Readonly<Record<string, readonly Rule[]>> = {
+const rules: Readonly<Record<string, readonly ObjectRule[]>> = {
   Deployment: [selectorRule, podTemplateRule, notNegative('spec.replicas'), immutable('spec.selector')],
   ReplicaSet: [selectorRule, podTemplateRule, notNegative('spec.replicas'), immutable('spec.selector')],
   StatefulSet: [
@@ -101,14 +101,14 @@ function immutableDataRule(object: KubeObject, old?: KubeObject): Cause[] {
   return causes;
 }
 
-function notNegative(path: string): Rule {
+function notNegative(path: string): ObjectRule {
   return (object) => {
     const value = at(object, path);
     return typeof value === 'number' && value < 0 ? [invalid(path, value, 'must be greater than or equal to 0')] : [];
   };
 }
 
-function immutable(path: string): Rule {
+function immutable(path: string): ObjectRule {
   return (object, old) => {
     if (!old) return [];
     const value = at(object, path);

@@ -19,7 +19,7 @@ export interface TableKind {
   readonly sc?: boolean;
 }
 
-interface Table {
+interface TypesTable {
   readonly kinds: readonly TableKind[];
   readonly types: Readonly<Record<string, readonly string[]>>;
 }
@@ -33,7 +33,7 @@ export interface BuiltinField extends Field {
   readonly omitEmpty: boolean;
 }
 
-const table = JSON.parse(readFileSync(new URL('./generated/types.json', import.meta.url), 'utf8')) as Table;
+const table = JSON.parse(readFileSync(new URL('./generated/types.json', import.meta.url), 'utf8')) as TypesTable;
 const types = new Map<string, BuiltinType>();
 
 export const tableKinds: readonly TableKind[] = table.kinds;

@@ -5,22 +5,30 @@
  * An old value belongs to a new one when the way to both is the same through properties, map keys and lists of type map; below other
  * lists there is none, and transition rules there are refused with the definition (structural.ts).
  */
+
 import { Optional } from '@marcbachmann/cel-js';
-import { type Budget, defaultBudget } from '../../match/cel/budget.ts';
+import { defaultBudget, type EvaluationBudget } from '../../match/cel/budget.ts';
 import { type CelProgram, type CelType, compileCel } from '../../match/cel/cel.ts';
 import { CelError } from '../../match/cel/cel-error.ts';
 import type { CelValue } from '../../match/cel/values.ts';
 import { stableStringify } from '../../object/canonical.ts';
-import { duplicate, type FieldPath, forbidden, formatPath, invalid, required } from '../../object/field-error.ts';
+import {
+  duplicate,
+  type FieldPath,
+  forbiddenField,
+  formatPath,
+  invalidField,
+  required,
+} from '../../object/field-error.ts';
+import { isRecord } from '../../object/json-value.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { celConverter, celType } from './cel-schema.ts';
 import type { SchemaProps, ValidationRule } from './definition.ts';
-import { isRecord } from './prepare.ts';
 
 /** Walks the object and its old state side by side. */
-type RuleCheck = (value: unknown, old: unknown, path: FieldPath, causes: Cause[], budget: Budget) => void;
+type RuleCheck = (value: unknown, old: unknown, path: FieldPath, causes: Cause[], budget: EvaluationBudget) => void;
 
-export interface CompiledRule {
+export interface CompiledValidationRule {
   readonly rule: ValidationRule;
   readonly program: CelProgram;
   readonly message: CelProgram | undefined;
@@ -36,7 +44,7 @@ export function compileRules(
 }
 
 /** Throws CelError. */
-export function compileRule(rule: ValidationRule, self: CelType): CompiledRule {
+export function compileRule(rule: ValidationRule, self: CelType): CompiledValidationRule {
   const variables = { self, oldSelf: rule.optionalOldSelf ? ({ optional: self } as const) : self };
   const program = compileCel(rule.rule, variables, 'bool');
   const message = rule.messageExpression ? compileCel(rule.messageExpression, variables, 'string') : undefined;
@@ -76,7 +84,7 @@ function ownRules(schema: SchemaProps, isRoot: boolean): RuleCheck | undefined {
 }
 
 /** Converting a value costs more than asking most rules: only what some rule names is converted. */
-function neededFields(rules: readonly CompiledRule[]): ReadonlySet<string> | undefined {
+function neededFields(rules: readonly CompiledValidationRule[]): ReadonlySet<string> | undefined {
   const needed = new Set<string>();
   for (const { program, message } of rules) {
     for (const part of message ? [program, message] : [program]) {
@@ -90,7 +98,11 @@ function neededFields(rules: readonly CompiledRule[]): ReadonlySet<string> | und
   return needed;
 }
 
-function bindings(rule: CompiledRule, self: CelValue, oldSelf: CelValue | undefined): Record<string, CelValue> {
+function bindings(
+  rule: CompiledValidationRule,
+  self: CelValue,
+  oldSelf: CelValue | undefined,
+): Record<string, CelValue> {
   if (!rule.isTransition) return { self };
   if (!rule.rule.optionalOldSelf) return { self, oldSelf: oldSelf ?? null };
   return { self, oldSelf: oldSelf === undefined ? Optional.none() : Optional.of(oldSelf) };
@@ -98,9 +110,9 @@ function bindings(rule: CompiledRule, self: CelValue, oldSelf: CelValue | undefi
 
 /** What to say of a rule that does not hold; undefined when it does. */
 function evaluate(
-  { rule, program, message }: CompiledRule,
+  { rule, program, message }: CompiledValidationRule,
   values: Record<string, CelValue>,
-  budget: Budget,
+  budget: EvaluationBudget,
 ): string | undefined {
   const said = rule.message ?? `failed rule: ${rule.rule.trim()}`;
   try {
@@ -114,7 +126,11 @@ function evaluate(
 }
 
 /** An expression that fails or gives no single line falls back to the fixed message, as in the API server. */
-function expressedMessage(message: CelProgram, values: Record<string, CelValue>, budget: Budget): string | undefined {
+function expressedMessage(
+  message: CelProgram,
+  values: Record<string, CelValue>,
+  budget: EvaluationBudget,
+): string | undefined {
   try {
     const text = message.evaluate(values, budget);
     const trimmed = typeof text === 'string' ? text.trim() : '';
@@ -132,11 +148,11 @@ function causeOf(rule: ValidationRule, text: string, path: FieldPath, typeName: 
     case 'FieldValueRequired':
       return required(name, text);
     case 'FieldValueForbidden':
-      return forbidden(name, text);
+      return forbiddenField(name, text);
     case 'FieldValueDuplicate':
       return duplicate(name, typeName);
     default:
-      return invalid(name, typeName, text);
+      return invalidField(name, typeName, text);
   }
 }
 

@@ -1,9 +1,10 @@
 /** A structural schema as CEL sees it: the declared type of its values, and the values themselves. */
+
 import { Duration } from '@marcbachmann/cel-js/evaluator';
 import type { CelType } from '../../match/cel/cel.ts';
 import { type CelValue, celFieldName, celValue } from '../../match/cel/values.ts';
+import { isRecord } from '../../object/json-value.ts';
 import type { SchemaProps } from './definition.ts';
-import { isRecord } from './prepare.ts';
 
 const resourceFields = {
   apiVersion: 'string',

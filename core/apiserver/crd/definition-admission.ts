@@ -3,11 +3,11 @@
  * be compiled; the messages are those of the API server.
  */
 
-import { duplicate, forbidden, invalid, notSupported, required } from '../../object/field-error.ts';
+import { duplicate, forbiddenField, invalidField, notSupported, required } from '../../object/field-error.ts';
 import { checkDnsSubdomain } from '../../object/names.ts';
 import type { Cause } from '../../runtime/errors.ts';
-import type { Admission, Kinds } from '../space.ts';
-import { invalid as invalidObject } from '../status-errors.ts';
+import type { Kinds, WriteAdmission } from '../space.ts';
+import { invalidObject } from '../status-errors.ts';
 import {
   type CustomResourceDefinition,
   crdResource,
@@ -20,7 +20,7 @@ import {
 import { checkStructural } from './structural.ts';
 
 /** Fills in defaults, in place, and throws Invalid. What has fields of the wrong type is left to validation. */
-export function definitionAdmission(kinds: Kinds): Admission {
+export function definitionAdmission(kinds: Kinds): WriteAdmission {
   return ({ operation, key, object, old, subresource }) => {
     if (key.group !== crdResource.group || key.resource !== crdResource.resource) return;
     if (!object || operation === 'delete' || subresource !== undefined || !isDefinition(object)) return;
@@ -38,7 +38,7 @@ export function checkDefinition(definition: CustomResourceDefinition, old?: Cust
   return [
     ...(definition.metadata.name === expected
       ? []
-      : [invalid('metadata.name', definition.metadata.name, 'must be spec.names.plural+"."+spec.group')]),
+      : [invalidField('metadata.name', definition.metadata.name, 'must be spec.names.plural+"."+spec.group')]),
     ...checkGroupAndScope(spec),
     ...checkNames(spec),
     ...checkVersions(spec),
@@ -58,15 +58,16 @@ function fillIn(spec: DefinitionSpec): void {
 function checkGroupAndScope({ group, scope, preserveUnknownFields }: DefinitionSpec): Cause[] {
   const causes: Cause[] = [];
   if (!group) causes.push(required('spec.group'));
-  else if (!group.includes('.')) causes.push(invalid('spec.group', group, 'should be a domain with at least one dot'));
-  else if (checkDnsSubdomain(group)) causes.push(invalid('spec.group', group, checkDnsSubdomain(group)!));
+  else if (!group.includes('.'))
+    causes.push(invalidField('spec.group', group, 'should be a domain with at least one dot'));
+  else if (checkDnsSubdomain(group)) causes.push(invalidField('spec.group', group, checkDnsSubdomain(group)!));
   if (!scope) causes.push(required('spec.scope'));
   else if (!['Cluster', 'Namespaced'].includes(scope))
     causes.push(notSupported('spec.scope', scope, ['Cluster', 'Namespaced']));
   if (preserveUnknownFields) {
     const why =
       'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead';
-    causes.push(invalid('spec.preserveUnknownFields', true, why));
+    causes.push(invalidField('spec.preserveUnknownFields', true, why));
   }
   return causes;
 }
@@ -84,7 +85,7 @@ function checkNames({ names }: DefinitionSpec): Cause[] {
   const causes: Cause[] = [];
   const check = (field: string, name: string | undefined, text: string, form: string) => {
     if (!name) causes.push(required(field));
-    else if (!isLabel(form)) causes.push(invalid(field, name, text));
+    else if (!isLabel(form)) causes.push(invalidField(field, name, text));
   };
   const mixed = `may have mixed case, but should otherwise match: ${dns1035Message}`;
   check('spec.names.plural', names.plural, dns1035Message, names.plural ?? '');
@@ -96,7 +97,7 @@ function checkNames({ names }: DefinitionSpec): Cause[] {
       check(`spec.names.${list}[${index}]`, name, dns1035Message, name);
   }
   if (names.kind && names.kind === names.listKind) {
-    causes.push(invalid('spec.names.listKind', names.listKind, 'kind and listKind may not be the same'));
+    causes.push(invalidField('spec.names.listKind', names.listKind, 'kind and listKind may not be the same'));
   }
   return causes;
 }
@@ -107,14 +108,14 @@ function checkVersions({ versions }: DefinitionSpec): Cause[] {
   const seen = new Set<string>();
   for (const [index, version] of versions.entries()) {
     const field = `spec.versions[${index}]`;
-    if (!isLabel(version.name)) causes.push(invalid(`${field}.name`, version.name, dns1035Message));
+    if (!isLabel(version.name)) causes.push(invalidField(`${field}.name`, version.name, dns1035Message));
     if (seen.has(version.name)) causes.push(duplicate(`${field}.name`, version.name));
     seen.add(version.name);
     causes.push(...checkVersion(version, field));
   }
   if (versions.filter((version) => version.storage).length !== 1) {
     causes.push(
-      invalid(
+      invalidField(
         'spec.versions',
         versions.map(({ name }) => name),
         'must have exactly one version marked as storage version',
@@ -129,7 +130,11 @@ function checkVersion(version: DefinitionVersion, field: string): Cause[] {
   const schema = version.schema?.openAPIV3Schema;
   if (version.deprecationWarning !== undefined && !version.deprecated) {
     causes.push(
-      invalid(`${field}.deprecationWarning`, version.deprecationWarning, 'can only be set for deprecated versions'),
+      invalidField(
+        `${field}.deprecationWarning`,
+        version.deprecationWarning,
+        'can only be set for deprecated versions',
+      ),
     );
   }
   if (schema) causes.push(...checkStructural(schema, `${field}.schema.openAPIV3Schema`));
@@ -151,7 +156,7 @@ function checkColumn(column: DefinitionColumn, field: string): Cause[] {
   else if (!columnTypes.includes(column.type)) causes.push(notSupported(`${field}.type`, column.type, columnTypes));
   if (!column.jsonPath) causes.push(required(`${field}.jsonPath`));
   else if (!column.jsonPath.startsWith('.')) {
-    causes.push(invalid(`${field}.jsonPath`, column.jsonPath, 'must be a simple json path starting with .'));
+    causes.push(invalidField(`${field}.jsonPath`, column.jsonPath, 'must be a simple json path starting with .'));
   }
   return causes;
 }
@@ -171,7 +176,7 @@ function checkScale({ subresources }: DefinitionVersion, field: string): Cause[]
     if (!path) {
       if (isNeeded) causes.push(required(`${field}.${name}`));
     } else if (!simplePath.test(path) || !under.some((prefix) => path.startsWith(prefix))) {
-      causes.push(invalid(`${field}.${name}`, path, `should be a json path under ${under.join(' or ')}`));
+      causes.push(invalidField(`${field}.${name}`, path, `should be a json path under ${under.join(' or ')}`));
     }
   };
   check('specReplicasPath', ['.spec.'], true);
@@ -186,18 +191,18 @@ const selectableFieldsMax = 8;
 function checkSelectable({ selectableFields = [] }: DefinitionVersion, schema: SchemaProps, field: string): Cause[] {
   const causes: Cause[] = [];
   if (selectableFields.length > selectableFieldsMax) {
-    causes.push(invalid(field, selectableFields.length, `must have at most ${selectableFieldsMax} fields`));
+    causes.push(invalidField(field, selectableFields.length, `must have at most ${selectableFieldsMax} fields`));
   }
   for (const [index, { jsonPath }] of selectableFields.entries()) {
     const at = `${field}[${index}].jsonPath`;
     const names = simplePath.test(jsonPath ?? '') ? jsonPath.slice(1).split('.') : undefined;
     let node: SchemaProps | undefined = names && schema;
     for (const name of names ?? []) node = node?.properties?.[name];
-    if (names?.[0] === 'metadata') causes.push(invalid(at, jsonPath, 'must not point to fields in metadata'));
-    else if (!node) causes.push(invalid(at, jsonPath, 'is an invalid path: does not refer to a valid field'));
+    if (names?.[0] === 'metadata') causes.push(invalidField(at, jsonPath, 'must not point to fields in metadata'));
+    else if (!node) causes.push(invalidField(at, jsonPath, 'is an invalid path: does not refer to a valid field'));
     else if (!['string', 'integer', 'boolean'].includes(node.type ?? '')) {
       causes.push(
-        invalid(
+        invalidField(
           at,
           jsonPath,
           'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.',
@@ -212,12 +217,12 @@ function checkConversion({ conversion }: DefinitionSpec): Cause[] {
   const strategy = conversion?.strategy ?? 'None';
   if (strategy === 'None') {
     return conversion?.webhook
-      ? [forbidden('spec.conversion.webhook', 'should not be set when strategy is not set to Webhook')]
+      ? [forbiddenField('spec.conversion.webhook', 'should not be set when strategy is not set to Webhook')]
       : [];
   }
   if (strategy === 'Webhook') {
     return [
-      invalid(
+      invalidField(
         'spec.conversion.strategy',
         strategy,
         'conversion by webhook is not offered here; use None, which changes apiVersion only',
@@ -230,7 +235,7 @@ function checkConversion({ conversion }: DefinitionSpec): Cause[] {
 function checkUpdate({ spec }: CustomResourceDefinition, old: CustomResourceDefinition): Cause[] {
   const causes: Cause[] = [];
   const immutable = (field: string, value: string, before: string) => {
-    if (value !== before) causes.push(invalid(field, value, 'field is immutable'));
+    if (value !== before) causes.push(invalidField(field, value, 'field is immutable'));
   };
   immutable('spec.group', spec.group, old.spec.group);
   immutable('spec.names.plural', spec.names.plural, old.spec.names.plural);
@@ -241,7 +246,7 @@ function checkUpdate({ spec }: CustomResourceDefinition, old: CustomResourceDefi
   const names = new Set(spec.versions?.map((version) => version.name));
   for (const [index, stored] of (old.status?.storedVersions ?? []).entries()) {
     if (!names.has(stored))
-      causes.push(invalid(`status.storedVersions[${index}]`, stored, 'must appear in spec.versions'));
+      causes.push(invalidField(`status.storedVersions[${index}]`, stored, 'must appear in spec.versions'));
   }
   return causes;
 }

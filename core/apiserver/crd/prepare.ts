@@ -7,6 +7,7 @@
  */
 
 import { type FieldPath, formatPath } from '../../object/field-error.ts';
+import { isRecord } from '../../object/json-value.ts';
 import type { Json } from '../../object/meta.ts';
 import type { Field, FieldType, ObjectType } from '../schema.ts';
 import type { SchemaProps } from './definition.ts';
@@ -143,8 +144,4 @@ function typedObjectPrepare(type: ObjectType): Prepare {
 /** Defaults are written into objects that others change later: each object gets its own copy. */
 function copier(value: Json): () => Json {
   return value === null || typeof value !== 'object' ? () => value : () => structuredClone(value);
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -7,12 +7,13 @@
 import type { CelType } from '../../match/cel/cel.ts';
 import { CelError } from '../../match/cel/cel-error.ts';
 import { compilePattern } from '../../match/cel/pattern.ts';
-import { forbidden, invalid, notSupported, required } from '../../object/field-error.ts';
+import { forbiddenField, invalidField, notSupported, required } from '../../object/field-error.ts';
+import { isRecord } from '../../object/json-value.ts';
 import { type Cause, describeError } from '../../runtime/errors.ts';
 import { compileRule } from './cel-rules.ts';
 import { celType } from './cel-schema.ts';
 import type { SchemaProps, ValidationRule } from './definition.ts';
-import { compilePrepare, isRecord } from './prepare.ts';
+import { compilePrepare } from './prepare.ts';
 import { compileCheck } from './validate.ts';
 
 /** A schema is walked by recursion, and so are the objects that it describes. */
@@ -20,7 +21,7 @@ const depthMax = 100;
 const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 const reasons = ['FieldValueInvalid', 'FieldValueForbidden', 'FieldValueRequired', 'FieldValueDuplicate'];
 
-interface Place {
+interface SchemaPlace {
   readonly field: string;
   readonly depth: number;
   readonly isRoot: boolean;
@@ -36,10 +37,10 @@ export function checkStructural(schema: SchemaProps, field: string): Cause[] {
   return causes;
 }
 
-function walk(schema: SchemaProps, place: Place, causes: Cause[], whyType: string): void {
+function walk(schema: SchemaProps, place: SchemaPlace, causes: Cause[], whyType: string): void {
   const { field } = place;
   if (place.depth > depthMax) {
-    causes.push(forbidden(field, `must not be nested more than ${depthMax} levels deep`));
+    causes.push(forbiddenField(field, `must not be nested more than ${depthMax} levels deep`));
     return;
   }
   checkType(schema, place, causes, whyType);
@@ -66,7 +67,7 @@ function walk(schema: SchemaProps, place: Place, causes: Cause[], whyType: strin
   }
 }
 
-function checkType(schema: SchemaProps, { field, isRoot }: Place, causes: Cause[], why: string): void {
+function checkType(schema: SchemaProps, { field, isRoot }: SchemaPlace, causes: Cause[], why: string): void {
   const { type } = schema;
   const isFree = schema['x-kubernetes-int-or-string'] || schema['x-kubernetes-preserve-unknown-fields'];
   if (type === undefined || type === '') {
@@ -74,44 +75,49 @@ function checkType(schema: SchemaProps, { field, isRoot }: Place, causes: Cause[
   } else if (!types.includes(type)) {
     causes.push(notSupported(`${field}.type`, type, types));
   } else if (isRoot && type !== 'object') {
-    causes.push(invalid(`${field}.type`, type, 'must be object at the root'));
+    causes.push(invalidField(`${field}.type`, type, 'must be object at the root'));
   }
-  if (isRoot && schema.nullable) causes.push(forbidden(`${field}.nullable`, 'nullable cannot be true at the root'));
+  if (isRoot && schema.nullable)
+    causes.push(forbiddenField(`${field}.nullable`, 'nullable cannot be true at the root'));
   if (type === 'array' && !schema.items) causes.push(required(`${field}.items`, 'must be specified'));
   if (schema.additionalProperties === false) {
-    causes.push(forbidden(`${field}.additionalProperties`, 'additionalProperties cannot be set to false'));
+    causes.push(forbiddenField(`${field}.additionalProperties`, 'additionalProperties cannot be set to false'));
   } else if (schema.additionalProperties !== undefined && schema.properties) {
-    causes.push(forbidden(`${field}.additionalProperties`, 'additionalProperties and properties are mutual exclusive'));
+    causes.push(
+      forbiddenField(`${field}.additionalProperties`, 'additionalProperties and properties are mutual exclusive'),
+    );
   }
 }
 
 function checkValueRules(schema: SchemaProps, field: string, causes: Cause[]): void {
   if (schema.uniqueItems) {
     const why = 'uniqueItems cannot be set to true since the runtime complexity becomes quadratic';
-    causes.push(forbidden(`${field}.uniqueItems`, why));
+    causes.push(forbiddenField(`${field}.uniqueItems`, why));
   }
   if (schema.pattern !== undefined) {
     try {
       compilePattern(schema.pattern);
     } catch (error) {
       const why = `must be a valid regular expression, but isn't: ${describeError(error)}`;
-      causes.push(invalid(`${field}.pattern`, schema.pattern, why));
+      causes.push(invalidField(`${field}.pattern`, schema.pattern, why));
     }
   }
   if (schema.multipleOf !== undefined && schema.multipleOf <= 0) {
-    causes.push(invalid(`${field}.multipleOf`, schema.multipleOf, 'must be greater than 0'));
+    causes.push(invalidField(`${field}.multipleOf`, schema.multipleOf, 'must be greater than 0'));
   }
 }
 
-function checkExtensions(schema: SchemaProps, { field, isRoot }: Place, causes: Cause[]): void {
+function checkExtensions(schema: SchemaProps, { field, isRoot }: SchemaPlace, causes: Cause[]): void {
   const { type } = schema;
   if (schema['x-kubernetes-preserve-unknown-fields'] === false) {
-    causes.push(invalid(`${field}.x-kubernetes-preserve-unknown-fields`, false, 'must be true or undefined'));
+    causes.push(invalidField(`${field}.x-kubernetes-preserve-unknown-fields`, false, 'must be true or undefined'));
   }
   if (schema['x-kubernetes-embedded-resource']) {
     if (type !== 'object')
-      causes.push(invalid(`${field}.type`, type ?? '', 'must be object if x-kubernetes-embedded-resource is true'));
-    if (isRoot) causes.push(forbidden(`${field}.x-kubernetes-embedded-resource`, 'must not be set at the root'));
+      causes.push(
+        invalidField(`${field}.type`, type ?? '', 'must be object if x-kubernetes-embedded-resource is true'),
+      );
+    if (isRoot) causes.push(forbiddenField(`${field}.x-kubernetes-embedded-resource`, 'must not be set at the root'));
     if (!schema.properties && !schema['x-kubernetes-preserve-unknown-fields']) {
       const why =
         'must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields';
@@ -119,14 +125,14 @@ function checkExtensions(schema: SchemaProps, { field, isRoot }: Place, causes: 
     }
   }
   if (schema['x-kubernetes-int-or-string'] && type) {
-    causes.push(invalid(`${field}.type`, type, 'must be empty if x-kubernetes-int-or-string is true'));
+    causes.push(invalidField(`${field}.type`, type, 'must be empty if x-kubernetes-int-or-string is true'));
   }
   const mapType = schema['x-kubernetes-map-type'];
   if (mapType !== undefined && !['atomic', 'granular'].includes(mapType)) {
     causes.push(notSupported(`${field}.x-kubernetes-map-type`, mapType, ['atomic', 'granular']));
   }
   if (mapType !== undefined && type !== 'object') {
-    causes.push(invalid(`${field}.type`, type ?? '', 'must be object if x-kubernetes-map-type is specified'));
+    causes.push(invalidField(`${field}.type`, type ?? '', 'must be object if x-kubernetes-map-type is specified'));
   }
 }
 
@@ -144,13 +150,15 @@ function checkList(schema: SchemaProps, field: string, causes: Cause[]): void {
     causes.push(notSupported(`${field}.x-kubernetes-list-type`, listType, ['atomic', 'map', 'set']));
   }
   if (schema.type !== 'array') {
-    causes.push(invalid(`${field}.type`, schema.type ?? '', 'must be array if x-kubernetes-list-type is specified'));
+    causes.push(
+      invalidField(`${field}.type`, schema.type ?? '', 'must be array if x-kubernetes-list-type is specified'),
+    );
     return;
   }
   const items = schema.items ?? {};
   if (listType === 'set' && isGranular(items)) {
     causes.push(
-      invalid(`${field}.items`, items.type ?? '', 'items of x-kubernetes-list-type set must be scalar or atomic'),
+      invalidField(`${field}.items`, items.type ?? '', 'items of x-kubernetes-list-type set must be scalar or atomic'),
     );
   }
   if (listType === 'map') checkMapKeys(items, keys ?? [], field, causes);
@@ -167,7 +175,11 @@ function checkMapKeys(items: SchemaProps, keys: readonly string[], field: string
   }
   if (items.type !== 'object') {
     causes.push(
-      invalid(`${field}.items.type`, items.type ?? '', 'must be object if parent array has x-kubernetes-list-type map'),
+      invalidField(
+        `${field}.items.type`,
+        items.type ?? '',
+        'must be object if parent array has x-kubernetes-list-type map',
+      ),
     );
     return;
   }
@@ -175,10 +187,12 @@ function checkMapKeys(items: SchemaProps, keys: readonly string[], field: string
     const property = items.properties?.[key];
     if (!property) {
       const at = `${field}.x-kubernetes-list-map-keys[${index}]`;
-      causes.push(invalid(at, key, 'entries must all be names of item properties'));
+      causes.push(invalidField(at, key, 'entries must all be names of item properties'));
     } else if (property.type === 'object' || property.type === 'array') {
       const at = `${field}.items.properties[${key}].type`;
-      causes.push(invalid(at, property.type, 'must be a scalar type if parent array has x-kubernetes-list-type map'));
+      causes.push(
+        invalidField(at, property.type, 'must be a scalar type if parent array has x-kubernetes-list-type map'),
+      );
     } else if (property.default === undefined && !items.required?.includes(key)) {
       const why = 'this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property';
       causes.push(required(`${field}.items.properties[${key}].default`, why));
@@ -192,7 +206,7 @@ function checkMetadata(schema: SchemaProps, field: string, causes: Cause[]): voi
   const isPlain = Object.keys(schema).every((key) => ['type', 'properties', 'description'].includes(key));
   if (isPlain && names.every((name) => name === 'name' || name === 'generateName')) return;
   causes.push(
-    forbidden(
+    forbiddenField(
       field,
       'must not specify anything other than name and generateName, but metadata is implicitly specified',
     ),
@@ -230,7 +244,7 @@ function checkJunctors(schema: SchemaProps, outside: SchemaProps, field: string,
 function checkJunctor(part: SchemaProps, outside: SchemaProps, field: string, causes: Cause[]): void {
   for (const name of outsideOnly) {
     if (part[name] === undefined || (name === 'type' && outside['x-kubernetes-int-or-string'])) continue;
-    causes.push(forbidden(`${field}.${name}`, 'must be empty to be structural'));
+    causes.push(forbiddenField(`${field}.${name}`, 'must be empty to be structural'));
   }
   checkValueRules(part, field, causes);
   checkJunctors(part, outside, field, causes);
@@ -248,7 +262,7 @@ function checkJunctor(part: SchemaProps, outside: SchemaProps, field: string, ca
 
 // --------------------------------------------------------------------------------------------------- rules
 
-function checkValidations(schema: SchemaProps, place: Place, causes: Cause[]): void {
+function checkValidations(schema: SchemaProps, place: SchemaPlace, causes: Cause[]): void {
   const rules = schema['x-kubernetes-validations'];
   if (!rules?.length) return;
   const self = celType(schema, place.isRoot || schema['x-kubernetes-embedded-resource'] === true);
@@ -258,33 +272,35 @@ function checkValidations(schema: SchemaProps, place: Place, causes: Cause[]): v
       causes.push(notSupported(`${field}.reason`, rule.reason, reasons));
     }
     if (rule.message !== undefined && rule.message.trim() === '') {
-      causes.push(invalid(`${field}.message`, rule.message, 'message must be non-empty if specified'));
+      causes.push(invalidField(`${field}.message`, rule.message, 'message must be non-empty if specified'));
     }
     if (rule.fieldPath !== undefined && !isFieldOf(schema, rule.fieldPath)) {
-      causes.push(invalid(`${field}.fieldPath`, rule.fieldPath, 'fieldPath must be a valid path, such as .spec.name'));
+      causes.push(
+        invalidField(`${field}.fieldPath`, rule.fieldPath, 'fieldPath must be a valid path, such as .spec.name'),
+      );
     }
     if (!rule.rule?.trim()) causes.push(required(`${field}.rule`, 'rule is not specified'));
     else checkRule(rule, self, place, field, causes);
   }
 }
 
-function checkRule(rule: ValidationRule, self: CelType, place: Place, field: string, causes: Cause[]): void {
+function checkRule(rule: ValidationRule, self: CelType, place: SchemaPlace, field: string, causes: Cause[]): void {
   try {
     compileRule({ rule: rule.rule, ...(rule.optionalOldSelf ? { optionalOldSelf: true } : {}) }, self);
   } catch (error) {
     if (!(error instanceof CelError)) throw error;
-    causes.push(invalid(`${field}.rule`, rule.rule, `compilation failed: ${error.message}`));
+    causes.push(invalidField(`${field}.rule`, rule.rule, `compilation failed: ${error.message}`));
     return;
   }
   try {
     const { isTransition } = compileRule(rule, self);
     if (!isTransition || place.uncorrelatable === undefined) return;
     const why = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelatable}`;
-    causes.push(invalid(`${field}.rule`, rule.rule, why));
+    causes.push(invalidField(`${field}.rule`, rule.rule, why));
   } catch (error) {
     if (!(error instanceof CelError)) throw error;
     const why = `messageExpression compilation failed: ${error.message}`;
-    causes.push(invalid(`${field}.messageExpression`, rule.messageExpression, why));
+    causes.push(invalidField(`${field}.messageExpression`, rule.messageExpression, why));
   }
 }
 
@@ -321,7 +337,7 @@ function checkDefault(schema: SchemaProps, field: string, causes: Cause[]): void
   const unknown = compilePrepare(around)(holder);
   if (unknown.length > 0) {
     causes.push(
-      invalid(
+      invalidField(
         `${field}.default`,
         schema.default,
         `must not have unknown fields: ${unknown.map((path) => path.replace(/^value\.?/, '')).join(', ')}`,

@@ -9,22 +9,22 @@ import {
   duplicate,
   type FieldPath,
   formatPath,
-  invalid,
+  invalidField,
   notSupported,
   required,
   tooLong,
   tooMany,
   typeInvalid,
 } from '../../object/field-error.ts';
+import { isRecord } from '../../object/json-value.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import type { SchemaProps } from './definition.ts';
 import { formatCheck } from './formats.ts';
-import { isRecord } from './prepare.ts';
 
-export type Check = (value: unknown, path: FieldPath, causes: Cause[]) => void;
+export type ValueCheck = (value: unknown, path: FieldPath, causes: Cause[]) => void;
 
 /** A value check whose closures are run one after the other. Throws SyntaxError for a bad pattern. */
-export function compileCheck(schema: SchemaProps): Check {
+export function compileCheck(schema: SchemaProps): ValueCheck {
   const type = schema['x-kubernetes-int-or-string'] ? 'intOrString' : schema.type;
   const isType = type === undefined ? undefined : typeTests[type];
   const checks = [
@@ -52,7 +52,7 @@ const typeTests: Readonly<Record<string, (value: unknown) => boolean>> = {
   intOrString: (value) => typeof value === 'string' || Number.isInteger(value),
 };
 
-function constraints(schema: SchemaProps): Check[] {
+function constraints(schema: SchemaProps): ValueCheck[] {
   return [
     ...objectChecks(schema),
     ...listChecks(schema),
@@ -62,8 +62,8 @@ function constraints(schema: SchemaProps): Check[] {
   ];
 }
 
-function objectChecks(schema: SchemaProps): Check[] {
-  const checks: Check[] = [];
+function objectChecks(schema: SchemaProps): ValueCheck[] {
+  const checks: ValueCheck[] = [];
   const names = schema.required ?? [];
   const properties = new Map(Object.entries(schema.properties ?? {}).map(([name, sub]) => [name, compileCheck(sub)]));
   const others =
@@ -102,8 +102,8 @@ function objectChecks(schema: SchemaProps): Check[] {
   return checks;
 }
 
-function listChecks(schema: SchemaProps): Check[] {
-  const checks: Check[] = [];
+function listChecks(schema: SchemaProps): ValueCheck[] {
+  const checks: ValueCheck[] = [];
   const { minItems, maxItems } = schema;
   if (minItems !== undefined || maxItems !== undefined) {
     checks.push((value, path, causes) => {
@@ -135,7 +135,7 @@ function listChecks(schema: SchemaProps): Check[] {
 }
 
 /** `identity`: equal for equal items. `shown`: what of an item stands in a message. */
-function uniqueCheck(identity: (item: unknown) => unknown, shown: (item: unknown) => unknown): Check {
+function uniqueCheck(identity: (item: unknown) => unknown, shown: (item: unknown) => unknown): ValueCheck {
   return (value, path, causes) => {
     if (!Array.isArray(value) || value.length < 2) return;
     const seen = new Set<unknown>();
@@ -163,8 +163,8 @@ function keysOf(item: unknown, keys: readonly string[]): unknown {
   return Object.fromEntries(keys.filter((key) => Object.hasOwn(item, key)).map((key) => [key, item[key]]));
 }
 
-function numberChecks(schema: SchemaProps): Check[] {
-  const checks: Check[] = [];
+function numberChecks(schema: SchemaProps): ValueCheck[] {
+  const checks: ValueCheck[] = [];
   const push = (isRight: (value: number) => boolean, text: string) =>
     checks.push((value, path, causes) => {
       if (typeof value === 'number' && !isRight(value)) causes.push(inBody(value, path, text));
@@ -189,8 +189,8 @@ function isMultiple(value: number, of: number): boolean {
   return Math.abs(times - Math.round(times)) < 1e-9 * Math.max(1, Math.abs(times));
 }
 
-function stringChecks(schema: SchemaProps): Check[] {
-  const checks: Check[] = [];
+function stringChecks(schema: SchemaProps): ValueCheck[] {
+  const checks: ValueCheck[] = [];
   const { minLength, maxLength, pattern, format } = schema;
   if (minLength !== undefined || maxLength !== undefined) {
     checks.push((value, path, causes) => {
@@ -230,7 +230,7 @@ function codePoints(text: string): number {
   return count;
 }
 
-function enumCheck(values: readonly unknown[]): Check {
+function enumCheck(values: readonly unknown[]): ValueCheck {
   const scalars = new Set(values.filter((value) => typeof value !== 'object' || value === null));
   const structured = new Set(values.filter((value) => typeof value === 'object').map(stableStringify));
   return (value, path, causes) => {
@@ -239,7 +239,7 @@ function enumCheck(values: readonly unknown[]): Check {
   };
 }
 
-const checkEmbedded: Check = (value, path, causes) => {
+const checkEmbedded: ValueCheck = (value, path, causes) => {
   if (!isRecord(value)) return;
   for (const name of ['apiVersion', 'kind']) {
     if (typeof value[name] !== 'string' || value[name] === '') {
@@ -248,8 +248,8 @@ const checkEmbedded: Check = (value, path, causes) => {
   }
 };
 
-function combinations(schema: SchemaProps): Check[] {
-  const checks: Check[] = [];
+function combinations(schema: SchemaProps): ValueCheck[] {
+  const checks: ValueCheck[] = [];
   if (schema.allOf?.length) checks.push(allOf(schema.allOf.map(compileCheck)));
   if (schema.anyOf?.length && !isIntOrStringPair(schema)) checks.push(anyOf(schema.anyOf.map(compileCheck)));
   if (schema.oneOf?.length) checks.push(oneOf(schema.oneOf.map(compileCheck)));
@@ -268,7 +268,7 @@ function isIntOrStringPair(schema: SchemaProps): boolean {
   return schema['x-kubernetes-int-or-string'] === true && types?.join() === 'integer,string';
 }
 
-function allOf(checks: readonly Check[]): Check {
+function allOf(checks: readonly ValueCheck[]): ValueCheck {
   return (value, path, causes) => {
     const failures = checks.map((check) => attempt(check, value, path)).filter((found) => found.length > 0);
     if (failures.length === 0) return;
@@ -278,7 +278,7 @@ function allOf(checks: readonly Check[]): Check {
   };
 }
 
-function anyOf(checks: readonly Check[]): Check {
+function anyOf(checks: readonly ValueCheck[]): ValueCheck {
   return (value, path, causes) => {
     let nearest: Cause[] | undefined;
     for (const check of checks) {
@@ -290,7 +290,7 @@ function anyOf(checks: readonly Check[]): Check {
   };
 }
 
-function oneOf(checks: readonly Check[]): Check {
+function oneOf(checks: readonly ValueCheck[]): ValueCheck {
   return (value, path, causes) => {
     const results = checks.map((check) => attempt(check, value, path));
     const valid = results.filter((found) => found.length === 0).length;
@@ -305,7 +305,7 @@ function oneOf(checks: readonly Check[]): Check {
   };
 }
 
-function attempt(check: Check, value: unknown, path: FieldPath): Cause[] {
+function attempt(check: ValueCheck, value: unknown, path: FieldPath): Cause[] {
   const causes: Cause[] = [];
   check(value, path, causes);
   return causes;
@@ -313,12 +313,12 @@ function attempt(check: Check, value: unknown, path: FieldPath): Cause[] {
 
 function combined(path: FieldPath, text: string): Cause {
   const field = formatPath(path);
-  return invalid(field, '', `${JSON.stringify(field)} ${text}`);
+  return invalidField(field, '', `${JSON.stringify(field)} ${text}`);
 }
 
 function inBody(value: unknown, path: FieldPath, text: string): Cause {
   const field = formatPath(path);
-  return invalid(field, value, `${field} in body ${text}`);
+  return invalidField(field, value, `${field} in body ${text}`);
 }
 
 function wrongType(value: unknown, path: FieldPath, type: string): Cause {

@@ -22,12 +22,12 @@ import type { Space, UserInfo } from '../space.ts';
 import { readBody } from './body.ts';
 import { SpaceHandler } from './handler.ts';
 import { refuseImpersonation } from './impersonation.ts';
-import { breakOff, type Outgoing, OutgoingAnswers, writePieces } from './outgoing.ts';
+import { breakOff, OutgoingAnswers, type OutgoingWatch, writePieces } from './outgoing.ts';
 import type { ApiRequest, ApiResponse } from './requests.ts';
 import { whoIsAsking } from './reviews.ts';
 import { decodePart } from './route.ts';
 import { failureOf } from './status.ts';
-import { Watch } from './watches.ts';
+import { WatchRequest } from './watches.ts';
 
 /** PEM. */
 export interface ApiTls {
@@ -81,7 +81,7 @@ export class ApiServer implements AsyncDisposable {
   readonly #resolvers: ((prefix: string) => Space | undefined)[] = [];
   /** Of spaces that resolvers gave, as long as they are in use there. */
   readonly #resolved = new WeakMap<Space, SpaceHandler>();
-  readonly #watches = new Set<Watch>();
+  readonly #watches = new Set<WatchRequest>();
   readonly #outgoing: OutgoingAnswers;
   /** By connection: a certificate is shown once, and to decode it takes a third of a millisecond. */
   readonly #users = new WeakMap<object, UserInfo>();
@@ -332,7 +332,7 @@ export class ApiServer implements AsyncDisposable {
     response.end(body);
   }
 
-  #list(pieces: Generator<Buffer, void>, outgoing: Outgoing, response: Http2ServerResponse): void {
+  #list(pieces: Generator<Buffer, void>, outgoing: OutgoingWatch, response: Http2ServerResponse): void {
     writePieces(pieces, outgoing, (length) => {
       const known = length === undefined ? {} : { 'content-length': length };
       response.writeHead(200, { 'content-type': 'application/json', ...known });
@@ -341,10 +341,10 @@ export class ApiServer implements AsyncDisposable {
 
   #watch(
     { listing, options }: Extract<Awaited<ReturnType<SpaceHandler['handle']>>, { watch: unknown }>['watch'],
-    outgoing: Outgoing,
+    outgoing: OutgoingWatch,
     response: Http2ServerResponse,
   ): void {
-    const watch = new Watch(listing, options, outgoing, this.#options.clock);
+    const watch = new WatchRequest(listing, options, outgoing, this.#options.clock);
     this.#watches.add(watch);
     response.once('close', () => {
       this.#watches.delete(watch);

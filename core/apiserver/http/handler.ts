@@ -1,6 +1,6 @@
 /** One request of a space to one answer; watches are left to the connection (server.ts). */
 
-import { forbidden } from '../../object/field-error.ts';
+import { forbiddenField } from '../../object/field-error.ts';
 import { formatGroupResource, type ObjectKey } from '../../object/key.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
@@ -19,11 +19,11 @@ import { selectionOf } from '../selection/selection.ts';
 import type { Kind, Space } from '../space.ts';
 import { methodNotAllowed, notFound, notServed } from '../status-errors.ts';
 import { isNamespace } from '../verbs/kind-strategy.ts';
-import { type Listing, listPieces, oneBytes } from './lists.ts';
+import { type ListRequest, listPieces, oneBytes } from './lists.ts';
 import { negotiate } from './negotiate.ts';
 import { type ApiRequest, type ApiResponse, header, integerOf, jsonResponse, resourceVersionOf } from './requests.ts';
 import { type Route, routeOf } from './route.ts';
-import type { WatchOptions } from './watches.ts';
+import type { WatchParameters } from './watches.ts';
 import { invalidOption } from './write-options.ts';
 import * as writes from './writes.ts';
 
@@ -39,7 +39,7 @@ export type Handled =
   | { readonly answer: ApiResponse }
   /** To be begun at once. */
   | { readonly list: Generator<Buffer, void> }
-  | { readonly watch: { readonly listing: Listing; readonly options: WatchOptions } };
+  | { readonly watch: { readonly listing: ListRequest; readonly options: WatchParameters } };
 
 export class SpaceHandler {
   readonly space: Space;
@@ -161,7 +161,7 @@ export class SpaceHandler {
       return { list: listPieces(listing, integerOf(query, 'limit'), query.get('continue')) };
     }
     const seconds = integerOf(query, 'timeoutSeconds');
-    const options: WatchOptions = {
+    const options: WatchParameters = {
       resourceVersion: resourceVersionOf(query),
       sendInitialEvents: query.get('sendInitialEvents') === 'true',
       bookmarks: query.get('allowWatchBookmarks') === 'true',
@@ -175,12 +175,15 @@ export class SpaceHandler {
     const match = query.get('resourceVersionMatch');
     if (isWatch && match === 'NotOlderThan') return;
     const cause = isWatch
-      ? forbidden('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan')
-      : forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list');
+      ? forbiddenField(
+          'resourceVersionMatch',
+          'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
+        )
+      : forbiddenField('sendInitialEvents', 'sendInitialEvents is forbidden for list');
     throw invalidOption('ListOptions', cause);
   }
 
-  #listing(route: ResourceRoute, kind: Kind, request: ApiRequest): Listing {
+  #listing(route: ResourceRoute, kind: Kind, request: ApiRequest): ListRequest {
     const include = request.query.get('includeObject');
     const selection = this.#selection(kind, route.version, request);
     return {

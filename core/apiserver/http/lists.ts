@@ -5,20 +5,20 @@
 import { spliceMetadata } from '../../object/canonical.ts';
 import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
-import type { Selection } from '../selection/selection.ts';
+import type { RequestSelection } from '../selection/selection.ts';
 import type { Kind, Space } from '../space.ts';
-import { placeOf, placeText } from '../storage/event-log.ts';
+import { namespacedNameOf, placeText } from '../storage/event-log.ts';
 import { Snapshot } from '../storage/snapshot.ts';
 import type { StoredObject } from '../storage.ts';
 import { columnDefinitions, partialMetadata, type TableOptions, table, tableRow } from '../table/table.ts';
 import type { Form } from './negotiate.ts';
 
-export interface Listing {
+export interface ListRequest {
   readonly space: Space;
   readonly kind: Kind;
   readonly version: string;
   readonly namespace: string;
-  readonly selection: Selection;
+  readonly selection: RequestSelection;
   readonly form: Form;
   readonly includeObject: TableOptions['includeObject'];
   readonly nowMs: number;
@@ -39,13 +39,13 @@ export function objectBytes(stored: StoredObject): Buffer {
 }
 
 /** The object in the asked version, from bytes while that is the stored one. */
-export function bytesInVersion(listing: Pick<Listing, 'space' | 'kind' | 'version'>, stored: StoredObject): Buffer {
+export function bytesInVersion(listing: Pick<ListRequest, 'space' | 'kind' | 'version'>, stored: StoredObject): Buffer {
   if (listing.version === listing.kind.storageVersion) return objectBytes(stored);
   return Buffer.from(JSON.stringify(parsed(listing, stored)));
 }
 
 export function parsed(
-  { space, kind, version }: Pick<Listing, 'space' | 'kind' | 'version'>,
+  { space, kind, version }: Pick<ListRequest, 'space' | 'kind' | 'version'>,
   stored: StoredObject,
 ): KubeObject {
   const object = space.parse(stored);
@@ -53,7 +53,7 @@ export function parsed(
 }
 
 /** One object in the asked form. */
-export function oneBytes(listing: Listing, stored: StoredObject): Buffer {
+export function oneBytes(listing: ListRequest, stored: StoredObject): Buffer {
   const { form, kind, version } = listing;
   if (form.as === 'Table') {
     const options = { version: form.version, includeObject: listing.includeObject, nowMs: listing.nowMs };
@@ -73,7 +73,7 @@ const foundBytesMax = 256 * 1024;
  * The text of a list, piece by piece, all of one revision. Whoever stops before the end calls `return`. The first piece throws what is wrong with the request; a later
  * one throws Expired when more has changed since the first than a list keeps.
  */
-export function* listPieces(listing: Listing, limit: number, token: string | null): Generator<Buffer, void> {
+export function* listPieces(listing: ListRequest, limit: number, token: string | null): Generator<Buffer, void> {
   const from = token ? decodeToken(token) : undefined;
   const snapshot = new Snapshot(listing.space.storage, listing.kind, from?.revision);
   try {
@@ -102,7 +102,7 @@ interface ListForm {
   item(stored: StoredObject): Buffer;
 }
 
-function formOf(listing: Listing, metadata: object): ListForm {
+function formOf(listing: ListRequest, metadata: object): ListForm {
   const { space, form, kind, version } = listing;
   if (form.as === 'Table') {
     const options = { version: form.version, includeObject: listing.includeObject, nowMs: listing.nowMs };
@@ -131,7 +131,7 @@ interface Page {
   readonly remaining?: number;
 }
 
-function pageOf(listing: Listing, snapshot: Snapshot, limit: number, from: Continue | undefined): Page {
+function pageOf(listing: ListRequest, snapshot: Snapshot, limit: number, from: Continue | undefined): Page {
   const { space, kind, namespace, selection } = listing;
   const options = {
     ...(namespace === '' ? {} : { namespace }),
@@ -157,7 +157,7 @@ function pageOf(listing: Listing, snapshot: Snapshot, limit: number, from: Conti
   function* items(): Generator<StoredObject> {
     yield* found.splice(0);
     const { group, resource } = kind;
-    for (const place of places) yield snapshot.get({ group, resource, ...placeOf(place) })!;
+    for (const place of places) yield snapshot.get({ group, resource, ...namespacedNameOf(place) })!;
   }
   if (remaining === 0 || !last) return { items };
   const next = encodeToken({ revision: snapshot.revision, namespace: last.key.namespace, name: last.key.name });

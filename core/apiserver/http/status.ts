@@ -8,7 +8,7 @@ import type { ApiResponse } from './requests.ts';
  * say "unknown".
  */
 export function failureOf(error: unknown, accept: string): ApiResponse {
-  const { http, body, retryAfterSeconds } = statusOf(error);
+  const { http, body, retryAfterSeconds } = kubernetesStatusOf(error);
   const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
   if (negotiate(accept).as !== 'discovery')
     return { status: http, body: Buffer.from(`${JSON.stringify(body)}\n`), headers };
@@ -20,7 +20,7 @@ export function failureOf(error: unknown, accept: string): ApiResponse {
 }
 
 /** `details` is always there, as in kube-apiserver: clients (kubectl debug among them) look into it without asking. */
-export function statusOf(error: unknown): {
+export function kubernetesStatusOf(error: unknown): {
   http: number;
   body: { message: string };
   retryAfterSeconds?: number;

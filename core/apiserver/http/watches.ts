@@ -2,14 +2,14 @@
 import { formatApiVersion } from '../../object/meta.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
-import { orderOf, placeOf, placeText } from '../storage/event-log.ts';
+import { namespacedNameOf, orderOf, placeText } from '../storage/event-log.ts';
 import type { StorageEvent, StoredObject } from '../storage.ts';
 import { columnDefinitions, partialMetadata, table, tableRow } from '../table/table.ts';
-import { bytesInVersion, type Listing, parsed } from './lists.ts';
+import { bytesInVersion, type ListRequest, parsed } from './lists.ts';
 import { aheadBytesMax, type WatchSink } from './outgoing.ts';
-import { statusOf } from './status.ts';
+import { kubernetesStatusOf } from './status.ts';
 
-export interface WatchOptions {
+export interface WatchParameters {
   /** Empty, or digits. */
   readonly resourceVersion: string;
   readonly sendInitialEvents: boolean;
@@ -19,9 +19,9 @@ export interface WatchOptions {
 
 const bookmarkEveryMs = 60_000;
 
-export class Watch {
-  readonly #listing: Listing;
-  readonly #options: WatchOptions;
+export class WatchRequest {
+  readonly #listing: ListRequest;
+  readonly #options: WatchParameters;
   readonly #sink: WatchSink;
   readonly #clock: Clock;
   readonly #timers: Timer[] = [];
@@ -35,7 +35,7 @@ export class Watch {
   #columnsSent = false;
   #ended = false;
 
-  constructor(listing: Listing, options: WatchOptions, sink: WatchSink, clock: Clock) {
+  constructor(listing: ListRequest, options: WatchParameters, sink: WatchSink, clock: Clock) {
     this.#listing = listing;
     this.#options = options;
     this.#sink = sink;
@@ -86,7 +86,7 @@ export class Watch {
     for (const place of this.#untold) {
       if (this.#ended) return;
       this.#untold.delete(place);
-      const stored = this.#listing.space.storage.get({ group, resource, ...placeOf(place) });
+      const stored = this.#listing.space.storage.get({ group, resource, ...namespacedNameOf(place) });
       if (stored && !this.#sendExisting(stored)) return this.#sink.onTaken(() => this.#goOn());
     }
     this.#begun();
@@ -193,7 +193,7 @@ export class Watch {
 
   #expired(since: number): void {
     const message = `too old resource version: ${since} (${this.#listing.space.storage.revision()})`;
-    this.#write('ERROR', Buffer.from(JSON.stringify(statusOf(new BanyanError('Expired', message)).body)));
+    this.#write('ERROR', Buffer.from(JSON.stringify(kubernetesStatusOf(new BanyanError('Expired', message)).body)));
     this.end();
   }
 

@@ -5,7 +5,7 @@ import { isRecord } from '../../object/json-value.ts';
 import { BanyanError, type Cause } from '../../runtime/errors.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
 import type { DeleteOptions, WriteOptions } from '../space.ts';
-import { invalid as invalidObject } from '../status-errors.ts';
+import { invalidObject } from '../status-errors.ts';
 import { mediaTypeOf, parseRequestBody } from './body.ts';
 import { type ApiRequest, header } from './requests.ts';
 
@@ -25,7 +25,7 @@ export function invalidOption(kind: OptionsKind, cause: Cause): BanyanError {
 }
 
 /** Warnings are added to the list while the write is done. */
-export function optionsOf(request: ApiRequest, target: Addressed, warnings: string[]): WriteOptions {
+export function writeOptionsOf(request: ApiRequest, target: Addressed, warnings: string[]): WriteOptions {
   const { query, user } = request;
   const kind = optionsKinds[request.method] ?? 'PatchOptions';
   return {

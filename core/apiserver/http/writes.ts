@@ -6,15 +6,15 @@ import type { GroupResource, ObjectKey } from '../../object/key.ts';
 import { formatApiVersion, type JsonObject, type KubeObject } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
-import type { Selection } from '../selection/selection.ts';
+import type { RequestSelection } from '../selection/selection.ts';
 import type { Kind, Patch, Space, WriteOptions } from '../space.ts';
 import { reportDuplicateFields } from '../verbs/field-validation.ts';
 import { duplicatesIn, type MediaType, mediaTypeOf, parseRequestBody } from './body.ts';
 import { type ApiRequest, type ApiResponse, header, jsonResponse } from './requests.ts';
 import { successStatus } from './status.ts';
-import { deleteOptionsOf, invalidOption, optionsOf } from './write-options.ts';
+import { deleteOptionsOf, invalidOption, writeOptionsOf } from './write-options.ts';
 
-export interface Target {
+export interface WriteTarget {
   readonly space: Space;
   readonly kind: Kind;
   readonly version: string;
@@ -22,16 +22,16 @@ export interface Target {
   readonly subresource: string;
 }
 
-export async function create(request: ApiRequest, target: Target): Promise<ApiResponse> {
+export async function create(request: ApiRequest, target: WriteTarget): Promise<ApiResponse> {
   const warnings: string[] = [];
-  const options = optionsOf(request, target, warnings);
+  const options = writeOptionsOf(request, target, warnings);
   const made = target.space.create(await objectOf(request, target, options), options);
   return written(target, 201, made, warnings);
 }
 
-export async function update(request: ApiRequest, target: Target): Promise<ApiResponse> {
+export async function update(request: ApiRequest, target: WriteTarget): Promise<ApiResponse> {
   const warnings: string[] = [];
-  const options = optionsOf(request, target, warnings);
+  const options = writeOptionsOf(request, target, warnings);
   const object = await objectOf(request, target, options);
   checkName(object, target);
   const result =
@@ -41,10 +41,10 @@ export async function update(request: ApiRequest, target: Target): Promise<ApiRe
   return written(target, 200, result, warnings);
 }
 
-export async function patch(request: ApiRequest, target: Target): Promise<ApiResponse> {
+export async function patch(request: ApiRequest, target: WriteTarget): Promise<ApiResponse> {
   const media = mediaTypeOf(header(request, 'content-type'));
   const warnings: string[] = [];
-  const options = optionsOf(request, target, warnings);
+  const options = writeOptionsOf(request, target, warnings);
   const body = await bodyOf(request, target, media, options, true);
   if (media === 'apply-patch') return apply(request, target, body, options, warnings);
   const { type, ...rest } = patchOf(media, body);
@@ -54,7 +54,7 @@ export async function patch(request: ApiRequest, target: Target): Promise<ApiRes
 
 async function apply(
   request: ApiRequest,
-  target: Target,
+  target: WriteTarget,
   body: unknown,
   options: WriteOptions,
   warnings: string[],
@@ -78,7 +78,7 @@ async function apply(
   return written(target, existed ? 200 : 201, result, warnings);
 }
 
-export async function remove(request: ApiRequest, target: Target): Promise<ApiResponse> {
+export async function remove(request: ApiRequest, target: WriteTarget): Promise<ApiResponse> {
   const warnings: string[] = [];
   const options = await deleteOptionsOf(request, target, warnings);
   const gone = target.space.delete(target.key, options);
@@ -92,9 +92,9 @@ export async function remove(request: ApiRequest, target: Target): Promise<ApiRe
 
 export async function removeCollection(
   request: ApiRequest,
-  target: Target,
+  target: WriteTarget,
   of: GroupResource,
-  selection: Selection,
+  selection: RequestSelection,
 ): Promise<ApiResponse> {
   const warnings: string[] = [];
   const options = await deleteOptionsOf(request, target, warnings);
@@ -111,7 +111,7 @@ export async function removeCollection(
 }
 
 async function written(
-  target: Target,
+  target: WriteTarget,
   status: number,
   object: KubeObject,
   warnings: readonly string[],
@@ -145,7 +145,7 @@ function warningHeaders(warnings: readonly string[]): string[] {
   return headers;
 }
 
-async function objectOf(request: ApiRequest, target: Target, options: WriteOptions): Promise<KubeObject> {
+async function objectOf(request: ApiRequest, target: WriteTarget, options: WriteOptions): Promise<KubeObject> {
   const media = mediaTypeOf(header(request, 'content-type'));
   if (media !== 'json' && media !== 'yaml' && media !== 'protobuf') {
     throw new BanyanError('UnsupportedMediaType', `a ${request.method} takes an object, not a patch`);
@@ -156,7 +156,7 @@ async function objectOf(request: ApiRequest, target: Target, options: WriteOptio
 /** What it says twice is told as `fieldValidation` asks. */
 async function bodyOf(
   request: ApiRequest,
-  { kind, version }: Target,
+  { kind, version }: WriteTarget,
   media: MediaType,
   options: WriteOptions,
   isPatch = false,
@@ -168,7 +168,7 @@ async function bodyOf(
 }
 
 /** The object of a body, which must be of the kind that the URL names. */
-function asObject(body: unknown, target: Target): KubeObject {
+function asObject(body: unknown, target: WriteTarget): KubeObject {
   if (!isRecord(body)) {
     throw new BanyanError('BadRequest', 'the body of the request must be one object with apiVersion and kind');
   }
@@ -194,7 +194,7 @@ function asObject(body: unknown, target: Target): KubeObject {
   return { ...object, apiVersion, kind, metadata: namespace ? { ...metadata, namespace } : metadata };
 }
 
-function checkName(object: KubeObject, target: Target): void {
+function checkName(object: KubeObject, target: WriteTarget): void {
   if (object.metadata.name === target.key.name) return;
   const message = `metadata.name: the name of the object (${object.metadata.name ?? ''}) does not match the name on the URL (${target.key.name})`;
   throw new BanyanError('BadRequest', message);

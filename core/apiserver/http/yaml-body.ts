@@ -10,7 +10,7 @@ import {
   type YAMLParseError,
 } from 'yaml';
 import { exactNumbers, mayHaveLongInteger } from '../../object/exact-integers.ts';
-import { tooManyValues, valuesMax } from '../../object/json-bounds.ts';
+import { jsonValuesMax, tooManyValues } from '../../object/json-bounds.ts';
 import { beyondLimits, depthMax } from '../../object/json-limits.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 
@@ -52,7 +52,7 @@ function checkTokens(text: string): void {
     else if (sign.includes('\n')) depthOfLine = 0;
     if (flowDepth > depthMax || (flowDepth === 0 && depthOfLine > depthMax)) throw tooDeep();
     if (sign === '-' || sign === ',' || sign === ':') signs++;
-    if (signs > 2 * valuesMax) throw tooManyValues();
+    if (signs > 2 * jsonValuesMax) throw tooManyValues();
   }
 }
 

@@ -17,7 +17,7 @@ const waitingMax = 6;
 /** To start a thread takes 0.1 s; to keep one takes 10 MB. */
 const idleMs = 10_000;
 
-interface Job {
+interface YamlJob {
   readonly text: string;
   resolve(json: string): void;
   reject(error: BanyanError): void;
@@ -25,7 +25,7 @@ interface Job {
 
 export class YamlThread {
   readonly #clock: Clock;
-  readonly #jobs: Job[] = [];
+  readonly #jobs: YamlJob[] = [];
   #worker: Worker | undefined;
   #timer: Timer | undefined;
   #isBusy = false;

@@ -4,7 +4,7 @@
  */
 
 import { stableStringify } from '../../object/canonical.ts';
-import { invalid } from '../../object/field-error.ts';
+import { invalidField } from '../../object/field-error.ts';
 import { checkSelector, checkSelectors } from '../../object/label-selector-check.ts';
 import { type KubeObject, parseApiVersion } from '../../object/meta.ts';
 import type { LabelSelector } from '../../object/selector.ts';
@@ -12,8 +12,8 @@ import type { Cause } from '../../runtime/errors.ts';
 import { suggest } from '../../runtime/suggest.ts';
 import type { SummarizerSpec } from '../../summary/summarizer-spec.ts';
 import { definitionAdmission } from '../crd/definition-admission.ts';
-import type { Admission, Kind, Kinds } from '../space.ts';
-import { invalid as invalidObject } from '../status-errors.ts';
+import type { Kind, Kinds, WriteAdmission } from '../space.ts';
+import { invalidObject } from '../status-errors.ts';
 import { checkAttachTo, type SpacePlace } from './attach-to-check.ts';
 import { checkCustomizer, checkCustomizerNames } from './customizer-admission.ts';
 import { edgeGroup } from './edge-kinds.ts';
@@ -31,7 +31,7 @@ import { mayTravel } from './travelling.ts';
  * For a space with kinds of the mesh: what is checked of these, and of CustomResourceDefinitions. It looks only at what has changed, so that an
  * old placement can always be edited and deleted.
  */
-export function ownKindsAdmission(kinds: Kinds, place: SpacePlace): Admission {
+export function ownKindsAdmission(kinds: Kinds, place: SpacePlace): WriteAdmission {
   const admitDefinition = definitionAdmission(kinds);
   return (request) => {
     admitDefinition(request);
@@ -49,9 +49,9 @@ export function ownKindsAdmission(kinds: Kinds, place: SpacePlace): Admission {
   };
 }
 
-type Check = (object: KubeObject, old: KubeObject | undefined, kinds: Kinds, place: SpacePlace) => readonly Cause[];
+type KindCheck = (object: KubeObject, old: KubeObject | undefined, kinds: Kinds, place: SpacePlace) => readonly Cause[];
 
-const checks: Readonly<Record<string, Check>> = {
+const checks: Readonly<Record<string, KindCheck>> = {
   [`${edgeGroup}/edgeplacements`]: (object, old, kinds) => checkPlacement(specOf(object), old && specOf(old), kinds),
   [`${edgeGroup}/customizers`]: checkCustomizer,
   [`${edgeGroup}/statussummarizers`]: (object, old) =>
@@ -93,12 +93,12 @@ function checkResources(item: DownsyncItem, field: string, kinds: Kinds): Cause[
   const group = item.apiGroup ?? '*';
   const inGroup = kinds.all().filter((kind) => group === '*' || kind.group === group);
   const named = (item.resources ?? []).filter((resource) => resource !== '*');
-  if (inGroup.length === 0) return [invalid(`${field}.apiGroup`, group, unknownGroup(group, kinds))];
+  if (inGroup.length === 0) return [invalidField(`${field}.apiGroup`, group, unknownGroup(group, kinds))];
   const resources = new Set(inGroup.map((kind) => kind.resource));
   return named.flatMap((resource) => {
     const at = `${field}.resources[${item.resources!.indexOf(resource)}]`;
-    if (resources.has(resource)) return staysHere(resource, inGroup) ? [invalid(at, resource, neverTravels)] : [];
-    return [invalid(at, resource, unknownResource(resource, group, [...resources], kinds))];
+    if (resources.has(resource)) return staysHere(resource, inGroup) ? [invalidField(at, resource, neverTravels)] : [];
+    return [invalidField(at, resource, unknownResource(resource, group, [...resources], kinds))];
   });
 }
 

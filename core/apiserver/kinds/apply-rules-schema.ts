@@ -1,5 +1,5 @@
 /** What an EdgePlacement says of objects that others touch too. */
-import { object, type Properties, string, strings } from './schema-words.ts';
+import { object, type Properties, string, strings } from './schema-builders.ts';
 
 /** Each is looked up in every object of the placement. */
 const ignoredFieldsMax = 32;

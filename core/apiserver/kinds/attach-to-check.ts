@@ -1,7 +1,7 @@
 /** What no schema can say of whom a SyncTarget stands for, by its name or by `spec.attachTo`: that depends on where its space is. */
 
 import { checkNodeName, checkPath, isBelow } from '../../identity/node-path.ts';
-import { forbidden, invalid, required } from '../../object/field-error.ts';
+import { forbiddenField, invalidField, required } from '../../object/field-error.ts';
 import { equalJson } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
@@ -21,18 +21,18 @@ export function checkAttachTo(object: KubeObject, old: KubeObject | undefined, p
   if (old && equalJson(attachTo, attachToOf(old))) return [];
   if (place.type !== 'Inventory') {
     if (attachTo === undefined) return old ? [] : namedAsAgent(object);
-    return [forbidden(field, 'here a SyncTarget stands for the agent of its own name: leave it out')];
+    return [forbiddenField(field, 'here a SyncTarget stands for the agent of its own name: leave it out')];
   }
   const example = place.path === '' ? 'eu:paris:store-17' : `${place.path}:store-17`;
   if (attachTo === undefined) return [required(field, `the path of the agent that it stands for, such as ${example}`)];
   const wrong = wrongPath(attachTo, place.path);
-  return wrong ? [invalid(field, attachTo, `${wrong}; write the path of an agent, such as ${example}`)] : [];
+  return wrong ? [invalidField(field, attachTo, `${wrong}; write the path of an agent, such as ${example}`)] : [];
 }
 
 /** Nobody could ever attach by another name. */
 function namedAsAgent({ metadata: { name = '' } }: KubeObject): Cause[] {
   const wrong = checkNodeName(name);
-  return wrong ? [invalid('metadata.name', name, `the agent has the same name; ${wrong}`)] : [];
+  return wrong ? [invalidField('metadata.name', name, `the agent has the same name; ${wrong}`)] : [];
 }
 
 function wrongPath(path: string, above: string): string | undefined {

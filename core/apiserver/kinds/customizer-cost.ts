@@ -4,7 +4,7 @@
  */
 import type { CelProgram } from '../../match/cel/cel.ts';
 import { CelError } from '../../match/cel/cel-error.ts';
-import { invalid } from '../../object/field-error.ts';
+import { invalidField } from '../../object/field-error.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { biggestDestination, costsTooMuch } from './location-expression-check.ts';
 
@@ -25,7 +25,7 @@ export class CostTrial {
     } catch (error) {
       if (!(error instanceof CelError)) throw error;
       // Any other failure is of this destination, for want of a label or a property.
-      if (error.kind === 'cost') this.causes.push(invalid(field, shown, costsTooMuch));
+      if (error.kind === 'cost') this.causes.push(invalidField(field, shown, costsTooMuch));
     } finally {
       this.#left -= expressionSteps - Math.max(0, budget.remaining);
     }

@@ -2,8 +2,8 @@
  * What would make another object of the one that it customizes: told when it is written where the text alone shows it. What only an evaluation shows is
  * told by the destinations.
  */
-import type { CustomizerSpec, PatchItem, Target } from '../../customize/customizer.ts';
-import { forbidden } from '../../object/field-error.ts';
+import type { CustomizerSpec, CustomizerTarget, PatchItem } from '../../customize/customizer.ts';
+import { forbiddenField } from '../../object/field-error.ts';
 import { isRecord } from '../../object/json-value.ts';
 import { parseJsonPath } from '../../object/jsonpath.ts';
 import { parseApiVersion } from '../../object/meta.ts';
@@ -14,7 +14,7 @@ const identity = ['apiVersion', 'kind', 'metadata.name', 'metadata.namespace'];
 const detail = 'would make another object of the one that it customizes; the fields that say which one it is stay';
 const writing = new Set(['add', 'remove', 'replace', 'move', 'copy']);
 
-export function checkIdentity({ rules = [], replacements = [] }: CustomizerSpec): Cause[] {
+export function checkCustomizedIdentity({ rules = [], replacements = [] }: CustomizerSpec): Cause[] {
   const patched = rules.flatMap(({ target = {}, patch = [] }, index) =>
     patch.flatMap((item, at) => {
       const field = `spec.rules[${index}].patch[${at}]`;
@@ -24,15 +24,15 @@ export function checkIdentity({ rules = [], replacements = [] }: CustomizerSpec)
   const replaced = replacements.flatMap(({ path }, index) => {
     const steps = parseJsonPath(path) ?? [];
     const names = steps.map((step) => (step.type === 'name' ? step.name : '*')).join('.');
-    return identity.includes(names) ? [forbidden(`spec.replacements[${index}].path`, `${path} ${detail}`)] : [];
+    return identity.includes(names) ? [forbiddenField(`spec.replacements[${index}].path`, `${path} ${detail}`)] : [];
   });
   return [...patched, ...replaced];
 }
 
 function checkItem({ op = '', path, from }: PatchItem, field: string): Cause[] {
   if (!writing.has(op)) return [];
-  const taken = op === 'move' && isIdentity(from) ? [forbidden(`${field}.from`, `${from} ${detail}`)] : [];
-  return isIdentity(path) ? [forbidden(`${field}.path`, `${path} ${detail}`), ...taken] : taken;
+  const taken = op === 'move' && isIdentity(from) ? [forbiddenField(`${field}.from`, `${from} ${detail}`)] : [];
+  return isIdentity(path) ? [forbiddenField(`${field}.path`, `${path} ${detail}`), ...taken] : taken;
 }
 
 function isIdentity(pointer: string | undefined): boolean {
@@ -43,21 +43,22 @@ function isIdentity(pointer: string | undefined): boolean {
  * A merge may name what it is for, as whole manifests do. Where the rule has no target that says otherwise, whether that is another object is for the
  * object to say; so are expressions.
  */
-function checkMerge(merge: unknown, target: Target, field: string): Cause[] {
+function checkMerge(merge: unknown, target: CustomizerTarget, field: string): Cause[] {
   if (!isRecord(merge)) return [];
   const { apiVersion, kind, metadata } = merge;
   const causes = checkDirective(merge, field);
   if (apiVersion !== undefined && !isSame(apiVersion, target.group, (text) => parseApiVersion(text).group))
-    causes.push(forbidden(`${field}.apiVersion`, `${JSON.stringify(apiVersion)} ${detail}`));
+    causes.push(forbiddenField(`${field}.apiVersion`, `${JSON.stringify(apiVersion)} ${detail}`));
   if (kind !== undefined && !isSame(kind, target.kind))
-    causes.push(forbidden(`${field}.kind`, `${JSON.stringify(kind)} ${detail}`));
+    causes.push(forbiddenField(`${field}.kind`, `${JSON.stringify(kind)} ${detail}`));
   if (metadata === undefined) return causes;
-  if (!isRecord(metadata)) return [...causes, forbidden(`${field}.metadata`, `${JSON.stringify(metadata)} ${detail}`)];
+  if (!isRecord(metadata))
+    return [...causes, forbiddenField(`${field}.metadata`, `${JSON.stringify(metadata)} ${detail}`)];
   causes.push(...checkDirective(metadata, `${field}.metadata`));
   for (const [name, wanted] of [['name', target.name] as const, ['namespace', undefined] as const]) {
     const value = metadata[name];
     if (value !== undefined && !isSame(value, wanted))
-      causes.push(forbidden(`${field}.metadata.${name}`, `${JSON.stringify(value)} ${detail}`));
+      causes.push(forbiddenField(`${field}.metadata.${name}`, `${JSON.stringify(value)} ${detail}`));
   }
   return causes;
 }
@@ -65,7 +66,7 @@ function checkMerge(merge: unknown, target: Target, field: string): Cause[] {
 /** `$patch: delete` and `replace` leave nothing of what says which object it is. */
 function checkDirective({ $patch: directive }: Readonly<Record<string, unknown>>, field: string): Cause[] {
   if (directive !== 'delete' && directive !== 'replace') return [];
-  return [forbidden(`${field}.$patch`, `${directive} ${detail}`)];
+  return [forbiddenField(`${field}.$patch`, `${directive} ${detail}`)];
 }
 
 function isSame(value: unknown, wanted: string | undefined, part = (text: string): string => text): boolean {

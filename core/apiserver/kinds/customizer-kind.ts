@@ -1,6 +1,6 @@
 /** Customizer: what one object is at each destination. Written by workload teams, beside their objects. */
 import { edgeGroup } from './edge-kinds.ts';
-import { definition, labelSelector, list, object, rule, string } from './schema-words.ts';
+import { definition, labelSelector, list, object, rule, string } from './schema-builders.ts';
 
 /** A team splits what needs more: each is worked off for each object and destination. */
 const rulesMax = 64;

@@ -2,8 +2,8 @@
 import type { SchemaProps } from '../crd/definition.ts';
 import { applyRules } from './apply-rules-schema.ts';
 import { associatedLimitDefault } from './edge-placement.ts';
-import { moveSpec, movingStatus } from './move-schema.ts';
-import { rolloutSpec, rolloutStatus } from './rollout-schema.ts';
+import { moveSpec, movingStatusSchema } from './move-schema.ts';
+import { rolloutSpec, rolloutStatusSchema } from './rollout-schema.ts';
 import {
   boolean,
   conditions,
@@ -17,7 +17,7 @@ import {
   string,
   strings,
   time,
-} from './schema-words.ts';
+} from './schema-builders.ts';
 
 export const edgeGroup = 'edge.banyan.io';
 
@@ -175,8 +175,8 @@ const status = object('What has become of it.', {
     }),
     { maxItems: 100 },
   ),
-  rollout: rolloutStatus,
-  moving: movingStatus,
+  rollout: rolloutStatusSchema,
+  moving: movingStatusSchema,
   conditions,
 });
 

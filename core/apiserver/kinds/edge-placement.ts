@@ -33,6 +33,7 @@ export interface DownsyncItem {
   objectNames?: string[];
   labelSelectors?: LabelSelector[];
   createOnly?: boolean;
+  /** `name` in the object's own namespace, or `namespace/name`. */
   customizers?: string[];
   statusSummarizers?: string[];
 }

@@ -3,11 +3,11 @@
  * run no such controllers, and deliver nothing to a cluster that does. Whoever writes such an object is told so. In a workload space objects are for the
  * clusters that they are sent to, where they have their effect.
  */
-import type { Admission, Kind } from '../space.ts';
+import type { Kind, WriteAdmission } from '../space.ts';
 import { edgeGroup } from './edge-kinds.ts';
 import type { SpaceType } from './kinds-of-space.ts';
 
-type Request = Parameters<Admission>[0];
+type Request = Parameters<WriteAdmission>[0];
 
 /** Built-in kinds that do there what they do in a cluster: they hold data for whoever reads them, or make other objects possible. */
 const effective: ReadonlySet<string> = new Set([

@@ -1,13 +1,13 @@
 /** The syntax of spec.drift.ignoredFields. */
 
-import { invalid } from '../../object/field-error.ts';
+import { invalidField } from '../../object/field-error.ts';
 import { parseJsonPath } from '../../object/jsonpath.ts';
 import type { Cause } from '../../runtime/errors.ts';
 
 export function checkIgnoredFields(paths: readonly string[] = [], field = 'spec.drift.ignoredFields'): Cause[] {
   return paths.flatMap((path, i) => {
     const wrong = problemOf(path);
-    return wrong === undefined ? [] : [invalid(`${field}[${i}]`, path, wrong)];
+    return wrong === undefined ? [] : [invalidField(`${field}[${i}]`, path, wrong)];
   });
 }
 

@@ -17,7 +17,7 @@ import {
   stringMap,
   strings,
   time,
-} from './schema-words.ts';
+} from './schema-builders.ts';
 
 export const inventoryGroup = 'inventory.banyan.io';
 
@@ -88,7 +88,7 @@ const syncTargetDefinition = definition({
     readyNodes: integer('Those among them that are ready.', { minimum: 0 }),
     capacity: quantities('All that the cluster has.'),
     allocatable: quantities('What workloads may use of it.'),
-    lastHeartbeatTime: time('When the agent was heard last.'),
+    lastHeartbeatTime: time('When the parent last received a message of the agent.'),
     attachedTo: string('Path of the node that the agent is connected to.'),
     servedResourceCount: integer(`Kinds that the cluster serves; syncedResources has the first ${servedMax}.`, {
       minimum: 0,

@@ -1,5 +1,5 @@
 /** JoinToken: that an agent may get a certificate at this node, once. The token's secret is not in it. */
-import { definition, object, rule, string, time } from './schema-words.ts';
+import { definition, object, rule, string, time } from './schema-builders.ts';
 
 export const joinTokenDefinition = definition({
   group: 'mesh.banyan.io',

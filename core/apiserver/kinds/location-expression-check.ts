@@ -2,7 +2,7 @@
 import { compileCel } from '../../match/cel/cel.ts';
 import { CelError } from '../../match/cel/cel-error.ts';
 import { celValue } from '../../match/cel/values.ts';
-import { invalid } from '../../object/field-error.ts';
+import { invalidField } from '../../object/field-error.ts';
 import type { Cause } from '../../runtime/errors.ts';
 
 /** What an expression of a placement can name, for admission and for matching. */
@@ -32,9 +32,9 @@ export function checkLocationExpression(source: string, field: string): Cause[] 
         // Here, for want of a label or a property: not everywhere.
         return [];
       case 'cost':
-        return [invalid(field, source, costsTooMuch)];
+        return [invalidField(field, source, costsTooMuch)];
       default:
-        return [invalid(field, source, `compilation failed: ${error.message}`)];
+        return [invalidField(field, source, `compilation failed: ${error.message}`)];
     }
   }
 }

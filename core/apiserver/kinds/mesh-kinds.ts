@@ -1,6 +1,6 @@
 /** mesh.banyan.io: what every node shows of itself and its neighbours in its system space. */
 import type { SchemaProps } from '../crd/definition.ts';
-import { conditions, definition, integer, list, object, quantities, rule, string, time } from './schema-words.ts';
+import { conditions, definition, integer, list, object, quantities, rule, string, time } from './schema-builders.ts';
 
 export const meshGroup = 'mesh.banyan.io';
 
@@ -11,7 +11,7 @@ function count(description: string): SchemaProps {
 const heldFields = {
   entries: count('Entries.'),
   since: time('When the first of them was found missing.'),
-  token: string('What a release of these, and of nothing that comes to it later, names.'),
+  token: string('Names exactly these entries. An approval with this token covers no entry that is held later.'),
   sample: list('Keys of some, or the placements that they are of.', string('As docs/architecture.md has them.'), {
     maxItems: 5,
   }),
@@ -24,8 +24,8 @@ const nodeDefinition = definition({
   spec: object('Its place.', {
     path: string('From the center down, such as eu:paris; empty for the center.'),
     role: string('What it is.', { enum: ['Center', 'Relay', 'Agent'] }),
-    release: string(
-      'Written by a person: status.held.token, or the token of an entry of status.rolledBack. What is held under it is deleted; the alarm is taken as known. `banyan release` does it.',
+    approveHeldDeletions: string(
+      'Written by a person: status.held.token, or the token of an entry of status.rolledBack. The node deletes the entries that it holds under this token, and ends the alarm. `banyan approve-deletions` writes it.',
       { maxLength: 64 },
     ),
   }),
@@ -38,8 +38,8 @@ const nodeDefinition = definition({
       since: time('When the state began.'),
       transport: string('What carries it, as the node itself knows: grpc or websocket, with +proxy, with +terminated.'),
     }),
-    rootHeardAt: time(
-      'When it heard of the root last, over all nodes between: so old is what it has. Absent while that is less than a minute ago.',
+    rootContactAt: time(
+      'When this node last received a report of the root, through all nodes between. Absent if less than a minute ago.',
     ),
     lag: object('What it has not acknowledged yet.', {
       entries: count('Entries.'),
@@ -49,11 +49,11 @@ const nodeDefinition = definition({
     relays: count('Relays in its subtree.'),
     agents: count('Agents in its subtree.'),
     held: object(
-      'What it keeps although its parent lacks it: deletions that were too many at once, or by a parent that lost its store.',
+      'Entries that this node has and its parent lacks: too many deletions at once, or the parent lost its store.',
       heldFields,
     ),
-    keptFor: object(
-      'What its parent keeps in its mailbox although it tells of fewer places since it lost its store.',
+    heldInMailbox: object(
+      "Entries that the parent keeps in this node's mailbox. The node lost its store and reports fewer Locations since then.",
       heldFields,
     ),
     quarantined: object('Entries from its parent that are not what their keys say; it keeps to their last good form.', {
@@ -101,7 +101,10 @@ const mailboxDefinition = definition({
     acknowledged: count('Revision up to which the child has stored everything.'),
     backlogEntries: count('Entries that the child has not acknowledged; 1,000 stands for as many or more.'),
     backlogBytes: count('Their bytes; of more than 64 entries reckoned from some of them.'),
-    held: object('What is kept in it although the child tells of fewer places since it lost its store.', heldFields),
+    held: object(
+      'Entries that this node keeps in the mailbox. The child lost its store and reports fewer Locations since then.',
+      heldFields,
+    ),
     quarantinedEntries: count('Entries that the child could not take.'),
     quarantined: list(
       'A sample of them.',

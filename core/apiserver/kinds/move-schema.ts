@@ -1,6 +1,6 @@
 /** `spec.move` and `status.moving` of an EdgePlacement: see core/move/. */
 import { deadlineDefaultSeconds } from '../../move/move.ts';
-import { integer, object, string, time } from './schema-words.ts';
+import { integer, object, string, time } from './schema-builders.ts';
 
 /** A week: what takes longer is no move any more, and its deadline would be forgotten. */
 const deadlineMaxSeconds = 7 * 24 * 3600;
@@ -18,7 +18,7 @@ export const moveSpec = object('In which order copies go and come when other des
   }),
 });
 
-export const movingStatus = object('How far a move has come; absent while spec.move.strategy is None.', {
+export const movingStatusSchema = object('How far a move has come; absent while spec.move.strategy is None.', {
   strategy: string('What the strategy is in effect.', { enum: ['MakeBeforeBreak', 'BreakBeforeMake'] }),
   leaving: integer('Destinations that match no more and still have their copy, or may have it.', { minimum: 0 }),
   joining: integer('Destinations that match now and have no copy that is available yet.', { minimum: 0 }),

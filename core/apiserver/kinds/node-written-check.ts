@@ -1,19 +1,19 @@
 /**
- * Objects of mesh.banyan.io that the node writes: Space, Node, Mailbox. Nothing in the mesh reads what a person writes there, but for `spec.release` of a Node:
+ * Objects of mesh.banyan.io that the node writes: Space, Node, Mailbox. Nothing in the mesh reads what a person writes there, but for `spec.approveHeldDeletions` of a Node:
  * so a person's write that would have no effect is refused, in words that say where the wish belongs. Labels and annotations are everybody's.
  */
 
 import { nameOf, parentOf } from '../../identity/node-path.ts';
 import { splitReplica } from '../../identity/replica.ts';
-import { invalid } from '../../object/field-error.ts';
+import { invalidField } from '../../object/field-error.ts';
 import { equalJson } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
-import type { Admission } from '../space.ts';
-import { forbidden, invalid as invalidObject } from '../status-errors.ts';
+import type { WriteAdmission } from '../space.ts';
+import { forbidden, invalidObject } from '../status-errors.ts';
 import { joinTokenDefinition } from './join-token-kind.ts';
 import { meshGroup } from './mesh-kinds.ts';
 
-type Request = Parameters<Admission>[0];
+type Request = Parameters<WriteAdmission>[0];
 
 interface NodeWritten {
   /** Why a person can not make one, or change what the node writes. */
@@ -30,8 +30,9 @@ const configured =
 const nodeWritten: Readonly<Record<string, NodeWritten>> = {
   spaces: { write: configured, delete: configured, free: [] },
   nodes: {
-    write: 'the node writes its Node objects; labels, annotations and spec.release are all that others write in one',
-    free: ['release'],
+    write:
+      'the node writes its Node objects; labels, annotations and spec.approveHeldDeletions are all that others write in one',
+    free: ['approveHeldDeletions'],
   },
   mailboxes: {
     write: 'the node writes its Mailbox objects; labels and annotations are all that others write in one',
@@ -80,5 +81,5 @@ function checkJoinToken({ operation, key, object }: Request, above: string): voi
   if (path !== '' && parentOf(path) === own && nameOf(path) !== '') return;
   const right = own === '' ? 'store-17' : `${own}:store-17`;
   const why = `this node admits agents right below it only, such as ${right}: make the token at the parent of the agent`;
-  throw invalidObject({ group: meshGroup, kind: 'JoinToken' }, key.name, [invalid('spec.path', path, why)]);
+  throw invalidObject({ group: meshGroup, kind: 'JoinToken' }, key.name, [invalidField('spec.path', path, why)]);
 }

@@ -1,7 +1,7 @@
 /** What no schema can say of `spec.rollout`: waves that could not be gone through, amounts that are none, gates that could not be asked. */
 import { CelError } from '../../match/cel/cel-error.ts';
 import { stableStringify } from '../../object/canonical.ts';
-import { duplicate, forbidden, invalid, required } from '../../object/field-error.ts';
+import { duplicate, forbiddenField, invalidField, required } from '../../object/field-error.ts';
 import { checkSelector } from '../../object/label-selector-check.ts';
 import { checkDnsSubdomain } from '../../object/names.ts';
 import { compileGate } from '../../rollout/gates.ts';
@@ -31,7 +31,7 @@ function checkAmount(amount: Amount | undefined, field: string, least: number): 
       ? Number.isInteger(amount) && amount >= least
       : /^\d{1,3}(\.\d{1,2})?%$/.test(amount) && isShare(Number(amount.slice(0, -1)), least);
   const shares = least > 0 ? 'a share above 0%, up to 100%' : 'a share from 0% to 100%';
-  return isRight ? [] : [invalid(field, amount, `must be an integer of at least ${least}, or ${shares}`)];
+  return isRight ? [] : [invalidField(field, amount, `must be an integer of at least ${least}, or ${shares}`)];
 }
 
 function isShare(percent: number, least: number): boolean {
@@ -43,13 +43,13 @@ function checkWave(wave: Wave, field: string, deadlineSeconds: number): Cause[] 
   const given = (['selector', 'fraction', 'count'] as const).filter((name) => wave[name] !== undefined);
   if (given.length === 0)
     causes.push(required(field, 'say with one of selector, fraction and count who belongs to it'));
-  if (given.length > 1) causes.push(forbidden(field, `${given.join(' and ')} exclude each other: keep one`));
-  if (wave.fraction === 0) causes.push(invalid(`${field}.fraction`, 0, 'nobody belongs to the wave; take it out'));
+  if (given.length > 1) causes.push(forbiddenField(field, `${given.join(' and ')} exclude each other: keep one`));
+  if (wave.fraction === 0) causes.push(invalidField(`${field}.fraction`, 0, 'nobody belongs to the wave; take it out'));
   if (wave.selector) causes.push(...checkSelector(wave.selector, `${field}.selector`));
   const { soakSeconds = 0, gates = [] } = wave;
   if (soakSeconds > deadlineSeconds) {
     const detail = `the wave would never end: it is more than progressDeadlineSeconds (${deadlineSeconds})`;
-    causes.push(invalid(`${field}.soakSeconds`, soakSeconds, detail));
+    causes.push(invalidField(`${field}.soakSeconds`, soakSeconds, detail));
   }
   return [...causes, ...gates.flatMap((gate, index) => checkGate(gate, `${field}.gates[${index}]`))];
 }
@@ -57,16 +57,17 @@ function checkWave(wave: Wave, field: string, deadlineSeconds: number): Cause[] 
 function checkGate(gate: Gate, field: string): Cause[] {
   const given = (['expression', 'rolloutGate', 'webhook'] as const).filter((name) => gate[name] !== undefined);
   if (given.length === 0) return [required(field, 'say with one of expression, rolloutGate and webhook what is asked')];
-  if (given.length > 1) return [forbidden(field, `${given.join(' and ')} exclude each other: make them two gates`)];
+  if (given.length > 1)
+    return [forbiddenField(field, `${given.join(' and ')} exclude each other: make them two gates`)];
   if (gate.expression === undefined && (gate.minimumSample !== undefined || gate.minimumFresh !== undefined)) {
-    return [forbidden(field, 'minimumSample and minimumFresh belong to an expression')];
+    return [forbiddenField(field, 'minimumSample and minimumFresh belong to an expression')];
   }
   if (gate.expression !== undefined) return checkExpression(gate.expression, `${field}.expression`);
   if (gate.rolloutGate !== undefined) {
     const wrong = checkDnsSubdomain(gate.rolloutGate);
     return wrong === undefined
       ? []
-      : [invalid(`${field}.rolloutGate`, gate.rolloutGate, `no RolloutGate has this name: ${wrong}`)];
+      : [invalidField(`${field}.rolloutGate`, gate.rolloutGate, `no RolloutGate has this name: ${wrong}`)];
   }
   const { url = '', caBundle } = gate.webhook ?? {};
   return [...checkUrl(url, `${field}.webhook.url`), ...checkCertificates(caBundle, `${field}.webhook.caBundle`)];
@@ -79,7 +80,7 @@ function checkExpression(expression: string, field: string): Cause[] {
   } catch (error) {
     if (!(error instanceof CelError)) throw error;
     const numbers = /int/.test(error.message) ? '; counts are doubles: write 3.0 for 3' : '';
-    return [invalid(field, expression, `compilation failed: ${error.message}${numbers}`)];
+    return [invalidField(field, expression, `compilation failed: ${error.message}${numbers}`)];
   }
 }
 
@@ -87,9 +88,9 @@ const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 function checkUrl(text: string, field: string): Cause[] {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.username || url?.password) return [invalid(field, '…', 'must hold no password: use a certificate')];
+  if (url?.username || url?.password) return [invalidField(field, '…', 'must hold no password: use a certificate')];
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && loopback.has(url.hostname))) return [];
-  return [invalid(field, text, 'must be a URL with https, or with http to localhost, 127.0.0.1 or [::1]')];
+  return [invalidField(field, text, 'must be a URL with https, or with http to localhost, 127.0.0.1 or [::1]')];
 }
 
 /** What can't be read would only be found out when the webhook is asked. */
@@ -97,7 +98,7 @@ function checkCertificates(bundle: string | undefined, field: string): Cause[] {
   if (bundle === undefined) return [];
   const pem = Buffer.from(bundle, 'base64').toString();
   if (/-----BEGIN CERTIFICATE-----[\s\S]+-----END CERTIFICATE-----/.test(pem)) return [];
-  return [invalid(field, '…', 'must be certificates in PEM, in base64: base64 -w0 ca.crt')];
+  return [invalidField(field, '…', 'must be certificates in PEM, in base64: base64 -w0 ca.crt')];
 }
 
 function checkNames(waves: readonly Wave[], field: string): Cause[] {
@@ -121,7 +122,7 @@ function checkGrowth(waves: readonly Wave[], of: 'fraction' | 'count', field: st
     greatest = Math.max(greatest, value);
     if (value > before || value === 0) return [];
     return [
-      invalid(
+      invalidField(
         `${field}[${index}].${of}`,
         value,
         `must be greater than the ${before} of an earlier wave: it is of all destinations`,
@@ -135,7 +136,7 @@ function checkSides({ strategy, waves = [] }: RolloutSpec, field: string): Cause
   const sides = waves.filter(({ selector }) => selector !== undefined);
   if (waves.length === 2 && sides.length === 2) return [];
   return [
-    invalid(
+    invalidField(
       field,
       waves.map(({ name }) => name),
       'strategy BlueGreen needs exactly two waves, each with a selector',

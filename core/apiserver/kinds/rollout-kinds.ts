@@ -1,6 +1,6 @@
 /** RolloutGate: what a wave waits for, answered by another program. */
 import { edgeGroup } from './edge-kinds.ts';
-import { definition, integer, object, string, time } from './schema-words.ts';
+import { definition, integer, object, string, time } from './schema-builders.ts';
 
 export const rolloutGateDefinition = definition({
   group: edgeGroup,

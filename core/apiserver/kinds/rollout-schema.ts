@@ -1,7 +1,7 @@
 /** Rollout: the pieces of an EdgePlacement that say how releases go out and where one is. */
 import { countMax, wavesMax } from '../../rollout/part.ts';
 
-import { boolean, integer, labelSelector, list, listByKey, object, string } from './schema-words.ts';
+import { boolean, integer, labelSelector, list, listByKey, object, string } from './schema-builders.ts';
 
 const name = (description: string) =>
   string(description, { minLength: 1, maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' });
@@ -83,7 +83,7 @@ export const rolloutSpec = object('How a change of the objects goes out.', {
     default: 1800,
   }),
   authorizationSeconds: integer(
-    'A relay that has not heard of the origin for so long hands out nothing more of a release.',
+    'A relay that has no report of the origin for so long hands out nothing more of a release.',
     {
       minimum: 3,
       maximum: dayS,
@@ -102,7 +102,7 @@ function count(description: string) {
 }
 
 /** `EdgePlacement.status.rollout` */
-export const rolloutStatus = object('Where the release is.', {
+export const rolloutStatusSchema = object('Where the release is.', {
   release: count('Its number; a rollback is one too.'),
   phase: string('What it is at.', {
     enum: ['Promoted', 'Progressing', 'Soaking', 'WaitingForGate', 'WaitingForApproval', 'Paused', 'RolledBack'],

@@ -2,7 +2,7 @@
 import { type CelProgram, type CelType, compileCel } from '../../match/cel/cel.ts';
 import { CelError } from '../../match/cel/cel-error.ts';
 import { stableStringify } from '../../object/canonical.ts';
-import { duplicate, invalid } from '../../object/field-error.ts';
+import { duplicate, invalidField } from '../../object/field-error.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { suggest } from '../../runtime/suggest.ts';
 import {
@@ -31,12 +31,14 @@ function checkField({ type, subject }: CombinedField, field: string): Cause[] {
   const resultType = plainType(program);
   if (isNumeric(type) && !numericTypes.has(resultType)) {
     const remedy = resultType === 'bool' ? '; say: expression ? 1 : 0' : '';
-    return [invalid(`${field}.subject`, subject, `${type} needs a number, this is of type ${resultType}${remedy}`)];
+    return [
+      invalidField(`${field}.subject`, subject, `${type} needs a number, this is of type ${resultType}${remedy}`),
+    ];
   }
   return isNumeric(type) || scalarTypes.has(resultType)
     ? causes
     : [
-        invalid(
+        invalidField(
           `${field}.subject`,
           subject,
           `${type} needs a text, a number, true or false; this is of type ${resultType}`,
@@ -47,7 +49,9 @@ function checkField({ type, subject }: CombinedField, field: string): Cause[] {
 function scalar(field: string, def: string): Cause[] {
   const { causes, program } = expression(field, def, rowVariables);
   if (!program || scalarTypes.has(plainType(program))) return causes;
-  return [invalid(field, def, `must be a text, a number, true, false or null; this is of type ${program.resultType}`)];
+  return [
+    invalidField(field, def, `must be a text, a number, true, false or null; this is of type ${program.resultType}`),
+  ];
 }
 
 /** An optional value is what it holds, or null. */
@@ -68,7 +72,7 @@ function checkNames(spec: SummarizerSpec): Cause[] {
     if (seen.has(name)) continue;
     const near = suggest(name, [...seen]);
     const meant = near === undefined ? `there are: ${[...seen].join(', ')}` : `did you mean ${JSON.stringify(near)}?`;
-    causes.push(invalid(`spec.orderBy[${i}].name`, name, `no column has this name; ${meant}`));
+    causes.push(invalidField(`spec.orderBy[${i}].name`, name, `no column has this name; ${meant}`));
   }
   return causes;
 }
@@ -89,6 +93,6 @@ function expression(
     return { causes: [], program: compileCel(source, variables, result) };
   } catch (error) {
     if (!(error instanceof CelError)) throw error;
-    return { causes: [invalid(field, source, `compilation failed: ${error.message}`)] };
+    return { causes: [invalidField(field, source, `compilation failed: ${error.message}`)] };
   }
 }

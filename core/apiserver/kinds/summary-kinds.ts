@@ -5,7 +5,7 @@ import { errorsMax } from '../../summary/user-partial.ts';
 import { groupsLimit, selectLimit } from '../../summary/user-partial-wire.ts';
 import type { SchemaProps } from '../crd/definition.ts';
 import { edgeGroup } from './edge-kinds.ts';
-import { boolean, definition, integer, list, listByKey, object, rule, string, time } from './schema-words.ts';
+import { boolean, definition, integer, list, listByKey, object, rule, string, time } from './schema-builders.ts';
 
 /** As many columns as a person compares. */
 const columnsMax = 16;

@@ -1,10 +1,10 @@
 /** The refusal of an apply that would change what others own, in the API server's words; kubectl prints it as it is. */
 import { BanyanError, type Cause } from '../../runtime/errors.ts';
-import type { Entry } from './entries.ts';
+import type { FieldsEntry } from './entries.ts';
 import { type FieldSet, pathsOf } from './field-set.ts';
 
 export interface FieldConflict {
-  readonly entry: Entry;
+  readonly entry: FieldsEntry;
   readonly fields: FieldSet;
 }
 
@@ -34,7 +34,7 @@ function grouped(fields: readonly { manager: string; path: string }[]): string {
   return lines.join('\n');
 }
 
-function text({ manager, operation, apiVersion, subresource }: Entry): string {
+function text({ manager, operation, apiVersion, subresource }: FieldsEntry): string {
   const name =
     subresource === '' ? JSON.stringify(manager) : `${JSON.stringify(manager)} with subresource "${subresource}"`;
   return operation === 'Update' ? `${name} using ${apiVersion}` : name;

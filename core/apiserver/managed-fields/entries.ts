@@ -2,11 +2,11 @@
 
 import type { JsonObject, ManagedFieldsEntry } from '../../object/meta.ts';
 import { compareText } from '../../object/text-order.ts';
-import { equals, type FieldSet, isEmpty, leaf, union } from './field-set.ts';
+import { equals, type FieldSet, isEmptyFieldSet, leaf, union } from './field-set.ts';
 
 export type Operation = 'Apply' | 'Update';
 
-export interface Entry {
+export interface FieldsEntry {
   readonly manager: string;
   readonly operation: Operation;
   readonly apiVersion: string;
@@ -16,14 +16,14 @@ export interface Entry {
 }
 
 /** Who an entry belongs to. An applier is the same in every version; an updater has an entry for each. */
-export interface Owner {
+export interface FieldOwner {
   readonly manager: string;
   readonly operation: Operation;
   readonly apiVersion: string;
   readonly subresource: string;
 }
 
-export function isOf(entry: Entry, owner: Owner): boolean {
+export function isOfOwner(entry: FieldsEntry, owner: FieldOwner): boolean {
   return (
     entry.manager === owner.manager &&
     entry.operation === owner.operation &&
@@ -33,8 +33,8 @@ export function isOf(entry: Entry, owner: Owner): boolean {
 }
 
 /** Entries that can't be read (of another fields type, from another product) are dropped, as in the API server. */
-export function decodeEntries(list: readonly ManagedFieldsEntry[] | undefined): Entry[] {
-  const entries: Entry[] = [];
+export function decodeEntries(list: readonly ManagedFieldsEntry[] | undefined): FieldsEntry[] {
+  const entries: FieldsEntry[] = [];
   for (const { manager = '', operation, apiVersion, time, fieldsType, fieldsV1, subresource = '' } of list ?? []) {
     if (operation !== 'Apply' && operation !== 'Update') continue;
     if (apiVersion === undefined || (fieldsType ?? 'FieldsV1') !== 'FieldsV1') continue;
@@ -44,11 +44,11 @@ export function decodeEntries(list: readonly ManagedFieldsEntry[] | undefined): 
   return entries;
 }
 
-export function sortEntries(entries: readonly Entry[]): Entry[] {
+export function sortEntries(entries: readonly FieldsEntry[]): FieldsEntry[] {
   return [...entries].sort(compareEntries);
 }
 
-export function encodeEntries(entries: readonly Entry[]): ManagedFieldsEntry[] {
+export function encodeEntries(entries: readonly FieldsEntry[]): ManagedFieldsEntry[] {
   return entries.map(({ manager, operation, apiVersion, time, subresource, fields }) => ({
     manager,
     operation,
@@ -66,7 +66,7 @@ function isFieldSet(value: unknown): value is FieldSet {
 }
 
 /** The API server's order, which keeps the list stable. */
-function compareEntries(a: Entry, b: Entry): number {
+function compareEntries(a: FieldsEntry, b: FieldsEntry): number {
   return (
     compareText(a.operation, b.operation) ||
     compareText(a.time ?? '', b.time ?? '') ||
@@ -80,12 +80,12 @@ function compareEntries(a: Entry, b: Entry): number {
 const updateManagersMax = 10;
 const bucket = 'ancient-changes';
 
-export function capUpdaters(entries: readonly Entry[]): readonly Entry[] {
+export function capUpdaters(entries: readonly FieldsEntry[]): readonly FieldsEntry[] {
   const updaters = entries.filter((entry) => entry.operation === 'Update');
   const excess = updaters.length - updateManagersMax;
   if (excess <= 0) return entries;
   const oldest = new Set([...updaters].sort(compareEntries).slice(0, excess + 1));
-  const buckets = new Map<string, Entry>();
+  const buckets = new Map<string, FieldsEntry>();
   for (const entry of oldest) {
     const before = buckets.get(entry.apiVersion);
     const fields = before ? union(before.fields, entry.fields) : entry.fields;
@@ -104,16 +104,16 @@ export function capUpdaters(entries: readonly Entry[]): readonly Entry[] {
 }
 
 /** Both in order. */
-export function sameEntries(a: readonly Entry[], b: readonly Entry[]): boolean {
+export function sameEntries(a: readonly FieldsEntry[], b: readonly FieldsEntry[]): boolean {
   return a.length === b.length && a.every((entry, index) => entry === b[index] || sameEntry(entry, b[index]!));
 }
 
-function sameEntry(a: Entry, b: Entry): boolean {
-  return isOf(a, b) && a.apiVersion === b.apiVersion && a.time === b.time && equals(a.fields, b.fields);
+function sameEntry(a: FieldsEntry, b: FieldsEntry): boolean {
+  return isOfOwner(a, b) && a.apiVersion === b.apiVersion && a.time === b.time && equals(a.fields, b.fields);
 }
 
 /** An entry with other fields; undefined when it has none left. */
-export function withFields(entry: Entry, fields: FieldSet): Entry | undefined {
+export function withFields(entry: FieldsEntry, fields: FieldSet): FieldsEntry | undefined {
   if (fields === entry.fields) return entry;
-  return isEmpty(fields) ? undefined : { ...entry, fields };
+  return isEmptyFieldSet(fields) ? undefined : { ...entry, fields };
 }

@@ -1,6 +1,6 @@
 /** The fields that a value sets: what an applier owns after it has applied the value. */
 import type { FieldType } from '../schema.ts';
-import { type FieldSet, fieldElement, isEmpty, leaf, nodeOf } from './field-set.ts';
+import { type FieldSet, fieldElement, isEmptyFieldSet, leaf, nodeOf } from './field-set.ts';
 import { isDeclaredField, itemElement, shapeOf, typeOfField } from './typed-value.ts';
 
 /** Fields of an object are there by their parts; entries of maps and items of lists by themselves and by their parts. */
@@ -17,7 +17,7 @@ export function fieldsOf(value: unknown, type: FieldType): FieldSet {
         const fieldType = typeOfField(type, name);
         const below = fieldsOf(field, fieldType);
         const isOwned = !isDeclaredField(type, name) || !hasParts(field, fieldType);
-        if (isOwned || !isEmpty(below)) children[fieldElement(name)] = nodeOf(below, isOwned);
+        if (isOwned || !isEmptyFieldSet(below)) children[fieldElement(name)] = nodeOf(below, isOwned);
       }
       return children;
     case 'list':

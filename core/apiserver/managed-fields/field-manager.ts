@@ -13,26 +13,26 @@ import { conflictError } from './conflicts.ts';
 import {
   capUpdaters,
   decodeEntries,
-  type Entry,
   encodeEntries,
-  isOf,
-  type Owner,
+  type FieldOwner,
+  type FieldsEntry,
+  isOfOwner,
   sameEntries,
   sortEntries,
   withFields,
 } from './entries.ts';
 import { fieldsOf } from './extract.ts';
 import {
-  difference,
   differenceBelow,
   equals,
   type FieldSet,
+  fieldDifference,
   fieldElement,
   intersection,
-  isEmpty,
+  isEmptyFieldSet,
   union,
 } from './field-set.ts';
-import { merge, prune } from './merge.ts';
+import { mergeManagedFields, prune } from './merge.ts';
 
 export const fieldManager: FieldManager = { apply, update };
 
@@ -65,14 +65,14 @@ function apply(
   subresource = '',
 ): KubeObject {
   const type = kind.schema(version);
-  const owner: Owner = { manager, operation: 'Apply', apiVersion: config.apiVersion, subresource };
+  const owner: FieldOwner = { manager, operation: 'Apply', apiVersion: config.apiVersion, subresource };
   const wanted = resettable(config, kind, subresource);
   const before = entriesOf(live, type, kind);
-  const last = before.find((entry) => isOf(entry, owner));
+  const last = before.find((entry) => isOfOwner(entry, owner));
   const own = managed(fieldsOf(wanted, type));
   const others = before.filter((entry) => entry !== last);
   const base: KubeObject = live ?? { apiVersion: config.apiVersion, kind: config.kind, metadata: {} };
-  const merged = merge(base, wanted, type) as KubeObject;
+  const merged = mergeManagedFields(base, wanted, type) as KubeObject;
   const owned = others.reduce((all, entry) => union(all, entry.fields), own);
   const pruned = last ? (prune(merged, last.fields, owned, type) as KubeObject) : merged;
   const result: KubeObject = { ...pruned, metadata: metadataOf(pruned, live, config) };
@@ -83,10 +83,10 @@ function apply(
     last !== undefined &&
     last.apiVersion === owner.apiVersion &&
     equals(last.fields, own) &&
-    isEmpty(changes.changed) &&
-    isEmpty(changes.removed);
-  const entry: Entry = isSame ? last : { ...owner, time: nowIso, fields: own };
-  setEntries(result, isEmpty(own) ? remaining : [...remaining, entry], live?.metadata.managedFields);
+    isEmptyFieldSet(changes.changed) &&
+    isEmptyFieldSet(changes.removed);
+  const entry: FieldsEntry = isSame ? last : { ...owner, time: nowIso, fields: own };
+  setEntries(result, isEmptyFieldSet(own) ? remaining : [...remaining, entry], live?.metadata.managedFields);
   return result;
 }
 
@@ -100,7 +100,7 @@ function update(
   subresource = '',
 ): void {
   const type = kind.schema(version);
-  const owner: Owner = { manager, operation: 'Update', apiVersion: next.apiVersion, subresource };
+  const owner: FieldOwner = { manager, operation: 'Update', apiVersion: next.apiVersion, subresource };
   const sent = next.metadata.managedFields;
   const liveList = live?.metadata.managedFields;
   if (isReset(sent) && subresource === '') {
@@ -118,8 +118,8 @@ function update(
     setEntries(next, entries, liveList);
     return;
   }
-  const own = before.find((entry) => isOf(entry, owner));
-  const rest = entries.filter((entry) => !isOf(entry, owner));
+  const own = before.find((entry) => isOfOwner(entry, owner));
+  const rest = entries.filter((entry) => !isOfOwner(entry, owner));
   const kept = own && changes.removed ? differenceBelow(own.fields, changes.removed) : own?.fields;
   setEntries(next, capUpdaters([...rest, { ...owner, time: nowIso, fields: union(kept, taken) }]), liveList);
 }
@@ -127,7 +127,7 @@ function update(
 // ---------------------------------------------------------------------------------------------- ownership
 
 /** What others own of the changed and removed fields goes from them; unless forced, changed ones are conflicts. */
-function yieldTo(others: readonly Entry[], { changed, removed }: Difference, force: boolean): Entry[] {
+function yieldTo(others: readonly FieldsEntry[], { changed, removed }: Difference, force: boolean): FieldsEntry[] {
   if (changed && !force) {
     const conflicts = others.flatMap((entry) => {
       const fields = intersection(entry.fields, changed);
@@ -135,10 +135,10 @@ function yieldTo(others: readonly Entry[], { changed, removed }: Difference, for
     });
     if (conflicts.length > 0) throw conflictError(conflicts);
   }
-  const remaining: Entry[] = [];
+  const remaining: FieldsEntry[] = [];
   for (const entry of others) {
     let { fields } = entry;
-    if (changed) fields = difference(fields, changed);
+    if (changed) fields = fieldDifference(fields, changed);
     if (removed) fields = differenceBelow(fields, removed);
     const left = withFields(entry, fields);
     if (left) remaining.push(left);
@@ -166,12 +166,12 @@ function differences(old: KubeObject, next: KubeObject, type: FieldType, kind: K
 }
 
 /** Objects from before managed fields belong, as they are, to a manager of their own, so that a first apply takes nothing silently. */
-function entriesOf(live: KubeObject | undefined, type: FieldType, kind: Kind): Entry[] {
+function entriesOf(live: KubeObject | undefined, type: FieldType, kind: Kind): FieldsEntry[] {
   const entries = decodeEntries(live?.metadata.managedFields);
   if (!live || entries.length > 0) return entries;
   const fields = managed(fieldsOf(kind.subresources.status ? { ...live, status: undefined } : live, type));
   const apiVersion = live.apiVersion;
-  return isEmpty(fields)
+  return isEmptyFieldSet(fields)
     ? []
     : [{ manager: 'before-first-apply', operation: 'Update', apiVersion, subresource: '', fields }];
 }
@@ -182,7 +182,7 @@ function managed(fields: FieldSet): FieldSet {
   if (!metadata) return rest;
   const kept: Record<string, FieldSet> = { ...metadata };
   for (const name of unmanagedMetadata) delete kept[fieldElement(name)];
-  return isEmpty(kept) ? rest : { ...rest, [metadataElement]: kept };
+  return isEmptyFieldSet(kept) ? rest : { ...rest, [metadataElement]: kept };
 }
 
 // ------------------------------------------------------------------------------------------------ objects
@@ -228,7 +228,7 @@ function metadataOf(result: KubeObject, live: KubeObject | undefined, config: Ku
 }
 
 /** The very list of the live object where nothing has changed. */
-function setEntries(object: KubeObject, entries: readonly Entry[], live: ManagedFieldsEntry[] | undefined): void {
+function setEntries(object: KubeObject, entries: readonly FieldsEntry[], live: ManagedFieldsEntry[] | undefined): void {
   const sorted = sortEntries(entries);
   if (live && sameEntries(sorted, decodeEntries(live))) {
     object.metadata.managedFields = live;

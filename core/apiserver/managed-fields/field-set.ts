@@ -28,7 +28,7 @@ export function isMember(node: FieldSet): boolean {
   return true;
 }
 
-export function isEmpty(set: FieldSet | undefined): boolean {
+export function isEmptyFieldSet(set: FieldSet | undefined): boolean {
   for (const _ in set) return false;
   return true;
 }
@@ -47,12 +47,12 @@ export function keyElement(keys: Readonly<Record<string, unknown>>): string {
 
 /** A node with these children. `member`: the path to it is in the set too. */
 export function nodeOf(children: Readonly<Record<string, FieldSet>>, member: boolean): FieldSet {
-  return member && !isEmpty(children) ? { [self]: leaf, ...children } : children;
+  return member && !isEmptyFieldSet(children) ? { [self]: leaf, ...children } : children;
 }
 
 export function union(a: FieldSet | undefined, b: FieldSet | undefined): FieldSet {
-  if (!a || isEmpty(a)) return b ?? leaf;
-  if (!b || isEmpty(b) || a === b) return a;
+  if (!a || isEmptyFieldSet(a)) return b ?? leaf;
+  if (!b || isEmptyFieldSet(b) || a === b) return a;
   const result: Record<string, FieldSet> = { ...a };
   for (const element in b) {
     const left = a[element];
@@ -63,8 +63,8 @@ export function union(a: FieldSet | undefined, b: FieldSet | undefined): FieldSe
 
 /** Of two nodes of the same path: a leaf is a member, and stays one beside children. */
 function unionNodes(a: FieldSet, b: FieldSet): FieldSet {
-  if (a === b || isEmpty(b)) return isMember(a) ? a : { [self]: leaf, ...a };
-  if (isEmpty(a)) return isMember(b) ? b : { [self]: leaf, ...b };
+  if (a === b || isEmptyFieldSet(b)) return isMember(a) ? a : { [self]: leaf, ...a };
+  if (isEmptyFieldSet(a)) return isMember(b) ? b : { [self]: leaf, ...b };
   return union(a, b);
 }
 
@@ -85,7 +85,7 @@ export function intersection(a: FieldSet, b: FieldSet): FieldSet | undefined {
 }
 
 /** Without the paths that are in `b`; what lies below them stays. The same object when nothing goes. */
-export function difference(a: FieldSet, b: FieldSet): FieldSet {
+export function fieldDifference(a: FieldSet, b: FieldSet): FieldSet {
   return without(a, b, false);
 }
 
@@ -112,12 +112,12 @@ function without(a: FieldSet, b: FieldSet, below: boolean): FieldSet {
 function restOf(node: FieldSet, removed: FieldSet, below: boolean): FieldSet | undefined {
   const goes = isMember(removed);
   if (goes && below) return undefined;
-  if (isEmpty(node)) return goes ? undefined : node;
+  if (isEmptyFieldSet(node)) return goes ? undefined : node;
   const children = without(node, removed, below);
   const isOn = Object.hasOwn(node, self);
   if (!goes || !isOn) return childCount(children) > 0 ? children : isOn ? leaf : undefined;
   const { [self]: _, ...others } = children;
-  return isEmpty(others) ? undefined : others;
+  return isEmptyFieldSet(others) ? undefined : others;
 }
 
 function childCount(node: FieldSet): number {

@@ -4,7 +4,7 @@ import type { FieldSet } from './field-set.ts';
 import { type Fields, fieldName, itemElement, itemsByElement, shapeOf, typeOfField } from './typed-value.ts';
 
 /** Results share parts with both arguments, which stay as they are. */
-export function merge(live: unknown, config: unknown, type: FieldType): unknown {
+export function mergeManagedFields(live: unknown, config: unknown, type: FieldType): unknown {
   const to = shapeOf(live, type);
   const from = shapeOf(config, type);
   if (to.shape === 'map' && from.shape === 'map') return mergeMaps(to.value, from.value, type);
@@ -17,7 +17,7 @@ function mergeMaps(live: Fields, config: Fields, type: FieldType): Fields {
   for (const name in config) {
     const value = config[name];
     if (value === undefined) continue;
-    result[name] = live[name] === undefined ? value : merge(live[name], value, typeOfField(type, name));
+    result[name] = live[name] === undefined ? value : mergeManagedFields(live[name], value, typeOfField(type, name));
   }
   return result;
 }
@@ -42,7 +42,7 @@ function mergeLists(live: readonly unknown[], config: readonly unknown[], type: 
   };
   for (const [element, item] of configItems) {
     takeLiveOnly();
-    result.push(liveItems.has(element) ? merge(liveItems.get(element), item, type.items) : item);
+    result.push(liveItems.has(element) ? mergeManagedFields(liveItems.get(element), item, type.items) : item);
     done.add(element);
   }
   takeLiveOnly();

@@ -9,15 +9,15 @@ export type Fields = Record<string, unknown>;
 
 const unknownType: FieldType = { type: 'any' };
 
-export type Shape =
+export type FieldShape =
   | { readonly shape: 'leaf' }
   | { readonly shape: 'map'; readonly value: Fields }
   | { readonly shape: 'list'; readonly value: unknown[]; readonly type: ListType };
 
-const leafShape: Shape = { shape: 'leaf' };
+const leafShape: FieldShape = { shape: 'leaf' };
 
 /** A value whose parts are owned one by one, or a leaf: scalars, atomic lists and maps, and whatever is not of its type. */
-export function shapeOf(value: unknown, type: FieldType): Shape {
+export function shapeOf(value: unknown, type: FieldType): FieldShape {
   if (typeof value !== 'object' || value === null) return leafShape;
   if (Array.isArray(value)) {
     return type.type === 'list' && type.listType !== 'atomic' ? { shape: 'list', value, type } : leafShape;

@@ -18,10 +18,10 @@ import type { FieldType } from '../schema.ts';
 import { badRequest } from '../status-errors.ts';
 import { type KeyOf, orderItems } from './list-order.ts';
 
-type Fields = Record<string, unknown>;
+type PatchFields = Record<string, unknown>;
 
 /** Changes neither argument; the result may share parts with both. */
-export function strategicMergePatch(original: Fields, patch: Fields, type: FieldType): Fields {
+export function strategicMergePatch(original: PatchFields, patch: PatchFields, type: FieldType): PatchFields {
   return mergeObject(original, patch, type);
 }
 
@@ -49,13 +49,13 @@ function strategyFor(type: FieldType | undefined, name: string): Strategy {
   };
 }
 
-function mergeObject(original: Fields, patch: Fields, type: FieldType | undefined): Fields {
+function mergeObject(original: PatchFields, patch: PatchFields, type: FieldType | undefined): PatchFields {
   switch (ownField(patch, patchMark)) {
     case undefined:
     case 'merge':
       break;
     case 'replace':
-      return withoutDirectives(patch) as Fields;
+      return withoutDirectives(patch) as PatchFields;
     case 'delete':
       return {};
     default:
@@ -71,7 +71,7 @@ function mergeObject(original: Fields, patch: Fields, type: FieldType | undefine
   return result;
 }
 
-function mergeField(result: Fields, name: string, value: unknown, strategy: Strategy): void {
+function mergeField(result: PatchFields, name: string, value: unknown, strategy: Strategy): void {
   const before = ownField(result, name);
   if (value === null) {
     delete result[name];
@@ -88,7 +88,7 @@ function mergeField(result: Fields, name: string, value: unknown, strategy: Stra
 }
 
 /** `original` as a copy, without the fields that `$retainKeys` of the patch leaves out. */
-function retained(original: Fields, patch: Fields): Fields {
+function retained(original: PatchFields, patch: PatchFields): PatchFields {
   const keys = ownField(patch, retainMark);
   if (keys === undefined) return { ...original };
   if (!Array.isArray(keys)) throw badRequest('invalid patch format of retainKeys');
@@ -97,12 +97,12 @@ function retained(original: Fields, patch: Fields): Fields {
     if (value === null || name.startsWith('$')) continue;
     if (!kept.has(name)) throw badRequest(`invalid patch format of retainKeys: ${name} is patched and not retained`);
   }
-  const result: Fields = {};
+  const result: PatchFields = {};
   for (const [name, value] of Object.entries(original)) if (kept.has(name)) setField(result, name, value);
   return result;
 }
 
-function takeOut(result: Fields, name: string, values: unknown): void {
+function takeOut(result: PatchFields, name: string, values: unknown): void {
   if (!Array.isArray(values)) throw badRequest('invalid patch format of primitive list');
   const before = ownField(result, name);
   if (!Array.isArray(before)) return;
@@ -115,7 +115,7 @@ function takeOut(result: Fields, name: string, values: unknown): void {
 }
 
 /** Merges the lists for which the patch has an order. Returns their names. */
-function mergeOrderedLists(result: Fields, patch: Fields, type: FieldType | undefined): Set<string> {
+function mergeOrderedLists(result: PatchFields, patch: PatchFields, type: FieldType | undefined): Set<string> {
   const merged = new Set<string>();
   for (const [key, order] of Object.entries(patch)) {
     if (!key.startsWith(orderPrefix)) continue;
@@ -171,7 +171,7 @@ function mergeList(
   if (!all.some(isRecord)) return mergeSet(before, changes);
   if (!all.every(isRecord)) throw badRequest(`list element types are not identical: ${name}`);
   if (!strategy.mergeKey) throw badRequest(`cannot merge lists without merge key for ${name}`);
-  return mergeKeyedList(before as Fields[], changes as Fields[], strategy, keyOfItems(strategy.mergeKey));
+  return mergeKeyedList(before as PatchFields[], changes as PatchFields[], strategy, keyOfItems(strategy.mergeKey));
 }
 
 function mergeSet(before: readonly unknown[], changes: readonly unknown[]): unknown[] {
@@ -179,13 +179,13 @@ function mergeSet(before: readonly unknown[], changes: readonly unknown[]): unkn
 }
 
 function mergeKeyedList(
-  before: readonly Fields[],
-  patch: readonly Fields[],
+  before: readonly PatchFields[],
+  patch: readonly PatchFields[],
   strategy: Strategy,
   keyOf: KeyOf,
 ): unknown[] {
   const deleted = new Set<unknown>();
-  const changes: Fields[] = [];
+  const changes: PatchFields[] = [];
   let isReplaced = false;
   for (const item of patch) {
     switch (ownField(item, patchMark)) {
@@ -210,7 +210,12 @@ function mergeKeyedList(
 }
 
 /** Into the first item of the same key. Both lists may have some hundred thousand items: the places are looked up. */
-function mergeItems(items: Fields[], changes: readonly Fields[], { mergeKey, below }: Strategy, keyOf: KeyOf): void {
+function mergeItems(
+  items: PatchFields[],
+  changes: readonly PatchFields[],
+  { mergeKey, below }: Strategy,
+  keyOf: KeyOf,
+): void {
   const places = new Map<unknown, number>();
   for (const [at, item] of items.entries()) {
     const key = ownField(item, mergeKey!);
@@ -220,7 +225,7 @@ function mergeItems(items: Fields[], changes: readonly Fields[], { mergeKey, bel
     const key = keyOf(change);
     const at = places.get(key);
     if (at !== undefined) items[at] = mergeObject(items[at]!, change, below);
-    else places.set(key, items.push(withoutDirectives(change) as Fields) - 1);
+    else places.set(key, items.push(withoutDirectives(change) as PatchFields) - 1);
   }
 }
 
@@ -239,7 +244,7 @@ function keyOfItems(mergeKey: string | undefined): KeyOf {
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return cleanItems(value);
   if (!isRecord(value)) return value;
-  const result: Fields = {};
+  const result: PatchFields = {};
   for (const [name, field] of Object.entries(value)) {
     const isDirective =
       name === patchMark || name === retainMark || name.startsWith(orderPrefix) || name.startsWith(deletePrefix);
@@ -253,11 +258,11 @@ function cleanItems(items: readonly unknown[]): unknown[] {
   return items.filter((item) => !isRecord(item) || !isMarked(item)).map(withoutDirectives);
 }
 
-function isMarked(fields: Fields): boolean {
+function isMarked(fields: PatchFields): boolean {
   const mark = ownField(fields, patchMark);
   return mark !== undefined && mark !== 'merge';
 }
 
-function unknownDirective(fields: Fields) {
+function unknownDirective(fields: PatchFields) {
   return badRequest(`unknown patch type: ${String(fields[patchMark])} in map: ${JSON.stringify(fields)}`);
 }

@@ -4,7 +4,7 @@
  */
 
 import { exactNumber, parseExactJson } from '../../object/exact-integers.ts';
-import { checkJsonBounds, tooManyValues, valuesMax } from '../../object/json-bounds.ts';
+import { checkJsonBounds, jsonValuesMax, tooManyValues } from '../../object/json-bounds.ts';
 import { setField } from '../../object/json-value.ts';
 import { parseApiVersion } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
@@ -33,7 +33,7 @@ export function decodeProtobuf(body: Buffer): unknown {
       'the body is not what its content type says: Kubernetes\' protobuf begins with "k8s" and a zero byte',
     );
   }
-  const budget = new FieldBudget(valuesMax, tooManyValues);
+  const budget = new FieldBudget(jsonValuesMax, tooManyValues);
   let apiVersion = '';
   let kind = '';
   let raw: Buffer | undefined;

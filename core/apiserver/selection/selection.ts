@@ -4,20 +4,20 @@ import { checkLabelKey, checkLabelValue } from '../../object/names.ts';
 import { isInteger, type LabelRequirement, matchesRequirement } from '../../object/selector.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 
-export interface Selection {
+export interface RequestSelection {
   /** Nothing is asked for: every object matches, none has to be parsed. */
   readonly isEmpty: boolean;
   matches(object: KubeObject): boolean;
 }
 
-export const everything: Selection = { isEmpty: true, matches: () => true };
+export const everything: RequestSelection = { isEmpty: true, matches: () => true };
 
 /** `selectable` are the JSON paths that the kind allows besides metadata.name and metadata.namespace. */
 export function selectionOf(
   labelSelector: string | null,
   fieldSelector: string | null,
   selectable: readonly string[],
-): Selection {
+): RequestSelection {
   const labels = labelSelector ? parseLabelSelector(labelSelector) : [];
   const fields = fieldSelector ? parseFieldSelector(fieldSelector, selectable) : [];
   if (labels.length === 0 && fields.length === 0) return everything;

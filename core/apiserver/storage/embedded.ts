@@ -10,10 +10,10 @@ import type { Logger } from '../../runtime/logger.ts';
 import { asText, concat, prefixRange, readU48, text, u32, u48, u48Bytes } from '../../store/bytes.ts';
 import { prefixOf } from '../../store/keyspace.ts';
 import { ifRoom } from '../../store/room.ts';
-import type { Range, Reader, Store, Transaction } from '../../store/store.ts';
+import type { KeyRange, Reader, Store, Transaction } from '../../store/store.ts';
 import type { ScanOptions, SpaceStorage, SpaceWriter, StorageEvent, StoredObject, WriteHook } from '../storage.ts';
 import { type EventListener, EventLog } from './event-log.ts';
-import { type Gap, noteStart, readGaps } from './history.ts';
+import { noteStart, type RevisionGap, readRevisionGaps } from './history.ts';
 
 export interface EmbeddedStorageOptions {
   readonly store: Store;
@@ -126,8 +126,8 @@ export class EmbeddedStorage implements SpaceStorage {
   }
 
   /** Revisions that this space knows nothing of, though others may. */
-  gaps(): readonly Gap[] {
-    return this.#store.read((reader) => readGaps(reader, this.#name));
+  gaps(): readonly RevisionGap[] {
+    return this.#store.read((reader) => readRevisionGaps(reader, this.#name));
   }
 
   /** Goes on behind this revision: others have seen one as high, of a life that this space does not know. */
@@ -235,7 +235,7 @@ export class EmbeddedStorage implements SpaceStorage {
     return concat(this.#prefix, joined(group, resource, ''));
   }
 
-  #rangeOf(of: GroupResource, { namespace, after, limit }: ScanOptions): Range {
+  #rangeOf(of: GroupResource, { namespace, after, limit }: ScanOptions): KeyRange {
     const prefix = this.#resourcePrefix(of);
     const range = prefixRange(namespace === undefined ? prefix : concat(prefix, joined(namespace, '')));
     const behind = after && concat(prefix, joined(after.namespace, after.name), Buffer.of(0));

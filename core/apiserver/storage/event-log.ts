@@ -121,24 +121,24 @@ export function isSelected(key: ObjectKey, resource: GroupResource, options: Sca
   return !options.after || compareKeys(key, options.after) > 0;
 }
 
-type Place = Pick<ObjectKey, 'namespace' | 'name'>;
+type NamespacedName = Pick<ObjectKey, 'namespace' | 'name'>;
 
-export function compareKeys(a: Place, b: Place): number {
+export function compareKeys(a: NamespacedName, b: NamespacedName): number {
   return Buffer.compare(Buffer.from(orderOf(a)), Buffer.from(orderOf(b)));
 }
 
 /** NUL sorts before every byte of a name: namespace by namespace. */
-export function orderOf({ namespace, name }: Place): string {
+export function orderOf({ namespace, name }: NamespacedName): string {
   return `${namespace}\0${name}`;
 }
 
 /** `orderOf`, to be kept: it does not hold the texts that the parts of the key were cut from, which are five times as long. */
-export function placeText(place: Place): string {
+export function placeText(place: NamespacedName): string {
   return Buffer.from(orderOf(place)).toString();
 }
 
 /** The place that `orderOf` gave this text of. */
-export function placeOf(order: string): Place {
+export function namespacedNameOf(order: string): NamespacedName {
   const [namespace, name] = order.split('\0');
   return { namespace: namespace!, name: name! };
 }

@@ -11,26 +11,27 @@ import { prefixOf } from '../../store/keyspace.ts';
 import type { Reader, Transaction } from '../../store/store.ts';
 
 /** Revisions r with `had < r < from`. */
-export type Gap = readonly [had: number, from: number];
+export type RevisionGap = readonly [had: number, from: number];
 
 /** Starts between which something was written; what lies further back is taken for known, and guarded by the budget alone. */
 const gapsMax = 16;
 
-export function readGaps(reader: Reader, space: string): readonly Gap[] {
+export function readRevisionGaps(reader: Reader, space: string): readonly RevisionGap[] {
   const bytes = reader.get(keyOf(space));
-  return bytes ? (JSON.parse(asText(bytes)) as Gap[]) : [];
+  return bytes ? (JSON.parse(asText(bytes)) as RevisionGap[]) : [];
 }
 
 /** A start that goes on at `from`, behind `had`. */
 export function noteStart(t: Transaction, space: string, had: number, from: number): void {
-  const before = readGaps(t, space);
+  const before = readRevisionGaps(t, space);
   const last = before.at(-1);
   // Nothing was written since the last start: what was not known then is not known now.
-  const gaps: Gap[] = last && last[1] === had ? [...before.slice(0, -1), [last[0], from]] : [...before, [had, from]];
+  const gaps: RevisionGap[] =
+    last && last[1] === had ? [...before.slice(0, -1), [last[0], from]] : [...before, [had, from]];
   t.put(keyOf(space), text(JSON.stringify(gaps.slice(-gapsMax))));
 }
 
-export function gapOf(gaps: readonly Gap[], revision: number): Gap | undefined {
+export function revisionGapOf(gaps: readonly RevisionGap[], revision: number): RevisionGap | undefined {
   return gaps.find(([had, from]) => had < revision && revision < from);
 }
 

@@ -12,7 +12,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { Random } from '../../runtime/random.ts';
 import { applyPatch } from '../patch/apply-patch.ts';
-import type { Admission, ApplyOptions, DeleteOptions, Kind, Kinds, Patch, Space, WriteOptions } from '../space.ts';
+import type { ApplyOptions, DeleteOptions, Kind, Kinds, Patch, Space, WriteAdmission, WriteOptions } from '../space.ts';
 import * as status from '../status-errors.ts';
 import type { SpaceStorage, StoredObject } from '../storage.ts';
 import { decideDeletion, isReadyToGo } from './deletion.ts';
@@ -20,9 +20,9 @@ import type { FieldManager } from './field-manager.ts';
 import { reportUnknownFields } from './field-validation.ts';
 import { isNamespace, strategyOf } from './kind-strategy.ts';
 import { checkMayBeDeleted, checkNamespaceTakesObjects } from './namespace-guard.ts';
-import { incoming, inVersion, isContentChanged, keyIn, storedBytes } from './object-form.ts';
+import { incoming, inVersion, isContentChanged, keyInForm, storedBytes } from './object-form.ts';
 import { fillNewMeta, generateName, keepServerMeta, nameRequired, validateMeta } from './object-meta.ts';
-import { checkIdentity, checkPreconditions, checkUpdatable } from './preconditions.ts';
+import { checkPreconditionIdentity, checkPreconditions, checkUpdatable } from './preconditions.ts';
 import { type Scale, scaleOf, withScale } from './scale.ts';
 
 export interface EmbeddedSpaceOptions {
@@ -32,7 +32,7 @@ export interface EmbeddedSpaceOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly fields: FieldManager;
-  readonly admissions: readonly Admission[];
+  readonly admissions: readonly WriteAdmission[];
 }
 
 /** One write on its way: what it is about. */
@@ -59,7 +59,7 @@ export class EmbeddedSpace implements Space {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #fields: FieldManager;
-  readonly #admissions: readonly Admission[];
+  readonly #admissions: readonly WriteAdmission[];
 
   constructor(options: EmbeddedSpaceOptions) {
     this.name = options.name;
@@ -86,7 +86,7 @@ export class EmbeddedSpace implements Space {
 
   keyOf(object: KubeObject): ObjectKey {
     const { kind } = this.#kindOfObject(object);
-    return keyIn(kind, object);
+    return keyInForm(kind, object);
   }
 
   create(object: KubeObject, options: WriteOptions = {}): KubeObject {
@@ -94,7 +94,7 @@ export class EmbeddedSpace implements Space {
     this.#checkWritable();
     const next = incoming(kind, object);
     this.#nameNew(kind, next);
-    return this.#insert({ kind, version, key: keyIn(kind, next), options }, next);
+    return this.#insert({ kind, version, key: keyInForm(kind, next), options }, next);
   }
 
   update(object: KubeObject, options: WriteOptions = {}): KubeObject {
@@ -102,7 +102,7 @@ export class EmbeddedSpace implements Space {
     this.#checkWritable();
     const next = incoming(kind, object);
     if (!next.metadata.name) throw status.badRequest('metadata.name: an update must name its object');
-    const key = keyIn(kind, next);
+    const key = keyInForm(kind, next);
     const stored = this.storage.get(key);
     if (!stored) throw status.notFound(key);
     return this.#replace({ kind, version, key, options }, stored, next);
@@ -117,7 +117,7 @@ export class EmbeddedSpace implements Space {
     const live = this.#read(kind, version, stored);
     if (options.subresource === 'scale') return this.#patchScale(kind, live, patch, options);
     const next = applyPatch(patch, live, kind.custom ? undefined : kind.schema(version)) as KubeObject;
-    checkIdentity(live, next);
+    checkPreconditionIdentity(live, next);
     const clean = incoming(kind, next);
     // A patch that says nothing about the version is made on top of whatever is there.
     if (clean.metadata.resourceVersion === live.metadata.resourceVersion) delete clean.metadata.resourceVersion;
@@ -130,7 +130,7 @@ export class EmbeddedSpace implements Space {
     const config = incoming(kind, object);
     if (config.metadata.managedFields) throw status.badRequest('metadata.managedFields must be nil');
     if (!config.metadata.name) throw status.badRequest('metadata.name: server-side apply must name its object');
-    const key = keyIn(kind, config);
+    const key = keyInForm(kind, config);
     reportUnknownFields(kind.rules.prepare(cloneJson(config), version), { kind, version, options, isPatch: true });
     const stored = this.storage.get(key);
     const live = stored && this.#read(kind, version, stored);
@@ -201,7 +201,7 @@ export class EmbeddedSpace implements Space {
     if (patch.type === 'strategic') patch = { type: 'merge', patch: patch.patch };
     const before = scaleOf(kind, live);
     const next = applyPatch(patch, before, undefined) as KubeObject;
-    checkIdentity(before, next);
+    checkPreconditionIdentity(before, next);
     const { namespace = '', name = '' } = live.metadata;
     return this.updateScale({ group: kind.group, resource: kind.resource, namespace, name }, next, options);
   }
@@ -210,10 +210,10 @@ export class EmbeddedSpace implements Space {
     const { metadata } = object;
     if (metadata.name) return;
     const base = metadata.generateName;
-    if (!base) throw status.invalid(kind, '', [nameRequired()]);
+    if (!base) throw status.invalidObject(kind, '', [nameRequired()]);
     for (let attempt = 0; attempt < nameAttemptsMax; attempt++) {
       metadata.name = generateName(base, this.#random);
-      if (!this.storage.get(keyIn(kind, object))) return;
+      if (!this.storage.get(keyInForm(kind, object))) return;
     }
   }
 
@@ -229,7 +229,7 @@ export class EmbeddedSpace implements Space {
     strategyOf(kind).prepareCreate?.(next);
     this.#admit({ operation: 'create', key, object: next, ...withWriter(options) });
     const causes = [...validateMeta(kind, next.metadata), ...kind.rules.validate(next, version)];
-    if (causes.length > 0) throw status.invalid(kind, key.name, causes);
+    if (causes.length > 0) throw status.invalidObject(kind, key.name, causes);
     if (!write.isApplied) this.#manageFields(write, undefined, next);
     const bytes = storedBytes(kind, key, next);
     const existing = this.storage.get(key);
@@ -259,7 +259,7 @@ export class EmbeddedSpace implements Space {
       ...(strategy.validateUpdate?.(next, old) ?? []),
       ...kind.rules.validate(next, version, old),
     ];
-    if (causes.length > 0) throw status.invalid(kind, key.name, causes);
+    if (causes.length > 0) throw status.invalidObject(kind, key.name, causes);
     if (isContentChanged(kind, next, old)) next.metadata.generation = (old.metadata.generation ?? 0) + 1;
     if (!write.isApplied) this.#manageFields(write, old, next);
     const bytes = storedBytes(kind, key, next);
@@ -321,7 +321,7 @@ export class EmbeddedSpace implements Space {
     this.#fields.update(live, next, kind, version, manager, this.#now(), options.subresource);
   }
 
-  #admit(request: Parameters<Admission>[0]): void {
+  #admit(request: Parameters<WriteAdmission>[0]): void {
     for (const admission of this.#admissions) admission(request);
   }
 
@@ -359,6 +359,6 @@ function checkSubresource(kind: Kind, subresource: WriteOptions['subresource']):
   if (!isThere) throw status.notServed(`${formatGroupResource(kind)}/${subresource}`);
 }
 
-function withWriter({ user, warn }: WriteOptions): Pick<Parameters<Admission>[0], 'user' | 'warn'> {
+function withWriter({ user, warn }: WriteOptions): Pick<Parameters<WriteAdmission>[0], 'user' | 'warn'> {
   return { ...(user ? { user } : {}), ...(warn ? { warn } : {}) };
 }

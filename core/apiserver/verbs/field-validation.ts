@@ -1,7 +1,7 @@
 /** What is said about fields that a kind does not have, or that a body has twice, as `fieldValidation` asks: nothing, a warning each, or a refusal. */
 import type { Cause } from '../../runtime/errors.ts';
 import type { Kind, WriteOptions } from '../space.ts';
-import { badRequest, invalid } from '../status-errors.ts';
+import { badRequest, invalidObject } from '../status-errors.ts';
 
 export interface CheckedWrite {
   readonly kind: Kind;
@@ -29,5 +29,5 @@ function report(flaw: string, paths: readonly string[], { kind, version, options
   const error = `strict decoding error: ${texts.join(', ')}`;
   if (!isPatch) throw badRequest(`${kind.kind} in version "${version}" cannot be handled as a ${kind.kind}: ${error}`);
   const cause: Cause = { reason: 'FieldValueInvalid', message: `Invalid value: ${error}`, field: 'patch' };
-  throw invalid({ group: '', kind: '' }, '', [cause]);
+  throw invalidObject({ group: '', kind: '' }, '', [cause]);
 }

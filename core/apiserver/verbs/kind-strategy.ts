@@ -3,7 +3,7 @@
  * ConfigMaps, Namespaces. Other kinds have none of it.
  */
 
-import { forbidden, invalid } from '../../object/field-error.ts';
+import { forbiddenField, invalidField } from '../../object/field-error.ts';
 import { equalJson, isRecord } from '../../object/json-value.ts';
 import type { GroupResource } from '../../object/key.ts';
 import type { KubeObject } from '../../object/meta.ts';
@@ -59,7 +59,7 @@ const secrets: KindStrategy = {
   prepareUpdate: mergeStringData,
   validateUpdate(object, old) {
     const causes = immutableDataCauses(object, old);
-    if (object.type !== old.type) causes.push(invalid('type', object.type, 'field is immutable'));
+    if (object.type !== old.type) causes.push(invalidField('type', object.type, 'field is immutable'));
     return causes;
   },
 };
@@ -109,9 +109,9 @@ function immutableDataCauses(object: KubeObject, old: KubeObject): Cause[] {
   if (old.immutable !== true) return [];
   const why = 'field is immutable when `immutable` is set';
   const causes: Cause[] = [];
-  if (object.immutable !== true) causes.push(forbidden('immutable', why));
+  if (object.immutable !== true) causes.push(forbiddenField('immutable', why));
   for (const field of ['data', 'binaryData']) {
-    if (!equalJson(object[field] ?? {}, old[field] ?? {})) causes.push(forbidden(field, why));
+    if (!equalJson(object[field] ?? {}, old[field] ?? {})) causes.push(forbiddenField(field, why));
   }
   return causes;
 }

@@ -23,7 +23,7 @@ export function incoming(kind: Kind, object: KubeObject): KubeObject {
   return copy;
 }
 
-export function keyIn(kind: Kind, object: KubeObject): ObjectKey {
+export function keyInForm(kind: Kind, object: KubeObject): ObjectKey {
   const { name = '', namespace = 'default' } = object.metadata;
   return { group: kind.group, resource: kind.resource, namespace: kind.namespaced ? namespace : '', name };
 }

@@ -1,6 +1,6 @@
 /** What the server itself decides about `metadata`: made at creation, kept on update, checked on both. */
 import { timestamp } from '../../object/conditions.ts';
-import { forbidden, invalid, required, tooLong } from '../../object/field-error.ts';
+import { forbiddenField, invalidField, required, tooLong } from '../../object/field-error.ts';
 import { isRecord } from '../../object/json-value.ts';
 import type { KubeObject, ObjectMeta, OwnerReference } from '../../object/meta.ts';
 import {
@@ -106,18 +106,18 @@ export function validateMeta(kind: Kind, meta: ObjectMeta, old?: ObjectMeta): Ca
   const causes: Cause[] = [];
   if (!old) {
     const wrong = checkName(kind, meta.name!);
-    if (wrong) causes.push(invalid('metadata.name', meta.name, wrong));
+    if (wrong) causes.push(invalidField('metadata.name', meta.name, wrong));
   }
   for (const [key, value] of Object.entries(meta.labels ?? {})) {
     const wrongKey = checkLabelKey(key);
-    if (wrongKey) causes.push(invalid('metadata.labels', key, wrongKey));
+    if (wrongKey) causes.push(invalidField('metadata.labels', key, wrongKey));
     const wrongValue = checkLabelValue(value);
-    if (wrongValue) causes.push(invalid('metadata.labels', value, wrongValue));
+    if (wrongValue) causes.push(invalidField('metadata.labels', value, wrongValue));
   }
   let annotationBytes = 0;
   for (const [key, value] of Object.entries(meta.annotations ?? {})) {
     const wrong = checkLabelKey(key.toLowerCase());
-    if (wrong) causes.push(invalid('metadata.annotations', key, wrong));
+    if (wrong) causes.push(invalidField('metadata.annotations', key, wrong));
     annotationBytes += Buffer.byteLength(key) + Buffer.byteLength(value);
   }
   if (annotationBytes > annotationBytesMax) causes.push(tooLong('metadata.annotations', annotationBytesMax));
@@ -154,16 +154,16 @@ function validateOwners(owners: readonly OwnerReference[], causes: Cause[]): voi
   let isTold = false;
   for (const owner of owners) {
     if (!owner.apiVersion)
-      causes.push(invalid(`${at}.apiVersion`, owner.apiVersion ?? '', 'version must not be empty'));
+      causes.push(invalidField(`${at}.apiVersion`, owner.apiVersion ?? '', 'version must not be empty'));
     for (const name of ['kind', 'name', 'uid'] as const) {
-      if (!owner[name]) causes.push(invalid(`${at}.${name}`, owner[name] ?? '', 'must not be empty'));
+      if (!owner[name]) causes.push(invalidField(`${at}.${name}`, owner[name] ?? '', 'must not be empty'));
     }
     if (owner.controller !== true) continue;
     if (controller && !isTold) {
       isTold = true;
       const both = `${controller.name} and ${owner.name}`;
       const why = `Only one reference can have Controller set to true. Found "true" in references for ${both}`;
-      causes.push(invalid(at, owners, why));
+      causes.push(invalidField(at, owners, why));
     }
     controller = owner;
   }
@@ -173,18 +173,18 @@ function validateFinalizers(finalizers: readonly string[], old: ObjectMeta | und
   const at = 'metadata.finalizers';
   for (const finalizer of finalizers) {
     const wrong = checkLabelKey(finalizer);
-    if (wrong) causes.push(invalid(at, finalizer, wrong));
+    if (wrong) causes.push(invalidField(at, finalizer, wrong));
   }
   if (finalizers.includes(orphanFinalizer) && finalizers.includes(foregroundFinalizer)) {
     const why = `finalizer ${orphanFinalizer} and ${foregroundFinalizer} cannot be both set`;
-    causes.push(invalid(at, finalizers, why));
+    causes.push(invalidField(at, finalizers, why));
   }
   if (!old?.deletionTimestamp) return;
   const added = finalizers.filter((finalizer) => !old.finalizers?.includes(finalizer));
   if (added.length === 0) return;
   const shown = `[]string{${added.map((finalizer) => JSON.stringify(finalizer)).join(', ')}}`;
   const why = `no new finalizers can be added if the object is being deleted, found new finalizers ${shown}`;
-  causes.push(forbidden(at, why));
+  causes.push(forbiddenField(at, why));
 }
 
 function isTextOrAbsent(value: unknown): boolean {

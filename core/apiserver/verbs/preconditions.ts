@@ -5,7 +5,7 @@ import type { ObjectKey } from '../../object/key.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import type { Kind } from '../space.ts';
-import { badRequest, conflict, invalid, modifiedMessage } from '../status-errors.ts';
+import { badRequest, conflict, invalidObject, modifiedMessage } from '../status-errors.ts';
 import { needsResourceVersion } from './kind-strategy.ts';
 
 /** The version that an update was made from, and the uid, if it names them. */
@@ -17,7 +17,7 @@ export function checkUpdatable(kind: Kind, key: ObjectKey, sent: KubeObject, old
     if (isPatch || !needsResourceVersion(kind)) return;
     const message = 'Invalid value: 0x0: must be specified for an update';
     const cause: Cause = { reason: 'FieldValueInvalid', message, field: 'metadata.resourceVersion' };
-    throw invalid(kind, key.name, [cause]);
+    throw invalidObject(kind, key.name, [cause]);
   }
   if (resourceVersion !== old.metadata.resourceVersion) throw conflict(key, modifiedMessage);
 }
@@ -38,7 +38,7 @@ export function checkPreconditions(
 }
 
 /** A patch changes an object; it makes no other one of it. */
-export function checkIdentity(live: KubeObject, next: KubeObject): void {
+export function checkPreconditionIdentity(live: KubeObject, next: KubeObject): void {
   if (!isRecord(next) || !isRecord(next.metadata)) throw badRequest('the patched object has no metadata');
   for (const field of ['apiVersion', 'kind'] as const) {
     if (next[field] !== live[field]) {

@@ -1,12 +1,12 @@
 /** The scale subresource: an autoscaling/v1 Scale as a window on three fields of an object. */
 
-import { invalid as invalidField } from '../../object/field-error.ts';
+import { invalidField } from '../../object/field-error.ts';
 import { cloneJson, isRecord, ownField, setField } from '../../object/json-value.ts';
 import { formatGroupResource } from '../../object/key.ts';
 import type { KubeObject, ObjectMeta } from '../../object/meta.ts';
 import type { LabelRequirement, LabelSelector } from '../../object/selector.ts';
 import type { Kind, ScalePaths } from '../space.ts';
-import { badRequest, invalid, methodNotAllowed } from '../status-errors.ts';
+import { badRequest, invalidObject, methodNotAllowed } from '../status-errors.ts';
 
 export interface Scale extends KubeObject {
   spec: { replicas?: number };
@@ -42,7 +42,7 @@ export function withScale(kind: Kind, object: KubeObject, scale: KubeObject): Ku
   const replicas = isRecord(scale.spec) ? (ownField(scale.spec, 'replicas') ?? 0) : 0;
   if (typeof replicas !== 'number' || !Number.isInteger(replicas) || replicas < 0) {
     const cause = invalidField('spec.replicas', replicas, 'must be greater than or equal to 0');
-    throw invalid({ group: 'autoscaling', kind: 'Scale' }, object.metadata.name ?? '', [cause]);
+    throw invalidObject({ group: 'autoscaling', kind: 'Scale' }, object.metadata.name ?? '', [cause]);
   }
   const next = cloneJson(object);
   setAt(next, paths.specReplicasPath, replicas);

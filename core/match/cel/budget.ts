@@ -9,7 +9,7 @@ import { describeError } from '../../runtime/errors.ts';
 import { CelError } from './cel-error.ts';
 import { compilePattern } from './pattern.ts';
 
-export interface Budget {
+export interface EvaluationBudget {
   /** Steps left; below 0: exceeded. */
   remaining: number;
 }
@@ -23,23 +23,23 @@ const budgetSteps = 1_000_000;
 export const costExceeded =
   'expression exceeds its cost limit; use fewer loops inside of others, or shorter lists and texts';
 
-export function defaultBudget(): Budget {
+export function defaultBudget(): EvaluationBudget {
   return { remaining: budgetSteps };
 }
 
-export interface Guarded {
+export interface BudgetedExpression {
   /** Variables by name, with the fields of each that are named; undefined: used as a whole somewhere. */
   readonly names: ReadonlyMap<string, ReadonlySet<string> | undefined>;
-  run(bindings: Readonly<Record<string, unknown>>, budget: Budget): unknown;
+  run(bindings: Readonly<Record<string, unknown>>, budget: EvaluationBudget): unknown;
 }
 
 type Evaluate = (evaluator: unknown, node: unknown, context: unknown) => unknown;
 
 /** What of the engine's nodes is used here; version 8 is pinned, and a test stands on it. */
-interface Node {
+interface CelNode {
   readonly op: string;
   readonly args: unknown;
-  readonly meta: { evaluate?: Evaluate; alternate?: Node };
+  readonly meta: { evaluate?: Evaluate; alternate?: CelNode };
   setMeta(key: 'evaluate', evaluate: Evaluate): unknown;
 }
 
@@ -57,8 +57,8 @@ export function chargeText(characters: number): void {
 }
 
 /** Checks (which expands macros) and then wraps the nodes that cost. */
-export function instrument(parsed: ParseResult): Guarded {
-  const state: { budget: Budget } = { budget: { remaining: 0 } };
+export function instrument(parsed: ParseResult): BudgetedExpression {
+  const state: { budget: EvaluationBudget } = { budget: { remaining: 0 } };
   const charge = (steps: number): void => {
     state.budget.remaining -= steps;
     if (state.budget.remaining < 0) throw new CelError('cost', costExceeded);
@@ -118,7 +118,7 @@ function checkPattern(source: string): void {
 
 function usesOf(tree: unknown): Map<string, Set<string> | undefined> {
   const uses = new Map<string, Set<string> | undefined>();
-  const ofField = new Set<Node>();
+  const ofField = new Set<CelNode>();
   eachNode(tree, (node) => {
     if (node.op === 'id' && typeof node.args === 'string') {
       if (!ofField.has(node)) uses.set(node.args, undefined);
@@ -143,8 +143,8 @@ function wrap(tree: unknown, charge: (steps: number) => void): void {
   });
 }
 
-function wrapLoop(node: Node, loop: Node, charge: (steps: number) => void): void {
-  const { step } = loop.args as { step: Node };
+function wrapLoop(node: CelNode, loop: CelNode, charge: (steps: number) => void): void {
+  const { step } = loop.args as { step: CelNode };
   let bodyNodes = 0;
   eachNode(node.args, () => {
     bodyNodes += 1;
@@ -158,7 +158,7 @@ function wrapLoop(node: Node, loop: Node, charge: (steps: number) => void): void
 }
 
 /** What is called upon is looked through, also by a function that gives a number. */
-function wrapCall(node: Node, charge: (steps: number) => void): void {
+function wrapCall(node: CelNode, charge: (steps: number) => void): void {
   const receiver: unknown = Array.isArray(node.args) ? node.args[1] : undefined;
   const evaluate = isNode(receiver) ? receiver.meta.evaluate : undefined;
   // A macro has no receiver of its own any more.
@@ -170,7 +170,7 @@ function wrapCall(node: Node, charge: (steps: number) => void): void {
   });
 }
 
-function wrapConcatenation(node: Node, charge: (steps: number) => void): void {
+function wrapConcatenation(node: CelNode, charge: (steps: number) => void): void {
   const evaluate = node.meta.evaluate;
   if (!evaluate) throw new Error('an addition of the CEL engine has nothing to charge');
   node.setMeta('evaluate', (evaluator, at, context) => {
@@ -180,7 +180,7 @@ function wrapConcatenation(node: Node, charge: (steps: number) => void): void {
   });
 }
 
-function eachNode(tree: unknown, visit: (node: Node) => void): void {
+function eachNode(tree: unknown, visit: (node: CelNode) => void): void {
   if (Array.isArray(tree)) {
     for (const item of tree) eachNode(item, visit);
   } else if (isNode(tree)) {
@@ -189,6 +189,6 @@ function eachNode(tree: unknown, visit: (node: Node) => void): void {
   }
 }
 
-function isNode(value: unknown): value is Node {
+function isNode(value: unknown): value is CelNode {
   return typeof value === 'object' && value !== null && 'op' in value && 'args' in value && 'meta' in value;
 }

@@ -8,7 +8,7 @@
  */
 import { type Environment, EvaluationError } from '@marcbachmann/cel-js';
 import { describeError } from '../../runtime/errors.ts';
-import { type Budget, costExceeded, defaultBudget, instrument } from './budget.ts';
+import { costExceeded, defaultBudget, type EvaluationBudget, instrument } from './budget.ts';
 import { CelError } from './cel-error.ts';
 import { baseEnvironment } from './library.ts';
 import type { CelValue } from './values.ts';
@@ -39,7 +39,7 @@ export interface CelProgram {
   /** The fields of a variable that the expression names; undefined: it uses the variable as a whole. Others need not be there. */
   fieldsOf(variable: string): ReadonlySet<string> | undefined;
   /** Throws CelError of kind `evaluation` or `cost`. The budget is shared by all who are given it. */
-  evaluate(bindings: Readonly<Record<string, CelValue>>, budget?: Budget): CelValue;
+  evaluate(bindings: Readonly<Record<string, CelValue>>, budget?: EvaluationBudget): CelValue;
 }
 
 const nothing: ReadonlySet<string> = new Set();

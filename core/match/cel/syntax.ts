@@ -36,17 +36,17 @@ export function partsOf(node: Syntax): Syntax[] {
 }
 
 /** `location.metadata.labels["a/b"]` as a variable and its fields; undefined: not only names and constant strings. */
-export function pathOf(node: Syntax): readonly [variable: string, ...fields: string[]] | undefined {
+export function fieldPathOf(node: Syntax): readonly [variable: string, ...fields: string[]] | undefined {
   if (node.op === 'id') return typeof node.args === 'string' ? [node.args] : undefined;
   if (node.op !== '.' && node.op !== '[]') return undefined;
   const [of, field]: unknown[] = Array.isArray(node.args) ? node.args : [];
-  const path = isSyntax(of) ? pathOf(of) : undefined;
+  const path = isSyntax(of) ? fieldPathOf(of) : undefined;
   const name = isSyntax(field) ? (field.op === 'value' ? field.args : undefined) : field;
   return path && typeof name === 'string' ? [...path, name] : undefined;
 }
 
 /** Every path that the expression reads, each as long as it is written. What a macro binds looks like a variable too. */
 export function readsOf(node: Syntax): (readonly [variable: string, ...fields: string[]])[] {
-  const path = pathOf(node);
+  const path = fieldPathOf(node);
   return path ? [path] : partsOf(node).flatMap(readsOf);
 }

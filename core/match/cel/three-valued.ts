@@ -8,11 +8,11 @@
  */
 import { type CelProgram, compileCel } from './cel.ts';
 import { CelError } from './cel-error.ts';
-import { isSyntax, partsOf, pathOf, type Syntax } from './syntax.ts';
+import { fieldPathOf, isSyntax, partsOf, type Syntax } from './syntax.ts';
 import type { CelValue } from './values.ts';
 
 /** What an expression may give: each of the three is possible or not. An error is no match. */
-export interface Outcome {
+export interface PossibleResults {
   readonly true: boolean;
   readonly false: boolean;
   readonly error: boolean;
@@ -28,20 +28,20 @@ export interface FieldFact {
   readonly numbers?: readonly [low: number, high: number] | readonly [];
 }
 
-export interface Facts {
+export interface KnownFields {
   /** Of a path like `["properties", "x"]`; undefined: nothing is known of it. */
   fieldOf(path: readonly string[]): FieldFact | undefined;
 }
 
 /** What a sub-expression may be. */
-type Range =
+type ValueRange =
   | { readonly kind: 'some'; readonly values: readonly CelValue[]; readonly error: boolean }
   | { readonly kind: 'numbers'; readonly low: number; readonly high: number; readonly error: boolean }
   | { readonly kind: 'texts'; readonly numbers?: FieldFact['numbers']; readonly error: boolean }
   | { readonly kind: 'any' };
 
-const any: Range = { kind: 'any' };
-const nothing: Range = { kind: 'some', values: [], error: true };
+const any: ValueRange = { kind: 'any' };
+const nothing: ValueRange = { kind: 'some', values: [], error: true };
 
 /** Combinations of values that one operator is evaluated for; with more, its result is "anything". */
 const combinationsMax = 1_024;
@@ -49,13 +49,13 @@ const combinationsMax = 1_024;
 const evaluationsMax = 16_384;
 
 /** May throw CelError of kind `syntax` from nothing: the syntax is parsed before. */
-export function evaluateAbstractly(syntax: Syntax, facts: Facts): Outcome {
+export function evaluateAbstractly(syntax: Syntax, facts: KnownFields): PossibleResults {
   const state: State = { facts, left: evaluationsMax };
   return outcomeOf(rangeOf(syntax, state));
 }
 
 interface State {
-  readonly facts: Facts;
+  readonly facts: KnownFields;
   left: number;
 }
 
@@ -63,7 +63,7 @@ interface State {
 const macros = new Set(['all', 'exists', 'exists_one', 'existsOne', 'map', 'filter', 'bind', 'has', 'dyn']);
 for (const name of ['optMap', 'optFlatMap', 'transformList', 'transformMap', 'transformMapEntry']) macros.add(name);
 
-function rangeOf(node: Syntax, state: State): Range {
+function rangeOf(node: Syntax, state: State): ValueRange {
   const field = fieldRange(node, state);
   if (field) return field;
   switch (node.op) {
@@ -91,8 +91,8 @@ function rangeOf(node: Syntax, state: State): Range {
   }
 }
 
-function fieldRange(node: Syntax, { facts }: State): Range | undefined {
-  const path = pathOf(node);
+function fieldRange(node: Syntax, { facts }: State): ValueRange | undefined {
+  const path = fieldPathOf(node);
   if (!path) return undefined;
   const fact = facts.fieldOf(path);
   if (!fact) return any;
@@ -105,8 +105,8 @@ function fieldRange(node: Syntax, { facts }: State): Range | undefined {
 // -------------------------------------------------------------------------------------------------- logic
 
 /** An error beside what decides does not count, on either side: https://github.com/google/cel-spec, "Logical Operators". */
-function logical(node: Syntax, state: State): Range {
-  const [a, b] = partsOf(node).map((part) => outcomeOf(rangeOf(part, state))) as [Outcome, Outcome];
+function logical(node: Syntax, state: State): ValueRange {
+  const [a, b] = partsOf(node).map((part) => outcomeOf(rangeOf(part, state))) as [PossibleResults, PossibleResults];
   const isOr = node.op === '||';
   const [lets, also] = isOr ? [a.false, b.false] : [a.true, b.true];
   return fromFlags({
@@ -116,7 +116,7 @@ function logical(node: Syntax, state: State): Range {
   });
 }
 
-function choice(node: Syntax, state: State): Range {
+function choice(node: Syntax, state: State): ValueRange {
   const [condition, yes, no] = partsOf(node) as [Syntax, Syntax, Syntax];
   const decided = outcomeOf(rangeOf(condition, state));
   const branches = [
@@ -127,18 +127,18 @@ function choice(node: Syntax, state: State): Range {
   return branches.reduce(join, { kind: 'some', values: [], error: false });
 }
 
-function join(a: Range, b: Range): Range {
+function join(a: ValueRange, b: ValueRange): ValueRange {
   if (a.kind === 'some' && a.values.length === 0) return withError(b, a.error);
   if (b.kind === 'some' && b.values.length === 0) return withError(a, b.error);
   if (a.kind !== 'some' || b.kind !== 'some') return any;
   return { kind: 'some', values: [...a.values, ...b.values], error: a.error || b.error };
 }
 
-function withError(range: Range, error: boolean): Range {
+function withError(range: ValueRange, error: boolean): ValueRange {
   return range.kind === 'any' || !error ? range : { ...range, error };
 }
 
-function outcomeOf(range: Range): Outcome {
+function outcomeOf(range: ValueRange): PossibleResults {
   switch (range.kind) {
     case 'some':
       return {
@@ -155,7 +155,7 @@ function outcomeOf(range: Range): Outcome {
   }
 }
 
-function fromFlags(outcome: Outcome): Range {
+function fromFlags(outcome: PossibleResults): ValueRange {
   const values = [...(outcome.true ? [true] : []), ...(outcome.false ? [false] : [])];
   return { kind: 'some', values, error: outcome.error };
 }
@@ -163,9 +163,9 @@ function fromFlags(outcome: Outcome): Range {
 // -------------------------------------------------------------------------------------------------- fields
 
 /** `"key" in properties` asks as `has()` does; in a list, or an unknown map, it is an operator like others. */
-function membership(node: Syntax, state: State): Range {
+function membership(node: Syntax, state: State): ValueRange {
   const [item, list] = partsOf(node) as [Syntax, Syntax];
-  const path = pathOf(list);
+  const path = fieldPathOf(list);
   if (path && item.op === 'value' && typeof item.args === 'string') {
     const fact = state.facts.fieldOf([...path, item.args]);
     return fact ? presence(fact) : any;
@@ -173,16 +173,16 @@ function membership(node: Syntax, state: State): Range {
   return applied(node, state);
 }
 
-function presence(fact: FieldFact): Range {
+function presence(fact: FieldFact): ValueRange {
   return fromFlags({ true: fact.mayBePresent, false: fact.mayBeAbsent, error: false });
 }
 
-function call(node: Syntax, state: State): Range {
+function call(node: Syntax, state: State): ValueRange {
   const [name]: unknown[] = Array.isArray(node.args) ? node.args : [];
   const [first, ...rest] = partsOf(node);
   if (typeof name !== 'string') return any;
   if (node.op === 'call' && name === 'has' && first && rest.length === 0) {
-    const path = pathOf(first);
+    const path = fieldPathOf(first);
     const fact = path && state.facts.fieldOf(path);
     return fact ? presence(fact) : any;
   }
@@ -195,7 +195,7 @@ function call(node: Syntax, state: State): Range {
 }
 
 /** Beyond 2^53 a double is not what the text says: such a bound bounds nothing. */
-function numbersIn(numbers: FieldFact['numbers']): Range {
+function numbersIn(numbers: FieldFact['numbers']): ValueRange {
   if (!numbers) return any;
   if (numbers.length === 0) return nothing;
   const [low, high] = numbers;
@@ -209,10 +209,10 @@ function numbersIn(numbers: FieldFact['numbers']): Range {
 
 // --------------------------------------------------------------------------------------------- comparisons
 
-type Bounds = readonly [low: number, high: number];
+type NumberBounds = readonly [low: number, high: number];
 
-function comparison(node: Syntax, state: State): Range {
-  const [a, b] = partsOf(node).map((part) => rangeOf(part, state)) as [Range, Range];
+function comparison(node: Syntax, state: State): ValueRange {
+  const [a, b] = partsOf(node).map((part) => rangeOf(part, state)) as [ValueRange, ValueRange];
   if (a.kind !== 'numbers' && b.kind !== 'numbers') return operated(node, [a, b], state);
   const [left, right] = [boundsOf(a), boundsOf(b)];
   if (!left || !right) return any;
@@ -233,7 +233,7 @@ const opposites: Readonly<Record<string, string>> = {
 };
 
 /** Undefined: not numbers alone. No values at all compare to nothing, which an empty range says. */
-function boundsOf(range: Range): Bounds | undefined {
+function boundsOf(range: ValueRange): NumberBounds | undefined {
   if (range.kind === 'numbers') return [range.low, range.high];
   if (range.kind !== 'some') return undefined;
   const numbers = range.values.map((value) => (typeof value === 'bigint' ? Number(value) : value));
@@ -242,7 +242,7 @@ function boundsOf(range: Range): Bounds | undefined {
   return [Math.min(...(numbers as number[])), Math.max(...(numbers as number[]))];
 }
 
-function mayCompare(op: string, [lowA, highA]: Bounds, [lowB, highB]: Bounds): boolean {
+function mayCompare(op: string, [lowA, highA]: NumberBounds, [lowB, highB]: NumberBounds): boolean {
   if (lowA > highA || lowB > highB) return false;
   switch (op) {
     case '<':
@@ -262,7 +262,7 @@ function mayCompare(op: string, [lowA, highA]: Bounds, [lowB, highB]: Bounds): b
 
 // ------------------------------------------------------------------------------------------- other operators
 
-function applied(node: Syntax, state: State): Range {
+function applied(node: Syntax, state: State): ValueRange {
   return operated(
     node,
     partsOf(node).map((part) => rangeOf(part, state)),
@@ -271,7 +271,7 @@ function applied(node: Syntax, state: State): Range {
 }
 
 /** The operator for each combination of what its operands may be. */
-function operated(node: Syntax, operands: readonly Range[], state: State): Range {
+function operated(node: Syntax, operands: readonly ValueRange[], state: State): ValueRange {
   let combinations: CelValue[][] = [[]];
   let error = false;
   for (const operand of operands) {

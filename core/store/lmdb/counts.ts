@@ -11,7 +11,7 @@ interface Counted {
   sum: number;
 }
 
-export class Counts {
+export class StoredCounters {
   readonly #byKey = new Map<string, Counted>();
 
   add(t: Transaction, key: Uint8Array, by: number): number {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { Host, ProcessIdentity } from './host.ts';
 
-interface Owner extends ProcessIdentity {
+interface LockOwner extends ProcessIdentity {
   readonly bootId: string;
 }
 
@@ -22,7 +22,7 @@ export class DirectoryLock {
 
   static take(directory: string, host: Host): DirectoryLock {
     const file = join(directory, fileName);
-    const own = JSON.stringify({ ...host.self, bootId: host.bootId } satisfies Owner);
+    const own = JSON.stringify({ ...host.self, bootId: host.bootId } satisfies LockOwner);
     if (create(file, own, host)) return new DirectoryLock(file);
     const found = readFileSync(file, 'utf8');
     const owner = livingOwner(found, host);
@@ -56,7 +56,7 @@ function create(file: string, content: string, host: Host): boolean {
  * The owner if it may still be running. Another namespace is another container: its pids can't be looked up, and a restarted
  * container must get its own store back, so such a lock counts as stale; what keeps two containers apart is the volume.
  */
-function livingOwner(text: string, host: Host): Owner | undefined {
+function livingOwner(text: string, host: Host): LockOwner | undefined {
   const owner = parse(text);
   if (!owner || owner.bootId !== host.bootId || owner.namespace !== host.self.namespace) return undefined;
   return host.find(owner.pid)?.started === owner.started ? owner : undefined;
@@ -79,7 +79,7 @@ function removeStale(directory: string, file: string, stale: string, host: Host)
   rmSync(aside);
 }
 
-function parse(text: string): Owner | undefined {
+function parse(text: string): LockOwner | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return isOwner(value) ? value : undefined;
@@ -89,11 +89,11 @@ function parse(text: string): Owner | undefined {
   }
 }
 
-function isOwner(value: unknown): value is Owner {
+function isOwner(value: unknown): value is LockOwner {
   return typeof value === 'object' && value !== null && 'pid' in value && Number.isInteger(value.pid);
 }
 
-function inUse(directory: string, owner: Owner | undefined): BanyanError {
+function inUse(directory: string, owner: LockOwner | undefined): BanyanError {
   const who = owner ? `process ${owner.pid}` : 'another process';
   return new BanyanError(
     'Unavailable',

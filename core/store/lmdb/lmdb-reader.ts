@@ -2,7 +2,7 @@
 import type { Database, Transaction as LmdbSnapshot } from 'lmdb';
 import { asBuffer } from '../bytes.ts';
 import { checkKey } from '../limits.ts';
-import type { Range, Reader } from '../store.ts';
+import type { KeyRange, Reader } from '../store.ts';
 import { storeError } from './disk-errors.ts';
 
 /** A piece of a scan ends at either: long enough to make positioning cheap, short enough to read little in vain. */
@@ -35,7 +35,7 @@ export class LmdbReader implements Reader {
     }
   }
 
-  *scan(range: Range): Generator<[Uint8Array, Uint8Array]> {
+  *scan(range: KeyRange): Generator<[Uint8Array, Uint8Array]> {
     if (range.from.length > 0) checkKey(range.from);
     if (range.to.length > 0) checkKey(range.to);
     let bounds = range;
@@ -58,7 +58,7 @@ export class LmdbReader implements Reader {
   }
 
   /** Up to `limit` entries; `behind` leaves out the key at which it begins. The end of a reversed range is always left out. */
-  #piece(range: Range, behind: boolean, limit: number): { entries: [Uint8Array, Uint8Array][]; more: boolean } {
+  #piece(range: KeyRange, behind: boolean, limit: number): { entries: [Uint8Array, Uint8Array][]; more: boolean } {
     this.#checkOpen();
     const from = range.from.length === 0 ? lowestKey : asBuffer(range.from);
     const to = asBuffer(range.to);

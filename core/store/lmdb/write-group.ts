@@ -7,7 +7,7 @@ import { type RootDatabase, TransactionFlags } from 'lmdb';
 import { asBuffer } from '../bytes.ts';
 import { checkKey } from '../limits.ts';
 import type { Transaction } from '../store.ts';
-import { Counts } from './counts.ts';
+import { StoredCounters } from './counts.ts';
 import { LmdbReader } from './lmdb-reader.ts';
 
 export type LmdbDatabase = RootDatabase<Uint8Array, Uint8Array>;
@@ -76,7 +76,7 @@ export class WriteGroup {
       changes.push({ key, before });
       this.#bytes += before?.length ?? 0;
     };
-    const counts = new Counts();
+    const counts = new StoredCounters();
     const transaction: Transaction = {
       get: (key) => {
         const value = reader.get(key);

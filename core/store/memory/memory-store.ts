@@ -5,22 +5,22 @@
 import { Buffer } from 'node:buffer';
 import { BanyanError } from '../../runtime/errors.ts';
 import { checkKey } from '../limits.ts';
-import { countNow, type Range, type Reader, type Store, type Transaction } from '../store.ts';
+import { countNow, type KeyRange, type Reader, type Store, type Transaction } from '../store.ts';
 
 type Pair = readonly [key: Uint8Array, value: Uint8Array];
 type Chunk = Pair[];
 /** Sorted chunks of sorted pairs; never changed in place, but for those that the running transaction has made itself. */
-type Snapshot = readonly (readonly Pair[])[];
+type MemorySnapshot = readonly (readonly Pair[])[];
 type Own = Set<readonly Pair[]>;
 
 /** Copying one chunk is what a write costs. */
 const chunkMax = 512;
 
 export class MemoryStore implements Store {
-  #now: Snapshot = [];
-  #durable: Snapshot = [];
+  #now: MemorySnapshot = [];
+  #durable: MemorySnapshot = [];
   #failure: BanyanError | undefined;
-  #writing: Snapshot | undefined;
+  #writing: MemorySnapshot | undefined;
   readonly #own: Own = new Set();
   #reads = 0;
   readonly #manualFlush: boolean;
@@ -145,12 +145,12 @@ export class MemoryStore implements Store {
 }
 
 class SnapshotReader implements Reader {
-  readonly #snapshot: () => Snapshot;
+  readonly #snapshot: () => MemorySnapshot;
   /** From now on nothing of the snapshot may change: a scan may miss later writes, but not what was there. */
   readonly #hold: () => void;
   #ended = false;
 
-  constructor(snapshot: () => Snapshot, hold = () => {}) {
+  constructor(snapshot: () => MemorySnapshot, hold = () => {}) {
     this.#snapshot = snapshot;
     this.#hold = hold;
   }
@@ -161,7 +161,7 @@ class SnapshotReader implements Reader {
     return find(this.#snapshot(), key);
   }
 
-  *scan(range: Range): Generator<[Uint8Array, Uint8Array]> {
+  *scan(range: KeyRange): Generator<[Uint8Array, Uint8Array]> {
     this.#checkOpen();
     this.#hold();
     for (const entry of scan(this.#snapshot(), range)) {
@@ -190,7 +190,7 @@ function compareKeys(a: Uint8Array, b: Uint8Array): number {
 }
 
 /** Index of the chunk in which a key is or would be. */
-function chunkIndex(snapshot: Snapshot, key: Uint8Array): number {
+function chunkIndex(snapshot: MemorySnapshot, key: Uint8Array): number {
   // Most stores have one chunk.
   if (snapshot.length === 1) return 0;
   let low = 0;
@@ -215,7 +215,7 @@ function pairIndex(chunk: readonly Pair[], key: Uint8Array): number {
   return low;
 }
 
-function find(snapshot: Snapshot, key: Uint8Array): Uint8Array | undefined {
+function find(snapshot: MemorySnapshot, key: Uint8Array): Uint8Array | undefined {
   const chunk = snapshot[chunkIndex(snapshot, key)];
   const pair = chunk?.[pairIndex(chunk, key)];
   return pair && compareKeys(pair[0], key) === 0 ? Buffer.from(pair[1]) : undefined;
@@ -228,7 +228,7 @@ function kept(bytes: Uint8Array): Uint8Array {
   return own;
 }
 
-function put(snapshot: Snapshot, key: Uint8Array, value: Uint8Array, own: Own): Snapshot {
+function put(snapshot: MemorySnapshot, key: Uint8Array, value: Uint8Array, own: Own): MemorySnapshot {
   if (snapshot.length === 0) return [[[kept(key), value]]];
   const at = Math.min(chunkIndex(snapshot, key), snapshot.length - 1);
   const i = pairIndex(snapshot[at]!, key);
@@ -242,7 +242,7 @@ function put(snapshot: Snapshot, key: Uint8Array, value: Uint8Array, own: Own): 
 }
 
 /** Undefined: it was not there. */
-function remove(snapshot: Snapshot, key: Uint8Array, own: Own): Snapshot | undefined {
+function remove(snapshot: MemorySnapshot, key: Uint8Array, own: Own): MemorySnapshot | undefined {
   const at = chunkIndex(snapshot, key);
   const there = snapshot[at];
   if (!there) return undefined;
@@ -255,7 +255,7 @@ function remove(snapshot: Snapshot, key: Uint8Array, own: Own): Snapshot | undef
 }
 
 /** A chunk that may be changed in place, and the snapshot with it. */
-function ownChunk(snapshot: Snapshot, at: number, own: Own): { chunk: Chunk; next: Snapshot } {
+function ownChunk(snapshot: MemorySnapshot, at: number, own: Own): { chunk: Chunk; next: MemorySnapshot } {
   const there = snapshot[at]!;
   if (own.has(there)) return { chunk: there as Chunk, next: snapshot };
   const chunk = there.slice();
@@ -263,7 +263,7 @@ function ownChunk(snapshot: Snapshot, at: number, own: Own): { chunk: Chunk; nex
   return { chunk, next: snapshot.with(at, chunk) };
 }
 
-function* scan(snapshot: Snapshot, range: Range): Generator<[Uint8Array, Uint8Array]> {
+function* scan(snapshot: MemorySnapshot, range: KeyRange): Generator<[Uint8Array, Uint8Array]> {
   let left = range.limit ?? Number.POSITIVE_INFINITY;
   const step = range.reverse ? -1 : 1;
   const first = chunkIndex(snapshot, range.from);

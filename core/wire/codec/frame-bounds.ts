@@ -13,11 +13,11 @@ import { batchEntries, groupsMax, streamsMax, watermarksMax } from './part-limit
 interface Bound {
   readonly name: string;
   readonly most: number;
-  readonly inside?: Bounds;
+  readonly inside?: FieldBounds;
   /** Numbers one behind the other in one field: each has ten bytes at most. */
   readonly packed?: true;
 }
-type Bounds = ReadonlyMap<number, Bound>;
+type FieldBounds = ReadonlyMap<number, Bound>;
 
 /** Below this, as many parts as fit are some megabytes: not worth a look. */
 const looksFromBytes = 16 * 1024;
@@ -67,7 +67,7 @@ export function checkFrameBounds(bytes: Uint8Array): void {
   if (bytes.length >= looksFromBytes) check(new BinaryReader(bytes), bytes.length, frames, 'the frame');
 }
 
-function check(reader: BinaryReader, end: number, known: Bounds, within: string): void {
+function check(reader: BinaryReader, end: number, known: FieldBounds, within: string): void {
   const counts = new Map<number, number>();
   while (reader.pos < end) {
     const [field, type] = reader.tag();
@@ -93,7 +93,7 @@ function check(reader: BinaryReader, end: number, known: Bounds, within: string)
   if (reader.pos > end) throw new BanyanError('Protocol', `${within} ends within one of its fields`);
 }
 
-function bounds(...fields: [number, Bound][]): Bounds {
+function bounds(...fields: [number, Bound][]): FieldBounds {
   return new Map(fields);
 }
 

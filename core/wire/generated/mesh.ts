@@ -123,7 +123,7 @@ export interface Welcome {
   downEpoch: Buffer;
   downIncarnation: Buffer;
   /** The parent has replicas. A child that does not resume takes nothing before the parent's watermarks have reached the child's. */
-  hasSiblings: boolean;
+  hasReplicas: boolean;
   /** Contents of the up feed whose beginning the parent has. */
   held: HeldPieces[];
 }
@@ -1065,7 +1065,7 @@ function createBaseWelcome(): Welcome {
     software: "",
     downEpoch: noBytes,
     downIncarnation: noBytes,
-    hasSiblings: false,
+    hasReplicas: false,
     held: [],
   };
 }
@@ -1102,8 +1102,8 @@ export const Welcome: MessageFns<Welcome> = {
     if (message.downIncarnation.length !== 0) {
       writer.uint32(82).bytes(message.downIncarnation);
     }
-    if (message.hasSiblings !== false) {
-      writer.uint32(88).bool(message.hasSiblings);
+    if (message.hasReplicas !== false) {
+      writer.uint32(88).bool(message.hasReplicas);
     }
     for (const v of message.held) {
       HeldPieces.encode(v!, writer.uint32(98).fork()).join();
@@ -1209,7 +1209,7 @@ export const Welcome: MessageFns<Welcome> = {
               break;
             }
 
-            message.hasSiblings = reader.bool();
+            message.hasReplicas = reader.bool();
             continue;
           }
           case 12: {

@@ -11,7 +11,7 @@ export interface CallStatus {
   readonly metadata: Metadata;
 }
 
-export function statusOf(error: unknown): CallStatus {
+export function callStatusOf(error: unknown): CallStatus {
   const metadata = new Metadata();
   const code = error instanceof BanyanError ? error.code : 'Internal';
   metadata.set(codeKey, code);
@@ -28,11 +28,11 @@ export function errorOfCall(address: string, cause: ServiceError): BanyanError {
 
 /** A node said so, and nobody on the way. */
 export function isRefusal({ metadata }: ServiceError): boolean {
-  return toldCode(metadata) !== undefined;
+  return reportedCode(metadata) !== undefined;
 }
 
 // grpc-js has no metadata where it can't read a message; its types do not know that.
-function toldCode(metadata: Metadata | undefined): ErrorCode | undefined {
+function reportedCode(metadata: Metadata | undefined): ErrorCode | undefined {
   const told = metadata?.get(codeKey)[0];
   return typeof told === 'string' && isErrorCode(told) ? told : undefined;
 }
@@ -42,7 +42,7 @@ function toldCode(metadata: Metadata | undefined): ErrorCode | undefined {
  * somebody to log in: it may let another transport through.
  */
 function codeOf({ code, metadata }: ServiceError): ErrorCode {
-  const told = toldCode(metadata);
+  const told = reportedCode(metadata);
   if (told) return told;
   switch (code) {
     case status.RESOURCE_EXHAUSTED:

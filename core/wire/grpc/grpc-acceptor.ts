@@ -24,7 +24,7 @@ import { maxFrameBytes } from '../codec/frames.ts';
 import { FrameLink } from '../frame-link.ts';
 import type { Link, LinkEvents } from '../link.ts';
 import type { Refusal } from '../refusals.ts';
-import { statusOf } from './call-status.ts';
+import { callStatusOf } from './call-status.ts';
 import { channelOptions } from './channel-options.ts';
 import { endGatewayCalls } from './gateway-calls.ts';
 import { linkKey, streamAddressOf } from './grpc-streams.ts';
@@ -47,7 +47,7 @@ interface Connection {
   /** Its first call has come. */
   used: boolean;
   /** The turn at the door that it had itself is for its first session. */
-  turnTaken: boolean;
+  slotTaken: boolean;
   ending: boolean;
   /** What it is counted as when it ends now; undefined: whoever was asked to accept its link counts, or each call is by itself. */
   refusal: Refusal | undefined;
@@ -122,7 +122,7 @@ export class GrpcAcceptor implements Acceptor {
       return this.#refused(remote, new Error('another connection comes from the same address and port'));
     }
     const shared = this.#accepting.isTerminated(socket);
-    const fresh = { used: false, turnTaken: false, ending: false, refusal: 'no_session' } as const;
+    const fresh = { used: false, slotTaken: false, ending: false, refusal: 'no_session' } as const;
     const connection: Connection = { socket, remote, shared, flaw: shared ? undefined : flawOf(socket), ...fresh };
     this.#connections.set(peer, connection);
     const timer = this.#clock.after(sessionWithinMs, () => {
@@ -152,13 +152,13 @@ export class GrpcAcceptor implements Acceptor {
     const connection = this.#connections.get(call.getPeer());
     // Who was refused may not go on asking; who has a session has said all it may say outside of it.
     if (!connection || (connection.used && !connection.shared)) {
-      call.emit('error', statusOf(new BanyanError('Protocol', 'a second session on one connection')));
+      call.emit('error', callStatusOf(new BanyanError('Protocol', 'a second session on one connection')));
       connection?.socket.destroy();
       return;
     }
     connection.used = true;
-    const waitMs = connection.turnTaken ? this.#accepting.admit() : 0;
-    connection.turnTaken = true;
+    const waitMs = connection.slotTaken ? this.#accepting.admit() : 0;
+    connection.slotTaken = true;
     connection.refusal = connection.shared ? undefined : 'certificate';
     if (waitMs === undefined) return this.#turnAway(call);
     if (waitMs === 0) return this.#begin(call, connection);
@@ -170,8 +170,8 @@ export class GrpcAcceptor implements Acceptor {
 
   #turnAway(call: Call): void {
     const words = 'many children come at once: this one may come again after its own wait';
-    call.emit('error', statusOf(new BanyanError('Unavailable', words)));
-    this.#accepting.refused('door');
+    call.emit('error', callStatusOf(new BanyanError('Unavailable', words)));
+    this.#accepting.refused('handshake_rate');
   }
 
   #begin(call: Call, connection: Connection): void {
@@ -194,7 +194,7 @@ export class GrpcAcceptor implements Acceptor {
       call.on('data', (bytes: Buffer) => link.received(bytes));
     } catch (error) {
       this.#refused(connection.remote, error);
-      call.emit('error', statusOf(error));
+      call.emit('error', callStatusOf(error));
       this.#endLater(connection, name);
     }
   }
@@ -220,7 +220,7 @@ export class GrpcAcceptor implements Acceptor {
               { child: peer.path, remote, code: error.code, reason: error.message },
               'a link is broken off',
             );
-          call.emit('error', statusOf(error));
+          call.emit('error', callStatusOf(error));
           this.#endLater(connection, name);
         },
         // What came over a shared connection says nothing of this child.
@@ -281,7 +281,7 @@ export class GrpcAcceptor implements Acceptor {
       this.#belongs(connection, session, call);
       session.streams.begin(call, id, session.events);
     } catch (error) {
-      call.emit('error', statusOf(error));
+      call.emit('error', callStatusOf(error));
       if (connection && !connection.shared && !connection.session && !connection.ending) {
         connection.used = true;
         connection.refusal = 'stream';

@@ -10,7 +10,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { FrameLink } from '../frame-link.ts';
 import type { LinkEvents } from '../link.ts';
-import { statusOf } from './call-status.ts';
+import { callStatusOf } from './call-status.ts';
 
 export type StreamCall = Pick<
   ServerDuplexStream<Buffer, Buffer>,
@@ -63,7 +63,7 @@ export class StreamCalls {
         end: () => call.end(),
         abort: (error) => {
           this.#open.delete(link);
-          call.emit('error', statusOf(error));
+          call.emit('error', callStatusOf(error));
         },
         bytesRead: () => 0,
       },

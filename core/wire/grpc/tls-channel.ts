@@ -45,7 +45,7 @@ export class TlsChannel extends ChannelCredentials {
 
   /** Ends the connection, also one that is only being made. */
   close(): void {
-    this.#done = 'the dial was given up';
+    this.#done = 'the dial was cancelled';
     for (const socket of this.#sockets) socket.destroy();
   }
 

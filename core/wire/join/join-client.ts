@@ -13,7 +13,7 @@ import type { LinkOptions } from '../dialer/link-options.ts';
 import type { EnvironmentProxies } from '../dialer/proxy-choice.ts';
 import { trustInAuthority, trustInNobody } from '../dialer/secure-connection.ts';
 import { connected, Way, type WayOptions } from '../dialer/way.ts';
-import { codeHeader, http1Protocol } from '../http-words.ts';
+import { codeHeader, http1Protocol } from '../http-messages.ts';
 import {
   authorityPath,
   type JoinAnswer,
@@ -22,7 +22,7 @@ import {
   joinBodyBytesMax,
   joinPath,
   renewPath,
-} from '../join-words.ts';
+} from '../join-messages.ts';
 import type { ParentAddress } from '../network.ts';
 import type { NodeCredentials } from '../node-credentials.ts';
 

@@ -5,7 +5,7 @@ import type { TLSSocket } from 'node:tls';
 import type * as z from 'zod';
 import { identityOfPeer, keyOfPeer } from '../../identity/peer-identity.ts';
 import { BanyanError, errorTable } from '../../runtime/errors.ts';
-import { codeHeader } from '../http-words.ts';
+import { codeHeader } from '../http-messages.ts';
 import {
   authorityPath,
   type JoinAnswer,
@@ -14,7 +14,7 @@ import {
   joinRequestSchema,
   renewPath,
   renewRequestSchema,
-} from '../join-words.ts';
+} from '../join-messages.ts';
 import type { Joins } from '../joins.ts';
 import type { Refusal } from '../refusals.ts';
 import type { StrangersLog } from '../strangers.ts';

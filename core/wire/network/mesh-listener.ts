@@ -15,14 +15,14 @@ import { type Accepting, type Acceptor, type Refused, remoteOf, sessionWithinMs 
 import { tlsVersionMin } from '../dialer/secure-connection.ts';
 import { GrpcAcceptor } from '../grpc/grpc-acceptor.ts';
 import { grpcProtocol } from '../grpc/tls-channel.ts';
-import { http1Protocol } from '../http-words.ts';
+import { http1Protocol } from '../http-messages.ts';
 import type { Joins } from '../joins.ts';
 import type { Accept, Listener } from '../link.ts';
 import { type NodeCredentials, perCredentials } from '../node-credentials.ts';
 import { acceptProven } from '../proof/parent-proof.ts';
 import { StrangersLog } from '../strangers.ts';
 import { WebSocketAcceptor } from '../websocket/websocket-acceptor.ts';
-import { Door } from './handshake-rate-limiter.ts';
+import { HandshakeRateLimiter } from './handshake-rate-limiter.ts';
 
 export interface ListenOptions {
   readonly host: string;
@@ -57,7 +57,7 @@ class MeshListener implements Listener {
   readonly #tls: TlsServer;
   /** The port; TLS begins where a connection has its turn. */
   readonly #front = createTcpServer({ noDelay: true });
-  readonly #door = new Door();
+  readonly #handshakeRate = new HandshakeRateLimiter();
   /** Makes what new connections are shown and trusted by follow renewed files. */
   readonly #renew: () => void;
   readonly #grpc: Acceptor;
@@ -87,7 +87,7 @@ class MeshListener implements Listener {
       refused,
       strangers: this.#strangers,
       isTerminated: (socket) => terminatedTls && socket.getPeerX509Certificate() === undefined,
-      admit: () => this.#door.admit(clock.monotonicMs()),
+      admit: () => this.#handshakeRate.admit(clock.monotonicMs()),
       log,
       clock,
       random,
@@ -140,7 +140,7 @@ class MeshListener implements Listener {
 
   /** Before anything of it is read: a handshake is dear, and after a restart everybody comes at once. */
   #arrived(socket: Socket): void {
-    const waitMs = this.#door.admit(this.#clock.monotonicMs());
+    const waitMs = this.#handshakeRate.admit(this.#clock.monotonicMs());
     if (waitMs === undefined) return this.#turnAway(socket);
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
@@ -156,7 +156,7 @@ class MeshListener implements Listener {
   /** No word fits here: the child comes again after its own wait. Nor is there a line in the log for each of a storm. */
   #turnAway(socket: Socket): void {
     socket.destroy();
-    this.#countRefused('door');
+    this.#countRefused('handshake_rate');
   }
 
   #begin(socket: Socket): void {

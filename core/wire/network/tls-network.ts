@@ -14,7 +14,7 @@ import { webSocketDialer } from '../websocket/websocket-dialer.ts';
 import { autoDialer, type TransportMemory } from './auto-dialer.ts';
 import { listenMesh } from './mesh-listener.ts';
 
-export interface UplinkOptions {
+export interface TlsUplinkOptions {
   readonly link: LinkOptions;
   /** The file that `link.ca` names. */
   readonly linkCaPem?: Buffer;
@@ -27,7 +27,7 @@ export interface UplinkOptions {
   readonly random: Random;
 }
 
-export interface TlsNetworkOptions extends UplinkOptions {
+export interface TlsNetworkOptions extends TlsUplinkOptions {
   /** Where children reach this node. Port 0 takes a free one. */
   readonly host: string;
   readonly port: number;
@@ -42,7 +42,7 @@ export function tlsNetwork(options: TlsNetworkOptions): MeshNetwork {
 }
 
 /** Throws Invalid for an address or a proxy that can't be used. */
-export function dialerTo(parent: ParentAddress, options: UplinkOptions): Dialer {
+export function dialerTo(parent: ParentAddress, options: TlsUplinkOptions): Dialer {
   const { link, log, memory } = options;
   const way = new Way({ ...options, parent });
   const proven = (dialer: Dialer) => (way.terminated ? provingDialer(dialer, way, options.random) : dialer);

@@ -14,10 +14,10 @@ import { type Frame, Hello, type Sealed, Welcome } from '../generated/mesh.ts';
 import type { Dialer, Link, LinkEvents } from '../link.ts';
 import { currentOf, perCredentials } from '../node-credentials.ts';
 import { PassedLink } from './passed-link.ts';
-import { nonceBytes, proofFrame, proven, type SessionNonces, Signer } from './seal.ts';
+import { ProofSigner, proofFrame, proofNonceBytes, proven, type SessionNonces } from './seal.ts';
 
 export function provingDialer(dialer: Dialer, way: Way, random: Random): Dialer {
-  const signer = perCredentials(way.credentials, (current) => new Signer(current));
+  const signer = perCredentials(way.credentials, (current) => new ProofSigner(current));
   return {
     async dial(events, timeoutMs) {
       const untilMs = way.clock.monotonicMs() + timeoutMs;
@@ -34,7 +34,7 @@ class ChildProof implements LinkEvents {
   readonly #events: LinkEvents;
   readonly #way: Way;
   readonly #clock: Clock;
-  readonly #signer: Signer;
+  readonly #signer: ProofSigner;
   readonly #nonce: Buffer;
   #state: State = 'challenge';
   #link: Link | undefined;
@@ -45,12 +45,12 @@ class ChildProof implements LinkEvents {
   /** Settles the dial. */
   #settle: ((error?: Error) => void) | undefined;
 
-  constructor(events: LinkEvents, way: Way, signer: Signer, random: Random) {
+  constructor(events: LinkEvents, way: Way, signer: ProofSigner, random: Random) {
     this.#events = events;
     this.#way = way;
     this.#clock = way.clock;
     this.#signer = signer;
-    this.#nonce = Buffer.from(random.bytes(nonceBytes));
+    this.#nonce = Buffer.from(random.bytes(proofNonceBytes));
   }
 
   /** The link for the session, when the parent's challenge is there. */
@@ -111,12 +111,12 @@ class ChildProof implements LinkEvents {
 
   #onChallenge({ frame }: Frame): void {
     const { challenge, replica = 0 } = frame?.$case === 'proof' ? frame.value : {};
-    if (challenge?.length !== nonceBytes) {
+    if (challenge?.length !== proofNonceBytes) {
       const words = 'the parent sends no challenge: with link.terminatedTls it has to be one that takes such children';
       return this.#fail(new BanyanError('Protocol', `${this.#way.shown}: ${words}`));
     }
     if (replica >= replicasMax) {
-      const words = `the challenge is of sibling ${replica}; there are at most ${replicasMax}`;
+      const words = `the challenge comes from replica ${replica}; there are at most ${replicasMax}`;
       return this.#fail(new BanyanError('Protocol', `${this.#way.shown}: ${words}`));
     }
     this.#nonces = { challenge, nonce: this.#nonce };
@@ -146,7 +146,7 @@ class ChildProof implements LinkEvents {
     if (refusal) throw refusal;
     const { replica = 0 } = peer;
     if (this.#replica !== replica) {
-      const words = `sibling ${this.#replica} has sent the challenge, and sibling ${replica} the welcome`;
+      const words = `replica ${this.#replica} sent the challenge and replica ${replica} sent the welcome`;
       throw new BanyanError('Unauthorized', `${words}: what is between must keep to one of them for a connection`);
     }
     this.#expiry = expiryOfChains(this.#signer.certificates, sealed.certificates);

@@ -12,7 +12,7 @@ import type { Accept, Link, LinkEvents } from '../link.ts';
 import { currentOf, type NodeCredentials, perCredentials } from '../node-credentials.ts';
 import type { Refusal } from '../refusals.ts';
 import { PassedLink } from './passed-link.ts';
-import { nonceBytes, proofFrame, proven, type SessionNonces, Signer } from './seal.ts';
+import { ProofSigner, proofFrame, proofNonceBytes, proven, type SessionNonces } from './seal.ts';
 
 export interface ParentProofOptions {
   readonly credentials: NodeCredentials;
@@ -26,14 +26,14 @@ const helloWithinMs = 10_000;
 
 /** Of links without a proven peer; `accept` is asked once it is. */
 export function acceptProven(accept: Accept, options: ParentProofOptions): (link: FrameLink) => LinkEvents {
-  const signer = perCredentials(options.credentials, (current) => new Signer(current));
+  const signer = perCredentials(options.credentials, (current) => new ProofSigner(current));
   return (link) => new ParentProof(link, accept, signer(), options);
 }
 
 class ParentProof implements LinkEvents {
   readonly #link: FrameLink;
   readonly #accept: Accept;
-  readonly #signer: Signer;
+  readonly #signer: ProofSigner;
   readonly #options: ParentProofOptions;
   readonly #challenge: Buffer;
   readonly #timer: Timer;
@@ -43,12 +43,12 @@ class ParentProof implements LinkEvents {
   /** The session's, once the peer is proven. */
   #events: LinkEvents | undefined;
 
-  constructor(link: FrameLink, accept: Accept, signer: Signer, options: ParentProofOptions) {
+  constructor(link: FrameLink, accept: Accept, signer: ProofSigner, options: ParentProofOptions) {
     this.#link = link;
     this.#accept = accept;
     this.#signer = signer;
     this.#options = options;
-    this.#challenge = Buffer.from(options.random.bytes(nonceBytes));
+    this.#challenge = Buffer.from(options.random.bytes(proofNonceBytes));
     this.#timer = options.clock.after(helloWithinMs, () => {
       link.abort(new BanyanError('Unavailable', `no hello came within ${helloWithinMs} ms`));
     });
@@ -93,8 +93,8 @@ class ParentProof implements LinkEvents {
         'the first frame is no sealed hello: set link.terminatedTls at the child, or give it a way without termination';
       throw new BanyanError('Unauthorized', message);
     }
-    if (sealed.nonce.length !== nonceBytes) {
-      throw new BanyanError('Unauthorized', `a nonce of ${sealed.nonce.length} bytes instead of ${nonceBytes}`);
+    if (sealed.nonce.length !== proofNonceBytes) {
+      throw new BanyanError('Unauthorized', `a nonce of ${sealed.nonce.length} bytes instead of ${proofNonceBytes}`);
     }
     const nonces: SessionNonces = { challenge: this.#challenge, nonce: sealed.nonce };
     const { credentials, clock } = this.#options;
@@ -122,7 +122,7 @@ class ParentProof implements LinkEvents {
 }
 
 /** Without a certificate of the parent a child cannot see to which of several siblings it has come. */
-function replicaOf({ certificates: [own] }: Signer): number {
+function replicaOf({ certificates: [own] }: ProofSigner): number {
   return own ? (identityOfCertificate(own).replica ?? 0) : 0;
 }
 

@@ -10,7 +10,7 @@ import type { Frame, Proof, Sealed } from '../generated/mesh.ts';
 import type { NodeCredentials } from '../node-credentials.ts';
 
 /** As long as the hash: nobody guesses or repeats one. */
-export const nonceBytes = 32;
+export const proofNonceBytes = 32;
 
 export interface SessionNonces {
   /** Of the parent. */
@@ -19,20 +19,20 @@ export interface SessionNonces {
   readonly nonce: Uint8Array;
 }
 
-type Speaker = 'child' | 'parent';
+type ProofRole = 'child' | 'parent';
 
 /** They begin what is signed, and end with a zero byte, so that none is the beginning of another. */
-const contexts: Record<Speaker, string> = {
+const contexts: Record<ProofRole, string> = {
   child: 'banyan.mesh.v1 hello\0',
   parent: 'banyan.mesh.v1 welcome\0',
 };
 
-const usageOf: Record<Speaker, keyof typeof usages> = { child: 'client', parent: 'server' };
+const usageOf: Record<ProofRole, keyof typeof usages> = { child: 'client', parent: 'server' };
 
 const pemBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
 /** Who signs. */
-export class Signer {
+export class ProofSigner {
   readonly #key: KeyObject;
   readonly certificates: readonly Buffer[];
 
@@ -49,7 +49,7 @@ export class Signer {
     this.certificates = (certPem.toString('latin1').match(pemBlock) ?? []).map((pem) => new X509Certificate(pem).raw);
   }
 
-  seal(speaker: Speaker, body: Uint8Array, nonces: SessionNonces): Sealed {
+  seal(speaker: ProofRole, body: Uint8Array, nonces: SessionNonces): Sealed {
     return {
       body: Buffer.from(body),
       nonce: speaker === 'child' ? Buffer.from(nonces.nonce) : Buffer.alloc(0),
@@ -61,7 +61,7 @@ export class Signer {
 
 /** Whose message it is. Throws Unauthorized, with what is wrong. */
 export function proven(
-  speaker: Speaker,
+  speaker: ProofRole,
   { body, certificates, signature }: Sealed,
   nonces: SessionNonces,
   trust: { readonly caPem: Buffer; readonly wallMs: number },
@@ -84,7 +84,7 @@ export function proofFrame(proof: Partial<Proof>): Frame {
 }
 
 /** Each part but the context has one length. */
-function signedBytes(speaker: Speaker, body: Uint8Array, { challenge, nonce }: SessionNonces): Buffer {
+function signedBytes(speaker: ProofRole, body: Uint8Array, { challenge, nonce }: SessionNonces): Buffer {
   const hash = createHash('sha256').update(body).digest();
   const order = speaker === 'child' ? [challenge, nonce] : [nonce, challenge];
   return Buffer.concat([Buffer.from(contexts[speaker], 'latin1'), ...order, hash]);

@@ -20,13 +20,13 @@ import {
   whyUnused,
 } from '../acceptor.ts';
 import type { FrameLink } from '../frame-link.ts';
-import { codeHeader } from '../http-words.ts';
+import { codeHeader } from '../http-messages.ts';
 import { answerJoinRequest, isJoinRequest } from '../join/join-handler.ts';
 import type { Link, LinkEvents } from '../link.ts';
 import { UnprovenBudget, unprovenBytesMax, unprovenPiecesMax } from '../proof/unproven-budget.ts';
 import type { Refusal } from '../refusals.ts';
 import { WebSocketCall } from './websocket-call.ts';
-import { linkHeader, sessionPath, socketOptions, streamHeader, streamPath, subprotocol } from './websocket-words.ts';
+import { linkHeader, sessionPath, socketOptions, streamHeader, streamPath, subprotocol } from './websocket-messages.ts';
 
 interface Connection {
   readonly socket: TLSSocket;

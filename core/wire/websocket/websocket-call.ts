@@ -6,7 +6,7 @@ import { BanyanError } from '../../runtime/errors.ts';
 import { lingerMs } from '../acceptor.ts';
 import { maxFrameBytes } from '../codec/frames.ts';
 import { type FrameCall, FrameLink, type FrameLinkOptions } from '../frame-link.ts';
-import { brokenOff, brokenOffReason, closedInOrder, closeReason, errorOfClose } from './websocket-words.ts';
+import { brokenOff, brokenOffReason, closedInOrder, closeReason, errorOfClose } from './websocket-messages.ts';
 
 export interface WebSocketCallOptions extends Omit<FrameLinkOptions, 'call'> {
   readonly socket: Pick<Socket, 'bytesRead'>;

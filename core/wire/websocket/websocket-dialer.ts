@@ -10,10 +10,10 @@ import { durationText } from '../../runtime/duration-text.ts';
 import { BanyanError, describeError, type ErrorCode, isErrorCode } from '../../runtime/errors.ts';
 import { connected, type Way } from '../dialer/way.ts';
 import type { FrameLink } from '../frame-link.ts';
-import { codeHeader, http1Protocol } from '../http-words.ts';
+import { codeHeader, http1Protocol } from '../http-messages.ts';
 import type { Dialer, Link, LinkEvents } from '../link.ts';
 import { WebSocketCall } from './websocket-call.ts';
-import { linkHeader, sessionPath, socketOptions, streamHeader, streamPath, subprotocol } from './websocket-words.ts';
+import { linkHeader, sessionPath, socketOptions, streamHeader, streamPath, subprotocol } from './websocket-messages.ts';
 
 /** Of what someone answers who opens no WebSocket. */
 const refusalBytesMax = 2_000;
@@ -38,7 +38,7 @@ export function webSocketDialer(way: Way): Dialer {
   };
 }
 
-interface Opened {
+interface OpenedWebSocket {
   readonly webSocket: WebSocket;
   /** The parent's answer to the upgrade. */
   readonly answer: IncomingMessage;
@@ -49,7 +49,7 @@ interface Opened {
 
 function linkOf(
   way: Way,
-  { webSocket, socket, peer, expiry }: Opened,
+  { webSocket, socket, peer, expiry }: OpenedWebSocket,
   openStream?: NonNullable<Link['openStream']>,
 ): FrameLink {
   const call = new WebSocketCall({
@@ -66,7 +66,7 @@ function linkOf(
 }
 
 /** Not in this turn: the caller has the link before its first frame. */
-function startLater(link: FrameLink, { webSocket }: Opened, events: LinkEvents): void {
+function startLater(link: FrameLink, { webSocket }: OpenedWebSocket, events: LinkEvents): void {
   setImmediate(() => {
     link.start(events);
     webSocket.resume();
@@ -88,7 +88,7 @@ class Streams {
   async open(id: number, events: LinkEvents): Promise<Link> {
     if (this.#closed) throw new BanyanError('Unavailable', 'the session is over');
     const headers = { [linkHeader]: this.#session, [streamHeader]: String(id) };
-    let opened: Opened;
+    let opened: OpenedWebSocket;
     try {
       opened = await open(this.#way, streamWithinMs, streamPath, headers);
     } catch (error) {
@@ -127,7 +127,7 @@ async function open(
   timeoutMs: number,
   path: string,
   headers: Readonly<Record<string, string>>,
-): Promise<Opened> {
+): Promise<OpenedWebSocket> {
   let socket: Socket | undefined;
   const silence = new BanyanError('Unavailable', `${way.shown}: no answer within ${durationText(timeoutMs)}`);
   let giveUp: (error: Error) => void = () => {};
@@ -151,7 +151,12 @@ async function open(
   }
 }
 
-async function openOn(way: Way, tcp: Socket, path: string, headers: Readonly<Record<string, string>>): Promise<Opened> {
+async function openOn(
+  way: Way,
+  tcp: Socket,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<OpenedWebSocket> {
   await connected(tcp);
   const { socket, peer, expiry } = await way.open(tcp, [http1Protocol]);
   // Over a connection that is secure already, hence no `wss`.

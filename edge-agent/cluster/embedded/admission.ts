@@ -1,5 +1,5 @@
 /** What an API server fills in that no schema can say: addresses of Services, the ServiceAccount of Pods. */
-import type { Admission } from '../../../core/apiserver/space.ts';
+import type { WriteAdmission } from '../../../core/apiserver/space.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import type { ControlledSpace } from './controllers/objects.ts';
@@ -19,7 +19,7 @@ const firstNodePort = 30_000;
 const nodePortsMax = 2_768;
 
 /** `space` is asked when an object is written, not before: it may be made with this admission. */
-export function clusterAdmission(space: () => ControlledSpace): Admission {
+export function clusterAdmission(space: () => ControlledSpace): WriteAdmission {
   return ({ operation, key, object, old, subresource }) => {
     if (operation === 'delete' || subresource !== undefined || key.group !== '' || !object) return;
     if (key.resource === 'services') completeService(object, old, space());

@@ -18,8 +18,8 @@ import type {
   ServedResource,
   WatchEvents,
 } from '../cluster.ts';
-import { describeNodes, sizeOf } from '../described-nodes.ts';
-import { fieldManager } from '../mark.ts';
+import { describeNodes, nodeSizeOf } from '../described-nodes.ts';
+import { agentFieldManager } from '../mark.ts';
 import { bootstrap } from './bootstrap.ts';
 import { AutoscalerController } from './controllers/autoscaler.ts';
 import { ClaimController } from './controllers/claim.ts';
@@ -76,12 +76,14 @@ export class EmbeddedCluster implements Cluster {
     { dryRun = false, isNew = false, at }: ClusterApplyOptions = {},
   ): Promise<KubeObject> {
     const { metadata, ...rest } = object;
-    const options = { fieldManager, force: !isNew, dryRun };
+    const options = { fieldManager: agentFieldManager, force: !isNew, dryRun };
     return this.#space.apply({ ...rest, metadata: { ...metadata, ...at } }, options);
   }
 
   async create(object: KubeObject): Promise<KubeObject | undefined> {
-    return this.#space.get(this.#space.keyOf(object)) ? undefined : this.#space.apply(object, { fieldManager });
+    return this.#space.get(this.#space.keyOf(object))
+      ? undefined
+      : this.#space.apply(object, { fieldManager: agentFieldManager });
   }
 
   async get(key: ObjectKey): Promise<KubeObject | undefined> {
@@ -97,7 +99,7 @@ export class EmbeddedCluster implements Cluster {
     try {
       this.#space.delete(key, {
         propagationPolicy,
-        fieldManager,
+        fieldManager: agentFieldManager,
         ...(uid === undefined ? {} : { preconditions: { uid } }),
       });
       return true;
@@ -143,7 +145,7 @@ export class EmbeddedCluster implements Cluster {
     return {
       kubernetesVersion: kubernetesVersion.gitVersion,
       platform: kubernetesVersion.platform,
-      ...describeNodes(nodes.map((node) => sizeOf(this.#space.parse(node)))),
+      ...describeNodes(nodes.map((node) => nodeSizeOf(this.#space.parse(node)))),
     };
   }
 

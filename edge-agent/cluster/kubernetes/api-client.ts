@@ -8,7 +8,7 @@ import { Agent, type RequestOptions, request } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Clock, Timer } from '../../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
-import type { Passed } from '../../../core/stream/pass-on.ts';
+import type { ForwardedRequest } from '../../../core/stream/pass-on.ts';
 import { shownBytes } from '../../limits/byte-quantity.ts';
 import type { LimitUse } from '../../limits/limit-use.ts';
 import type { WriteGuard } from '../cluster.ts';
@@ -16,11 +16,11 @@ import type { Access } from './access.ts';
 import type { BytesHeld } from './byte-budget.ts';
 import { type ClientLimits, defaultLimits } from './client-limits.ts';
 import { type Credentials, unreadable } from './credentials.ts';
-import { remedyOf } from './plain-words.ts';
+import { remedyOf } from './plain-messages.ts';
 import { RequestBounds } from './request-bounds.ts';
 import { errorOfStatus } from './status-error.ts';
 
-export interface ApiRequest {
+export interface ClusterApiRequest {
   readonly method?: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
   /** From the root of the server, without the query: `/apis/apps/v1/deployments`. */
   readonly path: string;
@@ -53,7 +53,7 @@ const doubtedMs = 5_000;
 /** A provider that is asked over a bad line has answered by then, or does not. */
 const signInMs = 30_000;
 
-export class ApiClient {
+export class ClusterApiClient {
   readonly #access: Access;
   readonly #clock: Clock;
   readonly #limits: ClientLimits;
@@ -103,12 +103,12 @@ export class ApiClient {
   }
 
   /** The parsed JSON of the answer. Throws a BanyanError with the server's words, or Unavailable when there is none. */
-  async json(asked: ApiRequest): Promise<unknown> {
+  async json(asked: ClusterApiRequest): Promise<unknown> {
     return (await this.answer(asked)).body;
   }
 
   /** The same, with what kind of success it is. */
-  async answer(asked: ApiRequest): Promise<ApiAnswer> {
+  async answer(asked: ClusterApiRequest): Promise<ApiAnswer> {
     const release = await this.#bounds.slot();
     try {
       for (let putOff = 0; ; putOff++) {
@@ -124,7 +124,7 @@ export class ApiClient {
     }
   }
 
-  async #ask(asked: ApiRequest): Promise<ApiAnswer | BanyanError> {
+  async #ask(asked: ClusterApiRequest): Promise<ApiAnswer | BanyanError> {
     const held = this.#bounds.bytes();
     try {
       const body = encoded(asked);
@@ -142,7 +142,7 @@ export class ApiClient {
   }
 
   /** The answer as it comes, once its head says that it is one. The caller ends it. */
-  async stream(asked: ApiRequest, idleMs: number): Promise<IncomingMessage> {
+  async stream(asked: ClusterApiRequest, idleMs: number): Promise<IncomingMessage> {
     await this.#bounds.permit();
     const response = await this.#send(asked, idleMs);
     if (response.statusCode === 200) return response;
@@ -158,7 +158,7 @@ export class ApiClient {
   }
 
   /** A request of somebody else, begun, with these headers and those by which the agent is known. Whoever asks for it sends the body and reads the answer. */
-  async pass({ method, target, headers }: Passed): Promise<ClientRequest> {
+  async pass({ method, target, headers }: ForwardedRequest): Promise<ClientRequest> {
     await this.#bounds.permit();
     const current = await this.#currentCredentials();
     const { headers: own, ...credentials } = current;
@@ -192,7 +192,7 @@ export class ApiClient {
 
   // ---------------------------------------------------------------------------------------------------- one request
 
-  async #send(asked: ApiRequest, idleMs: number, body?: Buffer): Promise<IncomingMessage> {
+  async #send(asked: ClusterApiRequest, idleMs: number, body?: Buffer): Promise<IncomingMessage> {
     const current = await this.#currentCredentials();
     const { headers, ...credentials } = current;
     const { server } = this.#access;
@@ -314,7 +314,7 @@ function certificatesOf(of: Credentials | undefined): string {
   return JSON.stringify([String(of?.ca), String(of?.cert), String(of?.key)]);
 }
 
-function encoded({ body }: ApiRequest): Buffer | undefined {
+function encoded({ body }: ClusterApiRequest): Buffer | undefined {
   return body === undefined ? undefined : Buffer.from(JSON.stringify(body));
 }
 

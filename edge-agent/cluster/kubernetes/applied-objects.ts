@@ -4,14 +4,14 @@ import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import type { AppliedObject, FoundObjects, ServedResource } from '../cluster.ts';
 import { markSelector, signatureOf } from '../mark.ts';
-import type { ApiClient } from './api-client.ts';
+import type { ClusterApiClient } from './api-client.ts';
 import type { ClusterIdentity } from './cluster-identity.ts';
-import { type Discovery, pathOf, unheardOf } from './discovery.ts';
+import { type Discovery, staleGroupMessage, urlPathOf } from './discovery.ts';
 import { type ListPage, ListPages } from './list-pages.ts';
 import { metadataList } from './resource-watch.ts';
 
 export interface AppliedObjectsPorts {
-  readonly client: ApiClient;
+  readonly client: ClusterApiClient;
   readonly discovery: Discovery;
   readonly identity: ClusterIdentity;
   readonly logger: Logger;
@@ -33,7 +33,7 @@ export async function appliedObjects(ports: AppliedObjectsPorts, path: string): 
   await identity.check();
   const served = await ports.served();
   const refused: string[] = [];
-  const unknown = [...(await discovery.unknownGroups())].map((group) => `*.${group}: ${unheardOf(group)}`);
+  const unknown = [...(await discovery.unknownGroups())].map((group) => `*.${group}: ${staleGroupMessage(group)}`);
   const found = await Promise.all(served.map((resource) => appliedOf(client, resource, path, { refused, unknown })));
   if (unknown.length > 0) {
     // Asked anew: that it fails for some kinds may be the first sign of a cluster that fails as a whole.
@@ -51,16 +51,16 @@ export async function appliedObjects(ports: AppliedObjectsPorts, path: string): 
 
 /** Every object of the resource, without its body. */
 export function metadataPages(
-  client: ApiClient,
+  client: ClusterApiClient,
   served: ServedResource,
   query: Readonly<Record<string, string>> = {},
 ): AsyncGenerator<ListPage> {
-  const path = pathOf(served, served.versions[0]!);
+  const path = urlPathOf(served, served.versions[0]!);
   return new ListPages((asked) => client.json(asked)).of({ path, query, accept: metadataList });
 }
 
 async function appliedOf(
-  client: ApiClient,
+  client: ClusterApiClient,
   served: ServedResource,
   path: string,
   without: Without,
@@ -80,7 +80,7 @@ async function appliedOf(
 }
 
 async function* markedPages(
-  client: ApiClient,
+  client: ClusterApiClient,
   served: ServedResource,
   { refused, unknown }: Without,
 ): AsyncGenerator<ListPage> {

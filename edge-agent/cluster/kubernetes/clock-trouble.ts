@@ -5,7 +5,7 @@ import type { ClusterTrouble } from '../cluster.ts';
 const bearableMs = 300_000;
 
 /** Of what the agent does nothing goes by the time of day; certificates, and people who read times, do. */
-export function clockTrouble(aheadMs: number, server: string): ClusterTrouble | undefined {
+export function clockSkewMessage(aheadMs: number, server: string): ClusterTrouble | undefined {
   if (Math.abs(aheadMs) <= bearableMs) return undefined;
   const side = aheadMs > 0 ? 'ahead of' : 'behind';
   const message = `the clock of the agent's machine is ${inWords(Math.abs(aheadMs))} ${side} that of ${server}: set the one that is wrong, or certificates will be taken for expired and times that are told are of no use`;

@@ -7,7 +7,7 @@ import { asText, text } from '../../../core/store/bytes.ts';
 import { prefixOf } from '../../../core/store/keyspace.ts';
 import type { Store } from '../../../core/store/store.ts';
 
-export interface IdentityPorts {
+export interface ClusterIdentityPorts {
   readonly store: Store;
   /** For messages: where the API server is. */
   readonly server: string;
@@ -18,10 +18,10 @@ export interface IdentityPorts {
 }
 
 export class ClusterIdentity {
-  readonly #ports: IdentityPorts;
+  readonly #ports: ClusterIdentityPorts;
   #checking: Promise<void> | undefined;
 
-  constructor(ports: IdentityPorts) {
+  constructor(ports: ClusterIdentityPorts) {
     this.#ports = ports;
   }
 

@@ -4,12 +4,12 @@
  */
 import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { statusOf } from '../../../core/apiserver/http/status.ts';
+import { kubernetesStatusOf } from '../../../core/apiserver/http/status.ts';
 import type { UserInfo } from '../../../core/apiserver/space.ts';
 import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
-import { type Ask, answerOf, type Passed, passOn, passUpgrade } from '../../../core/stream/pass-on.ts';
-import { remedyOf } from './plain-words.ts';
+import { type Ask, answerOf, type ForwardedRequest, passOn, passUpgrade } from '../../../core/stream/pass-on.ts';
+import { remedyOf } from './plain-messages.ts';
 
 /** Who may, and as whom. See `streams.cluster` of the configuration. */
 export interface Visitors {
@@ -67,7 +67,7 @@ export class ClusterProxy {
   #fail({ url }: IncomingMessage, response: ServerResponse | undefined, error: unknown): void {
     const said = error instanceof BanyanError ? error : unreached(error);
     this.#ports.log.debug({ url, reason: said.message }, 'what was asked from above failed');
-    const { http, body } = statusOf(said);
+    const { http, body } = kubernetesStatusOf(said);
     response?.writeHead(http, { 'content-type': 'application/json' });
     response?.end(`${JSON.stringify(body)}\n`);
   }
@@ -85,7 +85,7 @@ export function impersonation({ name, groups }: UserInfo, visitors: Visitors | u
 }
 
 /** Of headers that say who somebody is, none but the agent's own reaches the API server. */
-function withoutIdentity(headers: Passed['headers']): OutgoingHttpHeaders {
+function withoutIdentity(headers: ForwardedRequest['headers']): OutgoingHttpHeaders {
   const isIdentity = (name: string) => /^(authorization|cookie|impersonate-.*|x-remote-.*|host)$/.test(name);
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !isIdentity(name)));
 }

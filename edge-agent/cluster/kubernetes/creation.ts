@@ -16,7 +16,7 @@ const versionOfNone = '9223372036854775807';
 /** Fewer objects of a kind are not worth a request that only tries. */
 const worthTrying = 8;
 
-type Found = 'unknown' | 'asking' | 'kept' | 'broken';
+type CreationPath = 'unknown' | 'asking' | 'kept' | 'broken';
 
 /** Applies the object as the agent's manager, with these query parameters. `once`: not again by itself when it may have been done. */
 export type SendApply = (
@@ -28,7 +28,7 @@ export type SendApply = (
 export class Creation {
   readonly #send: SendApply;
   /** By apiVersion and kind; no more than the cluster serves. */
-  readonly #kinds = new Map<string, { asked: number; found: Found }>();
+  readonly #kinds = new Map<string, { asked: number; found: CreationPath }>();
 
   constructor(send: SendApply) {
     this.#send = send;
@@ -71,7 +71,7 @@ export class Creation {
     this.#kinds.clear();
   }
 
-  async #try(object: KubeObject): Promise<Found> {
+  async #try(object: KubeObject): Promise<CreationPath> {
     try {
       await this.#send(ofNoVersion(object), { force: 'true', dryRun: 'All' });
       return 'broken';
@@ -84,7 +84,7 @@ export class Creation {
 
   #kindOf({ apiVersion, kind }: KubeObject) {
     const name = `${apiVersion} ${kind}`;
-    const known = this.#kinds.get(name) ?? { asked: 0, found: 'unknown' as Found };
+    const known = this.#kinds.get(name) ?? { asked: 0, found: 'unknown' as CreationPath };
     this.#kinds.set(name, known);
     return known;
   }

@@ -4,7 +4,7 @@ import type { ClusterDescription, ClusterTrouble } from '../cluster.ts';
 import type { DescribedNodes } from '../described-nodes.ts';
 import type { ServerVersion } from './server-version.ts';
 
-export interface Asked {
+export interface DescriptionAnswers {
   readonly version: ServerVersion;
   readonly nodes: DescribedNodes;
   readonly trouble: ClusterTrouble | undefined;
@@ -17,7 +17,13 @@ export interface Asked {
 /** A line or two for a person. */
 const namedMax = 5;
 
-export function descriptionOf({ version, nodes, trouble, refusals, unwatched }: Asked): ClusterDescription {
+export function descriptionOf({
+  version,
+  nodes,
+  trouble,
+  refusals,
+  unwatched,
+}: DescriptionAnswers): ClusterDescription {
   const others = unwatched.filter(
     (words) => words !== refusals.nodes?.message && words !== refusals.definitions?.message,
   );

@@ -7,7 +7,7 @@ import { formatApiVersion, parseApiVersion } from '../../../core/object/meta.ts'
 import type { Clock } from '../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import type { ServedResource } from '../cluster.ts';
-import type { ApiClient } from './api-client.ts';
+import type { ClusterApiClient } from './api-client.ts';
 
 const accept =
   'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList';
@@ -35,7 +35,7 @@ interface GroupDiscovery {
 }
 
 export class Discovery {
-  readonly #client: ApiClient;
+  readonly #client: ClusterApiClient;
   readonly #clock: Clock;
   #served: Promise<Served> | undefined;
   #askedAtMs = Number.NEGATIVE_INFINITY;
@@ -43,7 +43,7 @@ export class Discovery {
   /** There was a group of which it had heard nothing. */
   #isPartial = false;
 
-  constructor(client: ApiClient, clock: Clock) {
+  constructor(client: ClusterApiClient, clock: Clock) {
     this.#client = client;
     this.#clock = clock;
     this.#refreshedAtMs = clock.monotonicMs();
@@ -89,7 +89,7 @@ export class Discovery {
     const found = (await this.#current()).byName.get(name) ?? (await this.#again()).byName.get(name);
     if (found) return found;
     if ((await this.unknownGroups()).has(resource.group))
-      throw new BanyanError('Unavailable', unheardOf(resource.group));
+      throw new BanyanError('Unavailable', staleGroupMessage(resource.group));
     throw new BanyanError('NotFound', `the cluster does not serve ${name}`);
   }
 
@@ -144,7 +144,7 @@ function isUnheardOf({ versions = [] }: GroupDiscovery): boolean {
   return versions.some(({ freshness, resources = [] }) => freshness === 'Stale' && resources.length === 0);
 }
 
-export function unheardOf(group: string): string {
+export function staleGroupMessage(group: string): string {
   return `what the cluster serves of ${group} is not known: the server of its APIService does not answer`;
 }
 
@@ -167,7 +167,7 @@ function resourcesOf({ metadata, versions = [] }: GroupDiscovery): ServedResourc
 }
 
 /** `/apis/apps/v1/namespaces/shop/deployments/till`; without a name the collection. */
-export function pathOf(
+export function urlPathOf(
   { group, resource }: GroupResource,
   version: string,
   { namespace, name }: { readonly namespace?: string; readonly name?: string } = {},

@@ -9,7 +9,7 @@ import { formatKey, type GroupResource, type ObjectKey, parseKey } from '../../.
 import { formatApiVersion, type KubeObject } from '../../../core/object/meta.ts';
 import type { ClusterEvent, ServedResource, WatchEvents } from '../cluster.ts';
 
-interface Known {
+interface KnownObject {
   readonly uid: string;
   readonly resourceVersion: string;
 }
@@ -17,8 +17,8 @@ interface Known {
 export class KnownObjects {
   readonly events: WatchEvents;
   readonly #resource: GroupResource;
-  readonly #known = new Map<string, Known>();
-  #hasHeardAll = false;
+  readonly #known = new Map<string, KnownObject>();
+  #hasAllReported = false;
   /** While a list is told to one who has heard all before: up to which version that was. */
   #knownUpTo = 0;
   #wentBack = false;
@@ -30,11 +30,11 @@ export class KnownObjects {
 
   /** A list begins, after all changes up to this version. */
   listing(upTo: number): void {
-    this.#knownUpTo = this.#hasHeardAll ? upTo : 0;
+    this.#knownUpTo = this.#hasAllReported ? upTo : 0;
   }
 
   tell(type: ClusterEvent['type'], object: KubeObject): void {
-    const key = keyIn(this.#resource, object);
+    const key = knownKeyIn(this.#resource, object);
     const name = formatKey(key);
     const known = this.#known.get(name);
     const { uid = '', resourceVersion = '' } = object.metadata;
@@ -62,7 +62,7 @@ export class KnownObjects {
     if (this.#wentBack || version < this.#knownUpTo) this.events.wentBack?.();
     this.#wentBack = false;
     this.#knownUpTo = 0;
-    this.#hasHeardAll = true;
+    this.#hasAllReported = true;
     for (const [key, { uid }] of this.#known) {
       if (found.has(key)) continue;
       const { namespace, name } = parseKey(key);
@@ -76,6 +76,6 @@ export class KnownObjects {
   }
 }
 
-export function keyIn({ group, resource }: GroupResource, { metadata }: KubeObject): ObjectKey {
+export function knownKeyIn({ group, resource }: GroupResource, { metadata }: KubeObject): ObjectKey {
   return { group, resource, namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
 }

@@ -7,31 +7,31 @@ import { BanyanError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import type { Random } from '../../../core/runtime/random.ts';
 import type { Store } from '../../../core/store/store.ts';
-import type { Passed } from '../../../core/stream/pass-on.ts';
+import type { ForwardedRequest } from '../../../core/stream/pass-on.ts';
 import type { LimitUse } from '../../limits/limit-use.ts';
 import type {
   AsItWas,
   Cluster,
   ClusterApplyOptions,
   ClusterDescription,
+  ClusterWatchOptions,
   FoundObjects,
   ServedResource,
   WatchEvents,
-  WatchOptions,
   WriteGuard,
 } from '../cluster.ts';
-import { fieldManager, markSelector } from '../mark.ts';
+import { agentFieldManager, markSelector } from '../mark.ts';
 import type { Access } from './access.ts';
-import { type ApiAnswer, ApiClient } from './api-client.ts';
+import { type ApiAnswer, ClusterApiClient } from './api-client.ts';
 import { appliedObjects, metadataPages } from './applied-objects.ts';
 import { AwaitedKinds } from './awaited-kinds.ts';
 import type { ClientLimits } from './client-limits.ts';
-import { clockTrouble } from './clock-trouble.ts';
+import { clockSkewMessage } from './clock-trouble.ts';
 import { ClusterIdentity } from './cluster-identity.ts';
 import { Creation } from './creation.ts';
 import { DefinedKinds } from './defined-kinds.ts';
 import { descriptionOf } from './description-of.ts';
-import { Discovery, misplaced, pathOf, unheardOf } from './discovery.ts';
+import { Discovery, misplaced, staleGroupMessage, urlPathOf } from './discovery.ts';
 import { NodeSums } from './node-sums.ts';
 import { ResourceWatch } from './resource-watch.ts';
 import { ServerVersions } from './server-version.ts';
@@ -57,7 +57,7 @@ const nodes: GroupResource = { group: '', resource: 'nodes' };
 
 export class KubernetesCluster implements Cluster {
   readonly #options: KubernetesClusterOptions;
-  readonly #client: ApiClient;
+  readonly #client: ClusterApiClient;
   readonly #discovery: Discovery;
   readonly #identity: ClusterIdentity;
   readonly #nodes: NodeSums;
@@ -72,7 +72,7 @@ export class KubernetesCluster implements Cluster {
   constructor(options: KubernetesClusterOptions) {
     this.#options = options;
     const { access, clock, limits, store, uid, guard } = options;
-    this.#client = new ApiClient(access, clock, limits, (isLost) => this.#doubted(isLost), guard);
+    this.#client = new ClusterApiClient(access, clock, limits, (isLost) => this.#doubted(isLost), guard);
     this.#version = new ServerVersions(() => this.#client.json({ path: '/version' }));
     this.#discovery = new Discovery(this.#client, clock);
     this.#identity = new ClusterIdentity({ store, server: this.#client.server, expected: uid, ask: () => this.#uid() });
@@ -86,7 +86,7 @@ export class KubernetesCluster implements Cluster {
     this.#nodes = new NodeSums(
       clock,
       (events) => this.watch(nodes, events),
-      () => this.#tellDescription(),
+      () => this.#reportDescription(),
     );
   }
 
@@ -103,7 +103,7 @@ export class KubernetesCluster implements Cluster {
   }
 
   /** Somebody else's request, as it is. */
-  async pass(passed: Passed): Promise<ClientRequest> {
+  async pass(passed: ForwardedRequest): Promise<ClientRequest> {
     await this.#identity.check();
     return this.#client.pass(passed);
   }
@@ -125,8 +125,8 @@ export class KubernetesCluster implements Cluster {
     if (why !== undefined) throw new BanyanError('Invalid', why);
     return this.#client.answer({
       method: 'PATCH',
-      path: pathOf(served, parseApiVersion(apiVersion).version, metadata),
-      query: { fieldManager, ...query },
+      path: urlPathOf(served, parseApiVersion(apiVersion).version, metadata),
+      query: { fieldManager: agentFieldManager, ...query },
       contentType: 'application/apply-patch+yaml',
       body: object,
       once,
@@ -137,8 +137,8 @@ export class KubernetesCluster implements Cluster {
     const served = await this.#served(key);
     await this.#client.json({
       method: 'PATCH',
-      path: pathOf(served, served.versions[0]!, key),
-      query: { fieldManager },
+      path: urlPathOf(served, served.versions[0]!, key),
+      query: { fieldManager: agentFieldManager },
       contentType: 'application/merge-patch+json',
       body: { ...change, metadata: { ...change.metadata, ...at } },
     });
@@ -148,7 +148,7 @@ export class KubernetesCluster implements Cluster {
     try {
       const served = await this.#served(key);
       if (misplaced(served, key) !== undefined) return undefined;
-      return (await this.#client.json({ path: pathOf(served, version ?? served.versions[0]!, key) })) as KubeObject;
+      return (await this.#client.json({ path: urlPathOf(served, version ?? served.versions[0]!, key) })) as KubeObject;
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;
@@ -165,7 +165,7 @@ export class KubernetesCluster implements Cluster {
       if (misplaced(served, key) !== undefined) return false;
       await this.#client.json({
         method: 'DELETE',
-        path: pathOf(served, served.versions[0]!, key),
+        path: urlPathOf(served, served.versions[0]!, key),
         body: {
           apiVersion: 'v1',
           kind: 'DeleteOptions',
@@ -191,7 +191,7 @@ export class KubernetesCluster implements Cluster {
 
   async unknownGroups(): Promise<ReadonlyMap<string, string>> {
     const groups = await this.#discovery.unknownGroups();
-    return new Map([...groups].map((group) => [group, unheardOf(group)]));
+    return new Map([...groups].map((group) => [group, staleGroupMessage(group)]));
   }
 
   async #defined(): Promise<readonly string[]> {
@@ -202,7 +202,7 @@ export class KubernetesCluster implements Cluster {
     return names;
   }
 
-  watch(resource: GroupResource, events: WatchEvents, options: WatchOptions = {}): () => void {
+  watch(resource: GroupResource, events: WatchEvents, options: ClusterWatchOptions = {}): () => void {
     const awaited = resource.resource === definitions ? this.#awaitedKinds() : undefined;
     const leave = this.#watches.join(
       resource,
@@ -227,7 +227,7 @@ export class KubernetesCluster implements Cluster {
     };
   }
 
-  #watchOf(resource: GroupResource, { marked = false, metadataOnly = false }: WatchOptions): ResourceWatch {
+  #watchOf(resource: GroupResource, { marked = false, metadataOnly = false }: ClusterWatchOptions): ResourceWatch {
     const { clock, random, logger } = this.#options;
     const labelSelector = marked ? markSelector : undefined;
     const resourceOf = (one: GroupResource) => this.#served(one);
@@ -257,7 +257,7 @@ export class KubernetesCluster implements Cluster {
     return descriptionOf({
       version: await this.#version.current(),
       nodes: await this.#nodes.described(),
-      trouble: clockTrouble(this.#client.aheadMs, this.#client.server),
+      trouble: clockSkewMessage(this.#client.aheadMs, this.#client.server),
       refusals: { nodes: this.#nodes.refusal, definitions: this.#unwatched },
       unwatched: this.#watches.refusals(),
     });
@@ -272,7 +272,7 @@ export class KubernetesCluster implements Cluster {
     return () => this.#describedAnew.delete(listener);
   }
 
-  #tellDescription(): void {
+  #reportDescription(): void {
     for (const listener of this.#describedAnew) listener();
   }
 
@@ -281,7 +281,7 @@ export class KubernetesCluster implements Cluster {
     const refusal = error?.code === 'Forbidden' ? error : undefined;
     if (refusal?.message === this.#unwatched?.message) return;
     this.#unwatched = refusal;
-    this.#tellDescription();
+    this.#reportDescription();
   }
 
   applied(path: string): Promise<FoundObjects> {
@@ -319,7 +319,7 @@ export class KubernetesCluster implements Cluster {
   async #isDefined({ group, resource }: GroupResource): Promise<boolean> {
     const name = `${resource}.${group}`;
     try {
-      const definition = await this.#client.json({ path: pathOf(definitionsResource, 'v1', { name }) });
+      const definition = await this.#client.json({ path: urlPathOf(definitionsResource, 'v1', { name }) });
       return (definition as KubeObject).metadata.deletionTimestamp === undefined;
     } catch (error) {
       if (isNotFound(error) || (error instanceof BanyanError && error.code === 'Forbidden')) return false;
@@ -350,7 +350,7 @@ export class KubernetesCluster implements Cluster {
     this.#definedKinds.again();
     this.#creation.forget();
     this.#version.forget();
-    if (isLost) this.#tellDescription();
+    if (isLost) this.#reportDescription();
   }
 }
 

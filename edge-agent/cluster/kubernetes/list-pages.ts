@@ -1,7 +1,7 @@
 /** The pages of a list, smaller ones where objects are so large that a page of them is more than what may be in memory at once. */
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
-import type { ApiRequest } from './api-client.ts';
+import type { ClusterApiRequest } from './api-client.ts';
 
 /** What client-go takes: a page of ordinary objects is a few megabytes. */
 const pageSizeMax = 500;
@@ -15,15 +15,15 @@ export interface ListPage {
 }
 
 export class ListPages {
-  readonly #json: (asked: ApiRequest) => Promise<unknown>;
+  readonly #json: (asked: ClusterApiRequest) => Promise<unknown>;
   /** What turned out to be too large once is so the next time too. */
   #size = pageSizeMax;
 
-  constructor(json: (asked: ApiRequest) => Promise<unknown>) {
+  constructor(json: (asked: ClusterApiRequest) => Promise<unknown>) {
     this.#json = json;
   }
 
-  async *of(asked: ApiRequest): AsyncGenerator<ListPage> {
+  async *of(asked: ClusterApiRequest): AsyncGenerator<ListPage> {
     let next: string | undefined;
     do {
       const page = await this.#page(asked, next);
@@ -32,7 +32,7 @@ export class ListPages {
     } while (next);
   }
 
-  async #page(asked: ApiRequest, next: string | undefined): Promise<ListPage> {
+  async #page(asked: ClusterApiRequest, next: string | undefined): Promise<ListPage> {
     for (;;) {
       const query = { ...asked.query, limit: String(this.#size), ...(next ? { continue: next } : {}) };
       try {

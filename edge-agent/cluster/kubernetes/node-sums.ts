@@ -3,7 +3,7 @@ import { equalJson } from '../../../core/object/json-value.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
 import type { BanyanError } from '../../../core/runtime/errors.ts';
 import type { Cluster } from '../cluster.ts';
-import { type DescribedNodes, describeNodes, type NodeStatus, sizeOf } from '../described-nodes.ts';
+import { type ClusterNodeStatus, type DescribedNodes, describeNodes, nodeSizeOf } from '../described-nodes.ts';
 
 /** An agent that may not list nodes says what else it knows. */
 const waitMsMax = 5_000;
@@ -13,7 +13,7 @@ export class NodeSums {
   readonly #clock: Clock;
   readonly #watch: (events: Parameters<Cluster['watch']>[1]) => () => void;
   readonly #changed: () => void;
-  readonly #sizes = new Map<string, NodeStatus>();
+  readonly #sizes = new Map<string, ClusterNodeStatus>();
   #answered: Promise<void> | undefined;
   #isSynced = false;
   #refusal: BanyanError | undefined;
@@ -34,7 +34,7 @@ export class NodeSums {
   async described(): Promise<DescribedNodes> {
     this.#answered ??= new Promise((answered) => {
       this.#stop = this.#watch({
-        on: ({ type, key, object }) => this.#note(key.name, type === 'DELETED' ? undefined : sizeOf(object)),
+        on: ({ type, key, object }) => this.#note(key.name, type === 'DELETED' ? undefined : nodeSizeOf(object)),
         synced: () => {
           this.#isSynced = true;
           answered();
@@ -60,7 +60,7 @@ export class NodeSums {
   }
 
   /** A node tells of itself every few minutes, and mostly of nothing new. */
-  #note(name: string, now: NodeStatus | undefined): void {
+  #note(name: string, now: ClusterNodeStatus | undefined): void {
     if (equalJson(this.#sizes.get(name), now)) return;
     if (now) this.#sizes.set(name, now);
     else this.#sizes.delete(name);

@@ -12,14 +12,14 @@ import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import type { Random } from '../../../core/runtime/random.ts';
 import type { ClusterEvent, ServedResource, WatchEvents } from '../cluster.ts';
-import type { ApiClient } from './api-client.ts';
-import { pathOf } from './discovery.ts';
+import type { ClusterApiClient } from './api-client.ts';
+import { urlPathOf } from './discovery.ts';
 import { JsonLines } from './json-lines.ts';
-import { KnownObjects, keyIn } from './known-objects.ts';
+import { KnownObjects, knownKeyIn } from './known-objects.ts';
 import { type ListPage, ListPages } from './list-pages.ts';
 
 export interface WatchPorts {
-  readonly client: Pick<ApiClient, 'json' | 'stream'>;
+  readonly client: Pick<ClusterApiClient, 'json' | 'stream'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -131,7 +131,7 @@ export class ResourceWatch {
     }
   }
 
-  #tellTrouble(error: BanyanError | undefined): void {
+  #reportTrouble(error: BanyanError | undefined): void {
     if (!error && !this.#trouble) return;
     this.#trouble = error;
     for (const { events } of [...this.#listeners]) events.trouble?.(error);
@@ -149,7 +149,7 @@ export class ResourceWatch {
         { group, resource, error: describeError(error) },
         'a resource of the cluster is not watched now',
       );
-      if (refusal) this.#tellTrouble(refusal);
+      if (refusal) this.#reportTrouble(refusal);
     }
     this.#failures++;
     if (isExpired && this.#failures === 1) return;
@@ -175,13 +175,13 @@ export class ResourceWatch {
     const found = new Set<string>();
     const version = served.versions[0]!;
     let resourceVersion = '';
-    const asked = { path: pathOf(served, version), query: this.#selected(), ...this.#accepting(metadataList) };
+    const asked = { path: urlPathOf(served, version), query: this.#selected(), ...this.#accepting(metadataList) };
     for await (const page of this.#pages.of(asked)) {
       if (this.#isStopped) return '';
       for (const item of page.items ?? []) {
         // Items of a list have neither.
         const object = named(item, served);
-        found.add(formatKey(keyIn(this.#resource, object)));
+        found.add(formatKey(knownKeyIn(this.#resource, object)));
         this.#tell('ADDED', object);
       }
       resourceVersion = page.metadata?.resourceVersion ?? '';
@@ -193,7 +193,7 @@ export class ResourceWatch {
 
   /** Of a version that it has not reached it tells nothing, and that it has not, only a list says: of one object, for its version. */
   async #hasGoneBack(served: ServedResource): Promise<boolean> {
-    const path = pathOf(served, served.versions[0]!);
+    const path = urlPathOf(served, served.versions[0]!);
     const query = { ...this.#selected(), limit: '1' };
     const page = (await this.#ports.client.json({ path, query, ...this.#accepting(metadataList) })) as ListPage;
     return numberOf(page.metadata?.resourceVersion) < this.#newest;
@@ -211,11 +211,11 @@ export class ResourceWatch {
       resourceVersion: from,
       timeoutSeconds: String(seconds),
     };
-    const path = pathOf(served, served.versions[0]!);
+    const path = urlPathOf(served, served.versions[0]!);
     const response = await this.#ports.client.stream({ path, query, ...this.#accepting(metadataOne) }, idleMs);
     this.#response = response;
     if (this.#isStopped || this.#hasJoined) response.destroy();
-    this.#tellTrouble(undefined);
+    this.#reportTrouble(undefined);
     const sinceMs = this.#ports.clock.monotonicMs();
     response.setTimeout(idleMs, () => response.destroy(new Error(`nothing heard for ${idleMs / 1_000} s`)));
     try {
@@ -256,7 +256,7 @@ export class ResourceWatch {
     const wrong = type === 'DELETED' ? undefined : objectBeyondLimits(object);
     // Nobody could take it in, and the others of the resource would be waited for in vain.
     if (wrong !== undefined) {
-      const name = formatKey(keyIn(this.#resource, object));
+      const name = formatKey(knownKeyIn(this.#resource, object));
       this.#ports.logger.warn({ object: name, reason: wrong }, 'what the cluster tells of an object is passed over');
       return;
     }

@@ -1,18 +1,18 @@
 /** Watches of a cluster: who asks for the same of the same resource shares one list and one connection. */
 import { formatGroupResource, type GroupResource } from '../../../core/object/key.ts';
-import type { WatchEvents, WatchOptions } from '../cluster.ts';
+import type { ClusterWatchOptions, WatchEvents } from '../cluster.ts';
 import type { ResourceWatch } from './resource-watch.ts';
 
 export class SharedWatches {
-  readonly #begin: (resource: GroupResource, options: WatchOptions) => ResourceWatch;
+  readonly #begin: (resource: GroupResource, options: ClusterWatchOptions) => ResourceWatch;
   readonly #watches = new Map<string, ResourceWatch>();
 
-  constructor(begin: (resource: GroupResource, options: WatchOptions) => ResourceWatch) {
+  constructor(begin: (resource: GroupResource, options: ClusterWatchOptions) => ResourceWatch) {
     this.#begin = begin;
   }
 
   /** Returns the function that ends it; the watch goes with the last of those who share it. */
-  join(resource: GroupResource, events: WatchEvents, options: WatchOptions): () => void {
+  join(resource: GroupResource, events: WatchEvents, options: ClusterWatchOptions): () => void {
     const { marked = false, metadataOnly = false } = options;
     const name = `${formatGroupResource(resource)} ${marked} ${metadataOnly}`;
     const watch = this.#watches.get(name) ?? this.#begin(resource, options);

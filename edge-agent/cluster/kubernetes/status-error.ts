@@ -1,6 +1,6 @@
 /** An answer of an API server that is no success, as an error of this program: with the server's words and, where it has one, its Status. */
 import { BanyanError, type Cause, type ErrorCode, errorTable } from '../../../core/runtime/errors.ts';
-import { refusedCredentials } from './plain-words.ts';
+import { refusedCredentials } from './plain-messages.ts';
 
 interface Status {
   readonly kind?: string;

@@ -7,7 +7,7 @@ import type { Condition, KubeObject } from '../../../core/object/meta.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import { writeEvent } from '../../inventory-status/object-event.ts';
 
-export function tellConflict(
+export function reportConflict(
   space: Space,
   placement: KubeObject,
   before: readonly Condition[],

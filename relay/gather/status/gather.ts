@@ -9,16 +9,22 @@ import type { Producer, Table } from '../../../core/feed/feed.ts';
 import { hash128 } from '../../../core/object/hash.ts';
 import { mergeParts, type RolloutPart } from '../../../core/rollout/part.ts';
 import type { Reader } from '../../../core/store/store.ts';
-import { contribution, type Wanted } from '../../../core/summary/contribution.ts';
-import { decodePartial, emptyPartial, type Failure, merge, type Partial } from '../../../core/summary/partial.ts';
+import { contribution, type PlacementTarget } from '../../../core/summary/contribution.ts';
+import {
+  decodePartial,
+  emptyPartial,
+  type Failure,
+  mergePartials,
+  type Partial,
+} from '../../../core/summary/partial.ts';
 import { SegmentTree } from '../../../core/summary/segment-tree.ts';
 import { type Child, matchChild } from '../../children/children.ts';
-import { handed } from '../../moves/handed.ts';
+import { handedTarget } from '../../moves/handed.ts';
 import { withMove, withOwnCounter } from '../../moves/move-contribution.ts';
-import type { MoveBook } from '../../moves/move-store.ts';
+import type { MoveStore } from '../../moves/move-store.ts';
 import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
-import { type Counting, withoutSiblings } from '../../replicas/counting.ts';
+import { type ReplicaCounting, withoutReplicas } from '../../replicas/counting.ts';
 
 export interface GatherPorts {
   readonly placements: Placements;
@@ -31,13 +37,13 @@ export interface GatherPorts {
   /** What of the placement's objects this node could not make for an agent. */
   heldBack(id: PlacementId, child: string): readonly Failure[];
   readonly rollouts: RolloutParts;
-  readonly moves: MoveBook;
+  readonly moves: MoveStore;
   /** Put to the total of a move while this node does not know what its children have. Absent: it always does. */
-  readonly unheard?: { put(placement: Placement, total: Partial): Partial };
+  readonly restoreBarrier?: { put(placement: Placement, total: Partial): Partial };
   pathOf(child: string): string;
   mailboxOf(child: string): Producer | undefined;
   /** Absent: nobody has siblings. */
-  readonly counting?: Counting;
+  readonly counting?: ReplicaCounting;
 }
 
 /** What partials say of unfinished releases: relay/rollout/exposure.ts. */
@@ -49,19 +55,19 @@ export interface RolloutParts {
   ): RolloutPart | undefined;
   forget(id: PlacementId, child: string): void;
   /** What counts are of: what the source has, or, once a release was taken back, what was promoted before it. */
-  wanted(placement: Placement): Wanted | undefined;
+  wanted(placement: Placement): PlacementTarget | undefined;
   /** Of this node without its children. */
   base(id: PlacementId): RolloutPart | undefined;
 }
 
 export class Gather {
   readonly #ports: GatherPorts;
-  readonly #counting: Counting;
+  readonly #counting: ReplicaCounting;
   readonly #trees = new Map<PlacementId, SegmentTree<Partial>>();
 
   constructor(ports: GatherPorts) {
     this.#ports = ports;
-    this.#counting = ports.counting ?? withoutSiblings;
+    this.#counting = ports.counting ?? withoutReplicas;
   }
 
   /** The node's own partial of a placement; undefined when the placement is unknown. */
@@ -73,7 +79,7 @@ export class Gather {
     const total = tree?.total() ?? emptyPartial(generation, target);
     const told = withRollout(total, mergeParts(total.rollout, this.#ports.rollouts.base(id)));
     const counted = withOwnCounter(placement, this.#ports.moves.counter(id), told);
-    return this.#ports.unheard?.put(placement, counted) ?? counted;
+    return this.#ports.restoreBarrier?.put(placement, counted) ?? counted;
   }
 
   /** Merges done for one placement since its tree was made. */
@@ -88,7 +94,7 @@ export class Gather {
       this.#trees.delete(id);
       return undefined;
     }
-    const tree = this.#trees.get(id) ?? new SegmentTree<Partial>(merge);
+    const tree = this.#trees.get(id) ?? new SegmentTree<Partial>(mergePartials);
     this.#trees.set(id, tree);
     const moving = this.#ports.moves.rowsOf(id);
     for (const child of [...tree.keys()]) {
@@ -152,7 +158,7 @@ export class Gather {
     const { connected } = view;
     const moving = { role, path: this.#ports.pathOf(name), row, reported: last, refused: isRefused, connected };
     const mailbox = placement.move && role === 'agent' ? this.#ports.mailboxOf(name) : undefined;
-    const given = mailbox && view.heldBack.length === 0 ? handed(reader, mailbox, placement) : undefined;
+    const given = mailbox && view.heldBack.length === 0 ? handedTarget(reader, mailbox, placement) : undefined;
     tree.set(name, withMove(placement, { ...moving, handed: given }, counted));
   }
 
@@ -168,7 +174,7 @@ export class Gather {
   }
 }
 
-function isOf(target: Wanted, partial: Partial | undefined): boolean {
+function isOf(target: PlacementTarget, partial: Partial | undefined): boolean {
   return partial?.generation === target.generation && partial.target === target.target;
 }
 

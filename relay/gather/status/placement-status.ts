@@ -1,15 +1,15 @@
 /** The status of an EdgePlacement from the node's own partial: counts, one line to read, a sample of failures, conditions. */
-import { type MovingStatus, movingCondition, movingStatus } from '../../../core/move/move-words.ts';
+import { type MovingStatus, movingCondition, movingStatus } from '../../../core/move/move-messages.ts';
 import { type NewCondition, withCondition } from '../../../core/object/conditions.ts';
 import type { Condition } from '../../../core/object/meta.ts';
-import type { Outcome } from '../../../core/rollout/controller.ts';
-import type { Counts, Failure, Partial } from '../../../core/summary/partial.ts';
+import type { RolloutStep } from '../../../core/rollout/controller.ts';
+import type { DestinationCounts, Failure, Partial } from '../../../core/summary/partial.ts';
 import { progressing, progressingType, type RolloutStatus, rolloutStatus } from '../../rollout/status.ts';
 
 export interface PlacementStatus {
   readonly observedGeneration: number;
   readonly matchingLocationCount: number;
-  readonly summary: Counts & { readonly oldestAgeSeconds?: number };
+  readonly summary: DestinationCounts & { readonly oldestAgeSeconds?: number };
   readonly display: string;
   readonly failures?: readonly Failure[];
   readonly rollout?: RolloutStatus;
@@ -21,7 +21,7 @@ export function placementStatus(
   partial: Partial,
   before: readonly Condition[],
   now: string,
-  rollout?: Outcome,
+  rollout?: RolloutStep,
   isRolledBack = rollout?.state.phase === 'RolledBack',
 ): PlacementStatus {
   const { counts, generation } = partial;
@@ -55,7 +55,7 @@ export function shortNumber(n: number): string {
 }
 
 /** `available 9,998/10,000 (2 stale, oldest 4m)` */
-export function display(counts: Counts, oldestAgeMs?: number, isRolledBack = false): string {
+export function display(counts: DestinationCounts, oldestAgeMs?: number, isRolledBack = false): string {
   const notes: string[] = isRolledBack ? ['rolled back'] : [];
   for (const name of ['failed', 'conflicted', 'outdated', 'never', 'quarantined', 'stale'] as const) {
     if (counts[name] > 0) notes.push(`${shortNumber(counts[name])} ${name}`);
@@ -72,7 +72,7 @@ export function shortDuration(ms: number): string {
   return seconds < 86_400 ? `${Math.floor(seconds / 3600)}h` : `${Math.floor(seconds / 86_400)}d`;
 }
 
-function ready(counts: Counts): NewCondition {
+function ready(counts: DestinationCounts): NewCondition {
   const of = `of ${counts.expected}`;
   if (counts.expected === 0) return no('NoMatchingLocations', 'no Location matches; see spec.locationSelectors');
   if (counts.available === counts.expected) {
@@ -94,7 +94,7 @@ function ready(counts: Counts): NewCondition {
 }
 
 /** The counts are of what was promoted before: that all have it again is not what the author of the release waits for. */
-function rolledBack(counts: Counts): NewCondition {
+function rolledBack(counts: DestinationCounts): NewCondition {
   const said = ready(counts);
   if (said.reason !== 'AllAvailable' && said.reason !== 'Progressing') return said;
   const { available, expected } = counts;

@@ -6,8 +6,8 @@
 
 import type { PlacementId } from '../../../core/entries/placement-id.ts';
 import type { Clock, Timer } from '../../../core/runtime/clock.ts';
+import { CoalescedTask } from '../../../core/runtime/coalesced-task.ts';
 import { TokenBucket } from '../../../core/runtime/token-bucket.ts';
-import { Turn } from '../../../core/runtime/turn.ts';
 import { lacksRoom, roomAgainMs } from '../../../core/store/room.ts';
 
 /** How often one key is told of. */
@@ -27,7 +27,7 @@ export interface ReporterPorts {
   readonly clock: Clock;
   readonly rate?: ReportRate;
   /** Calls back soon, after what waits already. */
-  soon(run: () => void): void;
+  defer(run: () => void): void;
   /** Tells all of these together; all again when it throws for want of room. */
   report(ids: readonly PlacementId[]): void;
   /** It threw otherwise: the store is broken. */
@@ -39,7 +39,7 @@ const perTurnMax = 64;
 /** A bucket is full again after some of these. */
 const sweepMs = 1_000;
 
-export class Reporter {
+export class StatusReporter {
   readonly #ports: ReporterPorts;
   readonly #rate: ReportRate;
   readonly #dirty = new Set<PlacementId>();
@@ -49,13 +49,13 @@ export class Reporter {
   #timer: Timer | undefined;
   #wakesAtMs = 0;
   #sweptAtMs = Number.NEGATIVE_INFINITY;
-  readonly #turn: Turn;
+  readonly #turn: CoalescedTask;
 
   constructor(ports: ReporterPorts) {
     this.#ports = ports;
     this.#rate = ports.rate ?? sumRate;
-    this.#turn = new Turn(
-      (run) => ports.soon(run),
+    this.#turn = new CoalescedTask(
+      (run) => ports.defer(run),
       () => this.#run(),
     );
   }

@@ -15,7 +15,7 @@ export interface SliceSources {
   expected(id: PlacementId, child: string): number;
 }
 
-interface Destination {
+interface SliceDestination {
   readonly cluster: string;
   readonly locationName: string;
   readonly syncTargetName: string;
@@ -36,7 +36,7 @@ const kind = 'SinglePlacementSlice';
 export const sliceResource = { group: edgeGroup, resource: 'singleplacementslices' } as const;
 
 export type SliceContent = {
-  readonly destinations?: readonly Destination[];
+  readonly destinations?: readonly SliceDestination[];
   readonly subtrees?: readonly Omit<Subtree, 'observedTime'>[];
 };
 
@@ -46,7 +46,10 @@ export function sliceContents(sources: SliceSources, placement: Placement): Slic
 }
 
 /** Destinations first, then subtrees, at most `sliceEntriesMax` in each. */
-function cut(destinations: readonly Destination[], subtrees: readonly Omit<Subtree, 'observedTime'>[]): SliceContent[] {
+function cut(
+  destinations: readonly SliceDestination[],
+  subtrees: readonly Omit<Subtree, 'observedTime'>[],
+): SliceContent[] {
   const slices: SliceContent[] = [];
   const all = destinations.length + subtrees.length;
   for (let from = 0; from < all; from += sliceEntriesMax) {
@@ -61,8 +64,8 @@ function cut(destinations: readonly Destination[], subtrees: readonly Omit<Subtr
   return slices;
 }
 
-function destinationsOf({ path: nodePath, children }: SliceSources, placement: Placement): Destination[] {
-  const found: Destination[] = [];
+function destinationsOf({ path: nodePath, children }: SliceSources, placement: Placement): SliceDestination[] {
+  const found: SliceDestination[] = [];
   for (const name of [...placement.children].sort()) {
     const child = children.get(name);
     if (child?.role !== 'agent') continue;

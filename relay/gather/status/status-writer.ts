@@ -7,7 +7,7 @@ import type { Producer } from '../../../core/feed/feed.ts';
 import { timestamp } from '../../../core/object/conditions.ts';
 import { hash128 } from '../../../core/object/hash.ts';
 import type { Condition } from '../../../core/object/meta.ts';
-import type { Outcome } from '../../../core/rollout/controller.ts';
+import type { RolloutStep } from '../../../core/rollout/controller.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import { text } from '../../../core/store/bytes.ts';
@@ -18,7 +18,7 @@ import type { Placements } from '../../placements/placements.ts';
 import type { RolloutStatus } from '../../rollout/status.ts';
 import { placementResource } from '../../spaces/selection.ts';
 import { isBeingScheduled } from '../../work/dirty.ts';
-import { tellConflict } from './conflict-event.ts';
+import { reportConflict } from './conflict-event.ts';
 import type { ExactStatuses } from './exact-statuses.ts';
 import { type ExpressionFailures, type FailingExpressions, withExpression } from './failing-expressions.ts';
 import type { Gather } from './gather.ts';
@@ -39,7 +39,7 @@ export interface StatusWriterPorts {
   /** Why StatusSummarizers that the placement names can't be used, by name; undefined: it names none. */
   unresolved(id: PlacementId): ReadonlyMap<string, string> | undefined;
   /** Of an own placement whose releases go out in waves. */
-  rolloutOf(id: PlacementId): Outcome | undefined;
+  rolloutOf(id: PlacementId): RolloutStep | undefined;
   /** Its last release was taken back; also of a placement from above. */
   isRolledBack(id: PlacementId): boolean;
   /** Of a placement from above: what is known here of its release. */
@@ -109,6 +109,6 @@ export class StatusWriter {
     const before = (object.status as { conditions?: Condition[] } | undefined)?.conditions ?? [];
     const status = this.#status(placement.id, partial, before);
     updateStatus(space, object, status, this.#ports.log);
-    tellConflict(space, object, before, status.conditions, this.#ports.clock.wallMs(), this.#ports.log);
+    reportConflict(space, object, before, status.conditions, this.#ports.clock.wallMs(), this.#ports.log);
   }
 }

@@ -9,13 +9,13 @@ import type { Producer } from '../../../core/feed/feed.ts';
 import type { Reader } from '../../../core/store/store.ts';
 import type { SummaryId } from './summary-writer.ts';
 
-export interface ToldBefore {
+export interface ReportedBefore {
   readonly placements: ReadonlySet<PlacementId>;
   readonly summaries: readonly SummaryId[];
 }
 
 /** One pass over the outbox. Exact statuses have a record of their own. */
-export function toldBefore(reader: Reader, outbox: Producer): ToldBefore {
+export function reportedBefore(reader: Reader, outbox: Producer): ReportedBefore {
   const placements = new Set<PlacementId>();
   const summaries: SummaryId[] = [];
   for (const row of outbox.rows(reader)) {

@@ -16,9 +16,9 @@ import type { ObjectKey } from '../../../core/object/key.ts';
 import { asText } from '../../../core/store/bytes.ts';
 import type { Reader } from '../../../core/store/store.ts';
 import type { Failure } from '../../../core/summary/partial.ts';
-import type { Row } from '../../../core/summary/summarizer.ts';
+import type { SummaryRow } from '../../../core/summary/summarizer.ts';
 import type { Placement } from '../../placements/placement.ts';
-import { type Place, RowReader } from './summary-rows.ts';
+import { type LocationFacts, RowReader } from './summary-rows.ts';
 
 export interface RowSourcePorts {
   tableOf(source: string): Table;
@@ -42,7 +42,7 @@ export interface RowPlace {
   readonly keyHash: Uint8Array;
 }
 
-interface Wanted {
+interface SummarizedObject {
   readonly object: ObjectKey;
   readonly summarizers: Readonly<Record<string, readonly string[]>>;
 }
@@ -52,7 +52,7 @@ export interface ReadRow {
   /** Names of those of which summaries may want it. */
   readonly placements: readonly string[];
   isWanted(placement: Placement, summarizer: string): boolean;
-  row(place: Place, heldBack: readonly Failure[]): Row;
+  row(place: LocationFacts, heldBack: readonly Failure[]): SummaryRow;
 }
 
 /** Objects of which it is kept who wants them: those that are reported at the same time. */
@@ -62,7 +62,7 @@ export class RowSource {
   readonly #ports: RowSourcePorts & RulesOfPlacements;
   readonly #rows = new RowReader();
   /** By hash of the content. */
-  readonly #wantedByContent = new Map<string, Wanted>();
+  readonly #wantedByContent = new Map<string, SummarizedObject>();
 
   constructor(ports: RowSourcePorts & RulesOfPlacements) {
     this.#ports = ports;
@@ -89,11 +89,11 @@ export class RowSource {
   }
 
   /** What the object's row says of the summaries that want it; the same for all agents. */
-  #wanted(reader: Reader, source: string, keyHash: Uint8Array): Wanted | undefined {
+  #wanted(reader: Reader, source: string, keyHash: Uint8Array): SummarizedObject | undefined {
     const table = this.#ports.tableOf(source);
     const row = table.get(reader, keyHash);
     if (!row?.content) return undefined;
-    const hash = nameOf(row.content.hash);
+    const hash = rowNameOf(row.content.hash);
     const known = this.#wantedByContent.get(hash);
     if (known) return known;
     const content = table.content(reader, row.content);
@@ -155,6 +155,6 @@ export function contentOf(reader: Reader, table: Table, keyHash: Uint8Array): Co
 }
 
 /** A hash as a key of maps. */
-export function nameOf(keyHash: Uint8Array): string {
+export function rowNameOf(keyHash: Uint8Array): string {
   return Buffer.from(keyHash).toString('latin1');
 }

@@ -7,9 +7,9 @@ import type { SummarizerSpec } from '../../../core/summary/summarizer-spec.ts';
 import type { Child } from '../../children/children.ts';
 import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
-import type { Counting } from '../../replicas/counting.ts';
+import type { ReplicaCounting } from '../../replicas/counting.ts';
 import type { RowSourcePorts } from './row-source.ts';
-import type { Place } from './summary-rows.ts';
+import type { LocationFacts } from './summary-rows.ts';
 import type { UserSummary } from './user-summary.ts';
 
 export interface SummariesPorts extends RowSourcePorts {
@@ -17,7 +17,7 @@ export interface SummariesPorts extends RowSourcePorts {
   readonly placements: Placements;
   readonly children: ReadonlyMap<string, Child>;
   /** Where an agent stands, for a placement that reaches it. */
-  placeOf(child: string, placement: Placement): Place;
+  placeOf(child: string, placement: Placement): LocationFacts;
   /** Hashes of the keys under which the objects that were born at an agent's cluster are reported. */
   bornOf(reader: Reader, child: string): Iterable<Uint8Array>;
   /** Some of the placement's objects that this node could not make for an agent. */
@@ -25,13 +25,13 @@ export interface SummariesPorts extends RowSourcePorts {
   /** The specification of a summarizer, as this node knows it. */
   specOf(reader: Reader, source: string, name: string): SummarizerSpec | undefined;
   /** Calls back soon, after what waits already. */
-  soon(run: () => void): void;
+  defer(run: () => void): void;
   /** The summary is another one now, or is there no more. */
   changed(id: PlacementId, summarizer: string): void;
   /** Which summarizers of the placement are there has changed. */
   resolved(id: PlacementId): void;
   failed(error: unknown): void;
-  readonly counting: Counting;
+  readonly counting: ReplicaCounting;
 }
 
 /** Of a placement: the names in its specification that there is a summarizer for, and those that there is none for, with the reason. */

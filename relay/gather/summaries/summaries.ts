@@ -14,7 +14,7 @@ import type { AssociatedItem } from '../../../core/match/resource-rules.ts';
 import type { UpsyncItem } from '../../../core/match/upsync-item.ts';
 import { hash128 } from '../../../core/object/hash.ts';
 import type { ObjectKey } from '../../../core/object/key.ts';
-import { Turn } from '../../../core/runtime/turn.ts';
+import { CoalescedTask } from '../../../core/runtime/coalesced-task.ts';
 import type { Reader, Transaction } from '../../../core/store/store.ts';
 import { sampleHash } from '../../../core/summary/order.ts';
 import type { Summarizer } from '../../../core/summary/summarizer.ts';
@@ -24,10 +24,10 @@ import type { Placement } from '../../placements/placement.ts';
 import { selectedObjects } from '../../placements/placements.ts';
 import { CompiledSummarizers } from './compiled-summarizers.ts';
 import { itemsOf, namesOf } from './placement-items.ts';
-import { associatedRows, contentOf, nameOf, type ReadRow, type RowPlace, RowSource } from './row-source.ts';
+import { associatedRows, contentOf, type ReadRow, type RowPlace, RowSource, rowNameOf } from './row-source.ts';
 import type { Resolution, SummariesPorts } from './summaries-ports.ts';
 import { SummaryIndex } from './summary-index.ts';
-import type { Place } from './summary-rows.ts';
+import type { LocationFacts } from './summary-rows.ts';
 import { UserSummary } from './user-summary.ts';
 
 interface DirtyRow extends RowPlace {
@@ -46,7 +46,7 @@ interface Load {
 }
 
 /** What is known of one placement. */
-interface Known {
+interface PlacementRows {
   /** Hash of the placement's content. */
   content: string;
   /** Of the summarizers in it. */
@@ -55,7 +55,7 @@ interface Known {
   associated: readonly AssociatedItem[];
   readonly summaries: Map<string, UserSummary>;
   readonly unresolved: Map<string, string>;
-  readonly places: Map<string, Place>;
+  readonly places: Map<string, LocationFacts>;
 }
 
 /** Some 20 ms: others have their turn in between. */
@@ -65,17 +65,17 @@ export const summarizerResource = { group: edgeGroup, resource: 'statussummarize
 export class Summaries {
   readonly #ports: SummariesPorts;
   readonly #rows: RowSource;
-  readonly #byPlacement = new Map<PlacementId, Known>();
+  readonly #byPlacement = new Map<PlacementId, PlacementRows>();
   readonly #index = new SummaryIndex();
   readonly #summarizers: CompiledSummarizers;
   readonly #dirty = new Map<string, DirtyRow>();
   readonly #loads: Load[] = [];
-  readonly #turn: Turn;
+  readonly #turn: CoalescedTask;
 
   constructor(ports: SummariesPorts) {
     this.#ports = ports;
-    this.#turn = new Turn(
-      (run) => ports.soon(run),
+    this.#turn = new CoalescedTask(
+      (run) => ports.defer(run),
       () => this.#run(),
     );
     this.#summarizers = new CompiledSummarizers((reader, source, name) => ports.specOf(reader, source, name));
@@ -193,7 +193,7 @@ export class Summaries {
     const content = placement && this.#contentOf(reader, placement);
     const items = content ? itemsOf(content.body) : { downsync: [], upsync: [], associated: [] };
     const names = namesOf(items);
-    const known: Known = this.#byPlacement.get(id) ?? {
+    const known: PlacementRows = this.#byPlacement.get(id) ?? {
       content: '',
       names: [],
       upsync: [],
@@ -280,7 +280,7 @@ export class Summaries {
   }
 
   #mark(row: DirtyRow): void {
-    const key = `${row.child} ${row.source} ${nameOf(row.keyHash)}`;
+    const key = `${row.child} ${row.source} ${rowNameOf(row.keyHash)}`;
     this.#dirty.set(key, { ...row, shipped: row.shipped || (this.#dirty.get(key)?.shipped ?? false) });
     this.#turn.ask();
   }
@@ -342,7 +342,7 @@ export class Summaries {
     const { child, source } = row;
     if (this.#ports.children.get(child)?.role !== 'agent') return;
     const read = row.born ? this.#rows.born(reader, row) : this.#rows.object(reader, row);
-    const object = nameOf(row.keyHash);
+    const object = rowNameOf(row.keyHash);
     for (const id of this.#concerned(row, read)) {
       const placement = this.#ports.placements.get(id);
       const known = this.#byPlacement.get(id);
@@ -358,7 +358,7 @@ export class Summaries {
   /** A new state concerns the summaries that the object's row names; anything else may concern those too that had it. */
   #concerned({ source, keyHash, shipped }: DirtyRow, read: ReadRow | undefined): Iterable<PlacementId> {
     const wanting = read?.placements.map((name) => placementId(source, name)) ?? [];
-    return read && !shipped ? wanting : new Set([...wanting, ...this.#index.withRowOf(nameOf(keyHash))]);
+    return read && !shipped ? wanting : new Set([...wanting, ...this.#index.withRowOf(rowNameOf(keyHash))]);
   }
 
   #setRow(row: DirtyRow, read: ReadRow | undefined, placement: Placement, name: string, summary: UserSummary): void {
@@ -367,10 +367,10 @@ export class Summaries {
       read?.isWanted(placement, name) && this.#ports.counting.counts(row.child)
         ? summary.summarizer.evaluate(read.row(this.#place(row.child, placement), heldBack))
         : undefined;
-    summary.setRow(row.child, nameOf(row.keyHash), partial);
+    summary.setRow(row.child, rowNameOf(row.keyHash), partial);
   }
 
-  #place(child: string, placement: Placement): Place {
+  #place(child: string, placement: Placement): LocationFacts {
     const places = this.#byPlacement.get(placement.id)?.places;
     const known = places?.get(child);
     if (known) return known;

@@ -18,13 +18,13 @@ import type { SummarizerSpec } from '../../../core/summary/summarizer-spec.ts';
 import { type Child, matchingDestinations } from '../../children/children.ts';
 import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
-import { type Counting, withoutSiblings } from '../../replicas/counting.ts';
+import { type ReplicaCounting, withoutReplicas } from '../../replicas/counting.ts';
 import type { OutgoingStage } from '../../schedule/outgoing.ts';
 import type { Gather } from '../status/gather.ts';
-import { Reporter } from '../status/reporter.ts';
+import { StatusReporter } from '../status/reporter.ts';
 import { upsyncedOf } from '../upsynced.ts';
 import { Summaries, summarizerResource } from './summaries.ts';
-import { type Place, placeOf } from './summary-rows.ts';
+import { type LocationFacts, locationFactsOf } from './summary-rows.ts';
 import { type SummaryId, SummaryWriter } from './summary-writer.ts';
 
 export interface SummaryRoomPorts {
@@ -42,20 +42,20 @@ export interface SummaryRoomPorts {
   heldBack(id: PlacementId, child: string): readonly Failure[];
   ownSpace(source: string): Space | undefined;
   ownSpaces(): Iterable<Space>;
-  soon(run: () => void): void;
+  defer(run: () => void): void;
   /** A StatusSummary of a source above is another one, or gone. */
   shownChanged(source: string, key: ObjectKey): void;
   /** The placement names summarizers that are there, or not: its status says so. */
   resolved(id: PlacementId): void;
   failed(error: unknown): void;
   /** Absent: nobody has siblings. */
-  readonly counting?: Counting;
+  readonly counting?: ReplicaCounting;
 }
 
 export class SummaryRoom {
   readonly #ports: SummaryRoomPorts;
   readonly #summaries: Summaries;
-  readonly #reporter: Reporter;
+  readonly #reporter: StatusReporter;
   readonly writer: SummaryWriter;
   /** The last stage of what goes to agents: it changes nothing, and sees what was asked. */
   readonly stage: OutgoingStage = {
@@ -67,7 +67,7 @@ export class SummaryRoom {
 
   constructor(ports: SummaryRoomPorts) {
     this.#ports = ports;
-    const { clock, soon, gather, ownSpace, counting = withoutSiblings } = ports;
+    const { clock, defer, gather, ownSpace, counting = withoutReplicas } = ports;
     this.#summaries = new Summaries({
       ...ports,
       pathOf: (child) => childPath(ports.path, child),
@@ -84,7 +84,7 @@ export class SummaryRoom {
       builtIn: (reader, id) => gather.total(reader, id),
       expected: (id, child) => gather.expected(id, child),
     });
-    this.#reporter = new Reporter({ clock, soon, report: (keys) => this.#report(keys), failed: ports.failed });
+    this.#reporter = new StatusReporter({ clock, defer, report: (keys) => this.#report(keys), failed: ports.failed });
   }
 
   /** Once all placements are known. `told`: to the parent, by earlier lives of the process. */
@@ -161,10 +161,10 @@ export class SummaryRoom {
   }
 
   /** Of several Locations the one through which the placement reaches the agent; any of them when it does no more. */
-  #placeOf(agent: string, placement: Placement): Place {
+  #placeOf(agent: string, placement: Placement): LocationFacts {
     const child = this.#ports.children.get(agent);
     const [destination] = child ? [...matchingDestinations(placement, child), ...child.destinations] : [];
-    return placeOf(childPath(this.#ports.path, agent), destination?.facts);
+    return locationFactsOf(childPath(this.#ports.path, agent), destination?.facts);
   }
 
   #specOf(reader: Reader, source: string, name: string): SummarizerSpec | undefined {

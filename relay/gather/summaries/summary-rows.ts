@@ -3,20 +3,20 @@
  * agent's place in the inventory. What is read of an object or a place is kept, since a thousand agents have the same object and one agent a thousand.
  */
 
-import type { Facts } from '../../../core/customize/customizer.ts';
+import type { DestinationFacts } from '../../../core/customize/customizer.ts';
 import type { ObjectAttributes } from '../../../core/entries/down-attributes.ts';
 import type { StateAttributes } from '../../../core/entries/up-attributes.ts';
-import type { Content, ContentReference, Row as TableRow } from '../../../core/feed/feed.ts';
+import type { Content, ContentReference, FeedRow as TableRow } from '../../../core/feed/feed.ts';
 import { type CelValue, celValue } from '../../../core/match/cel/values.ts';
 import { parseBody, stableStringify } from '../../../core/object/canonical.ts';
 import { displayKey, type ObjectKey } from '../../../core/object/key.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { asText } from '../../../core/store/bytes.ts';
 import type { Failure } from '../../../core/summary/partial.ts';
-import type { Row } from '../../../core/summary/summarizer.ts';
+import type { SummaryRow } from '../../../core/summary/summarizer.ts';
 
 /** Where an agent stands, as expressions see it; the same text is the same place. */
-export interface Place {
+export interface LocationFacts {
   readonly value: CelValue;
   readonly text: string;
 }
@@ -27,7 +27,7 @@ export interface RowInput {
   /** The object's row in the agent's mailbox. */
   readonly delivered: TableRow;
   readonly content: ReadObject;
-  readonly place: Place;
+  readonly place: LocationFacts;
   /** The state that the agent reported. */
   readonly state: Content;
   /** What this node could not make for the agent. */
@@ -37,12 +37,12 @@ export interface RowInput {
 export interface BornInput {
   readonly path: string;
   readonly object: ObjectKey;
-  readonly place: Place;
+  readonly place: LocationFacts;
   /** The whole object, as its cluster has it. */
   readonly body: Uint8Array;
 }
 
-type Fields = ReadonlySet<string> | undefined;
+type FieldNames = ReadonlySet<string> | undefined;
 
 /** Objects of which something is kept: those that are reported at the same time. */
 const objectsMax = 1_000;
@@ -50,7 +50,7 @@ const objectsMax = 1_000;
 export class RowReader {
   readonly #objects = new Map<string, ReadObject>();
 
-  row(input: RowInput): Row {
+  row(input: RowInput): SummaryRow {
     const { path, object, delivered, content: read, place, state, heldBack } = input;
     const name = displayKey(object);
     const returned = memo((fields) => celValue(returnedOf(state, fields)));
@@ -78,7 +78,7 @@ export class RowReader {
   }
 
   /** Of an object that was born at the edge: there is none that was delivered, and nothing to propagate. */
-  bornRow({ path, object, place, body }: BornInput): Row {
+  bornRow({ path, object, place, body }: BornInput): SummaryRow {
     const whole = parseBody(body);
     return {
       path,
@@ -113,7 +113,7 @@ export class RowReader {
 /** An object as it was delivered, made into values of expressions as they are asked for. */
 export interface ReadObject {
   readonly generation: number;
-  variable(fields: Fields): CelValue;
+  variable(fields: FieldNames): CelValue;
 }
 
 /** The object with what its origin knows of it. */
@@ -125,11 +125,11 @@ function readObject({ attributes, body }: Content): ReadObject {
 }
 
 /** Only what is named is made into values of expressions. */
-function pick(object: object, fields: Fields): object {
+function pick(object: object, fields: FieldNames): object {
   return fields ? Object.fromEntries(Object.entries(object).filter(([name]) => fields.has(name))) : object;
 }
 
-function returnedOf({ body }: Content, fields: Fields): object {
+function returnedOf({ body }: Content, fields: FieldNames): object {
   if (body.length === 0 || (fields && !fields.has('status'))) return {};
   return { status: JSON.parse(asText(body)) as unknown };
 }
@@ -167,7 +167,7 @@ function propagationOf(
 }
 
 /** `facts`: of the Location through which a placement reaches the agent. */
-export function placeOf(path: string, facts: Facts | undefined): Place {
+export function locationFactsOf(path: string, facts: DestinationFacts | undefined): LocationFacts {
   const location = (facts?.location ?? {}) as Partial<KubeObject>;
   const { metadata, spec = {} } = (facts?.syncTarget ?? {}) as Partial<KubeObject>;
   const { name = '', uid = '', labels = {}, annotations = {} } = metadata ?? {};
@@ -183,7 +183,7 @@ export function placeOf(path: string, facts: Facts | undefined): Place {
   return { value: celValue(place), text: stableStringify(place) };
 }
 
-function memo(make: (fields: Fields) => CelValue): (fields: Fields) => CelValue {
+function memo(make: (fields: FieldNames) => CelValue): (fields: FieldNames) => CelValue {
   const made = new Map<string, CelValue>();
   return (fields) => {
     const key = fields ? [...fields].join(' ') : '*';

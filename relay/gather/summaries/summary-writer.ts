@@ -39,7 +39,7 @@ export interface SummaryId {
   readonly name: string;
 }
 
-interface Told {
+interface WrittenSummary {
   /** Without its time. */
   readonly content: string;
   readonly key: ObjectKey;
@@ -50,7 +50,7 @@ interface Told {
 export class SummaryWriter {
   readonly #ports: SummaryWriterPorts;
   /** Of sources above, by source and then by name of the StatusSummary. */
-  readonly #shown = new Map<string, Map<string, Told>>();
+  readonly #shown = new Map<string, Map<string, WrittenSummary>>();
 
   constructor(ports: SummaryWriterPorts) {
     this.#ports = ports;
@@ -138,7 +138,7 @@ export class SummaryWriter {
     const content = this.#content(id, name);
     if (!content) return false;
     const key = keyOf(id, name);
-    const shown = this.#shown.get(source) ?? new Map<string, Told>();
+    const shown = this.#shown.get(source) ?? new Map<string, WrittenSummary>();
     this.#shown.set(source, shown);
     const told = stableStringify(content);
     if (shown.get(key.name)?.content === told) return false;

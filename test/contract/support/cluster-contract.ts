@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { ObjectKey } from '../../../core/object/key.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
 import type { Cluster, ClusterEvent } from '../../../edge-agent/cluster/cluster.ts';
-import { isMarked, marked, released } from '../../../edge-agent/cluster/mark.ts';
+import { isMarked, marked, withoutOwnership } from '../../../edge-agent/cluster/mark.ts';
 
 const configMaps = { group: '', resource: 'configmaps' };
 const waitMsMax = 20_000;
@@ -75,10 +75,10 @@ export function clusterContract(start: () => Cluster): void {
     const key = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions', namespace: '' };
     const live = (await cluster.get({ ...key, name: `gongs.${group}` }))!;
     expect(isMarked(live)).toBe(true);
-    const orphan = await cluster.apply(released(live, true));
+    const orphan = await cluster.apply(withoutOwnership(live, true));
     expect(orphan.metadata.labels).toEqual(labels);
     expect(orphan.metadata.annotations).toBeUndefined();
-    const left = await cluster.apply(released(orphan, false));
+    const left = await cluster.apply(withoutOwnership(orphan, false));
     expect(left.metadata.labels).toBeUndefined();
     expect(left.metadata.uid).toBe(live.metadata.uid);
     expect(left.spec).toEqual(live.spec);

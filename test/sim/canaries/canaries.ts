@@ -5,11 +5,11 @@
 import type { Canaries, Canary } from './canary.ts';
 import { feedCanaries } from './feeds.ts';
 import { moveCanaries } from './moves.ts';
+import { siblingCanaries } from './replicas.ts';
 import { reportCanaries } from './reports.ts';
 import { resumeCanaries } from './resume.ts';
 import { rolloutCanaries } from './rollouts.ts';
 import { sessionCanaries } from './sessions.ts';
-import { siblingCanaries } from './siblings.ts';
 import { streamCanaries } from './streams.ts';
 import { summaryCanaries } from './summaries.ts';
 import { treeCanaries } from './tree.ts';

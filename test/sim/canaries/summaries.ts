@@ -2,7 +2,7 @@
 import type { Content } from '../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../core/feed/producer.ts';
 import { SegmentTree } from '../../../core/summary/segment-tree.ts';
-import { ToldLabels } from '../../../relay/children/label-summary-publisher.ts';
+import { LabelSummaryPublisher } from '../../../relay/children/label-summary-publisher.ts';
 import type { Canaries } from './canary.ts';
 import { forgetRow } from './feeds.ts';
 
@@ -27,7 +27,7 @@ export const summaryCanaries: Canaries = {
   'new-label-untold': {
     break() {
       // What a node told at its start is what its parent prunes by.
-      ToldLabels.prototype.tell = () => undefined;
+      LabelSummaryPublisher.prototype.tell = () => undefined;
     },
   },
   'deleted-comes-again': {

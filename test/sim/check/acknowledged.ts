@@ -24,7 +24,7 @@ export function acknowledged(world: World): Check {
       const producer = producerOf(connection, feed);
       const consumer = consumerOf(connection, feed);
       if (consumer.host !== connection.host(from)) return;
-      if (!connection.isOpen || !connection.lifeOf('child').alive || !connection.lifeOf('parent').alive) return;
+      if (!connection.isOpen || !connection.validityOf('child').alive || !connection.validityOf('parent').alive) return;
       // A session that another has taken the place of may say what it likes: nobody listens.
       if (!world.isNewest(connection)) return;
       const wrong = gap(producer, consumer, consumer.host.disk.durable, cursor);

@@ -21,7 +21,7 @@ export function attachments(world: World): Check {
     sent(connection, from, { frame }) {
       const { child, parent } = connection;
       if (from === 'parent') {
-        const life = connection.lifeOf('parent');
+        const life = connection.validityOf('parent');
         const sessions = newest.get(life) ?? new Map<string, number>();
         newest.set(life, sessions);
         const own = connection.sessionSequence;
@@ -48,7 +48,7 @@ export function attachments(world: World): Check {
     },
     replaced: (host) => void putBack.add(host),
     committed(host, changes) {
-      const isOfOwners = changes.some(({ key }) => isIn(key, 'siblings') || isIn(key, 'siblingChild'));
+      const isOfOwners = changes.some(({ key }) => isIn(key, 'replicaGroup') || isIn(key, 'replicaChild'));
       if (changes.some(({ key }) => isIn(key, 'tableRow') || isIn(key, 'consumerState')))
         for (const first of placesBelow(world, host)) addUp(host, first);
       const isHeard = (host.planned.replicas ?? 1) > 1 && changes.some(({ key }) => isIn(key, 'tableRow'));
@@ -60,7 +60,7 @@ export function attachments(world: World): Check {
         }
       }
       if (isHeard) {
-        const [first] = siblingsOf(world, host);
+        const [first] = replicasOf(world, host);
         for (const ancestor of world.parentsOf(host)) if (first) lookAt(ancestor, first);
       }
     },
@@ -74,7 +74,7 @@ export function attachments(world: World): Check {
   /** `first`: of several siblings. */
   function lookAt(ancestor: Host, first: Host): void {
     if (putBack.has(ancestor)) return;
-    const counted = siblingsOf(world, first).filter((sibling) => !putBack.has(sibling) && isCounted(ancestor, sibling));
+    const counted = replicasOf(world, first).filter((sibling) => !putBack.has(sibling) && isCounted(ancestor, sibling));
     const children = world.childrenOf(first).map((child) => child.name);
     for (const child of children) {
       const owners = counted.filter((sibling) => owns(sibling, child));
@@ -87,10 +87,10 @@ export function attachments(world: World): Check {
 
 /** In words, if a child is taken to be at another sibling than the one to which it attached with the highest sequence that was heard. */
 function olderAttachment(world: World, ancestor: Host, first: Host): string | undefined {
-  const siblings = siblingsOf(world, first);
+  const siblings = replicasOf(world, first);
   return Rows.of(ancestor.rows, (rows) => {
     for (const { name: child } of world.childrenOf(first)) {
-      const held = rows.siblingChild(first.name, child);
+      const held = rows.replicaChild(first.name, child);
       if (!held || held.gone) continue;
       const heard = siblings.map(({ name }) =>
         rows.attributes<{ sequence: number }>(`reported/${name}`, `attach/${child}`),
@@ -108,7 +108,7 @@ function olderAttachment(world: World, ancestor: Host, first: Host): string | un
 /** What siblings have told, as their parent adds it up: in words, if there are more fresh places than places. */
 function tooManyFresh(world: World, ancestor: Host, first: Host): string | undefined {
   const fresh = new Map<string, number>();
-  for (const sibling of siblingsOf(world, first)) {
+  for (const sibling of replicasOf(world, first)) {
     if (!isCounted(ancestor, sibling) || isBetween(ancestor, sibling)) continue;
     const partials = Rows.of(ancestor.rows, (rows) => rows.bodies(`reported/${sibling.name}`, 'partial/'));
     for (const [key, body] of partials) {
@@ -157,7 +157,7 @@ function owns(sibling: Host, child: string): boolean {
   });
 }
 
-function siblingsOf(world: World, { path }: Host): Host[] {
+function replicasOf(world: World, { path }: Host): Host[] {
   return [...world.hosts.values()].filter((host) => host.path === path);
 }
 

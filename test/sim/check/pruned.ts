@@ -23,7 +23,7 @@ export function prunedWrong(world: World, model: Expectation, isCutOff: (path: s
       const place = delivered.find((one) => one.place.path === path)?.place;
       for (const [above, below] of hops(world, host, path, moveSpecOf(object) !== undefined)) {
         // A relay says what is below it to the sibling that it is attached to, and the others hear of it from above.
-        if (below.role === 'relay' && (isSibling(above) || isSibling(below))) continue;
+        if (below.role === 'relay' && (isOtherReplica(above) || isOtherReplica(below))) continue;
         if (!has(above, `mailbox/${below.name}`, `t/${id}`))
           return `${above.title} does not send ${id} towards ${path}`;
         const told = below.role === 'relay' && place ? read(above, `reported/${below.name}`, 'labels') : undefined;
@@ -36,7 +36,7 @@ export function prunedWrong(world: World, model: Expectation, isCutOff: (path: s
   return undefined;
 }
 
-function isSibling({ planned }: Host): boolean {
+function isOtherReplica({ planned }: Host): boolean {
   return planned.replicas !== undefined;
 }
 

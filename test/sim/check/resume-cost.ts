@@ -71,7 +71,7 @@ export function resumeCost(world: World): Check {
           const consumer = consumerOf(connection, frame.value.feed);
           sent.listedAt ??= frame.value.head;
           for (const { pieces } of frame.value.entries) sent.upTo?.delete(pieces.toString('hex'));
-          if (!connection.lifeOf('child').alive || !connection.lifeOf('parent').alive) return;
+          if (!connection.validityOf('child').alive || !connection.validityOf('parent').alive) return;
           for (const entry of frame.value.entries) {
             // What changed after the lists were made may have become what the consumer has.
             if (entry.tombstone || entry.revision > sent.listedAt) continue;

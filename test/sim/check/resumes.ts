@@ -17,7 +17,7 @@ export function resumes(world: World): Check {
     });
     // What has never attached begins at the beginning.
     if (!tuple || tuple.epoch === '') return;
-    if (!connection.lifeOf('child').alive || !connection.lifeOf('parent').alive) return;
+    if (!connection.validityOf('child').alive || !connection.validityOf('parent').alive) return;
     const wrong = gap(producer, consumer, store, tuple.cursor);
     if (wrong)
       world.violation(name, `${consumer.host.title} resumes at ${tuple.cursor} of ${producer.host.title}: ${wrong}`);

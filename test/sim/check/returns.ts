@@ -11,11 +11,11 @@ export function returns(world: World): Check {
       // One that has hung up itself does not listen.
       if (to !== 'child' || frame?.$case !== 'goodbye' || frame.value.returnAfterMs === 0) return;
       if (connection.childEnd.isClosing || connection.childEnd.hasLeft) return;
-      away.set(connection.lifeOf('child'), world.nowMs + frame.value.returnAfterMs);
+      away.set(connection.validityOf('child'), world.nowMs + frame.value.returnAfterMs);
     },
     sent(connection, from, { frame }) {
       if (from !== 'child' || frame?.$case !== 'hello') return;
-      const life = connection.lifeOf('child');
+      const life = connection.validityOf('child');
       const untilMs = away.get(life) ?? 0;
       away.delete(life);
       if (world.nowMs >= untilMs) return;

@@ -130,15 +130,15 @@ export class Rows {
 
   /** What a parent has decided of the siblings that share a name. */
   siblings(name: string): { wanted: readonly number[]; said?: readonly number[] } | undefined {
-    const found = this.#reader.get(Buffer.concat([prefix('siblings'), Buffer.from(name)]));
+    const found = this.#reader.get(Buffer.concat([prefix('replicaGroup'), Buffer.from(name)]));
     return (
       found && (JSON.parse(Buffer.from(found).toString()) as { wanted: readonly number[]; said?: readonly number[] })
     );
   }
 
   /** To which of them a child of theirs belongs. */
-  siblingChild(name: string, child: string): { at: number; sequence: number; gone?: true } | undefined {
-    const found = this.get('siblingChild', `${name}\0${child}`);
+  replicaChild(name: string, child: string): { at: number; sequence: number; gone?: true } | undefined {
+    const found = this.get('replicaChild', `${name}\0${child}`);
     return found && (JSON.parse(found.toString()) as { at: number; sequence: number; gone?: true });
   }
 

@@ -14,7 +14,7 @@ export function tombstones(world: World): Check {
   return {
     name,
     sent(connection, from, { frame }) {
-      const said = saidBy(frame);
+      const said = reportedTermOf(frame);
       if (!said) return;
       const consumer = consumerOf(connection, said.feed);
       if (consumer.host !== connection.host(from)) return;
@@ -26,7 +26,7 @@ export function tombstones(world: World): Check {
     },
     // A liar that says it has all of it has lost it: the next honest session reconciles.
     lied(connection, to, { frame }) {
-      const said = saidBy(frame);
+      const said = reportedTermOf(frame);
       if (!said) return;
       const producer = producerOf(connection, said.feed);
       if (producer.host !== connection.host(to)) return;
@@ -62,7 +62,7 @@ export function tombstones(world: World): Check {
 }
 
 /** How far a consumer says to have come: a hello says it of the feed from the parent. */
-function saidBy(frame: Frame['frame']): { readonly feed: Feed; readonly cursor: number } | undefined {
+function reportedTermOf(frame: Frame['frame']): { readonly feed: Feed; readonly cursor: number } | undefined {
   if (frame?.$case === 'hello') return { feed: Feed.FEED_DOWN, cursor: frame.value.down?.cursor ?? 0 };
   return frame?.$case === 'ack' ? frame.value : undefined;
 }

@@ -59,7 +59,7 @@ export function welcomeLies(
     software: 'liar',
     downEpoch: Buffer.alloc(16, 3),
     downIncarnation: Buffer.alloc(16, 4),
-    hasSiblings: false,
+    hasReplicas: false,
     held: [],
     ...change,
   };
@@ -92,7 +92,7 @@ export function welcomeLies(
     of('a version of long ago', 'ends', { version: 0 }),
     of('a cursor beyond everything', 'either', { up: far }),
     of('almost no credit', 'either', { upCreditBytes: 1 }),
-    of('siblings', 'either', { hasSiblings: true, ready: true }),
+    of('siblings', 'either', { hasReplicas: true, ready: true }),
     of('readiness', 'either', { ready: true }),
     ...(atLimits ? flawed : []),
   ];

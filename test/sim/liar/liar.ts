@@ -207,7 +207,7 @@ export class Liar {
     connection.whenDelivered(link, () => {
       this.#after(endsWithinMs, () => {
         const { life, title } = connection.host(honest.side);
-        if (!life.alive || life !== connection.lifeOf(honest.side)) return;
+        if (!life.alive || life !== connection.validityOf(honest.side)) return;
         const isOver = !connection.isOpen || honest.isClosing || honest.hasLeft;
         if (lie.session === 'ends' && !isOver)
           world.violation(liesEnd, `${title} goes on after ${lie.name} of ${this.#host.title}`);

@@ -7,7 +7,7 @@ import { titleOfKey } from './expected.ts';
 
 interface Shown {
   readonly held?: { readonly token: string };
-  readonly keptFor?: { readonly token: string };
+  readonly heldInMailbox?: { readonly token: string };
   readonly rolledBack?: readonly { readonly token: string }[];
 }
 
@@ -20,8 +20,8 @@ export function nodeName({ path, id }: Host): string {
 export function tokensShown(at: Host, node: Host): string[] {
   const key = { group: 'mesh.banyan.io', resource: 'nodes', namespace: '', name: nodeName(node) };
   const shown = at.spaces.get('')?.get(key) as (KubeObject & { status?: Shown }) | undefined;
-  const { held, keptFor, rolledBack = [] } = shown?.status ?? {};
-  return [...rolledBack, ...(held ? [held] : []), ...(keptFor ? [keptFor] : [])].map(({ token }) => token);
+  const { held, heldInMailbox, rolledBack = [] } = shown?.status ?? {};
+  return [...rolledBack, ...(held ? [held] : []), ...(heldInMailbox ? [heldInMailbox] : [])].map(({ token }) => token);
 }
 
 /** Where a person would be told of something to release: each node, and at which node it is shown. */

@@ -75,7 +75,7 @@ export class Spoiler {
         host.disk.isFull = false;
         return;
       case 'drag':
-        for (const one of this.#siblingsOf(host)) one.disk.flushMinMs = action.flushMs;
+        for (const one of this.#replicasOf(host)) one.disk.flushMinMs = action.flushMs;
         return;
       case 'jump':
         host.skewMs += action.ms;
@@ -101,7 +101,7 @@ export class Spoiler {
     return 'way' in action ? parents.filter(({ replica }) => replica === action.way) : parents;
   }
 
-  #siblingsOf({ path }: Host): Host[] {
+  #replicasOf({ path }: Host): Host[] {
     return [...this.#world.hosts.values()].filter((host) => host.path === path);
   }
 

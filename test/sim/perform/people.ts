@@ -185,14 +185,17 @@ export class People {
     }
   }
 
-  /** As `banyan release` does, of one of the tokens that are shown. */
+  /** As `banyan approve-deletions` does, of one of the tokens that are shown. */
   #release(host: Host, at: Host): void {
     const system = at.spaces.get('');
     const [token] = tokensShown(at, host);
     if (!system || token === undefined) return;
     const node = bare(meshVersion, 'Node', nodeName(host));
     this.#asked(at, () => {
-      system.apply({ ...node, spec: { release: token } } as KubeObject, { fieldManager: 'people', force: true });
+      system.apply({ ...node, spec: { approveHeldDeletions: token } } as KubeObject, {
+        fieldManager: 'people',
+        force: true,
+      });
     });
   }
 

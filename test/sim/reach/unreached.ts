@@ -21,7 +21,7 @@ export const unreached: readonly Unreached[] = [
       'core/session/acknowledgements.ts': [
         'this.#timer = this.#cursors.size > 0 ? this.#clock.after(0, () => this.#turn()) : undefined;',
       ],
-      'core/session/wakes.ts': ['if (rest.length > 0) this.#ports.soon(() => this.#produced(rest));'],
+      'core/session/wakes.ts': ['if (rest.length > 0) this.#ports.defer(() => this.#produced(rest));'],
     },
   },
   {

@@ -5,7 +5,7 @@
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import { type Pinged, ping } from '../../../core/stream/ping.ts';
 import type { StreamRouter } from '../../../core/stream/router.ts';
-import { bulkWindowBytes, type Offer, windowBytes } from '../../../core/stream/stream.ts';
+import { bulkWindowBytes, type Offer, streamWindowBytes } from '../../../core/stream/stream.ts';
 import type { Host } from '../host.ts';
 import type { PlannedTalk } from '../plan/talk.ts';
 import type { World } from '../world.ts';
@@ -127,7 +127,7 @@ export class Talks {
         this.#world.note(`${party.title} is over: ${why}`);
       },
       mayBeLied: () => this.#mayBeLied(talk),
-      windowBytes: talk.bulk ? bulkWindowBytes : windowBytes,
+      windowBytes: talk.bulk ? bulkWindowBytes : streamWindowBytes,
     });
     this.#open.add(party);
     return party;

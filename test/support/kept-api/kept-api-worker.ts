@@ -1,12 +1,12 @@
 /** The thread that keeps the connections: one to each context of each kubeconfig that was asked for, until the process ends. */
 import { statSync } from 'node:fs';
 import { runAsWorker } from 'synckit';
-import { ApiClient } from '../../../center/cli/api-client.ts';
+import { NodeApiClient } from '../../../center/cli/api-client.ts';
 import type { Question } from './question.ts';
 import { type ServedResource, servedAs } from './served-resource.ts';
 
 interface Kept {
-  readonly client: ApiClient;
+  readonly client: NodeApiClient;
   /** Of the file: a tree that starts again may write another one under the same name. */
   readonly writtenMs: number;
   /** By context, then by the word that named it. */
@@ -38,7 +38,7 @@ function clientOf(kubeconfig: string): Kept {
   const known = kept.get(kubeconfig);
   if (known?.writtenMs === writtenMs) return known;
   known?.client.close();
-  const made = { client: new ApiClient(kubeconfig), writtenMs, served: new Map() };
+  const made = { client: new NodeApiClient(kubeconfig), writtenMs, served: new Map() };
   kept.set(kubeconfig, made);
   return made;
 }

@@ -157,7 +157,7 @@ export class SiblingWorld extends VirtualNodes {
     for (const [name, { session, sequence }] of this.#siblings) {
       const { replica } = splitReplica(name);
       if (held && held.owner !== replica && sequence < held.sequence && session.status('kid').connected) {
-        session.disconnect('kid', `it has attached to sibling ${held.owner}`);
+        session.disconnect('kid', `the child attached to replica ${held.owner}`);
       }
       if (held?.granted === false && held.from === replica) this.#decide((above) => above.said(replica, term));
     }
@@ -168,7 +168,7 @@ export class SiblingWorld extends VirtualNodes {
     const { replica } = splitReplica(name);
     const feeds = bootParent({ store, clock, random });
     const session: ParentSessions = new ParentSessions({
-      soon: queueMicrotask,
+      defer: queueMicrotask,
       store,
       clock,
       random,
@@ -177,12 +177,12 @@ export class SiblingWorld extends VirtualNodes {
       software: 'test',
       feedsOf: () => feeds,
       ready: () => true,
-      siblings: {
-        hasSiblings: true,
+      replicas: {
+        hasReplicas: true,
         superseded: (child, sequence) => {
           const held = this.#above.children.get(child);
           if (!held || sequence >= held.sequence) return undefined;
-          const message = `the child has attached to sibling ${held.owner} with a higher sequence`;
+          const message = `the child has attached to replica ${held.owner} with a higher sequence`;
           return held.owner === replica ? { message, sequence: held.sequence } : { message };
         },
         attached: (_t, child, role, sequence) => {

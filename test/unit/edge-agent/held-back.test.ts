@@ -67,7 +67,7 @@ describe('an agent that may know less than was applied', () => {
       ...configMap('old'),
       metadata: { name: 'old', namespace: 'shop', labels: { 'banyan.io/managed': 'true' } },
     });
-    bench.agent.takeStock([appliedBefore(bench, before)], limits);
+    bench.agent.scanAppliedInventory([appliedBefore(bench, before)], limits);
     await bench.settle();
     expect(bench.cluster.log).toEqual(['apply /namespaces//shop', 'apply /configmaps/shop/old']);
     bench.agent.resume();
@@ -84,17 +84,17 @@ describe('an agent that may know less than was applied', () => {
     const found = names.map((name) =>
       appliedBefore(bench, { resource: 'configmaps', group: '', namespace: 'shop', name }),
     );
-    bench.agent.takeStock(found, { entries: 2, fraction: 0.2 });
+    bench.agent.scanAppliedInventory(found, { entries: 2, fraction: 0.2 });
     bench.agent.resume();
     await bench.settle();
     await bench.advance(1_000);
     const { held } = bench.said('node/eu:paris:store-17')!.attributes as { held: { entries: number; token: string } };
     expect(held.entries).toBe(3);
     const removed = () => bench.cluster.log.filter((line) => line.startsWith('remove'));
-    bench.agent.releaseStock('another');
+    bench.agent.approveHeldRemovals('another');
     await bench.settle();
     expect(removed()).toEqual([]);
-    bench.agent.releaseStock(held.token);
+    bench.agent.approveHeldRemovals(held.token);
     await bench.settle();
     await bench.advance(1_000);
     expect(removed()).toEqual(names.map((name) => `remove /configmaps/shop/${name}`));
@@ -111,8 +111,8 @@ describe('an agent that may know less than was applied', () => {
       appliedBefore(bench, { resource: 'configmaps', group: '', namespace: 'shop', name }),
     );
     const one = { entries: 1, fraction: 0.2 };
-    expect(bench.agent.takeStock(found.slice(0, 1), one).kept.size).toBe(0);
-    const { records, kept } = bench.agent.takeStock(found, one);
+    expect(bench.agent.scanAppliedInventory(found.slice(0, 1), one).kept.size).toBe(0);
+    const { records, kept } = bench.agent.scanAppliedInventory(found, one);
     expect([records.size, kept.size]).toEqual([0, 2]);
   });
 
@@ -141,7 +141,7 @@ describe('an agent that may know less than was applied', () => {
       await second.receive(...wanted(second));
       const { metadata } = second.cluster.objects.get(prices)!;
       const { agent: _agent, ...said } = signatureOf({ apiVersion: 'v1', kind: 'ConfigMap', metadata })!;
-      second.agent.takeStock([{ key: parseKey(prices), uid: metadata.uid!, ...said }], limits);
+      second.agent.scanAppliedInventory([{ key: parseKey(prices), uid: metadata.uid!, ...said }], limits);
       second.agent.resume();
       await second.advance(1_000);
       expect(second.cluster.objects.get(prices)!.data).toEqual({ a: 'ours' });

@@ -46,7 +46,7 @@ test('what was to be orphaned is so by another store of the agent', async () => 
   const { uid = '' } = bench.cluster.objects.get(web)!.metadata;
   const successor = await new AgentBench(bench.cluster).start();
   bench.cluster.log.length = 0;
-  successor.agent.takeStock([{ key: parseKey(web), uid, ...said }], { entries: 50, fraction: 0.2 });
+  successor.agent.scanAppliedInventory([{ key: parseKey(web), uid, ...said }], { entries: 50, fraction: 0.2 });
   await successor.settle();
   // What comes after it is the first one's, which goes on.
   expect(bench.cluster.log[0]).toBe(`remove ${web} Orphan`);

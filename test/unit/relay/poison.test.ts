@@ -46,7 +46,7 @@ class Relay {
       random: new SeededRandom(1),
       log: silentLogger,
       software: 'test',
-      soon: (run) => void clock.after(0, run),
+      defer: (run) => void clock.after(0, run),
       fatal: (error) => void this.failures.push(error),
       network: {
         listen: async (accept) => {

@@ -12,9 +12,9 @@
 {{- if not $agent.parent.address -}}
 {{- fail "agent.parent.address is missing: where the parent listens for its children; --set agent.parent.address=relay.example.com:7443" -}}
 {{- end -}}
-{{- range $i, $one := prepend $agent.parent.siblings $agent.parent.address -}}
+{{- range $i, $one := prepend $agent.parent.replicas $agent.parent.address -}}
 {{- if not (regexMatch $address $one) -}}
-{{- $field := ternary "agent.parent.address" (printf "agent.parent.siblings[%d]" (sub $i 1)) (eq $i 0) -}}
+{{- $field := ternary "agent.parent.address" (printf "agent.parent.replicas[%d]" (sub $i 1)) (eq $i 0) -}}
 {{- fail (printf "%s: %q is no address: host:port is, such as relay.example.com:7443, without https://" $field $one) -}}
 {{- end -}}
 {{- end -}}

@@ -89,8 +89,8 @@ logLevel: {{ $agent.logLevel }}
 parent:
   address: {{ $agent.parent.address | quote }}
   path: {{ join ":" (initial $names) | quote }}
-  {{- with $agent.parent.siblings }}
-  siblings: {{ toJson . }}
+  {{- with $agent.parent.replicas }}
+  replicas: {{ toJson . }}
   {{- end }}
 link:
   transport: {{ $agent.link.transport }}

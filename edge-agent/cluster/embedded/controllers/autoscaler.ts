@@ -3,7 +3,7 @@ import { timestamp, withCondition } from '../../../../core/object/conditions.ts'
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { Condition, KubeObject } from '../../../../core/object/meta.ts';
 import type { Clock } from '../../../../core/runtime/clock.ts';
-import type { Concern, Controller } from './controller.ts';
+import type { Controller, OwnerWatch } from './controller.ts';
 import { deploymentResource } from './deployment.ts';
 import type { Objects } from './objects.ts';
 
@@ -14,7 +14,7 @@ interface Autoscaler extends KubeObject {
 
 const autoscalerResource: GroupResource = { group: 'autoscaling', resource: 'horizontalpodautoscalers' };
 
-const targets: Concern = {
+const targets: OwnerWatch = {
   resource: deploymentResource,
   concerned(target, objects) {
     const namespace = target.metadata.namespace ?? '';

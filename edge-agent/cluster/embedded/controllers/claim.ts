@@ -4,7 +4,7 @@ import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { Controller } from './controller.ts';
 import type { Objects } from './objects.ts';
 
-interface Claim extends KubeObject {
+interface VolumeClaim extends KubeObject {
   spec?: { accessModes?: string[]; volumeName?: string; resources?: { requests?: Record<string, string> } };
 }
 
@@ -14,7 +14,7 @@ export class ClaimController implements Controller {
   readonly watches = [];
 
   reconcile(object: KubeObject, _key: unknown, objects: Objects): number | undefined {
-    const claim = object as Claim;
+    const claim = object as VolumeClaim;
     const { spec = {} } = claim;
     if (spec.volumeName === undefined) {
       objects.update(claim, { ...claim, spec: { ...spec, volumeName: `pvc-${claim.metadata.uid}` } });

@@ -11,19 +11,19 @@ export interface Controller {
   readonly name: string;
   readonly resource: GroupResource;
   /** Objects of other resources whose changes concern objects of this one. */
-  readonly watches: readonly Concern[];
+  readonly watches: readonly OwnerWatch[];
   /** Returns in how many ms it wants to look again without being woken; undefined: only when woken. */
   reconcile(object: KubeObject, key: ObjectKey, objects: Objects): number | undefined;
 }
 
-export interface Concern {
+export interface OwnerWatch {
   readonly resource: GroupResource;
   /** Keys of the controller's objects that the changed object concerns. */
   concerned(object: KubeObject, objects: Objects): readonly ObjectKey[];
 }
 
 /** The controller owner of a changed object, if it is of the given resource. */
-export function ownerConcern(resource: GroupResource, owner: GroupResource & { readonly kind: string }): Concern {
+export function ownerWatch(resource: GroupResource, owner: GroupResource & { readonly kind: string }): OwnerWatch {
   return {
     resource,
     concerned(object) {

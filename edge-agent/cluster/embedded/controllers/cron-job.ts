@@ -6,7 +6,7 @@ import { timestamp } from '../../../../core/object/conditions.ts';
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { Clock } from '../../../../core/runtime/clock.ts';
-import { type Controller, ownerConcern } from './controller.ts';
+import { type Controller, ownerWatch } from './controller.ts';
 import { isDue, parseSchedule, wallTime } from './cron-schedule.ts';
 import { isFinished, type Job, jobResource } from './job.ts';
 import { isTerminating, type Objects, ownerReference } from './objects.ts';
@@ -30,7 +30,7 @@ const minuteMs = 60_000;
 export class CronJobController implements Controller {
   readonly name = 'cronjob-controller';
   readonly resource = cronJobResource;
-  readonly watches = [ownerConcern(jobResource, { ...cronJobResource, kind: 'CronJob' })];
+  readonly watches = [ownerWatch(jobResource, { ...cronJobResource, kind: 'CronJob' })];
   readonly #clock: Clock;
 
   constructor(clock: Clock) {

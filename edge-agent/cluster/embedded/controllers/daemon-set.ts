@@ -1,7 +1,7 @@
 /** DaemonSets: one pod on each node; an update replaces as many at once as maxUnavailable allows. */
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
-import { type Controller, ownerConcern } from './controller.ts';
+import { type Controller, ownerWatch } from './controller.ts';
 import { isTerminating, type Objects } from './objects.ts';
 import { isActive, isReady, newPod, type Pod, type PodTemplate, podResource, templateHash } from './pods.ts';
 import { resolve } from './rolling-update.ts';
@@ -20,7 +20,7 @@ const revisionLabel = 'controller-revision-hash';
 export class DaemonSetController implements Controller {
   readonly name = 'daemonset-controller';
   readonly resource = daemonSetResource;
-  readonly watches = [ownerConcern(podResource, { ...daemonSetResource, kind: 'DaemonSet' })];
+  readonly watches = [ownerWatch(podResource, { ...daemonSetResource, kind: 'DaemonSet' })];
 
   reconcile(object: KubeObject, key: ObjectKey, objects: Objects): undefined {
     const set = object as DaemonSet;

@@ -38,7 +38,7 @@ interface DeploymentCondition {
 }
 
 /** Of all pods of the Deployment; `updated` are those of the newest ReplicaSet, which is named `newest`. */
-export interface Counts {
+export interface PodCounts {
   readonly replicas: number;
   readonly updated: number;
   readonly ready: number;
@@ -46,12 +46,12 @@ export interface Counts {
   readonly newest: string;
 }
 
-type NewCondition = Pick<DeploymentCondition, 'type' | 'status' | 'reason' | 'message'>;
+type NewDeploymentCondition = Pick<DeploymentCondition, 'type' | 'status' | 'reason' | 'message'>;
 
 /** `againMs`: when the rollout is to be called stuck if nothing moves until then. */
 export function deploymentStatus(
   deployment: Deployment,
-  counts: Counts,
+  counts: PodCounts,
   nowMs: number,
   progressDeadlineMaxMs: number,
 ): { status: DeploymentStatus; againMs: number | undefined } {
@@ -77,7 +77,7 @@ export function deploymentStatus(
   return { status, againMs: progress.againMs };
 }
 
-function availability({ spec }: Deployment, counts: Counts): NewCondition {
+function availability({ spec }: Deployment, counts: PodCounts): NewDeploymentCondition {
   const { replicas = 1, strategy } = spec;
   const { maxUnavailable } = rollingUpdate(replicas, strategy?.rollingUpdate);
   const minimum = strategy?.type === 'Recreate' ? replicas : replicas - maxUnavailable;
@@ -86,14 +86,14 @@ function availability({ spec }: Deployment, counts: Counts): NewCondition {
     : condition('Available', 'False', 'MinimumReplicasUnavailable', 'Deployment does not have minimum availability.');
 }
 
-interface Progress {
-  readonly condition: NewCondition;
+interface RolloutProgress {
+  readonly condition: NewDeploymentCondition;
   /** The deadline begins anew. */
   readonly moved: boolean;
   readonly againMs: number | undefined;
 }
 
-function progressOf(deployment: Deployment, counts: Counts, nowMs: number, deadlineMaxMs: number): Progress {
+function progressOf(deployment: Deployment, counts: PodCounts, nowMs: number, deadlineMaxMs: number): RolloutProgress {
   const { spec } = deployment;
   const { newest } = counts;
   const still = { moved: false, againMs: undefined };
@@ -116,13 +116,13 @@ function progressOf(deployment: Deployment, counts: Counts, nowMs: number, deadl
   return { condition: condition('Progressing', 'True', 'ReplicaSetUpdated', message), moved, againMs: leftMs };
 }
 
-function isDone(replicas: number, counts: Counts): boolean {
+function isDone(replicas: number, counts: PodCounts): boolean {
   const { updated, available, newest } = counts;
   return newest !== '' && updated === replicas && counts.replicas === replicas && available === replicas;
 }
 
 /** Something has happened that a rollout is made of: a new spec, a new pod, one more ready, an old one gone. */
-function hasMoved({ status = {}, metadata }: Deployment, before: DeploymentCondition, counts: Counts): boolean {
+function hasMoved({ status = {}, metadata }: Deployment, before: DeploymentCondition, counts: PodCounts): boolean {
   const old = (status.replicas ?? 0) - (status.updatedReplicas ?? 0);
   return (
     status.observedGeneration !== metadata.generation ||
@@ -134,14 +134,14 @@ function hasMoved({ status = {}, metadata }: Deployment, before: DeploymentCondi
   );
 }
 
-function condition(type: string, status: string, reason: string, message: string): NewCondition {
+function condition(type: string, status: string, reason: string, message: string): NewDeploymentCondition {
   return { type, status, reason, message };
 }
 
 /** lastUpdateTime moves with any change and with progress, lastTransitionTime with the status alone. */
 function withUpdate(
   before: readonly DeploymentCondition[],
-  next: NewCondition,
+  next: NewDeploymentCondition,
   moved: boolean,
   now: string,
 ): DeploymentCondition {

@@ -2,8 +2,8 @@
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { Clock } from '../../../../core/runtime/clock.ts';
-import { type Controller, ownerConcern } from './controller.ts';
-import { type Counts, type Deployment, deploymentStatus } from './deployment-status.ts';
+import { type Controller, ownerWatch } from './controller.ts';
+import { type Deployment, deploymentStatus, type PodCounts } from './deployment-status.ts';
 import { isTerminating, type Objects, ownerReference } from './objects.ts';
 import { templateHash } from './pods.ts';
 import { type ReplicaSet, replicaSetResource } from './replica-set.ts';
@@ -18,7 +18,7 @@ const annotationsThatStay = new Set(['kubectl.kubernetes.io/last-applied-configu
 export class DeploymentController implements Controller {
   readonly name = 'deployment-controller';
   readonly resource = deploymentResource;
-  readonly watches = [ownerConcern(replicaSetResource, { ...deploymentResource, kind: 'Deployment' })];
+  readonly watches = [ownerWatch(replicaSetResource, { ...deploymentResource, kind: 'Deployment' })];
   readonly #clock: Clock;
   readonly #progressDeadlineMaxMs: number;
 
@@ -65,7 +65,7 @@ export class DeploymentController implements Controller {
     const mine = current && sets.find((set) => set.metadata.uid === current.metadata.uid);
     const of = (name: 'replicas' | 'readyReplicas' | 'availableReplicas') =>
       sets.reduce((total, set) => total + (set.status?.[name] ?? 0), 0);
-    const counts: Counts = {
+    const counts: PodCounts = {
       replicas: of('replicas'),
       updated: mine?.status?.replicas ?? 0,
       ready: of('readyReplicas'),

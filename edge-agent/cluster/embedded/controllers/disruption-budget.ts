@@ -4,23 +4,23 @@ import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { Condition, KubeObject } from '../../../../core/object/meta.ts';
 import { type LabelSelector, matchesSelector } from '../../../../core/object/selector.ts';
 import type { Clock } from '../../../../core/runtime/clock.ts';
-import type { Concern, Controller } from './controller.ts';
+import type { Controller, OwnerWatch } from './controller.ts';
 import type { Objects } from './objects.ts';
 import { isActive, isReady, type Pod, podResource } from './pods.ts';
 import { resolve } from './rolling-update.ts';
 
-interface Budget extends KubeObject {
+interface DisruptionBudget extends KubeObject {
   spec: { selector?: LabelSelector; minAvailable?: number | string; maxUnavailable?: number | string };
   status?: { conditions?: Condition[] };
 }
 
 const budgetResource: GroupResource = { group: 'policy', resource: 'poddisruptionbudgets' };
 
-const pods: Concern = {
+const pods: OwnerWatch = {
   resource: podResource,
   concerned(pod, objects) {
     const namespace = pod.metadata.namespace ?? '';
-    const budgets = objects.list(budgetResource, { namespace }) as Budget[];
+    const budgets = objects.list(budgetResource, { namespace }) as DisruptionBudget[];
     return budgets
       .filter((budget) => selects(budget, pod))
       .map((budget) => ({ ...budgetResource, namespace, name: budget.metadata.name ?? '' }));
@@ -38,7 +38,7 @@ export class DisruptionBudgetController implements Controller {
   }
 
   reconcile(object: KubeObject, key: ObjectKey, objects: Objects): undefined {
-    const budget = object as Budget;
+    const budget = object as DisruptionBudget;
     const { minAvailable, maxUnavailable } = budget.spec;
     const all = objects.list(podResource, { namespace: key.namespace }) as Pod[];
     const selected = all.filter((pod) => isActive(pod) && selects(budget, pod));
@@ -68,6 +68,6 @@ export class DisruptionBudgetController implements Controller {
 }
 
 /** policy/v1: an empty selector selects every pod of the namespace, an absent one none. */
-function selects(budget: Budget, pod: KubeObject): boolean {
+function selects(budget: DisruptionBudget, pod: KubeObject): boolean {
   return budget.spec.selector !== undefined && matchesSelector(budget.spec.selector, pod.metadata.labels ?? {});
 }

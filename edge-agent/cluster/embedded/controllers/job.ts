@@ -3,7 +3,7 @@ import { type NewCondition, timestamp, withCondition } from '../../../../core/ob
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { Condition, KubeObject } from '../../../../core/object/meta.ts';
 import type { Clock } from '../../../../core/runtime/clock.ts';
-import { type Controller, ownerConcern } from './controller.ts';
+import { type Controller, ownerWatch } from './controller.ts';
 import type { Objects } from './objects.ts';
 import { isActive, isReady, newPod, type Pod, type PodTemplate, podResource, positive } from './pods.ts';
 
@@ -31,7 +31,7 @@ export const jobResource: GroupResource = { group: 'batch', resource: 'jobs' };
 export class JobController implements Controller {
   readonly name = 'job-controller';
   readonly resource = jobResource;
-  readonly watches = [ownerConcern(podResource, { ...jobResource, kind: 'Job' })];
+  readonly watches = [ownerWatch(podResource, { ...jobResource, kind: 'Job' })];
   readonly #clock: Clock;
 
   constructor(clock: Clock) {

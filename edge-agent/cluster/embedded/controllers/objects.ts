@@ -10,7 +10,7 @@ export type ControlledSpace = Pick<
   'kinds' | 'storage' | 'get' | 'create' | 'update' | 'apply' | 'delete' | 'keyOf' | 'parse'
 >;
 
-export interface Listing {
+export interface ObjectFilter {
   readonly namespace?: string;
   /** uid of the controller owner. */
   readonly ownedBy?: string;
@@ -29,7 +29,7 @@ export class Objects {
     return this.#space.get(key);
   }
 
-  list(resource: GroupResource, listing: Listing = {}): KubeObject[] {
+  list(resource: GroupResource, listing: ObjectFilter = {}): KubeObject[] {
     const { namespace, ownedBy } = listing;
     const objects = this.#space.storage
       .scan(resource, namespace === undefined ? {} : { namespace })

@@ -2,7 +2,7 @@
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { Clock } from '../../../../core/runtime/clock.ts';
-import { type Controller, ownerConcern } from './controller.ts';
+import { type Controller, ownerWatch } from './controller.ts';
 import type { Objects } from './objects.ts';
 import {
   availableInMs,
@@ -26,7 +26,7 @@ export const replicaSetResource: GroupResource = { group: 'apps', resource: 'rep
 export class ReplicaSetController implements Controller {
   readonly name = 'replicaset-controller';
   readonly resource = replicaSetResource;
-  readonly watches = [ownerConcern(podResource, { ...replicaSetResource, kind: 'ReplicaSet' })];
+  readonly watches = [ownerWatch(podResource, { ...replicaSetResource, kind: 'ReplicaSet' })];
   readonly #clock: Clock;
 
   constructor(clock: Clock) {

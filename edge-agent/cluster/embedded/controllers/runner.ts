@@ -7,7 +7,7 @@ import { formatKey, type GroupResource, type ObjectKey } from '../../../../core/
 import type { Clock, Timer } from '../../../../core/runtime/clock.ts';
 import { describeError } from '../../../../core/runtime/errors.ts';
 import type { Logger } from '../../../../core/runtime/logger.ts';
-import type { Concern, Controller } from './controller.ts';
+import type { Controller, OwnerWatch } from './controller.ts';
 import { type ControlledSpace, isTerminating, Objects } from './objects.ts';
 
 export interface RunnerOptions {
@@ -25,19 +25,19 @@ const workPerTurn = 20;
 const retryMinMs = 200;
 const retryMaxMs = 60_000;
 
-interface Member {
+interface RunningController {
   readonly controller: Controller;
   readonly objects: Objects;
 }
 
-interface Item extends Member {
+interface Item extends RunningController {
   readonly key: ObjectKey;
 }
 
 export class ControllerRunner {
   readonly #options: RunnerOptions;
-  readonly #primaries = new Map<string, Member[]>();
-  readonly #concerns = new Map<string, { member: Member; concern: Concern }[]>();
+  readonly #primaries = new Map<string, RunningController[]>();
+  readonly #concerns = new Map<string, { member: RunningController; concern: OwnerWatch }[]>();
   readonly #waiting = new Map<string, Item>();
   readonly #later = new Map<string, { atMs: number; timer: Timer }>();
   readonly #failures = new Map<string, number>();
@@ -83,7 +83,7 @@ export class ControllerRunner {
     }
   }
 
-  #addAll(members: readonly Member[], key: ObjectKey): void {
+  #addAll(members: readonly RunningController[], key: ObjectKey): void {
     for (const member of members) this.#add({ ...member, key });
   }
 

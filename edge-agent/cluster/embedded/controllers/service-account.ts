@@ -1,13 +1,13 @@
 /** Every namespace has a ServiceAccount `default`; one that is deleted comes back. */
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
-import type { Concern, Controller } from './controller.ts';
+import type { Controller, OwnerWatch } from './controller.ts';
 import type { Objects } from './objects.ts';
 
 const serviceAccountResource: GroupResource = { group: '', resource: 'serviceaccounts' };
 const namespaceResource: GroupResource = { group: '', resource: 'namespaces' };
 
-const accounts: Concern = {
+const accounts: OwnerWatch = {
   resource: serviceAccountResource,
   concerned: (account) => [{ ...namespaceResource, namespace: '', name: account.metadata.namespace ?? '' }],
 };

@@ -5,7 +5,7 @@
  */
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
-import { type Controller, ownerConcern } from './controller.ts';
+import { type Controller, ownerWatch } from './controller.ts';
 import { isTerminating, type Objects } from './objects.ts';
 import { isReady, newPod, type Pod, type PodTemplate, podKey, podResource, positive, templateHash } from './pods.ts';
 
@@ -28,7 +28,7 @@ const revisionLabel = 'controller-revision-hash';
 export class StatefulSetController implements Controller {
   readonly name = 'statefulset-controller';
   readonly resource = statefulSetResource;
-  readonly watches = [ownerConcern(podResource, { ...statefulSetResource, kind: 'StatefulSet' })];
+  readonly watches = [ownerWatch(podResource, { ...statefulSetResource, kind: 'StatefulSet' })];
 
   reconcile(object: KubeObject, key: ObjectKey, objects: Objects): undefined {
     const set = object as StatefulSet;

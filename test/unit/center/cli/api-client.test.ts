@@ -2,16 +2,16 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { ApiClient } from '../../../../center/cli/api-client.ts';
+import { NodeApiClient } from '../../../../center/cli/api-client.ts';
 import { kubeconfig } from '../../../../center/supervisor/kubeconfig.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'banyan-kubeconfig-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-function clientOf(text: string): ApiClient {
+function clientOf(text: string): NodeApiClient {
   const file = join(directory, 'kubeconfig');
   writeFileSync(file, text);
-  return new ApiClient(file);
+  return new NodeApiClient(file);
 }
 
 const user = { caPem: 'ca', certPem: '', keyPem: '' };
@@ -32,7 +32,9 @@ it.each([
 });
 
 it('says of a file that is not there how a tree is started', () => {
-  expect(() => new ApiClient(join(directory, 'none'))).toThrow(/no kubeconfig at .*none: start a tree with: .* up -f/);
+  expect(() => new NodeApiClient(join(directory, 'none'))).toThrow(
+    /no kubeconfig at .*none: start a tree with: .* up -f/,
+  );
 });
 
 it('names the context that a mistyped one was most likely meant to be', async () => {

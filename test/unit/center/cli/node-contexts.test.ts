@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { askSiblings, spaceContexts } from '../../../../center/cli/node-contexts.ts';
+import { askReplicas, spaceContexts } from '../../../../center/cli/node-contexts.ts';
 import { BanyanError } from '../../../../core/runtime/errors.ts';
 
 const away = new BanyanError('Unavailable', 'does not answer');
@@ -18,9 +18,9 @@ describe('spaceContexts', () => {
   });
 });
 
-describe('askSiblings', () => {
+describe('askReplicas', () => {
   const asking = (answers: Readonly<Record<string, string | undefined | BanyanError>>) =>
-    askSiblings(Object.keys(answers), async (context) => {
+    askReplicas(Object.keys(answers), async (context) => {
       const answer = answers[context];
       if (answer instanceof BanyanError) throw answer;
       return answer;

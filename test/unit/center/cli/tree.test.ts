@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ApiClient } from '../../../../center/cli/api-client.ts';
+import type { NodeApiClient } from '../../../../center/cli/api-client.ts';
 import { formatTree, treeRows } from '../../../../center/cli/tree.ts';
 import { timestamp } from '../../../../core/object/conditions.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
@@ -14,7 +14,7 @@ function node(path: string, status: object): KubeObject {
 
 /** What each node that answers shows, by its path. */
 async function lines(shown: Record<string, KubeObject[]>): Promise<string[]> {
-  const api: Pick<ApiClient, 'contexts' | 'list'> = {
+  const api: Pick<NodeApiClient, 'contexts' | 'list'> = {
     contexts: () => Object.keys(shown).map((path) => `node/${path || 'center'}`),
     list: (context) => Promise.resolve(shown[context.slice('node/'.length).replace(/^center$/, '')] ?? []),
   };
@@ -25,7 +25,7 @@ it('shows how old what each node has from the root is, where that is not young',
   const away = { session: { state: 'Disconnected', since: ago(600) } };
   const [head, center, eu, shop, us] = await lines({
     '': [node('', {}), node('eu', away), node('us', { session: { state: 'Connected', since: ago(9_000) } })],
-    eu: [node('eu', { rootHeardAt: ago(615) }), node('eu:shop', { session: { state: 'Connected', since: ago(5) } })],
+    eu: [node('eu', { rootContactAt: ago(615) }), node('eu:shop', { session: { state: 'Connected', since: ago(5) } })],
   });
   expect(head).toMatch(/^NODE +ROLE +SESSION +ROOT AGE +LAG/);
   expect(center).not.toMatch(/\d[smhd]/);
@@ -55,7 +55,7 @@ it('shows each alarm of a node once, whoever tells of it', async () => {
 });
 
 it('names what carries each session when it is asked to be wide', async () => {
-  const api: Pick<ApiClient, 'contexts' | 'list'> = {
+  const api: Pick<NodeApiClient, 'contexts' | 'list'> = {
     contexts: () => ['node/center'],
     list: () => Promise.resolve([node('eu', { session: { state: 'Connected', transport: 'websocket+terminated' } })]),
   };

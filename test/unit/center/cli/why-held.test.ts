@@ -21,10 +21,10 @@ describe('what holds an object back', () => {
 
   it('is a release that is not promoted, in the words of its origin and of the last hop', () => {
     const above = { rollout: { release: 3, phase: 'WaitingForGate', message: 'waits for ops' } };
-    const below = { rollout: { release: 3, phase: 'Progressing', message: 'not heard of the origin for 12 s' } };
+    const below = { rollout: { release: 3, phase: 'Progressing', message: 'no report of the origin for 12 s' } };
     expect(held(above, below)).toEqual([
       'shop: release 3 is not promoted (WaitingForGate): waits for ops',
-      'shop: release 3 at the parent of the agent: not heard of the origin for 12 s',
+      'shop: release 3 at the parent of the agent: no report of the origin for 12 s',
     ]);
     const promoted = { rollout: { release: 3, phase: 'Promoted', message: 'release 3 is promoted' } };
     expect(held(promoted, below)).toEqual([]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { invalid } from '../../../../core/apiserver/status-errors.ts';
+import { invalidObject } from '../../../../core/apiserver/status-errors.ts';
 import { refusal, testSpace } from './kinds/space-support.ts';
 
 describe('an object with very many faults', () => {
@@ -9,7 +9,7 @@ describe('an object with very many faults', () => {
       message: 'wrong',
       field: `f${i}`,
     }));
-    const { message, details } = invalid({ group: '', kind: 'Pod' }, 'a', causes);
+    const { message, details } = invalidObject({ group: '', kind: 'Pod' }, 'a', causes);
     expect(details.causes).toHaveLength(101);
     expect(details.causes!.at(-1)!.message).toBe('150 more fields are wrong in such ways');
     expect(message).toMatch(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CrashGuard, settleMs, siftedMax } from '../../../../core/crash/crash-guard.ts';
-import { retryMinMs } from '../../../../core/crash/crash-marks.ts';
+import { quarantineMinMs } from '../../../../core/crash/crash-marks.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
@@ -146,9 +146,9 @@ it('what is quarantined is tried again after a minute, and a crash of that is en
   await bench.dieAt('a');
   const due: string[] = [];
   bench.guard.listen({ due: (key) => due.push(key), changed() {} });
-  bench.clock.advance(retryMinMs - 1);
+  bench.clock.advance(quarantineMinMs - 1);
   expect(due).toEqual([]);
-  bench.clock.advance(retryMinMs / 4);
+  bench.clock.advance(quarantineMinMs / 4);
   expect([due, bench.guard.companyOf('a')]).toEqual([['a'], 'apart']);
   await bench.dieAt('a');
   expect(bench.quarantined()).toEqual(['a']);

@@ -4,11 +4,11 @@ import {
   afterStart,
   again,
   aloneMax,
-  isDue,
+  isRetryDue,
   type Mark,
+  quarantineMaxMs,
+  quarantineMinMs,
   retryAfterMs,
-  retryMaxMs,
-  retryMinMs,
 } from '../../../../core/crash/crash-marks.ts';
 
 const start = { build: '1', wallMs: 1_000 };
@@ -42,19 +42,19 @@ it('a second crash quarantines what was worked on alone, with the words of the p
 
 it('a quarantine ends after a while, or when the clock was set back, by one attempt; another build begins anew', () => {
   const mark: Mark = { hash: 'h', state: 'quarantined', crashes: 2, sinceMs: 1_000, build: '1' };
-  expect(at({ a: mark }, 1_000 + retryMinMs - 1).a).toBe(mark);
-  for (const ended of [at({ a: mark }, 1_000 + retryMinMs), at({ a: mark }, 999)]) {
+  expect(at({ a: mark }, 1_000 + quarantineMinMs - 1).a).toBe(mark);
+  for (const ended of [at({ a: mark }, 1_000 + quarantineMinMs), at({ a: mark }, 999)]) {
     expect(ended.a).toEqual({ hash: 'h', state: 'suspect', crashes: 2 });
   }
   expect(at({ a: { ...mark, crashes: 7 } }, 1_000, '2').a).toEqual({ hash: 'h', state: 'suspect', crashes: 1 });
-  expect(isDue(mark, 1_000 + retryMinMs)).toBe(true);
+  expect(isRetryDue(mark, 1_000 + quarantineMinMs)).toBe(true);
   expect(again(mark)).toEqual({ hash: 'h', state: 'suspect', crashes: 2 });
 });
 
 it('each further crash doubles the quarantine, up to an hour', () => {
-  const minutes = (crashes: number) => retryAfterMs({ hash: 'h', state: 'quarantined', crashes }) / retryMinMs;
+  const minutes = (crashes: number) => retryAfterMs({ hash: 'h', state: 'quarantined', crashes }) / quarantineMinMs;
   expect([2, 3, 4, 7, 8, 100].map(minutes)).toEqual([1, 2, 4, 32, 60, 60]);
-  expect(retryAfterMs({ hash: 'h', state: 'quarantined', crashes: 100 })).toBe(retryMaxMs);
+  expect(retryAfterMs({ hash: 'h', state: 'quarantined', crashes: 100 })).toBe(quarantineMaxMs);
 });
 
 it('more than a few are doubtful at first, and suspect once the process has ended while they were sifted', () => {

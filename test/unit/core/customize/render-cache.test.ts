@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CustomizerSpec, Facts } from '../../../../core/customize/customizer.ts';
+import type { CustomizerSpec, DestinationFacts } from '../../../../core/customize/customizer.ts';
 import { stillHolds } from '../../../../core/customize/reads.ts';
 import { render } from '../../../../core/customize/render.ts';
 import { RenderCache } from '../../../../core/customize/render-cache.ts';
@@ -17,7 +17,7 @@ function through(cache: RenderCache, object: KubeObject, spec: CustomizerSpec, e
     expands,
     kind: undefined,
   };
-  return (facts: Facts) =>
+  return (facts: DestinationFacts) =>
     cache.find('key', facts) ?? cache.evaluate('key', facts, (recorder) => render(input, recorder));
 }
 

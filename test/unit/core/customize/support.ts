@@ -1,7 +1,7 @@
 /** A shop as expressions see it, and renderings of a ConfigMap there. */
 import { builtinKinds } from '../../../../core/apiserver/builtin/builtin-kinds.ts';
 import { type CompiledCustomizer, compileCustomizer } from '../../../../core/customize/compile.ts';
-import type { CustomizerSpec, Facts, Outcome } from '../../../../core/customize/customizer.ts';
+import type { CustomizationOutcome, CustomizerSpec, DestinationFacts } from '../../../../core/customize/customizer.ts';
 import { Recorder } from '../../../../core/customize/reads.ts';
 import { render } from '../../../../core/customize/render.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
@@ -15,7 +15,7 @@ export interface Shop {
   readonly path?: string;
 }
 
-export function shop(of: Shop = {}): Facts {
+export function shop(of: Shop = {}): DestinationFacts {
   const properties = of.properties ?? { tills: '3' };
   const name = of.name ?? 'store-1';
   return {
@@ -60,7 +60,7 @@ export function deployment(): KubeObject {
 }
 
 export interface Rendered {
-  readonly outcome: Outcome;
+  readonly outcome: CustomizationOutcome;
   readonly recorder: Recorder;
   /** Of a good outcome. */
   readonly object: KubeObject;
@@ -69,7 +69,7 @@ export interface Rendered {
 export function rendered(
   object: KubeObject,
   specs: CustomizerSpec | readonly CustomizerSpec[],
-  facts: Facts = shop(),
+  facts: DestinationFacts = shop(),
   expands = false,
 ): Rendered {
   const list: readonly CustomizerSpec[] = Array.isArray(specs) ? specs : [specs as CustomizerSpec];

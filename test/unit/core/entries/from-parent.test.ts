@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkFromParent, checkMarks } from '../../../../core/entries/from-parent.ts';
+import { checkFromParent, checkWatermarks } from '../../../../core/entries/from-parent.ts';
 
 const check = (path: string, key: string, attributes = '{}') =>
   checkFromParent(path, {
@@ -38,10 +38,12 @@ describe('what a parent sends', () => {
 
 describe('watermarks that a parent sends', () => {
   it('are of sources above the child', () => {
-    expect(() => checkMarks('eu:paris:till', { 'center.retail': 1, 'eu.ops': 2, 'eu.paris.ops': 3 })).not.toThrow();
-    expect(() => checkMarks('eu:paris:till', { 'us.ops': 1 })).toThrow(
+    expect(() =>
+      checkWatermarks('eu:paris:till', { 'center.retail': 1, 'eu.ops': 2, 'eu.paris.ops': 3 }),
+    ).not.toThrow();
+    expect(() => checkWatermarks('eu:paris:till', { 'us.ops': 1 })).toThrow(
       'a watermark of "us.ops", which is not above it',
     );
-    expect(() => checkMarks('eu:paris', { ['x'.repeat(70_000)]: 1 })).toThrow('which is not above it');
+    expect(() => checkWatermarks('eu:paris', { ['x'.repeat(70_000)]: 1 })).toThrow('which is not above it');
   });
 });

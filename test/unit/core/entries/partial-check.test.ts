@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { checkPartial } from '../../../../core/entries/partial-check.ts';
-import { type Counts, emptyPartial, encodePartial, type Failure } from '../../../../core/summary/partial.ts';
+import { type DestinationCounts, emptyPartial, encodePartial, type Failure } from '../../../../core/summary/partial.ts';
 
 const agent = { path: 'eu:paris', role: 'agent' } as const;
 const relay = { path: 'eu:paris', role: 'relay' } as const;
 
-function partial(counts: { readonly [name in keyof Counts]?: number }, failures: readonly Failure[] = []) {
+function partial(counts: { readonly [name in keyof DestinationCounts]?: number }, failures: readonly Failure[] = []) {
   const empty = emptyPartial(1, 2);
   return encodePartial({ ...empty, counts: { ...empty.counts, ...counts }, failures });
 }
@@ -18,7 +18,9 @@ describe('what a child says of a placement', () => {
     expect(() => checkPartial(agent, partial(one, [failureOf('eu:paris')]))).not.toThrow();
     expect(() => checkPartial(agent, partial({ expected: 1, quarantined: 1, synced: 1 }))).not.toThrow();
     for (const counts of [{ expected: 5, fresh: 5, available: 5 }, {}, { expected: 1, stale: 1 }, { quarantined: 2 }]) {
-      expect(() => checkPartial(agent, partial(counts))).toThrow('an agent is one destination that is heard of');
+      expect(() => checkPartial(agent, partial(counts))).toThrow(
+        'an agent is exactly one destination that has reported',
+      );
     }
   });
 

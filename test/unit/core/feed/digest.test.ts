@@ -4,8 +4,8 @@ import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import {
   type Digest,
   decodeDigest,
-  difference,
   digestBytes,
+  digestDifference,
   emptyDigest,
   moveDigest,
   sumOf,
@@ -91,10 +91,10 @@ describe('the digest of a table', () => {
     const [a, b, c] = ['a', 'b', 'c'].map((key) => hash128(key));
     const own = moved(moved(emptyDigest, undefined, a), undefined, b);
     const peer = moved(emptyDigest, undefined, a);
-    expect(difference(own, own)).toBe('');
-    const word = difference(own, peer);
+    expect(digestDifference(own, own)).toBe('');
+    const word = digestDifference(own, peer);
     expect(word).not.toBe('');
-    expect(difference(moved(own, undefined, c), moved(peer, undefined, c))).toBe(word);
-    expect(difference(moved(own, b, c), peer)).not.toBe(word);
+    expect(digestDifference(moved(own, undefined, c), moved(peer, undefined, c))).toBe(word);
+    expect(digestDifference(moved(own, b, c), peer)).not.toBe(word);
   });
 });

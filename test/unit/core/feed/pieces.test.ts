@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { encodeContent } from '../../../../core/feed/content.ts';
 import {
+  contentWithPieces,
   dropPieces,
   heldMax,
   heldPieces,
@@ -8,7 +9,6 @@ import {
   pieceBytesMin,
   piecedBytesMax,
   storePiece,
-  withPieces,
 } from '../../../../core/feed/pieces.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
@@ -95,7 +95,7 @@ describe('pieces of contents', () => {
     if (record.length > 0) take(store, { contentHash, offset: 0, total: record.length, data: record });
     const before = held(store);
     const named = { keyHash: hash128('key'), revision: 1, originRevision: 1, pieces: contentHash };
-    expect(() => store.write((t) => withPieces(t, table, [named]))).toThrow(words);
+    expect(() => store.write((t) => contentWithPieces(t, table, [named]))).toThrow(words);
     expect(held(store)).toEqual(before);
   });
 
@@ -106,7 +106,7 @@ describe('pieces of contents', () => {
     const contentHash = hash128(record);
     take(store, { contentHash, offset: 0, total: record.length, data: Buffer.from(record) });
     const named = { keyHash: hash128(key), revision: 1, originRevision: 1, pieces: contentHash };
-    const [entry] = store.write((t) => withPieces(t, table, [named]));
+    const [entry] = store.write((t) => contentWithPieces(t, table, [named]));
     expect(entry?.content?.key).toBe(key);
     expect(held(store)).toEqual([]);
   });

@@ -4,7 +4,12 @@ import type { PrefixAnswer, ReconcileReply, ReconcileRequest, WireEntry } from '
 import { answer, Reconciliation } from '../../../../core/feed/reconcile.ts';
 import { checkPrefixes, digitsMax, fingerprintBytes, seedBytes } from '../../../../core/feed/reconcile-prefixes.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
-import { replyFrame, replyFromWire, requestFrame, requestFromWire } from '../../../../core/session/wire-frames.ts';
+import {
+  reconcileRequestFromWire,
+  replyFrame,
+  replyFromWire,
+  requestFrame,
+} from '../../../../core/session/wire-frames.ts';
 import { decodeFrame, encodeFrame } from '../../../../core/wire/codec/frames.ts';
 import { ConsumerEnd, content, held, ProducerEnd } from './feed-support.ts';
 
@@ -16,7 +21,7 @@ function asked(request: ReconcileRequest): { request: ReconcileRequest; bytes: n
   const bytes = encodeFrame(requestFrame('down', request));
   const { frame } = decodeFrame(bytes);
   if (frame?.$case !== 'reconcileRequest') throw new Error('another frame');
-  return { request: requestFromWire(frame.value), bytes: bytes.length };
+  return { request: reconcileRequestFromWire(frame.value), bytes: bytes.length };
 }
 
 function answered(reply: ReconcileReply): { reply: ReconcileReply; bytes: number } {

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { leafDays } from '../../../../core/identity/certificate-life.ts';
+import { leafDays } from '../../../../core/identity/certificate-validity.ts';
 import { expiryOfChains, firstExpiry } from '../../../../core/identity/expiry.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { TestTree } from '../../../support/test-tree.ts';

@@ -7,7 +7,7 @@ import {
   isAtOrBelow,
   isBelow,
   objectName,
-  siblingPath,
+  replicaNodePath,
 } from '../../../../core/identity/node-path.ts';
 
 describe('the order of paths', () => {
@@ -63,7 +63,7 @@ describe('the path of a child', () => {
 
   it('is shared by replicas, who are shown apart', () => {
     expect(childPath('eu', 'paris~1')).toBe('eu:paris');
-    expect(siblingPath('eu', 'paris~1')).toBe('eu:paris~1');
+    expect(replicaNodePath('eu', 'paris~1')).toBe('eu:paris~1');
   });
 });
 

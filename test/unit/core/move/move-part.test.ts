@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MoveRow } from '../../../../core/move/move.ts';
+import { movingCondition } from '../../../../core/move/move-messages.ts';
 import {
   agentPart,
   aheadBy,
@@ -14,8 +15,7 @@ import {
   sequences,
   waitsForMax,
 } from '../../../../core/move/move-part.ts';
-import { movingCondition } from '../../../../core/move/move-words.ts';
-import { decodePartial, emptyPartial, encodePartial, merge } from '../../../../core/summary/partial.ts';
+import { decodePartial, emptyPartial, encodePartial, mergePartials } from '../../../../core/summary/partial.ts';
 
 const make = (more: Partial<MovePart>): MovePart => ({ ...emptyMovePart('MakeBeforeBreak'), ...more });
 const breaks = (more: Partial<MovePart>): MovePart => ({ ...emptyMovePart('BreakBeforeMake'), ...more });
@@ -62,7 +62,7 @@ describe('a part of a move', () => {
       fc.property(part, (move) => {
         const partial = { ...emptyPartial(1, 2), move };
         expect(decodePartial(encodePartial(partial))).toEqual(partial);
-        expect(merge(partial, emptyPartial(1, 2)).move).toEqual(move);
+        expect(mergePartials(partial, emptyPartial(1, 2)).move).toEqual(move);
       }),
     );
   });

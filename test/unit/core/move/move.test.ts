@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { carriesOnce } from '../../../../core/move/carries-once.ts';
-import { attaching, detaching, granted, type Move, type MoveRow, moveOf, review } from '../../../../core/move/move.ts';
+import { granted, type Move, type MoveRow, mayJoin, mayLeave, moveOf, review } from '../../../../core/move/move.ts';
 
 const make: Move = { order: 'MakeBeforeBreak', deadlineSeconds: 10 };
 const breaks: Move = { order: 'BreakBeforeMake', deadlineSeconds: 10 };
@@ -46,16 +46,16 @@ describe('the strategy of a move', () => {
 
 describe('a destination under MakeBeforeBreak', () => {
   it('joins at once', () => {
-    expect(attaching(make, undefined, now)).toEqual({ may: true, row: row('joined') });
+    expect(mayJoin(make, undefined, now)).toEqual({ may: true, row: row('joined') });
   });
 
   it('leaves when it is granted or when its deadline has passed, and says the latter', () => {
-    expect(detaching(make, undefined, now)).toEqual({ may: false, row: row('leaving') });
-    expect(detaching(make, row('leaving'), now).may).toBe(false);
+    expect(mayLeave(make, undefined, now)).toEqual({ may: false, row: row('leaving') });
+    expect(mayLeave(make, row('leaving'), now).may).toBe(false);
     const next = granted(make, row('leaving'));
     expect(next.ask).toBe(true);
-    expect(detaching(make, next.row, now)).toEqual({ may: true, row: row('breaking') });
-    expect(detaching(make, row('leaving'), late)).toMatchObject({ may: true, overdue: true });
+    expect(mayLeave(make, next.row, now)).toEqual({ may: true, row: row('breaking') });
+    expect(mayLeave(make, row('leaving'), late)).toMatchObject({ may: true, overdue: true });
     expect(review(make, row('leaving'), late).ask).toBe(true);
   });
 
@@ -70,7 +70,7 @@ describe('a destination under MakeBeforeBreak', () => {
   });
 
   it('that matches again while it breaks gets its objects when its cluster has let go', () => {
-    expect(attaching(make, row('breaking', { asked: 7 }), now)).toEqual({
+    expect(mayJoin(make, row('breaking', { asked: 7 }), now)).toEqual({
       may: false,
       row: row('returning', { asked: 7 }),
     });
@@ -91,16 +91,16 @@ describe('a destination under MakeBeforeBreak', () => {
 
 describe('a destination under BreakBeforeMake', () => {
   it('gets nothing until it is granted, or until its deadline, and says the latter', () => {
-    expect(attaching(breaks, undefined, now)).toEqual({ may: false, row: row('joining') });
+    expect(mayJoin(breaks, undefined, now)).toEqual({ may: false, row: row('joining') });
     const next = granted(breaks, row('joining'));
-    expect(attaching(breaks, next.row, now)).toEqual({ may: true, row: undefined });
+    expect(mayJoin(breaks, next.row, now)).toEqual({ may: true, row: undefined });
     const overdue = review(breaks, row('joining'), { ...late, matches: true });
     expect(overdue).toMatchObject({ ask: true, overdue: true, row: { granted: true } });
     expect(review(breaks, row('joining'), facts).row).toBeUndefined();
   });
 
   it('loses its objects at once, and has gone when its cluster has let go or is waited for no longer', () => {
-    expect(detaching(breaks, undefined, now)).toEqual({ may: true, row: row('breaking') });
+    expect(mayLeave(breaks, undefined, now)).toEqual({ may: true, row: row('breaking') });
     expect(review(breaks, row('breaking', { asked: 7 }), facts).row?.state).toBe('breaking');
     const gone = review(breaks, row('breaking', { asked: 7 }), { ...facts, letGo: true });
     expect(gone).toEqual({ row: row('gone'), ask: false });
@@ -111,8 +111,8 @@ describe('a destination under BreakBeforeMake', () => {
   });
 
   it('pays for itself when it has gone and matches again in the same generation, and for nobody in the next', () => {
-    expect(attaching(breaks, row('gone'), now)).toEqual({ may: true, row: undefined });
-    expect(attaching(breaks, row('gone'), { ...now, generation: 3 })).toMatchObject({ may: false });
+    expect(mayJoin(breaks, row('gone'), now)).toEqual({ may: true, row: undefined });
+    expect(mayJoin(breaks, row('gone'), { ...now, generation: 3 })).toMatchObject({ may: false });
     expect(review(breaks, row('gone'), { ...facts, generation: 3 }).row).toBeUndefined();
     expect(granted(breaks, row('gone')).row).toBeUndefined();
   });
@@ -121,13 +121,13 @@ describe('a destination under BreakBeforeMake', () => {
 describe('a strategy that changes during a move', () => {
   it('to None lets everything go on', () => {
     expect(review(undefined, row('leaving'), facts)).toEqual({ row: undefined, ask: true });
-    expect(detaching(undefined, row('leaving'), now)).toEqual({ may: true, row: undefined });
-    expect(attaching(undefined, row('joining'), now)).toEqual({ may: true, row: undefined });
+    expect(mayLeave(undefined, row('leaving'), now)).toEqual({ may: true, row: undefined });
+    expect(mayJoin(undefined, row('joining'), now)).toEqual({ may: true, row: undefined });
   });
 
   it('from one order to the other asks again for what was held', () => {
     expect(review(breaks, row('leaving'), facts).ask).toBe(true);
-    expect(detaching(breaks, row('leaving'), now)).toEqual({ may: true, row: row('breaking') });
+    expect(mayLeave(breaks, row('leaving'), now)).toEqual({ may: true, row: row('breaking') });
     expect(review(make, row('joining'), { ...facts, matches: true })).toEqual({ row: undefined, ask: true });
     expect(review(breaks, row('joined'), { ...facts, matches: true }).row).toBeUndefined();
   });

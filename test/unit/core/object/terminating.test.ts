@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { leavingWords, terminatingWords } from '../../../../core/object/terminating.ts';
+import { removalMessage, terminatingMessage } from '../../../../core/object/terminating.ts';
 
 const going = (more: object, status?: object) => ({
   apiVersion: 'v1',
@@ -9,13 +9,13 @@ const going = (more: object, status?: object) => ({
 });
 
 test('an object that waits for nothing is only gone later', () => {
-  expect(terminatingWords(going({}))).toBe(
+  expect(terminatingMessage(going({}))).toBe(
     'the object is being deleted since 2026-01-02T03:04:05Z, and is applied again when it is gone',
   );
 });
 
 test('finalizers are named, with what may be done about them', () => {
-  expect(terminatingWords(going({ finalizers: ['a.example/x', 'b.example/y'] }))).toMatch(
+  expect(terminatingMessage(going({ finalizers: ['a.example/x', 'b.example/y'] }))).toMatch(
     /; it waits for a\.example\/x, b\.example\/y: if who sets that does not run any more, take it out/,
   );
 });
@@ -34,7 +34,7 @@ test('a namespace says itself what is left in it', () => {
       message: 'Some content has finalizers remaining: a.example/x in 1 resource instances',
     },
   ];
-  const words = terminatingWords(going({ finalizers: ['other'] }, { conditions }));
+  const words = terminatingMessage(going({ finalizers: ['other'] }, { conditions }));
   expect(words).toMatch(
     /it waits: Some resources are remaining: configmaps\..* a\.example\/x in 1 resource instances$/,
   );
@@ -43,12 +43,12 @@ test('a namespace says itself what is left in it', () => {
 
 test('what it says stays short, whatever the cluster holds', () => {
   const finalizers = Array.from({ length: 1_000 }, (_, i) => `f${i}.example.com/keep`);
-  expect(terminatingWords(going({ finalizers })).length).toBeLessThan(800);
-  expect(terminatingWords(going({}, { conditions: 'none' }))).toContain('is being deleted');
+  expect(terminatingMessage(going({ finalizers })).length).toBeLessThan(800);
+  expect(terminatingMessage(going({}, { conditions: 'none' }))).toContain('is being deleted');
 });
 
 test('of one that nobody wants it is not said that it comes again', () => {
-  expect(leavingWords(going({ finalizers: ['a.example/x'] }))).toMatch(
+  expect(removalMessage(going({ finalizers: ['a.example/x'] }))).toMatch(
     /^the object is being deleted since 2026-01-02T03:04:05Z, as nobody wants it any more; it waits for a\.example\/x/,
   );
 });

@@ -4,11 +4,11 @@ import { decodeChecked } from '../../../../core/object/checked.ts';
 import {
   countsUpTo,
   emptyPart,
-  heardByAll,
   mergeParts,
-  notHeard,
+  notReceived,
   partSchema,
   type RolloutPart,
+  receivedByAll,
   silentPart,
 } from '../../../../core/rollout/part.ts';
 import { text } from '../../../../core/store/bytes.ts';
@@ -45,8 +45,8 @@ describe('parts of a release', () => {
   it('of an older release count for nothing but that it was not heard of', () => {
     const newer = part({ release: 5, waves: [counts(1)] });
     const older = part({ waves: [counts(7, 7, 7)] });
-    expect(mergeParts(newer, older)).toEqual({ ...newer, heard: notHeard });
-    expect(mergeParts(older, newer)).toEqual({ ...newer, heard: notHeard });
+    expect(mergeParts(newer, older)).toEqual({ ...newer, heard: notReceived });
+    expect(mergeParts(older, newer)).toEqual({ ...newer, heard: notReceived });
   });
 
   it('merge to the same in any order and any grouping', () => {
@@ -70,7 +70,7 @@ describe('parts of a release', () => {
   it('of a silent child say who belongs to the waves, and neither who has the release nor how it is there', () => {
     const silent = silentPart(part({ waves: [counts(4, 3, 2, 1)], smallest: [0.2] }));
     expect(silent).toEqual(
-      part({ heard: heardByAll, waves: [{ expected: 4, fresh: 0, exposed: 0, available: 0, failed: 0 }] }),
+      part({ heard: receivedByAll, waves: [{ expected: 4, fresh: 0, exposed: 0, available: 0, failed: 0 }] }),
     );
   });
 

@@ -2,7 +2,7 @@
  * A release over several last hops, without the wires: the controller and each last hop's LocalRelease on virtual time, with the
  * merge of their parts between them. A destination is what the test says it is.
  */
-import { type GateStatus, type Outcome, step } from '../../../../core/rollout/controller.ts';
+import { type GateStatus, type RolloutStep, stepRollout } from '../../../../core/rollout/controller.ts';
 import type { GateResult } from '../../../../core/rollout/gates.ts';
 import { LocalRelease } from '../../../../core/rollout/local.ts';
 import { emptyPart, mergeParts, type RolloutPart, silentPart } from '../../../../core/rollout/part.ts';
@@ -37,7 +37,7 @@ export interface SimChild {
 export class RolloutSim {
   spec: RolloutSpec;
   state: RolloutState;
-  outcome!: Outcome;
+  outcome!: RolloutStep;
   nowMs = 1_700_000_000_000;
   readonly children: SimChild[];
   /** Hops that hear nothing of the root: they keep the last release that they saw. */
@@ -47,7 +47,7 @@ export class RolloutSim {
   approved: number | undefined;
   /** What becomes of a destination that gets the candidate. */
   fate: (child: SimChild) => SimChild['health'] = () => 'available';
-  readonly #hops = new Map<number, { seen: ReleaseAttributes; local: LocalRelease; heardAtMs: number }>();
+  readonly #hops = new Map<number, { seen: ReleaseAttributes; local: LocalRelease; receivedAtMs: number }>();
   #generation = 1;
   #revision = 10;
 
@@ -94,7 +94,7 @@ export class RolloutSim {
       customizerDigest: '',
     });
     for (const hop of new Set(this.children.map((child) => child.hop))) this.#hop(hop, release);
-    this.outcome = step(this.state, {
+    this.outcome = stepRollout(this.state, {
       nowMs: this.nowMs,
       rollout: this.spec,
       part: this.#part(release),
@@ -122,8 +122,8 @@ export class RolloutSim {
     const release = this.cutOff.has(index) && hop ? hop.seen : sent;
     if (!hop || JSON.stringify(hop.seen) !== JSON.stringify(release)) {
       const isNew = !hop || hop.seen.release !== release.release || hop.seen.lease !== release.lease;
-      const heardAtMs = isNew ? this.nowMs : (hop?.heardAtMs ?? this.nowMs);
-      hop = { seen: release, local: new LocalRelease(release, this.nowMs, children.length), heardAtMs };
+      const receivedAtMs = isNew ? this.nowMs : (hop?.receivedAtMs ?? this.nowMs);
+      hop = { seen: release, local: new LocalRelease(release, this.nowMs, children.length), receivedAtMs };
       this.#hops.set(index, hop);
     }
     for (const child of children) {
@@ -131,7 +131,7 @@ export class RolloutSim {
       else if (child.exposed !== release.release) child.exposed = 0;
       this.#tell(hop.local, child);
     }
-    if (release.held === 0 || this.nowMs - hop.heardAtMs >= release.authorizationSeconds * 1000) return;
+    if (release.held === 0 || this.nowMs - hop.receivedAtMs >= release.authorizationSeconds * 1000) return;
     for (const name of hop.local.admit(this.nowMs).children) {
       const child = children.find((one) => one.name === name)!;
       child.exposed = release.release;

@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
-import { nextTurn, type Turns } from '../../../../core/runtime/turns.ts';
-import { HelloTurns } from '../../../../core/session/admission.ts';
+import { nextSlot, type RateState } from '../../../../core/runtime/rate.ts';
+import { HelloRateLimiter } from '../../../../core/session/admission.ts';
 import { ReconcileSlots, reconcilesMax, slotMs } from '../../../../core/session/reconcile-slots.ts';
-import { Door } from '../../../../core/wire/network/handshake-rate-limiter.ts';
+import { HandshakeRateLimiter } from '../../../../core/wire/network/handshake-rate-limiter.ts';
 
 describe('turns', () => {
   it('let a burst through at once, then one an interval, and forget a burst after a pause', () => {
     const rate = { intervalMs: 10, burst: 3 };
-    let turns: Turns;
+    let turns: RateState;
     const waits = (times: number, nowMs: number) =>
       Array.from({ length: times }, () => {
-        const next = nextTurn(rate, turns, nowMs);
+        const next = nextSlot(rate, turns, nowMs);
         turns = next.turns;
         return next.waitMs;
       });
@@ -25,11 +25,11 @@ describe('turns', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(50), { maxLength: 300 }), (gaps) => {
         const rate = { intervalMs: 20, burst: 5 };
-        let turns: Turns;
+        let turns: RateState;
         let nowMs = 0;
         const at = gaps.map((gap) => {
           nowMs += gap;
-          const next = nextTurn(rate, turns, nowMs);
+          const next = nextSlot(rate, turns, nowMs);
           turns = next.turns;
           return nowMs + next.waitMs;
         });
@@ -45,7 +45,7 @@ describe('turns', () => {
 
 describe('the door', () => {
   it('lets connections wait for some seconds and closes those for whom it would be longer', () => {
-    const door = new Door();
+    const door = new HandshakeRateLimiter();
     const waits = Array.from({ length: 2_000 }, () => door.admit(0));
     expect(waits.filter((wait) => wait === 0)).toHaveLength(100);
     expect(Math.max(...waits.map((wait) => wait ?? 0))).toBe(5_000);
@@ -56,7 +56,7 @@ describe('the door', () => {
 
 describe('the turns of hellos', () => {
   it('tell each child its own time, and keep it', () => {
-    const turns = new HelloTurns();
+    const turns = new HelloRateLimiter();
     const names = Array.from({ length: 1_000 }, (_, i) => `kid-${i}`);
     const waits = new Map(names.map((name) => [name, turns.admit(name, 0)]));
     expect([...waits.values()].filter((wait) => wait === 0)).toHaveLength(400);
@@ -69,13 +69,13 @@ describe('the turns of hellos', () => {
   });
 
   it('are told in whole milliseconds, as a Retry says them, whatever the clock says', () => {
-    const turns = new HelloTurns();
+    const turns = new HelloRateLimiter();
     for (let i = 0; i < 1_000; i++) turns.admit(`kid-${i}`, 0.25);
     expect(turns.admit('kid-999', 500.125)).toBe(1_001);
   });
 
   it('are forgotten when nobody comes', () => {
-    const turns = new HelloTurns();
+    const turns = new HelloRateLimiter();
     for (let i = 0; i < 500; i++) turns.admit(`kid-${i}`, 0);
     expect(turns.admit('kid-499', 100_000)).toBe(0);
     for (let i = 0; i < 399; i++) turns.admit(`other-${i}`, 100_000);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { OneSide, type Side } from '../../../support/one-side.ts';
-import { frameOf, type Said, saidTo } from '../../../support/said-frames.ts';
+import { frameOf, type Said, saidTo } from '../../../support/sent-frames.ts';
 import { changed, type FieldPath, pathsOf, type Variant, variantsOf } from '../../../support/wire-fields.ts';
 
 const sides: readonly Side[] = ['parent', 'child'];

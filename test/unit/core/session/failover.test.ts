@@ -6,12 +6,12 @@ import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { attachTo, beginAttach, passAttachSequence, readAttachment } from '../../../../core/session/attach.ts';
-import { candidates, ended, livedMs, notReached, returnAfterMs } from '../../../../core/session/candidates.ts';
+import { candidates, ended, notReached, returnAfterMs, sessionMinMs } from '../../../../core/session/candidates.ts';
 import { ChildSession } from '../../../../core/session/child-session.ts';
 import { failoverDialer } from '../../../../core/session/failover-dialer.ts';
 import { beginBoot } from '../../../../core/session/node-identity.ts';
 import { ParentSessions } from '../../../../core/session/parent-sessions.ts';
-import { behind, raised, readWatermarks, type Watermarks } from '../../../../core/session/watermark.ts';
+import { describeParentLag, raised, readWatermarks, type Watermarks } from '../../../../core/session/watermark.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { memoryDialer } from '../../../../core/wire/memory/memory-link.ts';
 import { content } from '../../../support/session-pair.ts';
@@ -28,18 +28,18 @@ describe('which parent is tried next', () => {
   });
 
   it('is the same again when a session ends, and the next one when it ended at once', () => {
-    expect(ended({ count: 2, next: 1 }, livedMs).next).toBe(1);
-    expect(ended({ count: 2, next: 0 }, livedMs - 1).next).toBe(1);
+    expect(ended({ count: 2, next: 1 }, sessionMinMs).next).toBe(1);
+    expect(ended({ count: 2, next: 0 }, sessionMinMs - 1).next).toBe(1);
   });
 
   it('is home after a long time elsewhere, and when the child itself ended the session for that', () => {
     expect(ended({ count: 2, next: 1 }, returnAfterMs).next).toBe(0);
-    expect(ended({ count: 2, next: 1 }, livedMs, 'home').next).toBe(0);
+    expect(ended({ count: 2, next: 1 }, sessionMinMs, 'home').next).toBe(0);
   });
 
   it('is the next one when the child itself left one that is cut off, however long it was there', () => {
     expect(ended({ count: 3, next: 1 }, returnAfterMs, 'on').next).toBe(2);
-    expect(ended({ count: 2, next: 1 }, livedMs, 'on').next).toBe(0);
+    expect(ended({ count: 2, next: 1 }, sessionMinMs, 'on').next).toBe(0);
   });
 });
 
@@ -82,9 +82,9 @@ describe('an attach sequence', () => {
 describe('watermarks', () => {
   it('never decrease, and say of which source a parent has too little', () => {
     expect(raised({ a: 5, b: 1 }, { a: 3, b: 2 })).toEqual({ a: 5, b: 2 });
-    expect(behind({ a: 5 }, { a: 5 })).toBeUndefined();
-    expect(behind({ a: 4 }, { a: 5 })).toContain('a is at revision 4 there, and at 5 here');
-    expect(behind({}, { a: 1 })).toContain('revision 0 there');
+    expect(describeParentLag({ a: 5 }, { a: 5 })).toBeUndefined();
+    expect(describeParentLag({ a: 4 }, { a: 5 })).toContain('a is at revision 4 there, and at 5 here');
+    expect(describeParentLag({}, { a: 1 })).toContain('revision 0 there');
   });
 });
 
@@ -235,7 +235,7 @@ class Siblings {
       return { producer, consumer: FeedConsumer.open(t, { name: 'reported/kid' }) };
     });
     const sessions = new ParentSessions({
-      soon: queueMicrotask,
+      defer: queueMicrotask,
       store,
       clock,
       random,
@@ -244,8 +244,8 @@ class Siblings {
       software: 'test',
       feedsOf: () => feeds,
       ready: () => !this.#unready.has(replica),
-      siblings: {
-        hasSiblings: true,
+      replicas: {
+        hasReplicas: true,
         superseded: () => (this.#refusing.has(replica) ? { message: 'it is elsewhere' } : undefined),
         attached() {},
       },

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   type Flow,
+  flowWindowBytes,
   inFlightMax,
   messageBytes,
   onAcknowledged,
@@ -10,7 +11,6 @@ import {
   onSent,
   openFlow,
   roomBytes,
-  windowBytes,
   windowMaxBytes,
   windowMinBytes,
 } from '../../../../core/session/flow.ts';
@@ -40,7 +40,7 @@ function run(line: { bytesPerMs: number; roundTripMs: number }, forMs: number, c
 
 describe('what may be in flight', () => {
   it('begins small, since nothing is known of the line', () => {
-    expect(windowBytes(openFlow(windowMaxBytes, 0))).toBe(windowMinBytes);
+    expect(flowWindowBytes(openFlow(windowMaxBytes, 0))).toBe(windowMinBytes);
   });
 
   it.each([
@@ -60,26 +60,26 @@ describe('what may be in flight', () => {
 
   it('falls when the line becomes thin', () => {
     let { flow } = run({ bytesPerMs: 1_250, roundTripMs: 50 }, 10_000);
-    expect(windowBytes(flow)).toBeGreaterThan(200_000);
+    expect(flowWindowBytes(flow)).toBeGreaterThan(200_000);
     flow = onAcknowledged(flow, Number.MAX_SAFE_INTEGER, 10_000);
     for (let i = 0, nowMs = 10_000; i < 20; i++) {
-      const bytes = windowBytes(flow);
+      const bytes = flowWindowBytes(flow);
       flow = onSent(flow, i, bytes, nowMs);
       nowMs += bytes / 6.25;
       flow = onAcknowledged(flow, i, nowMs);
     }
-    expect(windowBytes(flow)).toBe(windowMinBytes);
+    expect(flowWindowBytes(flow)).toBe(windowMinBytes);
   });
 
   it('does not fall because there was little to send', () => {
     let { flow } = run({ bytesPerMs: 1_250, roundTripMs: 50 }, 10_000);
     flow = onAcknowledged(flow, Number.MAX_SAFE_INTEGER, 10_000);
-    const before = windowBytes(flow);
+    const before = flowWindowBytes(flow);
     for (let i = 0; i < 20; i++) {
       flow = onSent(flow, i, 100, 11_000 + 100 * i);
       flow = onAcknowledged(flow, i, 11_050 + 100 * i);
     }
-    expect(windowBytes(flow)).toBe(before);
+    expect(flowWindowBytes(flow)).toBe(before);
   });
 
   it.each([
@@ -88,8 +88,8 @@ describe('what may be in flight', () => {
   ])('grows as fast where what was acknowledged first %s', (_what, firstBytes) => {
     const grown = (flow: Flow) => {
       let turns = 0;
-      for (let nowMs = 1_000; windowBytes(flow) < windowMaxBytes && turns < 100; turns++) {
-        flow = onSent(flow, 'answer', windowBytes(flow), nowMs);
+      for (let nowMs = 1_000; flowWindowBytes(flow) < windowMaxBytes && turns < 100; turns++) {
+        flow = onSent(flow, 'answer', flowWindowBytes(flow), nowMs);
         nowMs += 200;
         flow = onAnswerTaken(flow, nowMs);
       }
@@ -105,10 +105,10 @@ describe('what may be in flight', () => {
   it('does not fall because something without bytes is acknowledged while it is used up', () => {
     let { flow } = run({ bytesPerMs: 1_250, roundTripMs: 50 }, 10_000);
     flow = onAcknowledged(flow, Number.MAX_SAFE_INTEGER, 10_000);
-    flow = onSent(flow, 'credit', windowBytes(flow), 10_000);
-    const before = windowBytes(flow);
+    flow = onSent(flow, 'credit', flowWindowBytes(flow), 10_000);
+    const before = flowWindowBytes(flow);
     for (let i = 0; i < 10; i++) flow = onAcknowledged(onSent(flow, i, 0, 10_000), i, 10_050);
-    expect(windowBytes(flow)).toBe(before);
+    expect(flowWindowBytes(flow)).toBe(before);
   });
 
   it('never exceeds what the peer allows, but for a first message', () => {
@@ -165,8 +165,8 @@ describe('what may be in flight', () => {
           else flow = onCredit(flow, bytes, nowMs) ?? flow;
           expect(flow.inFlightBytes).toBe(flow.inFlight.reduce((sum, sent) => sum + sent.bytes, 0));
           expect(flow.inFlight.length).toBeLessThanOrEqual(inFlightMax);
-          expect(windowBytes(flow)).toBeGreaterThanOrEqual(windowMinBytes);
-          expect(windowBytes(flow)).toBeLessThanOrEqual(windowMaxBytes);
+          expect(flowWindowBytes(flow)).toBeGreaterThanOrEqual(windowMinBytes);
+          expect(flowWindowBytes(flow)).toBeLessThanOrEqual(windowMaxBytes);
         }
       }),
       { seed: 7 },

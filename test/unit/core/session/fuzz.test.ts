@@ -4,7 +4,7 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { mutated } from '../../../fuzz/mutate.ts';
 import { broken } from '../../../fuzz/promises.ts';
 import { OneSide, type Side } from '../../../support/one-side.ts';
-import { frameOf, saidTo } from '../../../support/said-frames.ts';
+import { frameOf, saidTo } from '../../../support/sent-frames.ts';
 
 const directory = 'test/fuzz/corpus';
 const kept = readdirSync(directory);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { flawOfHello, flawOfWelcome } from '../../../../core/session/hello-validation.ts';
+import { validateHello, validateWelcome } from '../../../../core/session/hello-validation.ts';
 import { Hello, Welcome } from '../../../../core/wire/generated/mesh.ts';
 
 const hello: Hello = {
@@ -13,8 +13,8 @@ const tuple = { epoch: Buffer.alloc(16), incarnation: Buffer.alloc(16), cursor: 
 
 describe('a hello', () => {
   it('may leave out what has a meaning when it is absent', () => {
-    expect(flawOfHello(hello, 'agent')).toBeUndefined();
-    expect(flawOfHello({ ...hello, down: { ...tuple, epoch: Buffer.alloc(0) } }, 'agent')).toBeUndefined();
+    expect(validateHello(hello, 'agent')).toBeUndefined();
+    expect(validateHello({ ...hello, down: { ...tuple, epoch: Buffer.alloc(0) } }, 'agent')).toBeUndefined();
   });
 
   it.each<[keyof Hello, Partial<Hello>, string]>([
@@ -37,13 +37,13 @@ describe('a hello', () => {
     ['transport', { transport: 'no such' }, 'transport is "no such"'],
     ['transport', { transport: 'x'.repeat(65) }, 'it must have 1 to 64 characters'],
   ])('whose %s is beyond its limit is told which, and what it may be', (_field, wrong, words) => {
-    expect(flawOfHello({ ...hello, ...wrong }, 'agent')).toContain(words);
+    expect(validateHello({ ...hello, ...wrong }, 'agent')).toContain(words);
   });
 });
 
 describe('a welcome', () => {
   it('may leave out what has a meaning when it is absent', () => {
-    expect(flawOfWelcome(welcome)).toBeUndefined();
+    expect(validateWelcome(welcome)).toBeUndefined();
   });
 
   it.each<[keyof Welcome, Partial<Welcome>, string]>([
@@ -54,6 +54,6 @@ describe('a welcome', () => {
     ['held', { held: [{ contentHash: Buffer.alloc(0), bytes: 1 }] }, 'held.content_hash has 0 bytes'],
     ['software', { software: 'x'.repeat(300) }, 'software has 300 characters'],
   ])('whose %s is beyond its limit is told which', (_field, wrong, words) => {
-    expect(flawOfWelcome({ ...welcome, ...wrong })).toContain(words);
+    expect(validateWelcome({ ...welcome, ...wrong })).toContain(words);
   });
 });

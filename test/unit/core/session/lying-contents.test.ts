@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { write } from '../../../protocol/bytes.ts';
 import { hash } from '../../../protocol/rows.ts';
 import { OneSide, type Side } from '../../../support/one-side.ts';
-import { epoch, frameOf, saidTo } from '../../../support/said-frames.ts';
+import { epoch, frameOf, saidTo } from '../../../support/sent-frames.ts';
 
 const incarnation = Buffer.alloc(16, 0xbb);
 const u16 = (value: number) => Buffer.of(value >> 8, value & 255);

@@ -4,7 +4,7 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import {
   beginBoot,
   type Forebear,
-  isFormerLife,
+  isFormerStoreIncarnation,
   markAttached,
   markCaughtUp,
   passBootCounter,
@@ -79,7 +79,8 @@ describe('a start that a parent knows', () => {
     clock.advance(5_000);
     return store.write((t) => beginBoot(t, clock, new SeededRandom(1)).bootNonce);
   };
-  const isFormer = (store: MemoryStore, nonce: string) => store.read((reader) => isFormerLife(reader, nonce));
+  const isFormer = (store: MemoryStore, nonce: string) =>
+    store.read((reader) => isFormerStoreIncarnation(reader, nonce));
 
   it('is of a former life when it was before the first of this store, once that has caught up', () => {
     const [former, store] = [new MemoryStore(), new MemoryStore()];

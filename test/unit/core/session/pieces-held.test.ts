@@ -3,17 +3,17 @@ import { describe, expect, it } from 'vitest';
 import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import { contentHash, encodeContent } from '../../../../core/feed/content.ts';
 import { dropPieces, heldMax, heldPieces, pieceBytesMin, storePiece } from '../../../../core/feed/pieces.ts';
-import { noPieces, type PiecesHeld, withoutPieces, withPieces } from '../../../../core/session/pieces-held.ts';
+import { heldWithPieces, noPieces, type PiecesHeld, withoutPieces } from '../../../../core/session/pieces-held.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 
 describe('what a producer knows of the pieces that its consumer has', () => {
   it('is nothing more, once one content too many was begun, until all is dropped', () => {
     let held: PiecesHeld = noPieces;
-    for (let i = 0; i < heldMax; i++) held = withPieces(held, `h${i}`, 10);
-    expect(withPieces(held, 'h0', 20)?.get('h0')).toBe(20);
-    held = withPieces(held, 'one more', 10);
+    for (let i = 0; i < heldMax; i++) held = heldWithPieces(held, `h${i}`, 10);
+    expect(heldWithPieces(held, 'h0', 20)?.get('h0')).toBe(20);
+    held = heldWithPieces(held, 'one more', 10);
     expect(held).toBeUndefined();
-    expect(withPieces(held, 'h0', 30)).toBeUndefined();
+    expect(heldWithPieces(held, 'h0', 30)).toBeUndefined();
     expect(withoutPieces(held, 'h0')).toBeUndefined();
   });
 
@@ -41,7 +41,7 @@ describe('what a producer knows of the pieces that its consumer has', () => {
           const data = record.subarray(offset, offset + pieceBytesMin);
           const piece = { contentHash: Buffer.from(hash, 'hex'), offset, total: record.length, data };
           expect(store.write((t) => storePiece(t, id, piece))).toBe(true);
-          held = withPieces(held, hash, offset + data.length);
+          held = heldWithPieces(held, hash, offset + data.length);
           const there = new Map(
             store
               .read((reader) => heldPieces(reader, id))

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ReconcileRequest } from '../../../../core/feed/feed.ts';
 import { noQuestions, withQuestion } from '../../../../core/session/questions.ts';
-import { begin, type Effect, type SessionState, step } from '../../../../core/session/session.ts';
-import { requestFromWire } from '../../../../core/session/wire-frames.ts';
+import { begin, type Effect, type SessionState, stepSession } from '../../../../core/session/session.ts';
+import { reconcileRequestFromWire } from '../../../../core/session/wire-frames.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { content, SessionPair } from '../../../support/session-pair.ts';
 
@@ -32,8 +32,8 @@ const wholes: Readonly<Record<string, Asks>> = {
 
 /** Asked and answered. */
 function ask(state: SessionState, round: number, asks = whole) {
-  const asked = step(state, { type: 'request', request: { round, wanted: [], ...asks } }, 0);
-  const done = step(asked.state, { type: 'done', done: { type: 'answered', bytes: 0, named: false } }, 0);
+  const asked = stepSession(state, { type: 'request', request: { round, wanted: [], ...asks } }, 0);
+  const done = stepSession(asked.state, { type: 'done', done: { type: 'answered', bytes: 0, named: false } }, 0);
   return { state: done.state, isAnswered: asked.effects[0]?.type === 'send', words: wordsOf(asked.effects) };
 }
 
@@ -51,7 +51,7 @@ describe('a producer of which a consumer asks in a reconciliation', () => {
   });
 
   it('answers nothing more when the consumer goes on from a cursor', () => {
-    const { state } = step(ask(unresumed(), 1).state, { type: 'ack', cursor: 9 }, 0);
+    const { state } = stepSession(ask(unresumed(), 1).state, { type: 'ack', cursor: 9 }, 0);
     expect(ask(state, 2).words).toContain('for a feed that goes on, and was sent up to 9');
   });
 
@@ -81,7 +81,7 @@ describe('a producer of which a consumer asks in a reconciliation', () => {
     await pair.run(2_000);
     expect(Object.keys(pair.held())).toHaveLength(rows);
     const requests = pair.frames.flatMap(({ frame: { frame } }) =>
-      frame?.$case === 'reconcileRequest' ? [requestFromWire(frame.value)] : [],
+      frame?.$case === 'reconcileRequest' ? [reconcileRequestFromWire(frame.value)] : [],
     );
     const asked = requests.reduce(withQuestion, noQuestions);
     expect(asked.round).toBe(requests.length);

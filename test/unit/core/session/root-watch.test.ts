@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import {
-  attachedAnew,
   fresherByMs,
-  heardOfRoot,
-  homewardFactor,
   leaveSpreadMs,
+  onRootReport,
+  onSessionChanged,
   type RootWatch,
+  returnDelayFactor,
   rootStaleMs,
   rootWatch,
   staysForMs,
@@ -26,7 +26,7 @@ function beats(
 ): { watch: RootWatch; leftAtMs: number | undefined } {
   let now = watch;
   for (let atMs = fromMs; atMs <= fromMs + forMs; atMs += beatMs) {
-    const { watch: next, leaves } = heardOfRoot(now, { ageMs: ageMs(atMs), nowMs: atMs, isHome }, () => fraction);
+    const { watch: next, leaves } = onRootReport(now, { ageMs: ageMs(atMs), nowMs: atMs, isHome }, () => fraction);
     now = next;
     if (leaves) return { watch: now, leftAtMs: atMs };
   }
@@ -51,14 +51,14 @@ describe('a child of siblings that listens to how old the root is', () => {
   it('does not leave one that hears of the root again while it waits for its moment', () => {
     const waiting = beats(rootWatch, { fromMs: 0, forMs: rootStaleMs + beatMs, ageMs: cutOff }, 0.9);
     expect(waiting.leftAtMs).toBeUndefined();
-    const again = heardOfRoot(waiting.watch, { ageMs: 0, nowMs: rootStaleMs + 2 * beatMs, isHome: true }, () => 0);
+    const again = onRootReport(waiting.watch, { ageMs: 0, nowMs: rootStaleMs + 2 * beatMs, isHome: true }, () => 0);
     expect([again.leaves, again.watch.leavesAtMs]).toEqual([false, undefined]);
   });
 
   it('stays for ten minutes where it has gone to, and counts it as worth it when the root is fresher there by a margin', () => {
     const left = beats(rootWatch, { fromMs: 0, forMs: day, ageMs: cutOff });
     const atMs = left.leftAtMs! + 2_000;
-    const judged = (ageMs: number) => heardOfRoot(left.watch, { ageMs, nowMs: atMs, isHome: false }, () => 0).watch;
+    const judged = (ageMs: number) => onRootReport(left.watch, { ageMs, nowMs: atMs, isHome: false }, () => 0).watch;
     expect(judged(atMs - fresherByMs)).toMatchObject({ vain: 0, left: undefined, staysUntilMs: atMs + staysForMs });
     expect(judged(atMs - fresherByMs + 1)).toMatchObject({ vain: 1, staysUntilMs: atMs + 2 * staysForMs });
   });
@@ -68,7 +68,7 @@ describe('a child of siblings that listens to how old the root is', () => {
     for (;;) {
       const { watch: next, leftAtMs } = beats(watch, { fromMs: atMs, forMs: day - atMs, isHome, ageMs: cutOff });
       if (leftAtMs === undefined) break;
-      [watch, atMs, moves, isHome] = [attachedAnew(next, true), leftAtMs + 2_000, moves + 1, !isHome];
+      [watch, atMs, moves, isHome] = [onSessionChanged(next, true), leftAtMs + 2_000, moves + 1, !isHome];
     }
     expect(moves).toBeGreaterThan(5);
     expect(moves).toBeLessThan(10);
@@ -80,28 +80,32 @@ describe('a child of siblings that listens to how old the root is', () => {
     for (let round = 0; round < 5; round++) {
       const atMs = round * day;
       watch = beats(watch, { fromMs: atMs, forMs: day, ageMs: () => rootStaleMs }).watch;
-      watch = heardOfRoot(watch, { ageMs: 0, nowMs: atMs + rootStaleMs, isHome: false }, () => 0).watch;
-      factors.push(homewardFactor(watch));
+      watch = onRootReport(watch, { ageMs: 0, nowMs: atMs + rootStaleMs, isHome: false }, () => 0).watch;
+      factors.push(returnDelayFactor(watch));
     }
     expect(factors).toEqual([2, 4, 8, 8, 8]);
-    const fresh = heardOfRoot(watch, { ageMs: 0, nowMs: 9 * day, isHome: true }, () => 0).watch;
-    expect(homewardFactor(fresh)).toBe(1);
+    const fresh = onRootReport(watch, { ageMs: 0, nowMs: 9 * day, isHome: true }, () => 0).watch;
+    expect(returnDelayFactor(fresh)).toBe(1);
   });
 
   it('begins to wait for its moment anew in another session', () => {
     const waiting = beats(rootWatch, { fromMs: 0, forMs: rootStaleMs, ageMs: cutOff }, 0.9).watch;
     expect(waiting.leavesAtMs).toBeDefined();
-    expect(attachedAnew(waiting, false).leavesAtMs).toBeUndefined();
-    expect(attachedAnew(rootWatch, false)).toBe(rootWatch);
+    expect(onSessionChanged(waiting, false).leavesAtMs).toBeUndefined();
+    expect(onSessionChanged(rootWatch, false)).toBe(rootWatch);
   });
 
   it('does not stay with one that is cut off because another one was worth staying at, which then ended', () => {
     const left = beats(rootWatch, { fromMs: 0, forMs: day, ageMs: cutOff });
     const atMs = left.leftAtMs! + 2_000;
-    const found = heardOfRoot(attachedAnew(left.watch, true), { ageMs: 0, nowMs: atMs, isHome: false }, () => 0).watch;
-    expect(attachedAnew(found, false).staysUntilMs).toBe(atMs + staysForMs);
-    const thrownBack = attachedAnew(found, true);
-    expect(heardOfRoot(thrownBack, { ageMs: atMs + 9_000, nowMs: atMs + 9_000, isHome: true }, () => 0).leaves).toBe(
+    const found = onRootReport(
+      onSessionChanged(left.watch, true),
+      { ageMs: 0, nowMs: atMs, isHome: false },
+      () => 0,
+    ).watch;
+    expect(onSessionChanged(found, false).staysUntilMs).toBe(atMs + staysForMs);
+    const thrownBack = onSessionChanged(found, true);
+    expect(onRootReport(thrownBack, { ageMs: atMs + 9_000, nowMs: atMs + 9_000, isHome: true }, () => 0).leaves).toBe(
       true,
     );
   });

@@ -16,7 +16,7 @@ const mebibyte = 1024 * 1024;
 describe('the end of a session', () => {
   it('is counted by a word for its reason, or by the code of its error', () => {
     expect(endOf(undefined)).toBe('InOrder');
-    expect(endOf(new SessionError('Silence', 'Unavailable', 'nothing was heard for 60 s'))).toBe('Silence');
+    expect(endOf(new SessionError('Silence', 'Unavailable', 'no frame was received for 60 s'))).toBe('Silence');
     expect(endOf(new BanyanError('Protocol', 'a frame that says 17'))).toBe('Protocol');
     expect(endOf(new Error('ECONNRESET'))).toBe('Other');
   });

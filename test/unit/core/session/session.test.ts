@@ -8,7 +8,7 @@ import {
   type Effect,
   type Input,
   type SessionState,
-  step,
+  stepSession,
 } from '../../../../core/session/session.ts';
 
 const start = {
@@ -35,7 +35,7 @@ const batch = (from: number, to: number, head = to): Batch => ({
 function play(state: SessionState, inputs: readonly Input[], nowMs = 0) {
   let effects: Effect[] = [];
   for (const input of inputs) {
-    const stepped = step(state, input, nowMs);
+    const stepped = stepSession(state, input, nowMs);
     state = stepped.state;
     effects = [...effects, ...stepped.effects];
   }
@@ -49,18 +49,18 @@ describe('an established session', () => {
 
   it('asks for one batch at a time and stops at the window', () => {
     let { state } = begin(start);
-    const first = step(state, { type: 'produced', head: 100 }, 0);
+    const first = stepSession(state, { type: 'produced', head: 100 }, 0);
     expect(first.effects).toEqual([
       { type: 'send', send: expect.objectContaining({ type: 'sendBatch', after: 0, head: 100 }) },
     ]);
     state = first.state;
-    const full = step(
+    const full = stepSession(
       state,
       { type: 'done', done: { type: 'sent', to: 50, bytes: windowMinBytes, all: false, named: false } },
       0,
     );
     expect(full.effects).toEqual([]);
-    expect(types(step(full.state, { type: 'ack', cursor: 50 }, 0).effects)).toEqual(['acknowledged', 'send']);
+    expect(types(stepSession(full.state, { type: 'ack', cursor: 50 }, 0).effects)).toEqual(['acknowledged', 'send']);
   });
 
   it('acknowledges a batch only by the effect that flushes first', () => {
@@ -92,9 +92,9 @@ describe('an established session', () => {
   it('ends when the peer is not ready any more in the middle of a reconciliation', () => {
     const { state } = begin({ ...start, resumes: false });
     expect(state.mode).toBe('reconciling');
-    const stays = step(state, { type: 'beat', head: 3, ready: true }, 0);
+    const stays = stepSession(state, { type: 'beat', head: 3, ready: true }, 0);
     expect(types(stays.effects)).toEqual([]);
-    expect(step(stays.state, { type: 'beat', head: 3, ready: false }, 0).effects).toMatchObject([
+    expect(stepSession(stays.state, { type: 'beat', head: 3, ready: false }, 0).effects).toMatchObject([
       { type: 'close', error: { end: 'ReadyWithdrawn', code: 'Unavailable' } },
     ]);
   });
@@ -102,7 +102,9 @@ describe('an established session', () => {
   it('does not reconcile before the peer is ready', () => {
     const waiting = begin({ ...start, resumes: false, peerReady: false });
     expect(types(waiting.effects)).not.toContain('startReconcile');
-    expect(types(step(waiting.state, { type: 'beat', head: 9, ready: true }, 0).effects)).toContain('startReconcile');
+    expect(types(stepSession(waiting.state, { type: 'beat', head: 9, ready: true }, 0).effects)).toContain(
+      'startReconcile',
+    );
   });
 
   it.each<[string, Input]>([
@@ -117,9 +119,9 @@ describe('an established session', () => {
       'a reconcile request for a feed that goes on',
       { type: 'request', request: { round: 1, seed: new Uint8Array(0), prefixes: [], wanted: [new Uint8Array(16)] } },
     ],
-    ['a second word on how the feed goes on', { type: 'resume', resumes: true }],
+    ['a second answer about how the feed resumes', { type: 'resume', resumes: true }],
   ])('ends at %s', (_what, input) => {
-    const { effects } = step(begin(start).state, input, 0);
+    const { effects } = stepSession(begin(start).state, input, 0);
     expect(effects).toEqual([
       expect.objectContaining({ type: 'close', error: expect.objectContaining({ code: 'Protocol' }) }),
     ]);
@@ -127,11 +129,11 @@ describe('an established session', () => {
 
   it('beats when nothing else was sent, and dies of silence', () => {
     const { state } = begin(start);
-    expect(types(step(state, { type: 'tick' }, beatEveryMs).effects)).toEqual(['sendBeat']);
-    expect(step(state, { type: 'tick' }, deathAfterMs).effects).toEqual([
+    expect(types(stepSession(state, { type: 'tick' }, beatEveryMs).effects)).toEqual(['sendBeat']);
+    expect(stepSession(state, { type: 'tick' }, deathAfterMs).effects).toEqual([
       expect.objectContaining({ type: 'close', error: expect.objectContaining({ code: 'Unavailable' }) }),
     ]);
-    const alive = step(state, { type: 'alive' }, deathAfterMs - 1).state;
-    expect(types(step(alive, { type: 'tick' }, deathAfterMs).effects)).toEqual(['sendBeat']);
+    const alive = stepSession(state, { type: 'alive' }, deathAfterMs - 1).state;
+    expect(types(stepSession(alive, { type: 'tick' }, deathAfterMs).effects)).toEqual(['sendBeat']);
   });
 });

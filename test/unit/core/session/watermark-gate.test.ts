@@ -4,14 +4,14 @@ import { hash128 } from '../../../../core/object/hash.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { raiseWatermarks, readWatermarks } from '../../../../core/session/watermark.ts';
-import { type Waiting, WatermarkGate } from '../../../../core/session/watermark-gate.ts';
+import { WatermarkGate, type WatermarkWait } from '../../../../core/session/watermark-gate.ts';
 import { prefixOf } from '../../../../core/store/keyspace.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 
 describe('a child that comes to one of several siblings', () => {
   let store: MemoryStore;
   let consumer: FeedConsumer;
-  let waiting: Waiting | undefined;
+  let waiting: WatermarkWait | undefined;
   let isResumed: boolean;
 
   beforeEach(() => {
@@ -22,7 +22,7 @@ describe('a child that comes to one of several siblings', () => {
   });
 
   function gate(path: string, resumes = false): WatermarkGate {
-    const waits = (now: Waiting | undefined) => {
+    const waits = (now: WatermarkWait | undefined) => {
       waiting = now;
     };
     const clock = new VirtualClock(0);
@@ -36,7 +36,7 @@ describe('a child that comes to one of several siblings', () => {
       reached: () => {},
       waits,
     };
-    return new WatermarkGate(ports, { hasSiblings: true, resumes });
+    return new WatermarkGate(ports, { hasReplicas: true, resumes });
   }
   const row = (key: string, originRevision: number) => ({ keyHash: hash128(key), key, originRevision });
   const took = (own: Record<string, number>) => store.write((t) => raiseWatermarks(t, { own }, 0));

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import { duplexOf } from '../../../../core/stream/duplex.ts';
 import { echoEndpoint } from '../../../../core/stream/echo.ts';
-import { windowBytes } from '../../../../core/stream/stream.ts';
+import { streamWindowBytes } from '../../../../core/stream/stream.ts';
 import { requestOf, StreamTree } from '../../../support/stream-tree.ts';
 
 describe('a stream as a Duplex', () => {
@@ -35,11 +35,11 @@ describe('a stream as a Duplex', () => {
       );
     });
     const asked = httpRequest({ method: 'POST', path: '/api', createConnection: () => open(tree) });
-    asked.end(Buffer.alloc(3 * windowBytes));
+    asked.end(Buffer.alloc(3 * streamWindowBytes));
     const [answer] = (await once(asked, 'response')) as [IncomingMessage];
     const chunks: Buffer[] = [];
     for await (const chunk of answer) chunks.push(chunk as Buffer);
-    expect(Buffer.concat(chunks).toString()).toBe(`POST /api: ${3 * windowBytes} bytes`);
+    expect(Buffer.concat(chunks).toString()).toBe(`POST /api: ${3 * streamWindowBytes} bytes`);
     asked.destroy();
   });
 
@@ -54,7 +54,7 @@ describe('a stream as a Duplex', () => {
     const write = () => {
       near.write(chunk, () => {
         taken += chunk.length;
-        if (taken < 100 * windowBytes) write();
+        if (taken < 100 * streamWindowBytes) write();
       });
     };
     write();
@@ -64,9 +64,9 @@ describe('a stream as a Duplex', () => {
       await new Promise(setImmediate);
     }
     const stalledAt = taken;
-    expect(stalledAt).toBeLessThanOrEqual(4 * windowBytes);
+    expect(stalledAt).toBeLessThanOrEqual(4 * streamWindowBytes);
     end.resume();
-    await expect.poll(() => taken, { timeout: 10_000 }).toBeGreaterThan(stalledAt + windowBytes);
+    await expect.poll(() => taken, { timeout: 10_000 }).toBeGreaterThan(stalledAt + streamWindowBytes);
     near.destroy();
   });
 
@@ -81,15 +81,15 @@ describe('a stream as a Duplex', () => {
       return { write() {}, end() {}, reset() {}, consumed: took };
     });
     stalled.read(0);
-    for (let i = 0; i < windowBytes; i++) arrive(Uint8Array.of(i % 251));
+    for (let i = 0; i < streamWindowBytes; i++) arrive(Uint8Array.of(i % 251));
     await new Promise(setImmediate);
     // Node's buffer keeps what it has as it came.
     expect(stalled.readableLength).toBe(1);
     expect(consumed).toBe(1);
     const chunks: Buffer[] = [];
     stalled.on('data', (chunk: Buffer) => chunks.push(chunk));
-    await expect.poll(() => consumed).toBe(windowBytes);
-    expect(chunks.length).toBeLessThanOrEqual(windowBytes / 4096 + 1);
+    await expect.poll(() => consumed).toBe(streamWindowBytes);
+    expect(chunks.length).toBeLessThanOrEqual(streamWindowBytes / 4096 + 1);
     expect(Buffer.concat(chunks).every((byte, i) => byte === i % 251)).toBe(true);
   });
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ByteQueue } from '../../../../core/stream/byte-queue.ts';
 import { noSuspects, takeCensus } from '../../../../core/stream/census.ts';
 import { nextHop } from '../../../../core/stream/route.ts';
-import { errorOfReset, resetCodes, windowBytes } from '../../../../core/stream/stream.ts';
+import { errorOfReset, resetCodes, streamWindowBytes } from '../../../../core/stream/stream.ts';
 import { resetFrame, resetFromWire } from '../../../../core/stream/stream-frames.ts';
 
 describe('a queue of bytes', () => {
@@ -61,11 +61,12 @@ describe('a queue of bytes', () => {
     ['that are all of a frame but some bytes', 32 * 1024, 32 * 1024 + 12],
   ])('keeps little more than the window, of chunks %s', (_what, bytes, frameBytes) => {
     const queue = new ByteQueue();
-    for (let i = 0; i < windowBytes / bytes; i++) queue.put(new Uint8Array(frameBytes).subarray(frameBytes - bytes));
+    for (let i = 0; i < streamWindowBytes / bytes; i++)
+      queue.put(new Uint8Array(frameBytes).subarray(frameBytes - bytes));
     const kept = keptOf(queue);
-    expect(kept.bytes).toBe(windowBytes);
-    expect(kept.pieces).toBeLessThanOrEqual(windowBytes / 4096);
-    expect(kept.memoryBytes).toBeLessThanOrEqual(1.5 * windowBytes);
+    expect(kept.bytes).toBe(streamWindowBytes);
+    expect(kept.pieces).toBeLessThanOrEqual(streamWindowBytes / 4096);
+    expect(kept.memoryBytes).toBeLessThanOrEqual(1.5 * streamWindowBytes);
   });
 
   it('passes large chunks through without a copy', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { echoEndpoint } from '../../../../core/stream/echo.ts';
 import type { Endpoint } from '../../../../core/stream/router.ts';
-import { resetCodes, windowBytes } from '../../../../core/stream/stream.ts';
+import { resetCodes, streamWindowBytes } from '../../../../core/stream/stream.ts';
 import { StreamLog, StreamTree } from '../../../support/stream-tree.ts';
 
 const deep = 'a:b:c:d';
@@ -284,20 +284,20 @@ describe('a stream that is under way', () => {
     const stalled = tree.open('', { path: deep, kind: 'stalls' });
     await tree.run(30);
     taken[0]!.stalled = true;
-    stalled.stream.write(Buffer.alloc(64 * windowBytes));
+    stalled.stream.write(Buffer.alloc(64 * streamWindowBytes));
     await tree.run(300);
     const busy = tree.open('', { path: deep });
-    busy.stream.write(Buffer.alloc(4 * windowBytes, 1));
+    busy.stream.write(Buffer.alloc(4 * streamWindowBytes, 1));
     busy.stream.end();
     await tree.run(300);
-    expect(busy.receivedBytes).toBe(4 * windowBytes);
+    expect(busy.receivedBytes).toBe(4 * streamWindowBytes);
     expect(busy.closed).toBe(true);
-    expect(taken[0]!.receivedBytes).toBe(windowBytes);
+    expect(taken[0]!.receivedBytes).toBe(streamWindowBytes);
     // The hops, and the two ends inside the node that asked.
-    expect(stalled.writtenBytes).toBeLessThanOrEqual((chain.length + 1) * windowBytes);
+    expect(stalled.writtenBytes).toBeLessThanOrEqual((chain.length + 1) * streamWindowBytes);
     taken[0]!.stalled = false;
-    taken[0]!.stream.consumed(windowBytes);
+    taken[0]!.stream.consumed(streamWindowBytes);
     await tree.run(2_000);
-    expect(taken[0]!.receivedBytes).toBe(64 * windowBytes);
+    expect(taken[0]!.receivedBytes).toBe(64 * streamWindowBytes);
   });
 });

@@ -71,9 +71,9 @@ describe('an end on its call', () => {
     expect(log.reset).toMatchObject({
       code: 'Unavailable',
       at: 'eu',
-      message: expect.stringContaining('eu:kid: nothing was heard'),
+      message: expect.stringContaining('eu:kid: no frame was received'),
     });
-    expect(closed()).toContain('nothing was heard');
+    expect(closed()).toContain('no frame was received');
     expect(counts.open).toBe(0);
   });
 
@@ -111,8 +111,8 @@ describe('the pulse of a call', () => {
     [50_000, 0, streamDeathAfterMs, false, true, 0],
   ])(
     'sent at %i, heard at %i, looked at %i ms: beat %s, dead %s, again in %i',
-    (sentAtMs, heardAtMs, nowMs, beat, dead, afterMs) => {
-      expect(pulseOf({ sentAtMs, heardAtMs }, nowMs)).toEqual({ beat, dead, afterMs });
+    (sentAtMs, receivedAtMs, nowMs, beat, dead, afterMs) => {
+      expect(pulseOf({ sentAtMs, receivedAtMs }, nowMs)).toEqual({ beat, dead, afterMs });
     },
   );
 });

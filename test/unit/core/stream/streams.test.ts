@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { censusEveryMs } from '../../../../core/stream/census.ts';
-import { bulkWindowBytes, type Offer, resetCodes, windowBytes } from '../../../../core/stream/stream.ts';
+import { bulkWindowBytes, type Offer, resetCodes, streamWindowBytes } from '../../../../core/stream/stream.ts';
 import { StreamCounts } from '../../../../core/stream/stream-counts.ts';
 import { openFrame } from '../../../../core/stream/stream-frames.ts';
 import { SessionStreams, windowBytesTotal } from '../../../../core/stream/streams.ts';
@@ -136,7 +136,7 @@ describe.each(['parent', 'child'] as const)('a stream that the %s asks for', (si
                 job.log.stream.end();
               }
               const unread = job.log.receivedBytes - held.get(job.log)!;
-              expect(unread).toBeLessThanOrEqual(windowBytes);
+              expect(unread).toBeLessThanOrEqual(streamWindowBytes);
               const read = Math.ceil(unread * random.fraction());
               held.set(job.log, held.get(job.log)! + read);
               job.log.stream.consumed(read);
@@ -200,7 +200,7 @@ describe('the windows of a session', () => {
       frame?.$case === 'open' ? [frame.value.creditBytes] : [],
     );
     expect(credits.length).toBe(streamsMax);
-    expect(credits.slice(0, 2)).toEqual([bulkWindowBytes, windowBytes]);
+    expect(credits.slice(0, 2)).toEqual([bulkWindowBytes, streamWindowBytes]);
     expect(Math.min(...credits)).toBeGreaterThanOrEqual(32 * 1024);
     expect(credits.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(windowBytesTotal);
   });
@@ -344,7 +344,7 @@ describe('an end whose peer lies', () => {
   it.each<[string, (id: number) => Frame, string]>([
     [
       'sends more than it may',
-      (stream) => ({ frame: { $case: 'data', value: { stream, data: Buffer.alloc(windowBytes + 1) } } }),
+      (stream) => ({ frame: { $case: 'data', value: { stream, data: Buffer.alloc(streamWindowBytes + 1) } } }),
       'FlowControl',
     ],
     ['speaks of another stream', () => ({ frame: { $case: 'fin', value: { stream: 99 } } }), 'Protocol'],

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { censusEveryMs } from '../../../../core/stream/census.ts';
-import { bulkWindowBytes, windowBytes } from '../../../../core/stream/stream.ts';
+import { bulkWindowBytes, streamWindowBytes } from '../../../../core/stream/stream.ts';
 import { StreamLog, StreamTree } from '../../../support/stream-tree.ts';
 
 const paths = ['a', 'a:b', 'a:b:c', 'a:d', 'e', 'e:f', 'e:f:g', 'e:f:h'];
@@ -114,7 +114,7 @@ class Run {
       log.stream.reset({ code: 'Cancelled', message: 'changed its mind', at: '' });
     }
     const unread = log.receivedBytes - (this.#consumed.get(log) ?? 0);
-    expect(unread).toBeLessThanOrEqual(stream.bulk ? bulkWindowBytes : windowBytes);
+    expect(unread).toBeLessThanOrEqual(stream.bulk ? bulkWindowBytes : streamWindowBytes);
   }
 
   #read(log: StreamLog, share: number): void {

@@ -1,13 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ChildView, contribution } from '../../../../core/summary/contribution.ts';
-import { type Counts, emptyPartial, type Partial } from '../../../../core/summary/partial.ts';
+import { type DestinationCounts, emptyPartial, type Partial } from '../../../../core/summary/partial.ts';
 
 const wanted = { generation: 3, target: 70 };
 const failure = { path: 'eu:a', object: 'deployments.apps shop/till', reason: 'CrashLoop', message: 'exit 1' };
-const counts = (some: globalThis.Partial<Counts>): Counts => ({ ...emptyPartial(0, 0).counts, ...some });
+const counts = (some: globalThis.Partial<DestinationCounts>): DestinationCounts => ({
+  ...emptyPartial(0, 0).counts,
+  ...some,
+});
 
-function reported(some: globalThis.Partial<Counts>, of: { generation?: number; target?: number } = {}): Partial {
+function reported(
+  some: globalThis.Partial<DestinationCounts>,
+  of: { generation?: number; target?: number } = {},
+): Partial {
   return { ...emptyPartial(3, 70), ...of, counts: counts(some), failures: [failure] };
 }
 

@@ -6,7 +6,7 @@ import {
   emptyPartial,
   encodePartial,
   failuresMax,
-  merge,
+  mergePartials,
   type Partial,
 } from '../../../../core/summary/partial.ts';
 
@@ -37,14 +37,14 @@ const partial: fc.Arbitrary<Partial> = fc
   .map(({ oldestAgeMs, ...rest }) => {
     // A partial that exists anywhere holds the smallest of its failures: merging with the empty one makes it so.
     const raw: Partial = oldestAgeMs === undefined ? rest : { ...rest, oldestAgeMs };
-    return merge(raw, emptyPartial(0, 0));
+    return mergePartials(raw, emptyPartial(0, 0));
   });
 
 describe('the partial of the built-in summary', () => {
   it('merges associatively', () => {
     fc.assert(
       fc.property(partial, partial, partial, (a, b, c) => {
-        expect(merge(merge(a, b), c)).toEqual(merge(a, merge(b, c)));
+        expect(mergePartials(mergePartials(a, b), c)).toEqual(mergePartials(a, mergePartials(b, c)));
       }),
     );
   });
@@ -52,7 +52,7 @@ describe('the partial of the built-in summary', () => {
   it('merges commutatively', () => {
     fc.assert(
       fc.property(partial, partial, (a, b) => {
-        expect(merge(a, b)).toEqual(merge(b, a));
+        expect(mergePartials(a, b)).toEqual(mergePartials(b, a));
       }),
     );
   });
@@ -60,7 +60,7 @@ describe('the partial of the built-in summary', () => {
   it('is not changed by merging with the empty partial', () => {
     fc.assert(
       fc.property(partial, (a) => {
-        expect(merge(a, emptyPartial(a.generation, a.target))).toEqual(a);
+        expect(mergePartials(a, emptyPartial(a.generation, a.target))).toEqual(a);
       }),
     );
   });
@@ -68,7 +68,7 @@ describe('the partial of the built-in summary', () => {
   it('adds every count', () => {
     fc.assert(
       fc.property(partial, partial, (a, b) => {
-        for (const name of countNames) expect(merge(a, b).counts[name]).toBe(a.counts[name] + b.counts[name]);
+        for (const name of countNames) expect(mergePartials(a, b).counts[name]).toBe(a.counts[name] + b.counts[name]);
       }),
     );
   });
@@ -78,23 +78,23 @@ describe('the partial of the built-in summary', () => {
       ...emptyPartial(1, 1),
       failures: paths.map((path) => ({ path, object: 'Deployment shop/till', reason: 'r', message: 'm' })),
     });
-    const merged = merge(many(['c', 'd', 'e', 'f', 'g', 'h']), many(['a', 'b', 'i', 'j', 'k', 'l']));
+    const merged = mergePartials(many(['c', 'd', 'e', 'f', 'g', 'h']), many(['a', 'b', 'i', 'j', 'k', 'l']));
     expect(merged.failures.map((f) => f.path).join('')).toBe('abcdefghij');
     expect(merged.failures).toHaveLength(failuresMax);
   });
 
   it('reports the age of the destination that has been silent for the longest', () => {
     const silent = (oldestAgeMs: number): Partial => ({ ...emptyPartial(1, 1), oldestAgeMs });
-    expect(merge(silent(5), silent(70)).oldestAgeMs).toBe(70);
-    expect(merge(silent(0), emptyPartial(1, 1)).oldestAgeMs).toBe(0);
-    expect(merge(emptyPartial(1, 1), emptyPartial(1, 1))).not.toHaveProperty('oldestAgeMs');
+    expect(mergePartials(silent(5), silent(70)).oldestAgeMs).toBe(70);
+    expect(mergePartials(silent(0), emptyPartial(1, 1)).oldestAgeMs).toBe(0);
+    expect(mergePartials(emptyPartial(1, 1), emptyPartial(1, 1))).not.toHaveProperty('oldestAgeMs');
   });
 
   it('comes back from its bytes, and equal partials have equal bytes', () => {
     fc.assert(
       fc.property(partial, (a) => {
         expect(decodePartial(encodePartial(a))).toEqual(a);
-        expect(encodePartial(merge(a, emptyPartial(0, 0)))).toEqual(encodePartial(a));
+        expect(encodePartial(mergePartials(a, emptyPartial(0, 0)))).toEqual(encodePartial(a));
       }),
     );
   });

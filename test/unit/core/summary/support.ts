@@ -1,6 +1,6 @@
 /** Rows and summarizers of tests: short to write, complete where it matters. */
 import { celValue } from '../../../../core/match/cel/values.ts';
-import { compileSummarizer, type Row, type Summarizer } from '../../../../core/summary/summarizer.ts';
+import { compileSummarizer, type Summarizer, type SummaryRow } from '../../../../core/summary/summarizer.ts';
 import type { AggregateType, CombinedField, SummarizerSpec } from '../../../../core/summary/summarizer-spec.ts';
 import { type SummaryTable, summaryTable } from '../../../../core/summary/summary-table.ts';
 import { mergeUserPartials, type UserPartial } from '../../../../core/summary/user-partial.ts';
@@ -21,7 +21,7 @@ export function row({
   status,
   labels = {},
   failed = false,
-}: RowGiven): Row {
+}: RowGiven): SummaryRow {
   const variables = {
     obj: celValue(obj),
     returned: celValue(status === undefined ? {} : { status }),
@@ -48,7 +48,7 @@ export function field(name: string, type: AggregateType, subject?: string, k = 1
 }
 
 /** By halves, as a tree of nodes does: many groups are then not copied for each row. */
-export function fold(of: Summarizer, rows: readonly Row[]): UserPartial {
+export function fold(of: Summarizer, rows: readonly SummaryRow[]): UserPartial {
   if (rows.length <= 1) return (rows[0] && of.evaluate(rows[0])) ?? of.empty;
   const half = rows.length >> 1;
   return mergeUserPartials(fold(of, rows.slice(0, half)), fold(of, rows.slice(half)));

@@ -8,11 +8,11 @@ import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { encodeFrame } from '../../../../core/wire/codec/frames.ts';
 import { sessionMethod, streamMethod } from '../../../../core/wire/grpc/session-method.ts';
-import { joinPath } from '../../../../core/wire/join-words.ts';
+import { joinPath } from '../../../../core/wire/join-messages.ts';
 import type { Listener } from '../../../../core/wire/link.ts';
 import { listenMesh } from '../../../../core/wire/network/mesh-listener.ts';
 import type { NodeCredentials } from '../../../../core/wire/node-credentials.ts';
-import { sessionPath, streamPath } from '../../../../core/wire/websocket/websocket-words.ts';
+import { sessionPath, streamPath } from '../../../../core/wire/websocket/websocket-messages.ts';
 import { beat, LinkLog } from '../../../support/link-log.ts';
 import { TestTree } from '../../../support/test-tree.ts';
 

@@ -2,16 +2,16 @@ import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import {
-  type Stocked,
-  StockTaking,
-  type StockTakingPorts,
-  takeStock,
+  AppliedInventoryScan,
+  type AppliedInventoryScanPorts,
+  type ScannedAgent,
+  scanAppliedInventory,
 } from '../../../../edge-agent/agent/applied-inventory-scan.ts';
-import type { Stock } from '../../../../edge-agent/apply/stock.ts';
+import type { AppliedInventory } from '../../../../edge-agent/apply/applied-inventory.ts';
 import type { FoundObjects } from '../../../../edge-agent/cluster/cluster.ts';
 import { settle } from '../lease/memory-lease.ts';
 
-const nothing: Stock = { records: new Map(), kept: new Map() };
+const nothing: AppliedInventory = { records: new Map(), kept: new Map() };
 
 class Bench {
   readonly clock = new VirtualClock();
@@ -21,22 +21,22 @@ class Bench {
   taken = 0;
 
   take(isOver = () => false): Promise<void> {
-    return takeStock(this.#stocked(), this.#ports(), isOver);
+    return scanAppliedInventory(this.#stocked(), this.#ports(), isOver);
   }
 
-  taking(isDue: boolean): StockTaking {
-    return new StockTaking(() => this.#stocked(), this.#ports(), isDue);
+  taking(isDue: boolean): AppliedInventoryScan {
+    return new AppliedInventoryScan(() => this.#stocked(), this.#ports(), isDue);
   }
 
-  #ports(): StockTakingPorts {
+  #ports(): AppliedInventoryScanPorts {
     const { clock } = this;
     return { clock, log: silentLogger, limits: { entries: 50, fraction: 0.2 } };
   }
 
-  #stocked(): Stocked {
+  #stocked(): ScannedAgent {
     return {
       agent: {
-        takeStock: () => {
+        scanAppliedInventory: () => {
           this.taken++;
           return this.stock;
         },

@@ -368,11 +368,11 @@ describe('objects born at the edge', () => {
     await bench.receive(bench.gone(`o/center.retail/${till}`));
     const { uid = '' } = bench.cluster.objects.get(till)!.metadata;
     const found = { key: parseKey(till), uid, source: 'center.retail', created: false };
-    bench.agent.takeStock([found], { entries: 50, fraction: 0.2 });
+    bench.agent.scanAppliedInventory([found], { entries: 50, fraction: 0.2 });
     await bench.settle();
     expect(bench.cluster.objects.has(till)).toBe(true);
     await bench.receive(bench.gone('u/center.ops/reports'));
-    bench.agent.takeStock([found], { entries: 50, fraction: 0.2 });
+    bench.agent.scanAppliedInventory([found], { entries: 50, fraction: 0.2 });
     await bench.settle();
     expect(bench.cluster.objects.has(till)).toBe(true);
   });

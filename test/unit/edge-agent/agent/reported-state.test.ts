@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { defaultRules } from '../../../../core/entries/apply-rules.ts';
 import { objectState, placementPartial } from '../../../../edge-agent/agent/reported-state.ts';
-import type { Progress } from '../../../../edge-agent/apply/progress.ts';
+import type { ApplyProgress } from '../../../../edge-agent/apply/progress.ts';
 import type { Delivery } from '../../../../edge-agent/desired/desired.ts';
-import type { Observation } from '../../../../edge-agent/observe/observer.ts';
+import type { ObjectObservation } from '../../../../edge-agent/observe/observer.ts';
 
 const delivery: Delivery = {
   source: 'center.retail',
@@ -18,8 +18,8 @@ const delivery: Delivery = {
   deletion: undefined,
   rules: defaultRules,
 };
-const applied: Progress = { phase: 'applied', source: 'center.retail', bodyHash: 'h2' };
-const seen = (state: 'Current' | 'InProgress' | 'Failed'): Observation => ({
+const applied: ApplyProgress = { phase: 'applied', source: 'center.retail', bodyHash: 'h2' };
+const seen = (state: 'Current' | 'InProgress' | 'Failed'): ObjectObservation => ({
   uid: 'u',
   generation: 1,
   health: { state, reason: state, message: 'm' },
@@ -30,7 +30,7 @@ const target = { generation: 2, target: 9, singleton: false, priority: 0, create
 describe('the state of an object', () => {
   it('is available only when its present content was applied and the cluster says that it is current', () => {
     expect(objectState(delivery, delivery, applied, seen('Current'))).toMatchObject({ desired: 7, available: true });
-    const older: Progress = { ...applied, bodyHash: 'h1' };
+    const older: ApplyProgress = { ...applied, bodyHash: 'h1' };
     expect(objectState(delivery, delivery, older, seen('Current'))).toMatchObject({ applied: false, available: false });
     expect(objectState(delivery, delivery, undefined, seen('Current'))).toMatchObject({ reason: 'Pending' });
     expect(objectState(delivery, delivery, applied, undefined)).toMatchObject({ applied: true, available: false });
@@ -42,7 +42,7 @@ describe('the state of an object', () => {
   });
 
   it('says what somebody has changed and is left so, also while the object is not as it is to be', () => {
-    const drifted: Progress & { drift: string } = {
+    const drifted: ApplyProgress & { drift: string } = {
       ...applied,
       phase: 'applied',
       drift: 'spec.replicas is 4 and was applied as 2',
@@ -62,7 +62,7 @@ describe('the state of an object', () => {
   });
 
   it('is not available by what another source has applied', () => {
-    const other: Progress = { ...applied, source: 'eu.ops' };
+    const other: ApplyProgress = { ...applied, source: 'eu.ops' };
     expect(objectState(delivery, delivery, other, seen('Current'))).toMatchObject({ applied: false, available: false });
     const winner = { ...delivery, source: 'center.a' };
     expect(objectState(delivery, winner, applied, seen('Current'))).toMatchObject({

@@ -3,7 +3,7 @@ import { servedMax } from '../../../../core/entries/served-resources.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../../core/runtime/errors.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
-import { SelfDescription, servedWords } from '../../../../edge-agent/agent/self-description.ts';
+import { SelfDescription, servedResourceNames } from '../../../../edge-agent/agent/self-description.ts';
 import type { ClusterDescription, ServedResource } from '../../../../edge-agent/cluster/cluster.ts';
 
 const resource = (group: string, name: string, ...versions: string[]): ServedResource => ({
@@ -155,7 +155,7 @@ test('one that has ended asks and tells nothing more', async () => {
 
 test('where more is served than is told of, it is what Kubernetes itself serves that is told of', () => {
   const many = Array.from({ length: servedMax }, (_, i) => resource('acme.example', `things${i}`));
-  const { served, servedCount } = servedWords([...many, resource('apps', 'deployments'), resource('', 'pods')]);
+  const { served, servedCount } = servedResourceNames([...many, resource('apps', 'deployments'), resource('', 'pods')]);
   expect(servedCount).toBe(servedMax + 2);
   expect(served).toHaveLength(servedMax);
   expect(served?.slice(0, 2)).toEqual(['/pods:v1', 'apps/deployments:v1']);

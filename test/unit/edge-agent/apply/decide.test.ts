@@ -1,14 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { type AdoptRule, type DriftMode, defaultRules } from '../../../../core/entries/apply-rules.ts';
 import type { KubeObject, ObjectMeta } from '../../../../core/object/meta.ts';
-import { decide as decideOf, decideRemoval, type Wanted } from '../../../../edge-agent/apply/decide.ts';
+import { type DesiredObject, decide as decideOf, decideRemoval } from '../../../../edge-agent/apply/decide.ts';
 import { withoutFields } from '../../../../edge-agent/apply/ignored-fields.ts';
 import type { OwnerRecord } from '../../../../edge-agent/apply/owner-records.ts';
 import { fingerprint } from '../../../../edge-agent/apply/projection.ts';
 import { marked, signed } from '../../../../edge-agent/cluster/mark.ts';
 
 const object: KubeObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { a: '1' } };
-const wanted: Wanted = { source: 'center.retail', bodyHash: 'h1', createOnly: false, rules: defaultRules, object };
+const wanted: DesiredObject = {
+  source: 'center.retail',
+  bodyHash: 'h1',
+  createOnly: false,
+  rules: defaultRules,
+  object,
+};
 const ours: KubeObject = { ...marked(object, 'center.retail') };
 ours.metadata.uid = 'u1';
 const record: OwnerRecord = {
@@ -18,7 +24,7 @@ const record: OwnerRecord = {
   fingerprint: fingerprint(ours, ours),
   created: true,
 };
-const decide = (of: Wanted, on: OwnerRecord | undefined, live: KubeObject | undefined) =>
+const decide = (of: DesiredObject, on: OwnerRecord | undefined, live: KubeObject | undefined) =>
   decideOf(of, on, live, 'eu:shop');
 const byBanyan = { manager: 'banyan', operation: 'Apply' };
 /** As an agent has applied it, beside another manager. */
@@ -132,7 +138,7 @@ describe('what to do about an object that is wanted', () => {
 
   it('follows spec.drift where somebody has changed it, and applies what is wanted anew in any mode', () => {
     const edited: KubeObject = { ...ours, data: { a: '2' } };
-    const drift = (mode: DriftMode, of: Partial<Wanted> = {}) =>
+    const drift = (mode: DriftMode, of: Partial<DesiredObject> = {}) =>
       decide({ ...wanted, ...of, rules: { ...defaultRules, drift: mode } }, record, edited).do;
     expect(drift('Correct')).toBe('apply');
     expect(drift('Report')).toBe('compare');

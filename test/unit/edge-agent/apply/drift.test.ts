@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { driftWords, fightWords } from '../../../../edge-agent/apply/drift.ts';
+import { driftMessage, fieldConflictMessage } from '../../../../edge-agent/apply/drift.ts';
 
 const whole = {};
 const applied = { spec: { replicas: 3, paused: false, list: [{ name: 'a', v: 1 }] } };
@@ -11,7 +11,7 @@ test('a field that differs is named with both values', () => {
   const live = {
     spec: { replicas: 1, paused: false, list: [{ name: 'b' }, { name: 'a', v: 2, extra: true }], other: 'x' },
   };
-  expect(driftWords(owned, applied, live)).toBe(
+  expect(driftMessage(owned, applied, live)).toBe(
     'spec.replicas is 1 and was applied as 3; spec.list[1].v is 2 and was applied as 1',
   );
 });
@@ -19,8 +19,8 @@ test('a field that differs is named with both values', () => {
 test('fields that were not applied are nobody’s drift, and values are compared as the cluster makes them', () => {
   const cpu = { 'f:spec': { 'f:cpu': whole } };
   const made = { spec: { cpu: '1', defaulted: true } };
-  expect(driftWords(cpu, made, { spec: { cpu: '1', defaulted: false } })).toBe('');
-  expect(driftWords(cpu, made, { spec: { cpu: '2' } })).toBe('spec.cpu is "2" and was applied as "1"');
+  expect(driftMessage(cpu, made, { spec: { cpu: '1', defaulted: false } })).toBe('');
+  expect(driftMessage(cpu, made, { spec: { cpu: '2' } })).toBe('spec.cpu is "2" and was applied as "1"');
 });
 
 test('of what is owned as a whole, what was added is named too', () => {
@@ -30,7 +30,7 @@ test('of what is owned as a whole, what was added is named too', () => {
     podSelector: { matchLabels: { app: 'till' } },
     rules: [{ verbs: ['get'], resourceNames: ['one'] }],
   };
-  expect(driftWords({ 'f:subjects': whole, 'f:podSelector': whole, 'f:rules': whole }, wanted, live)).toBe(
+  expect(driftMessage({ 'f:subjects': whole, 'f:podSelector': whole, 'f:rules': whole }, wanted, live)).toBe(
     [
       'subjects is [{"name":"a"},{"name":"b"}] and was applied as [{"name":"a"}]',
       'podSelector.matchLabels is {"app":"till"} and was not applied',
@@ -45,28 +45,28 @@ test('items of a list are found by their keys, and those of a set by their value
     'f:set': { 'v:"x"': whole },
   };
   const wanted = { mounts: [{ mountPath: '/c' }, { mountPath: '/b', name: 'v' }], set: ['y', 'x'] };
-  expect(driftWords(mounts, wanted, { ...wanted, set: ['x'] })).toBe('');
-  expect(driftWords(mounts, wanted, { mounts: [{ mountPath: '/c' }], set: [] })).toBe(
+  expect(driftMessage(mounts, wanted, { ...wanted, set: ['x'] })).toBe('');
+  expect(driftMessage(mounts, wanted, { mounts: [{ mountPath: '/c' }], set: [] })).toBe(
     'mounts[1] is missing and was applied as {"mountPath":"/b","name":"v"}; set[1] is missing and was applied as "x"',
   );
 });
 
 test('a field that is gone is said to be missing, and a long tale is cut', () => {
-  expect(driftWords(owned, applied, { spec: { paused: false, list: applied.spec.list } })).toBe(
+  expect(driftMessage(owned, applied, { spec: { paused: false, list: applied.spec.list } })).toBe(
     'spec.replicas is missing and was applied as 3',
   );
   const many = Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`f${i}`, i]));
-  expect(driftWords({ 'f:data': whole }, { data: many }, { data: {} })).toMatch(/; and 3 more$/);
+  expect(driftMessage({ 'f:data': whole }, { data: many }, { data: {} })).toMatch(/; and 3 more$/);
 });
 
 test('of a Secret the fields are named without their values', () => {
   const made = { kind: 'Secret', metadata: { labels: { a: '1' } }, data: { password: 'b2xk' } };
   const sent = { 'f:metadata': { 'f:labels': { 'f:a': whole } }, 'f:data': { 'f:password': whole } };
   const live = { kind: 'Secret', metadata: { labels: { a: '2' } }, data: { password: 'bmV3' } };
-  expect(driftWords(sent, made, live)).toBe(
+  expect(driftMessage(sent, made, live)).toBe(
     'metadata.labels.a is "2" and was applied as "1"; data.password is not as it was applied',
   );
-  expect(driftWords(sent, made, { kind: 'Secret', metadata: made.metadata })).toBe('data is not as it was applied');
+  expect(driftMessage(sent, made, { kind: 'Secret', metadata: made.metadata })).toBe('data is not as it was applied');
 });
 
 test('of a fight it is said what is changed, who wrote last, and what may be done', () => {
@@ -78,11 +78,11 @@ test('of a fight it is said what is changed, who wrote last, and what may be don
     { manager: 'banyan', operation: 'Apply', time: '2026-01-02T03:04:07Z' },
   ];
   const live = { ...answer, metadata: { managedFields }, spec: { replicas: 1 } };
-  const words = fightWords({ 'f:spec': { 'f:replicas': whole } }, answer, live);
+  const words = fieldConflictMessage({ 'f:spec': { 'f:replicas': whole } }, answer, live);
   expect(words).toMatch(
     /again and again.*: spec.replicas is 1 and was applied as 3, last written by kube-controller-manager;/,
   );
   expect(words).toMatch(/spec\.drift\.ignoredFields/);
-  expect(fightWords({}, answer, { ...live, metadata: {} })).not.toContain('written by');
-  expect(fightWords({}, answer, undefined)).toMatch(/deletes it again and again/);
+  expect(fieldConflictMessage({}, answer, { ...live, metadata: {} })).not.toContain('written by');
+  expect(fieldConflictMessage({}, answer, undefined)).toMatch(/deletes it again and again/);
 });

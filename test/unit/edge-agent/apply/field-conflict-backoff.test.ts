@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
-import { Fights } from '../../../../edge-agent/apply/field-conflict-backoff.ts';
+import { FieldConflictBackoff } from '../../../../edge-agent/apply/field-conflict-backoff.ts';
 
 describe('an object that is put back', () => {
   let clock: VirtualClock;
-  let fights: Fights;
+  let fights: FieldConflictBackoff;
   let over: string[];
   beforeEach(() => {
     clock = new VirtualClock();
     over = [];
-    fights = new Fights(clock, (key) => over.push(key));
+    fights = new FieldConflictBackoff(clock, (key) => over.push(key));
   });
   const putBack = (times: number, everyMs: number) => {
     for (let i = 0; i < times; i++) {
@@ -20,28 +20,28 @@ describe('an object that is put back', () => {
 
   it('is no fight a few times, nor now and then', () => {
     putBack(5, 0);
-    expect(fights.wordsOf('till')).toBeUndefined();
+    expect(fights.messageOf('till')).toBeUndefined();
     clock.advance(600_000);
     putBack(30, 61_000);
-    expect(fights.wordsOf('till')).toBeUndefined();
+    expect(fights.messageOf('till')).toBeUndefined();
     expect(over).toEqual([]);
   });
 
   it('is a fight at once against somebody fast, and soon against an autoscaler, with what was changed last', () => {
     putBack(6, 0);
-    expect(fights.wordsOf('till')).toBe('change 5');
-    expect(fights.wordsOf('web')).toBeUndefined();
+    expect(fights.messageOf('till')).toBe('change 5');
+    expect(fights.messageOf('web')).toBeUndefined();
     clock.advance(600_000);
     putBack(12, 15_000);
-    expect(fights.wordsOf('till')).toBe('change 11');
+    expect(fights.messageOf('till')).toBe('change 11');
   });
 
   it('is none any more when it has been left alone for a minute, which is told once', () => {
     putBack(20, 15_000);
     clock.advance(30_000);
-    expect(fights.wordsOf('till')).toBeDefined();
+    expect(fights.messageOf('till')).toBeDefined();
     clock.advance(90_000);
-    expect(fights.wordsOf('till')).toBeUndefined();
+    expect(fights.messageOf('till')).toBeUndefined();
     clock.advance(600_000);
     expect(over).toEqual(['till']);
   });

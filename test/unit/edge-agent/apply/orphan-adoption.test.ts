@@ -3,7 +3,7 @@ import { formatKey, parseKey } from '../../../../core/object/key.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../../core/runtime/errors.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { FoundStock } from '../../../../edge-agent/apply/orphan-adoption.ts';
+import { OrphanAdoption } from '../../../../edge-agent/apply/orphan-adoption.ts';
 import { OwnerRecords } from '../../../../edge-agent/apply/owner-records.ts';
 
 const names = ['a', 'b', 'c', 'd'];
@@ -29,7 +29,7 @@ function bench() {
   const clock = new VirtualClock();
   const disk = new BoundedRecords(new MemoryStore());
   const recorded: string[] = [];
-  const stock = new FoundStock({
+  const stock = new OrphanAdoption({
     clock,
     records: disk,
     isWanted: () => false,

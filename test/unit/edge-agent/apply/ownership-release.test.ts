@@ -4,7 +4,7 @@ import { formatKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import { BanyanError } from '../../../../core/runtime/errors.ts';
 import { ownedValues } from '../../../../edge-agent/apply/owned-values.ts';
-import { giveUp } from '../../../../edge-agent/apply/ownership-release.ts';
+import { releaseOwnership } from '../../../../edge-agent/apply/ownership-release.ts';
 import type { Cluster } from '../../../../edge-agent/cluster/cluster.ts';
 import { isMarked, marked, signatureOf, signed } from '../../../../edge-agent/cluster/mark.ts';
 import { variedDeployment } from '../../../support/varied-deployment.ts';
@@ -42,7 +42,7 @@ describe('giving an object up', () => {
     app!.image = 'till:2';
     space.update(edited, { fieldManager: 'site' });
     const before = await live();
-    await giveUp({ path, cluster }, 'apps/deployments/default/till', undefined);
+    await releaseOwnership({ path, cluster }, 'apps/deployments/default/till', undefined);
     const after = await live();
     expect(contentOf(after)).toEqual(contentOf(before));
     expect([isMarked(before), isMarked(after), signatureOf(after)]).toEqual([true, false, undefined]);
@@ -52,17 +52,17 @@ describe('giving an object up', () => {
   it('writes nothing where another agent has signed it, or nobody has, or it is not there', async () => {
     const { cluster, live } = await applied('other:tree');
     const before = await live();
-    await giveUp({ path, cluster }, 'apps/deployments/default/till', undefined);
+    await releaseOwnership({ path, cluster }, 'apps/deployments/default/till', undefined);
     expect(await live()).toEqual(before);
     await cluster.remove(key, 'Background');
-    await giveUp({ path, cluster }, 'apps/deployments/default/till', undefined);
+    await releaseOwnership({ path, cluster }, 'apps/deployments/default/till', undefined);
     expect(await cluster.get(key)).toBeUndefined();
   });
 
   it('takes the mark off that this agent has put on it under its former path', async () => {
     const { cluster, live } = await applied('eu:store-old');
     const record = { source: 'center.retail', bodyHash: '', uid: '', fingerprint: '', created: true };
-    await giveUp({ path, cluster }, 'apps/deployments/default/till', { ...record, agent: 'eu:store-old' });
+    await releaseOwnership({ path, cluster }, 'apps/deployments/default/till', { ...record, agent: 'eu:store-old' });
     expect(isMarked(await live())).toBe(false);
   });
 
@@ -103,7 +103,7 @@ describe('an object in a version that is served no more', () => {
       resourceOf: async (apiVersion: string) => (apiVersion === 'light.example.org/v1' ? beacon : undefined),
       patch: async (...how: unknown[]) => void asked.push(...how),
     } as unknown as Cluster;
-    await giveUp({ path, cluster }, formatKey(beacon), undefined);
+    await releaseOwnership({ path, cluster }, formatKey(beacon), undefined);
     return asked;
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { difference, type FieldSet, leaf } from '../../../../core/apiserver/managed-fields/field-set.ts';
+import { type FieldSet, fieldDifference, leaf } from '../../../../core/apiserver/managed-fields/field-set.ts';
 import type { JsonObject, KubeObject, ManagedFieldsEntry } from '../../../../core/object/meta.ts';
 import { fingerprint, isAsRecorded } from '../../../../edge-agent/apply/projection.ts';
 
@@ -92,7 +92,7 @@ describe('the fingerprint of what was applied', () => {
     };
     const without = (path: readonly string[]) => (entries: ManagedFieldsEntry[]) => {
       const gone = path.reduceRight<FieldSet>((below, element) => ({ [element]: below }), leaf);
-      entries[0]!.fieldsV1 = difference(entries[0]!.fieldsV1 as FieldSet, gone) as JsonObject;
+      entries[0]!.fieldsV1 = fieldDifference(entries[0]!.fieldsV1 as FieldSet, gone) as JsonObject;
     };
     const as = of(() => {});
     expect(of(without(['f:spec', 'f:selector']))).not.toBe(as);

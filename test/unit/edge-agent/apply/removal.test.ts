@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { KubeObject, ObjectMeta } from '../../../../core/object/meta.ts';
 import type { OwnerRecord } from '../../../../edge-agent/apply/owner-records.ts';
 import { type RemovalWithReason, removalOf } from '../../../../edge-agent/apply/removal.ts';
-import { isMarked, marked, released, signed } from '../../../../edge-agent/cluster/mark.ts';
+import { isMarked, marked, signed, withoutOwnership } from '../../../../edge-agent/cluster/mark.ts';
 import { FakeCluster } from '../support/fake-cluster.ts';
 
 const key = 'apiextensions.k8s.io/customresourcedefinitions//tills.shop.example.com';
@@ -116,11 +116,15 @@ describe('what to do about a definition that is wanted no more', () => {
 
 describe('what is given back', () => {
   it('has no mark any more, and a definition has its spec', () => {
-    expect(isMarked(released(definition, false))).toBe(false);
-    expect(released(definition, false).metadata).toEqual({ name: 'tills.shop.example.com' });
-    expect(released(definition, false).spec).toBe(definition.spec);
+    expect(isMarked(withoutOwnership(definition, false))).toBe(false);
+    expect(withoutOwnership(definition, false).metadata).toEqual({ name: 'tills.shop.example.com' });
+    expect(withoutOwnership(definition, false).spec).toBe(definition.spec);
     const namespace = marked({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' }, spec: {} }, 'a.b');
-    expect(released(namespace, false)).toEqual({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
+    expect(withoutOwnership(namespace, false)).toEqual({
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: 'shop' },
+    });
   });
 
   it('keeps what was applied to its metadata when it is orphaned, and nothing that others have set', () => {
@@ -139,6 +143,6 @@ describe('what is given back', () => {
       },
     ];
     namespace.metadata.labels = { ...labels, 'kubernetes.io/metadata.name': 'shop' };
-    expect(released(namespace, true).metadata).toEqual({ name: 'shop', labels: { a: '1' }, annotations: {} });
+    expect(withoutOwnership(namespace, true).metadata).toEqual({ name: 'shop', labels: { a: '1' }, annotations: {} });
   });
 });

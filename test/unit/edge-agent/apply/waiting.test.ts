@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { Waiting } from '../../../../edge-agent/apply/waiting.ts';
+import { DependencyWaits } from '../../../../edge-agent/apply/waiting.ts';
 
 const [shop, till] = ['/namespaces//shop', '/configmaps/shop/till'];
 
 test('what is wanted no more waits for nothing, neither for another object nor for its kind', () => {
   const again: string[] = [];
-  const waiting = new Waiting((key) => void again.push(key));
+  const waiting = new DependencyWaits((key) => void again.push(key));
   for (const key of [till, '/configmaps/shop/other']) waiting.await(shop, key);
   waiting.awaitKind(till);
   waiting.forget(till);

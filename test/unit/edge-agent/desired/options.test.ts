@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TargetAttributes } from '../../../../core/entries/down-attributes.ts';
-import { optionsOf, saysTheSame } from '../../../../edge-agent/desired/options.ts';
+import { deliveryOptionsOf, sameOptions } from '../../../../edge-agent/desired/options.ts';
 
 const target = (more: Partial<TargetAttributes> = {}): TargetAttributes => ({
   generation: 1,
@@ -12,7 +12,7 @@ const target = (more: Partial<TargetAttributes> = {}): TargetAttributes => ({
   ...more,
 });
 const options = (here: Record<string, TargetAttributes>, createOnly: string[] = []) =>
-  optionsOf(['a', 'b', 'elsewhere'], createOnly, (name) => here[name]);
+  deliveryOptionsOf(['a', 'b', 'elsewhere'], createOnly, (name) => here[name]);
 
 describe('the options of an object that several placements of a space want', () => {
   it('leave it alone once made only if all of those that reach the cluster say so', () => {
@@ -37,7 +37,7 @@ describe('the options of an object that several placements of a space want', () 
 
   it('enforce what one of them wants enforced, and take a risk only where all take it', () => {
     const rules = (...all: (TargetAttributes['apply'] | undefined)[]) =>
-      optionsOf(
+      deliveryOptionsOf(
         all.map((_, i) => `${i}`),
         [],
         (name) => target(all[Number(name)] ? { apply: all[Number(name)]! } : {}),
@@ -65,9 +65,9 @@ describe('the options of an object that several placements of a space want', () 
   });
 
   it('stay the same when only the revision of a target moves', () => {
-    expect(saysTheSame(target({ priority: 1 }), target({ priority: 1, target: 9, generation: 3 }))).toBe(true);
-    expect(saysTheSame(target({ priority: 1 }), target({ priority: 2 }))).toBe(false);
-    expect(saysTheSame(target({ apply: { drift: 'Report' } }), target())).toBe(false);
-    expect(saysTheSame(undefined, target())).toBe(false);
+    expect(sameOptions(target({ priority: 1 }), target({ priority: 1, target: 9, generation: 3 }))).toBe(true);
+    expect(sameOptions(target({ priority: 1 }), target({ priority: 2 }))).toBe(false);
+    expect(sameOptions(target({ apply: { drift: 'Report' } }), target())).toBe(false);
+    expect(sameOptions(undefined, target())).toBe(false);
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { BanyanError } from '../../../../core/runtime/errors.ts';
-import type { ApiRequest } from '../../../../edge-agent/cluster/kubernetes/api-client.ts';
+import type { ClusterApiRequest } from '../../../../edge-agent/cluster/kubernetes/api-client.ts';
 import { secretStore } from '../../../../edge-agent/identity/secret-store.ts';
 
 const path = '/api/v1/namespaces/banyan/secrets/agent-joined';
@@ -15,13 +15,13 @@ interface Secret {
 /** An API server with one Secret, that checks versions. */
 class Server {
   secret: Secret | undefined = { metadata: { resourceVersion: '1', labels: { team: 'ops' } }, type: 'Opaque' };
-  readonly asked: ApiRequest[] = [];
+  readonly asked: ClusterApiRequest[] = [];
   /** Somebody else, between a read and the write that follows. */
   meanwhile: (() => void) | undefined;
 
   readonly store = secretStore({ namespace: 'banyan', name: 'agent-joined', json: async (one) => this.#answer(one) });
 
-  #answer(asked: ApiRequest): Secret {
+  #answer(asked: ClusterApiRequest): Secret {
     this.asked.push(asked);
     expect(asked.path).toBe(path);
     if (!this.secret) throw new BanyanError('NotFound', 'secrets "agent-joined" not found');

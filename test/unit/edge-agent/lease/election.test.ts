@@ -5,18 +5,18 @@ import {
   candidate,
   durationMs,
   type ElectionState,
-  giveUpMs,
   holds,
   isOfAnother,
-  nextTickMs,
-  releasedMs,
+  nextElectionTickMs,
+  releasedLeaseMs,
+  renewDeadlineMs,
   renewMs,
-  step,
+  stepElection,
 } from '../../../../edge-agent/lease/election.ts';
 import type { LeaseRecord } from '../../../../edge-agent/lease/lease.ts';
 import { Candidate, LeaseWorld } from './lease-world.ts';
 
-const released = { holder: '', durationMs: releasedMs };
+const released = { holder: '', durationMs: releasedLeaseMs };
 
 const recordOf = (over: Partial<LeaseRecord>): LeaseRecord => ({
   version: '1',
@@ -29,21 +29,21 @@ const recordOf = (over: Partial<LeaseRecord>): LeaseRecord => ({
 
 /** One that was asked and answered at the same moment. */
 function reading(record: LeaseRecord | undefined, nowMs = 0): ElectionState {
-  const asked = step(candidate('a', 'eu:shop', nowMs), { type: 'tick' }, nowMs);
-  return step(asked.state, { type: 'read', record }, nowMs).state;
+  const asked = stepElection(candidate('a', 'eu:shop', nowMs), { type: 'tick' }, nowMs);
+  return stepElection(asked.state, { type: 'read', record }, nowMs).state;
 }
 
 /** One that has asked for the Lease at 0 and was granted it at `answeredMs`. */
 function holder(answeredMs: number): ElectionState {
   const free = reading(recordOf(released));
-  return step(free, { type: 'written', record: recordOf({ version: '2', holder: 'a' }) }, answeredMs).state;
+  return stepElection(free, { type: 'written', record: recordOf({ version: '2', holder: 'a' }) }, answeredMs).state;
 }
 
 describe('a candidate', () => {
   test('takes at once what its holder has released, and keeps what was left in it', () => {
-    const asked = step(candidate('a', 'eu:shop', 0), { type: 'tick' }, 0);
+    const asked = stepElection(candidate('a', 'eu:shop', 0), { type: 'tick' }, 0);
     const left = recordOf({ ...released, words: { path: 'eu:shop', store: 's1' } });
-    expect(step(asked.state, { type: 'read', record: left }, 0).effect).toEqual({
+    expect(stepElection(asked.state, { type: 'read', record: left }, 0).effect).toEqual({
       type: 'write',
       over: left,
       holder: 'a',
@@ -55,54 +55,62 @@ describe('a candidate', () => {
 
   test('takes what has not changed for its duration, counted from when it was told of it', () => {
     const state = reading(recordOf({}), 500);
-    expect(step(state, { type: 'tick' }, 500 + durationMs - 1).effect).toEqual({ type: 'read' });
-    expect(step(state, { type: 'tick' }, 500 + durationMs).effect).toMatchObject({ type: 'write', holder: 'a' });
+    expect(stepElection(state, { type: 'tick' }, 500 + durationMs - 1).effect).toEqual({ type: 'read' });
+    expect(stepElection(state, { type: 'tick' }, 500 + durationMs).effect).toMatchObject({
+      type: 'write',
+      holder: 'a',
+    });
   });
 
   test('counts anew from each change, and by the longer of its own duration and the one of the record', () => {
     let state = reading(recordOf({ durationMs: 20_000 }));
-    expect(step(state, { type: 'tick' }, durationMs).effect).toEqual({ type: 'read' });
-    state = step(state, { type: 'read', record: recordOf({ version: '2' }) }, 9_000).state;
-    expect(step(state, { type: 'tick' }, 9_000 + durationMs - 1).effect).toEqual({ type: 'read' });
-    expect(step(state, { type: 'tick' }, 9_000 + durationMs).effect).toMatchObject({ type: 'write' });
+    expect(stepElection(state, { type: 'tick' }, durationMs).effect).toEqual({ type: 'read' });
+    state = stepElection(state, { type: 'read', record: recordOf({ version: '2' }) }, 9_000).state;
+    expect(stepElection(state, { type: 'tick' }, 9_000 + durationMs - 1).effect).toEqual({ type: 'read' });
+    expect(stepElection(state, { type: 'tick' }, 9_000 + durationMs).effect).toMatchObject({ type: 'write' });
   });
 
   test('makes one where there is none, held by nobody, and waits as long before it takes it', () => {
-    const asked = step(candidate('a', 'eu:shop', 0), { type: 'tick' }, 0);
-    const made = step(asked.state, { type: 'read', record: undefined }, 0);
+    const asked = stepElection(candidate('a', 'eu:shop', 0), { type: 'tick' }, 0);
+    const made = stepElection(asked.state, { type: 'read', record: undefined }, 0);
     expect(made.effect).toMatchObject({ type: 'write', over: undefined, holder: '', durationMs });
-    const { state } = step(made.state, { type: 'written', record: recordOf({ holder: '' }) }, renewMs);
-    expect(step(state, { type: 'tick' }, renewMs + durationMs - 1).effect).toEqual({ type: 'read' });
-    expect(step(state, { type: 'tick' }, renewMs + durationMs).effect).toMatchObject({ type: 'write', holder: 'a' });
+    const { state } = stepElection(made.state, { type: 'written', record: recordOf({ holder: '' }) }, renewMs);
+    expect(stepElection(state, { type: 'tick' }, renewMs + durationMs - 1).effect).toEqual({ type: 'read' });
+    expect(stepElection(state, { type: 'tick' }, renewMs + durationMs).effect).toMatchObject({
+      type: 'write',
+      holder: 'a',
+    });
   });
 
   test('takes what somebody has cleared for no word of its holder', () => {
     const state = reading(recordOf({ holder: '' }));
-    expect(step(state, { type: 'tick' }, durationMs - 1).effect).toEqual({ type: 'read' });
+    expect(stepElection(state, { type: 'tick' }, durationMs - 1).effect).toEqual({ type: 'read' });
   });
 
   test('that is not answered asks nothing for two seconds, although it may take what it has seen', () => {
-    const asked = step(reading(recordOf({})), { type: 'tick' }, durationMs);
+    const asked = stepElection(reading(recordOf({})), { type: 'tick' }, durationMs);
     expect(asked.effect).toMatchObject({ type: 'write' });
-    const unheard = step(asked.state, { type: 'failed' }, durationMs + 1);
-    expect([unheard.effect, nextTickMs(unheard.state)]).toEqual([undefined, durationMs + 1 + renewMs]);
-    expect(step(unheard.state, { type: 'tick' }, durationMs + 2).effect).toBeUndefined();
-    expect(step(unheard.state, { type: 'tick' }, durationMs + 1 + renewMs).effect).toMatchObject({ type: 'write' });
+    const unheard = stepElection(asked.state, { type: 'failed' }, durationMs + 1);
+    expect([unheard.effect, nextElectionTickMs(unheard.state)]).toEqual([undefined, durationMs + 1 + renewMs]);
+    expect(stepElection(unheard.state, { type: 'tick' }, durationMs + 2).effect).toBeUndefined();
+    expect(stepElection(unheard.state, { type: 'tick' }, durationMs + 1 + renewMs).effect).toMatchObject({
+      type: 'write',
+    });
   });
 
   test('never takes what is the Lease of another agent', () => {
     const state = reading(recordOf({ ...released, words: { path: 'eu:other' } }));
     expect(isOfAnother(state)).toBe('eu:other');
-    expect(step(state, { type: 'tick' }, 10 * durationMs).effect).toEqual({ type: 'read' });
+    expect(stepElection(state, { type: 'tick' }, 10 * durationMs).effect).toEqual({ type: 'read' });
   });
 
   test('that was granted it without having heard of it asks again before it holds it', () => {
-    const asked = step(reading(recordOf({})), { type: 'tick' }, durationMs);
-    const unheard = step(asked.state, { type: 'failed' }, durationMs + 3_000).state;
-    const tried = step(unheard, { type: 'tick' }, durationMs + 3_000 + renewMs);
-    const looks = step(tried.state, { type: 'refused' }, 15_500);
+    const asked = stepElection(reading(recordOf({})), { type: 'tick' }, durationMs);
+    const unheard = stepElection(asked.state, { type: 'failed' }, durationMs + 3_000).state;
+    const tried = stepElection(unheard, { type: 'tick' }, durationMs + 3_000 + renewMs);
+    const looks = stepElection(tried.state, { type: 'refused' }, 15_500);
     const mine = recordOf({ version: '2', holder: 'a' });
-    const found = step(looks.state, { type: 'read', record: mine }, 16_000);
+    const found = stepElection(looks.state, { type: 'read', record: mine }, 16_000);
     expect(holds(found.state, 16_000)).toBe(false);
     expect(found.effect).toMatchObject({ type: 'write', holder: 'a' });
   });
@@ -111,60 +119,69 @@ describe('a candidate', () => {
 describe('a holder', () => {
   test('holds it from before it asked, and gives up a fifth before anybody else may take it', () => {
     const state = holder(1_500);
-    expect(holds(state, giveUpMs - 1)).toBe(true);
-    expect(holds(state, giveUpMs)).toBe(false);
-    expect(holds(holder(giveUpMs + 1), giveUpMs + 1)).toBe(false);
+    expect(holds(state, renewDeadlineMs - 1)).toBe(true);
+    expect(holds(state, renewDeadlineMs)).toBe(false);
+    expect(holds(holder(renewDeadlineMs + 1), renewDeadlineMs + 1)).toBe(false);
   });
 
   test('renews what it has, over what it wrote last', () => {
     const state = holder(10);
-    expect(nextTickMs(state)).toBe(renewMs);
-    expect(step(state, { type: 'tick' }, renewMs).effect).toMatchObject({ over: { version: '2' }, transitions: 3 });
+    expect(nextElectionTickMs(state)).toBe(renewMs);
+    expect(stepElection(state, { type: 'tick' }, renewMs).effect).toMatchObject({
+      over: { version: '2' },
+      transitions: 3,
+    });
   });
 
   test('goes on after the API server was away for long, if nobody has written it meanwhile', () => {
     const late = 60_000;
-    const asked = step(holder(10), { type: 'tick' }, late);
+    const asked = stepElection(holder(10), { type: 'tick' }, late);
     expect(holds(asked.state, late)).toBe(false);
-    const state = step(asked.state, { type: 'written', record: recordOf({ version: '3', holder: 'a' }) }, late).state;
+    const state = stepElection(
+      asked.state,
+      { type: 'written', record: recordOf({ version: '3', holder: 'a' }) },
+      late,
+    ).state;
     expect(holds(state, late)).toBe(true);
   });
 
   test('that finds another one in it has lost it for good', () => {
-    const asked = step(holder(10), { type: 'tick' }, 30_000);
-    const looks = step(asked.state, { type: 'refused' }, 30_001);
+    const asked = stepElection(holder(10), { type: 'tick' }, 30_000);
+    const looks = stepElection(asked.state, { type: 'refused' }, 30_001);
     expect(looks.effect).toEqual({ type: 'read' });
-    const { state } = step(looks.state, { type: 'read', record: recordOf({ version: '9' }) }, 30_002);
-    expect([state.role, step(state, { type: 'tick' }, 99_999).effect]).toEqual(['lost', undefined]);
+    const { state } = stepElection(looks.state, { type: 'read', record: recordOf({ version: '9' }) }, 30_002);
+    expect([state.role, stepElection(state, { type: 'tick' }, 99_999).effect]).toEqual(['lost', undefined]);
   });
 
   test('has lost it when it was deleted under it', () => {
-    const asked = step(holder(10), { type: 'tick' }, renewMs);
-    const looks = step(asked.state, { type: 'refused' }, renewMs);
-    expect(step(looks.state, { type: 'read', record: undefined }, renewMs).state.role).toBe('lost');
+    const asked = stepElection(holder(10), { type: 'tick' }, renewMs);
+    const looks = stepElection(asked.state, { type: 'refused' }, renewMs);
+    expect(stepElection(looks.state, { type: 'read', record: undefined }, renewMs).state.role).toBe('lost');
   });
 
   test('that ends holds nothing from then on, and says so', () => {
-    const ending = step(holder(10), { type: 'end' }, 100);
+    const ending = stepElection(holder(10), { type: 'end' }, 100);
     expect(ending.effect).toMatchObject({ type: 'write', holder: '', over: { version: '2' } });
     expect(holds(ending.state, 100)).toBe(false);
   });
 
   test('that ends while a renewal is under way says so after it', () => {
-    const renewing = step(holder(10), { type: 'tick' }, renewMs);
-    const ending = step(renewing.state, { type: 'end' }, renewMs + 1);
+    const renewing = stepElection(holder(10), { type: 'tick' }, renewMs);
+    const ending = stepElection(renewing.state, { type: 'end' }, renewMs + 1);
     expect(ending.effect).toBeUndefined();
     const renewed = recordOf({ version: '3', holder: 'a' });
-    expect(step(ending.state, { type: 'written', record: renewed }, renewMs + 2).effect).toMatchObject({ holder: '' });
+    expect(stepElection(ending.state, { type: 'written', record: renewed }, renewMs + 2).effect).toMatchObject({
+      holder: '',
+    });
   });
 
   test('writes what it is to say at once, and again if it was said while it wrote', () => {
-    const said = step(holder(10), { type: 'say', words: { store: 's2' } }, 100);
+    const said = stepElection(holder(10), { type: 'say', words: { store: 's2' } }, 100);
     expect(said.effect).toMatchObject({ words: { store: 's2' } });
-    const more = step(said.state, { type: 'say', words: { bootCounter: 7 } }, 101);
+    const more = stepElection(said.state, { type: 'say', words: { bootCounter: 7 } }, 101);
     expect(more.effect).toBeUndefined();
     const record = recordOf({ version: '3', holder: 'a', words: { path: 'eu:shop', store: 's2' } });
-    const again = step(more.state, { type: 'written', record }, 102);
+    const again = stepElection(more.state, { type: 'written', record }, 102);
     expect(again.effect).toMatchObject({ words: { store: 's2', bootCounter: 7 } });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
-import { durationMs, giveUpMs, releasedMs, renewMs } from '../../../../edge-agent/lease/election.ts';
+import { durationMs, releasedLeaseMs, renewDeadlineMs, renewMs } from '../../../../edge-agent/lease/election.ts';
 import { answerMs, Elector } from '../../../../edge-agent/lease/elector.ts';
 import type { LeaseRecord } from '../../../../edge-agent/lease/lease.ts';
 import { MemoryLease, settle } from './memory-lease.ts';
@@ -30,7 +30,7 @@ class Bench {
   }
 
   async begin(released = true): Promise<this> {
-    this.lease.put(released ? { durationMs: releasedMs, words: { store: 's0' } } : { holder: 'b_1' });
+    this.lease.put(released ? { durationMs: releasedLeaseMs, words: { store: 's0' } } : { holder: 'b_1' });
     this.elector.start();
     await settle();
     return this;
@@ -64,7 +64,7 @@ describe('an elector', () => {
   test('gives up by its own clock when nobody answers, says so, and goes on when it finds its own record', async () => {
     const bench = await new Bench().begin();
     bench.lease.isAway = true;
-    await bench.advance(giveUpMs);
+    await bench.advance(renewDeadlineMs);
     expect([bench.elector.holds, bench.lost]).toEqual([false, []]);
     bench.lease.isAway = false;
     await bench.advance(1_000);
@@ -90,7 +90,7 @@ describe('an elector', () => {
     bench.lease.gate = Promise.resolve();
     answer();
     await settle();
-    await bench.advance(giveUpMs);
+    await bench.advance(renewDeadlineMs);
     expect([bench.elector.holds, bench.lost]).toEqual([true, []]);
   });
 
@@ -111,7 +111,7 @@ describe('an elector', () => {
   test('that ends says that nobody holds it', async () => {
     const bench = await new Bench().begin();
     await bench.elector.end();
-    expect(bench.lease.record).toMatchObject({ holder: '', durationMs: releasedMs });
+    expect(bench.lease.record).toMatchObject({ holder: '', durationMs: releasedLeaseMs });
     expect(bench.elector.holds).toBe(false);
   });
 
@@ -126,7 +126,7 @@ describe('an elector', () => {
 
   test('leaves alone the Lease of another agent, and says whose it is', async () => {
     const bench = new Bench();
-    bench.lease.put({ durationMs: releasedMs, words: { path: 'eu:other' } });
+    bench.lease.put({ durationMs: releasedLeaseMs, words: { path: 'eu:other' } });
     bench.elector.start();
     await settle();
     await bench.advance(30_000);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { BanyanError } from '../../../../core/runtime/errors.ts';
-import type { ApiRequest } from '../../../../edge-agent/cluster/kubernetes/api-client.ts';
+import type { ClusterApiRequest } from '../../../../edge-agent/cluster/kubernetes/api-client.ts';
 import { KubernetesLease } from '../../../../edge-agent/lease/kubernetes-lease.ts';
 
 interface Stored {
@@ -8,8 +8,8 @@ interface Stored {
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-function leaseOf(answer: (asked: ApiRequest) => unknown) {
-  const asked: ApiRequest[] = [];
+function leaseOf(answer: (asked: ClusterApiRequest) => unknown) {
+  const asked: ClusterApiRequest[] = [];
   const lease = new KubernetesLease({
     namespace: 'banyan',
     name: 'agent',

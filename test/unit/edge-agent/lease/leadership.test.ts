@@ -5,9 +5,9 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { beginBoot, markAttached, readNodeIdentity } from '../../../../core/session/node-identity.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import type { Heir } from '../../../../edge-agent/agent/assembly.ts';
-import { giveUpMs, releasedMs, renewMs } from '../../../../edge-agent/lease/election.ts';
+import { releasedLeaseMs, renewDeadlineMs, renewMs } from '../../../../edge-agent/lease/election.ts';
 import { type AgentHooks, Leadership, type LedAgent } from '../../../../edge-agent/lease/leadership.ts';
-import type { LeaseWords } from '../../../../edge-agent/lease/lease.ts';
+import type { LeaseHandover } from '../../../../edge-agent/lease/lease.ts';
 import { openLeaseMemory } from '../../../../edge-agent/lease/lease-memory.ts';
 import { MemoryLease, settle } from './memory-lease.ts';
 
@@ -46,8 +46,8 @@ class Bench {
           },
         });
       },
-      takeStock: () => {
-        log.push('takeStock');
+      scanAppliedInventory: () => {
+        log.push('scanAppliedInventory');
         return Promise.resolve();
       },
       lost: (why) => log.push(`lost: ${why}`),
@@ -59,8 +59,8 @@ class Bench {
     return openLeaseMemory(this.store, this.random).store;
   }
 
-  async begin(words: LeaseWords = {}): Promise<this> {
-    this.lease.put({ durationMs: releasedMs, words });
+  async begin(words: LeaseHandover = {}): Promise<this> {
+    this.lease.put({ durationMs: releasedLeaseMs, words });
     this.leadership.start();
     await settle();
     return this;
@@ -107,7 +107,7 @@ describe('an agent by a Lease', () => {
     bench.hooks!.caughtUp();
     bench.hooks!.caughtUp();
     await settle();
-    expect(bench.log).toEqual(['assemble', 'start', 'takeStock']);
+    expect(bench.log).toEqual(['assemble', 'start', 'scanAppliedInventory']);
   });
 
   test('whose store was not active last applies when it has caught up and taken stock, and is named only then', async () => {
@@ -117,7 +117,7 @@ describe('an agent by a Lease', () => {
     expect(bench.lease.record?.words.store).toBe('another');
     bench.hooks!.caughtUp();
     await settle();
-    expect(bench.log).toEqual(['assemble', 'start', 'takeStock', 'resume']);
+    expect(bench.log).toEqual(['assemble', 'start', 'scanAppliedInventory', 'resume']);
     expect(bench.lease.record?.words.store).toBe(bench.own);
   });
 
@@ -125,7 +125,7 @@ describe('an agent by a Lease', () => {
     const bench = await new Bench().begin({ store: 'another' });
     bench.lease.isAway = true;
     bench.hooks!.caughtUp();
-    await bench.advance(giveUpMs);
+    await bench.advance(renewDeadlineMs);
     expect(bench.log).not.toContain('resume');
     bench.lease.isAway = false;
     await bench.advance(1_000);
@@ -138,7 +138,7 @@ describe('an agent by a Lease', () => {
     const events = { onFrame() {}, onBytes() {}, onDrain() {}, onClose() {} };
     await expect(dialer.dial(events, 1)).rejects.toThrow('dialled');
     bench.lease.isAway = true;
-    await bench.advance(giveUpMs);
+    await bench.advance(renewDeadlineMs);
     await expect(dialer.dial(events, 1)).rejects.toThrow('does not hold its Lease');
   });
 
@@ -154,7 +154,7 @@ describe('an agent by a Lease', () => {
 
   test('ends also while it waits for a word to be said that nobody takes', async () => {
     const bench = new Bench();
-    bench.lease.put({ durationMs: releasedMs });
+    bench.lease.put({ durationMs: releasedLeaseMs });
     bench.leadership.start();
     await Promise.resolve();
     bench.lease.isAway = true;

@@ -7,8 +7,8 @@ import {
   type ElectionInput,
   type ElectionState,
   holds,
-  nextTickMs,
-  step,
+  nextElectionTickMs,
+  stepElection,
 } from '../../../../edge-agent/lease/election.ts';
 import { answerMs } from '../../../../edge-agent/lease/elector.ts';
 import type { LeaseRecord } from '../../../../edge-agent/lease/lease.ts';
@@ -114,10 +114,10 @@ export class Candidate {
   }
 
   #input(input: ElectionInput): void {
-    const { state, effect } = step(this.#state, input, this.#now());
+    const { state, effect } = stepElection(this.#state, input, this.#now());
     this.#state = state;
     if (effect) this.#ask(effect);
-    const dueMs = nextTickMs(state);
+    const dueMs = nextElectionTickMs(state);
     const timer = ++this.#timers;
     if (dueMs === undefined) return;
     this.#later(Math.max(0, (dueMs - this.#now()) / this.#rate) + 0.001, () => {

@@ -4,7 +4,7 @@
  */
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
-import type { WatchEvents, WatchOptions } from '../../../../edge-agent/cluster/cluster.ts';
+import type { ClusterWatchOptions, WatchEvents } from '../../../../edge-agent/cluster/cluster.ts';
 import { FakeCluster } from './fake-cluster.ts';
 
 export class ConvertingCluster extends FakeCluster {
@@ -17,7 +17,7 @@ export class ConvertingCluster extends FakeCluster {
     return object && version === 'v2' ? inV2(object) : object;
   }
 
-  override watch(resource: GroupResource, events: WatchEvents, options?: WatchOptions): () => void {
+  override watch(resource: GroupResource, events: WatchEvents, options?: ClusterWatchOptions): () => void {
     const on: WatchEvents['on'] = (event) => events.on({ ...event, object: inV2(event.object) });
     return super.watch(resource, { ...events, on }, options);
   }

@@ -7,9 +7,9 @@ import type {
   Cluster,
   ClusterDescription,
   ClusterEvent,
+  ClusterWatchOptions,
   ServedResource,
   WatchEvents,
-  WatchOptions,
 } from '../../../../edge-agent/cluster/cluster.ts';
 
 interface Listener {
@@ -125,7 +125,7 @@ export class FakeCluster implements Cluster {
     return this.unknown;
   }
 
-  watch(resource: GroupResource, events: WatchEvents, { metadataOnly = false }: WatchOptions = {}): () => void {
+  watch(resource: GroupResource, events: WatchEvents, { metadataOnly = false }: ClusterWatchOptions = {}): () => void {
     const prefix = `${resource.group}/${resource.resource}/`;
     if (this.silent.has(prefix.slice(0, -1))) return () => {};
     const refusal = this.unlisted.get(prefix.slice(0, -1));

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mergeLabelSummaries, type Place } from '../../../../core/match/label-summary.ts';
+import { type LocationLabels, mergeLabelSummaries } from '../../../../core/match/label-summary.ts';
 import { changedKeys } from '../../../../relay/children/changed-keys.ts';
 import { type Child, matchChild } from '../../../../relay/children/children.ts';
 import type { Placement } from '../../../../relay/placements/placement.ts';
 import { routeKeysOf } from '../../../../relay/placements/route-keys.ts';
 import { agentChild, byFewKeys, byKey, placement, places, summaryOf } from '../support/match-arbitraries.ts';
 
-type Full = Required<Place>;
+type Full = Required<LocationLabels>;
 
 function relayOf(all: readonly (readonly Full[])[], isKeyed: boolean): Child {
   const summary = mergeLabelSummaries(all.map((one, i) => summaryOf(agentChild(`n${i}`, one))));

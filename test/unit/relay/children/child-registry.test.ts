@@ -13,7 +13,7 @@ import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import type { Transaction } from '../../../../core/store/store.ts';
 import { changedKeys } from '../../../../relay/children/changed-keys.ts';
-import { ChildBook } from '../../../../relay/children/child-registry.ts';
+import { ChildRegistry } from '../../../../relay/children/child-registry.ts';
 import { matchChild } from '../../../../relay/children/children.ts';
 import { Evictions } from '../../../../relay/children/evictions.ts';
 import {
@@ -22,7 +22,7 @@ import {
   locationResource,
   syncTargetResource,
 } from '../../../../relay/children/inventory.ts';
-import { narrowingDelayMs } from '../../../../relay/children/label-summary-publisher.ts';
+import { labelSummaryShrinkDelayMs } from '../../../../relay/children/label-summary-publisher.ts';
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
 import { clearDirty, dirtyWork, markDirty } from '../../../../relay/work/dirty.ts';
 
@@ -35,7 +35,7 @@ describe('the children of a node', () => {
   let clock: VirtualClock;
   let storage: EmbeddedStorage;
   let outbox: FeedProducer;
-  let book: ChildBook;
+  let book: ChildRegistry;
   let inherited: Labels;
   let rows: (InventoryRow & { child: string })[];
   let came: string[];
@@ -71,9 +71,9 @@ describe('the children of a node', () => {
       store.write((t) => {
         for (const name of names) markDirty(t, 'child', name);
       });
-    book = new ChildBook({
-      counting: { isSibling: false, counts: () => true },
-      toldLabels: () => undefined,
+    book = new ChildRegistry({
+      counting: { isOtherReplica: false, counts: () => true },
+      labelSummaryPublisher: () => undefined,
       inventory,
       mailboxes: new Mailboxes(store, random, 'boot', ''),
       outbox,
@@ -241,7 +241,7 @@ describe('the children of a node', () => {
     rows = [];
     store.write((t) => markDirty(t, 'child', 'cafe'));
     settle();
-    clock.advance(narrowingDelayMs);
+    clock.advance(labelSummaryShrinkDelayMs);
     expect([book.children.has('cafe'), told()]).toEqual([false, []]);
     expect(joins).toThrow('there is no SyncTarget "cafe" here');
   });

@@ -6,7 +6,10 @@ import { hash128 } from '../../../../core/object/hash.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { narrowingDelayMs, ToldLabels } from '../../../../relay/children/label-summary-publisher.ts';
+import {
+  LabelSummaryPublisher,
+  labelSummaryShrinkDelayMs,
+} from '../../../../relay/children/label-summary-publisher.ts';
 import { sites } from '../schedule/sites.ts';
 
 describe('the label summary that a parent is told', () => {
@@ -14,7 +17,7 @@ describe('the label summary that a parent is told', () => {
   let store: MemoryStore;
   let clock: VirtualClock;
   let outbox: FeedProducer;
-  let labels: ToldLabels;
+  let labels: LabelSummaryPublisher;
   let writes: number;
   let said: number;
 
@@ -24,10 +27,10 @@ describe('the label summary that a parent is told', () => {
     outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce: 'boot', random }));
     writes = 0;
     said = 0;
-    labels = new ToldLabels({
+    labels = new LabelSummaryPublisher({
       clock,
       outbox,
-      toldLabels: () => said++,
+      labelSummaryPublisher: () => said++,
       write: (act) => {
         writes++;
         store.write(act);
@@ -64,14 +67,14 @@ describe('the label summary that a parent is told', () => {
     expect(decodeLabelSummary(row.attributes)).toMatchObject({ leaves: 250, keys: { k399: { present: 250 } } });
     const before = said;
     tell(large);
-    clock.advance(10 * narrowingDelayMs);
+    clock.advance(10 * labelSummaryShrinkDelayMs);
     expect(said).toBe(before);
   });
 
   it('narrows a while later, all that has narrowed meanwhile at once', () => {
     tell(sites('rome'));
     tell(sites());
-    clock.advance(narrowingDelayMs - 1);
+    clock.advance(labelSummaryShrinkDelayMs - 1);
     expect(told()).toEqual(['paris', 'rome']);
     clock.advance(1);
     expect(told()).toEqual([]);
@@ -81,7 +84,7 @@ describe('the label summary that a parent is told', () => {
   it('does not narrow when it has widened again before', () => {
     tell(sites('rome'));
     tell(sites('paris', 'rome'));
-    clock.advance(narrowingDelayMs);
+    clock.advance(labelSummaryShrinkDelayMs);
     expect(told()).toEqual(['paris', 'rome']);
   });
 
@@ -114,7 +117,12 @@ describe('the label summary that a parent is told', () => {
   });
 
   it('says at the start whether the parent was told something else before', () => {
-    const again = new ToldLabels({ clock, outbox, write: (act) => store.write(act), toldLabels: () => said++ });
+    const again = new LabelSummaryPublisher({
+      clock,
+      outbox,
+      write: (act) => store.write(act),
+      labelSummaryPublisher: () => said++,
+    });
     expect(store.write((t) => again.begin(t, sites('paris', 'rome')))).toBe(false);
     expect(store.write((t) => again.begin(t, sites('rome')))).toBe(true);
   });
@@ -124,14 +132,14 @@ describe('the label summary that a parent is told', () => {
     expect(said).toBe(2);
     tell(sites('rome', 'oslo'));
     expect(said).toBe(2);
-    clock.advance(narrowingDelayMs);
+    clock.advance(labelSummaryShrinkDelayMs);
     expect(said).toBe(3);
   });
 
   it('is not told once the node ends', () => {
     tell(sites());
     labels.stop();
-    clock.advance(narrowingDelayMs);
+    clock.advance(labelSummaryShrinkDelayMs);
     expect(writes).toBe(0);
   });
 });

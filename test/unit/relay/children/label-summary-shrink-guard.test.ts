@@ -9,7 +9,7 @@ import {
 } from '../../../../core/match/label-summary.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { heldLabels, Narrowing } from '../../../../relay/children/label-summary-shrink-guard.ts';
+import { heldLabelSummary, LabelSummaryShrinkGuard } from '../../../../relay/children/label-summary-shrink-guard.ts';
 import type { Placement } from '../../../../relay/placements/placement.ts';
 import { storeSelected } from '../../../../relay/placements/placements.ts';
 
@@ -36,7 +36,7 @@ function bench(objectsInProd: number) {
     }
   });
   const changed: string[] = [];
-  const narrowing = new Narrowing({
+  const narrowing = new LabelSummaryShrinkGuard({
     limits: { entries: 50, fraction: 0.2 },
     wallMs: () => 1_000,
     placementsOf: () => placements,
@@ -66,7 +66,7 @@ it('what a relay tells anew holds the former summary if its mailbox would lose m
   const { store, tell, held, changed } = bench(60);
   tell(both, test, true);
   expect(held()).toMatchObject({ entries: 60, sinceMs: 1_000, sample: ['center.retail/prod'] });
-  expect(store.read((reader) => heldLabels(reader, 'eu'))).toEqual(both);
+  expect(store.read((reader) => heldLabelSummary(reader, 'eu'))).toEqual(both);
   expect(changed).toEqual(['eu']);
 });
 

@@ -25,7 +25,7 @@ describe('the inventory of a configuration', () => {
       clock: new VirtualClock(),
       random: new SeededRandom(1),
       log: silentLogger,
-      soon: new Turns().schedule,
+      defer: new Turns().schedule,
     };
     ({ space } = openSpace(ports, 'system', 'System', () => {}));
   });

@@ -16,7 +16,7 @@ import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { Releases } from '../../../../relay/guard/held-deletion-approvals.ts';
+import { HeldDeletionApprovals } from '../../../../relay/guard/held-deletion-approvals.ts';
 
 describe('the word that what a node holds may go', () => {
   let store: MemoryStore;
@@ -25,7 +25,7 @@ describe('the word that what a node holds may go', () => {
   let mailbox: FeedProducer;
   let told: Map<string, NodeAttributes>;
   let released: string[];
-  let releases: Releases;
+  let releases: HeldDeletionApprovals;
 
   beforeEach(() => {
     store = new MemoryStore();
@@ -44,12 +44,12 @@ describe('the word that what a node holds may go', () => {
     mailbox = store.write((t) => FeedProducer.open(t, { name: 'mailbox/paris', bootNonce: 'aa', random }));
     told = new Map();
     released = [];
-    releases = new Releases({
+    releases = new HeldDeletionApprovals({
       path: 'eu',
       system: space,
       upstream,
       mailboxOf: (child) => (child === 'paris' ? mailbox : undefined),
-      siblingsOf: (child) => [child],
+      replicasOf: (child) => [child],
       told: (_reader, _child, path) => told.get(path),
       release: (_t, token) => released.push(token),
       releaseFor: () => {},
@@ -58,12 +58,12 @@ describe('the word that what a node holds may go', () => {
 
   const holds = (path: string, token: string) =>
     told.set(path, { role: 'agent', version: '1', held: { entries: 60, since: '', token, sample: [] } });
-  const say = (path: string, release: string) =>
+  const say = (path: string, approveHeldDeletions: string) =>
     space.create({
       apiVersion: 'mesh.banyan.io/v1alpha1',
       kind: 'Node',
       metadata: { name: objectName(path) },
-      spec: { path, role: 'Agent', release },
+      spec: { path, role: 'Agent', approveHeldDeletions },
     });
   const consider = (path: string) => store.write((t) => releases.consider(t, path));
   const handedOn = (path: string) =>
@@ -120,7 +120,7 @@ describe('the word that what a node holds may go', () => {
   describe('below one of several siblings', () => {
     const siblings = ['paris', 'paris~1'];
     let mailboxes: Map<string, FeedProducer>;
-    let toldBy: Map<string, NodeAttributes>;
+    let reportBy: Map<string, NodeAttributes>;
     let forChild: string[];
 
     beforeEach(() => {
@@ -128,22 +128,22 @@ describe('the word that what a node holds may go', () => {
       const open = (child: string) =>
         store.write((t) => FeedProducer.open(t, { name: `box/${child}`, bootNonce: 'aa', random }));
       mailboxes = new Map(siblings.map((child) => [child, open(child)]));
-      toldBy = new Map();
+      reportBy = new Map();
       forChild = [];
-      releases = new Releases({
+      releases = new HeldDeletionApprovals({
         path: 'eu',
         system: space,
         upstream,
         mailboxOf: (child) => mailboxes.get(child),
-        siblingsOf: () => siblings,
-        told: (_reader, child, path) => toldBy.get(`${child} ${path}`),
+        replicasOf: () => siblings,
+        told: (_reader, child, path) => reportBy.get(`${child} ${path}`),
         release: () => {},
         releaseFor: (_t, child, token) => forChild.push(`${child} ${token}`),
       });
     });
 
     const tells = (child: string, path: string, token: string) =>
-      toldBy.set(`${child} ${path}`, {
+      reportBy.set(`${child} ${path}`, {
         role: 'relay',
         version: '1',
         held: { entries: 60, since: '', token, sample: [] },
@@ -160,7 +160,7 @@ describe('the word that what a node holds may go', () => {
       say('eu:paris:shop', 'seen');
       consider('eu:paris:shop');
       expect(handed('eu:paris:shop')).toEqual(['paris~1']);
-      toldBy.clear();
+      reportBy.clear();
       tells('paris', 'eu:paris:shop', 'seen');
       consider('eu:paris:shop');
       expect(handed('eu:paris:shop')).toEqual(['paris']);

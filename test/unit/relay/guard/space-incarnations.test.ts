@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Gap } from '../../../../core/apiserver/storage/history.ts';
+import type { RevisionGap } from '../../../../core/apiserver/storage/history.ts';
 import { attributesOf, entryKey } from '../../../../core/entries/entry-keys.ts';
-import { isLostRow, noteSeen, readSeen, tellSeen } from '../../../../core/entries/source-incarnations.ts';
+import { isLostRow, noteSeen, readSeen, reportSeenRevisions } from '../../../../core/entries/source-incarnations.ts';
 import type { RolledBackAttributes } from '../../../../core/entries/up-attributes.ts';
 import type { AppliedChange } from '../../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
@@ -11,8 +11,8 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { concat, text, u48 } from '../../../../core/store/bytes.ts';
 import { prefixOf } from '../../../../core/store/keyspace.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { Lives } from '../../../../relay/guard/space-incarnations.ts';
-import type { Origin } from '../../../../relay/spaces/origins.ts';
+import { SpaceIncarnations } from '../../../../relay/guard/space-incarnations.ts';
+import type { OriginSpace } from '../../../../relay/spaces/origins.ts';
 
 const source = 'center.retail';
 
@@ -32,8 +32,8 @@ describe('the lives of the spaces of a node', () => {
   let raised: number[];
   let disbelieved: string[];
   let alarmed: RolledBackAttributes[];
-  let lives: Lives;
-  let gaps: Gap[];
+  let lives: SpaceIncarnations;
+  let gaps: RevisionGap[];
   let revision: number;
 
   beforeEach(() => {
@@ -49,7 +49,7 @@ describe('the lives of the spaces of a node', () => {
     alarmed = [];
     gaps = [[100, 1_000]];
     revision = 1_005;
-    const origin: Origin = {
+    const origin: OriginSpace = {
       source,
       revision: () => revision,
       gaps: () => gaps,
@@ -59,7 +59,7 @@ describe('the lives of the spaces of a node', () => {
         revision = seen + 1;
       },
     };
-    lives = new Lives({
+    lives = new SpaceIncarnations({
       origins: new Map([[source, origin]]),
       outbox,
       upstream,
@@ -97,7 +97,7 @@ describe('the lives of the spaces of a node', () => {
   const tells = () => {
     const head = () => store.read((reader) => outbox.head(reader));
     const before = head();
-    store.write((t) => tellSeen(t, outbox));
+    store.write((t) => reportSeenRevisions(t, outbox));
     return head() > before;
   };
   const row = (table: FeedProducer, key: string) =>

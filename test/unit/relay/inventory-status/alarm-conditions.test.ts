@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { alarmConditions, toldCondition } from '../../../../relay/inventory-status/alarm-conditions.ts';
+import { alarmConditions, reportedCondition } from '../../../../relay/inventory-status/alarm-conditions.ts';
 
 const on = (alarms: Parameters<typeof alarmConditions>[0]) =>
   alarmConditions(alarms).flatMap(({ type, status, message }) => (status === 'True' ? [`${type}: ${message}`] : []));
@@ -10,12 +10,12 @@ it('nothing is an alarm where nothing was found', () => {
 
 it('a node tells its parent that its own feed differed, which is shown as if the parent had found it', () => {
   const [told] = on({
-    toldDiverged: { at: '2030-01-01T10:00:00Z', what: 'upstream: 3 rows here and 4 at the other end' },
+    reportedDiverged: { at: '2030-01-01T10:00:00Z', what: 'upstream: 3 rows here and 4 at the other end' },
   });
   expect(told).toContain('FeedDiverged: found at 2030-01-01T10:00:00Z and reconciled: upstream: 3 rows');
   const [found] = on({
     diverged: { atMs: 0, what: 'the own' },
-    toldDiverged: { at: '2030-01-01T10:00:00Z', what: 'x' },
+    reportedDiverged: { at: '2030-01-01T10:00:00Z', what: 'x' },
   });
   expect(found).toContain('the own');
 });
@@ -59,12 +59,12 @@ it('an agent whose work waits for a limit of its own says for which', () => {
 
 it('an agent that may not learn all of its cluster says what is missing', () => {
   expect(
-    toldCondition('DescriptionIncomplete', { reason: 'Forbidden', message: 'nodes are not counted' }),
+    reportedCondition('DescriptionIncomplete', { reason: 'Forbidden', message: 'nodes are not counted' }),
   ).toMatchObject({
     type: 'DescriptionIncomplete',
     status: 'True',
     reason: 'Forbidden',
     message: 'nodes are not counted',
   });
-  expect(toldCondition('DescriptionIncomplete', undefined)).toMatchObject({ status: 'False' });
+  expect(reportedCondition('DescriptionIncomplete', undefined)).toMatchObject({ status: 'False' });
 });

@@ -17,9 +17,9 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { Descendants } from '../../../../relay/inventory-status/descendants.ts';
 import { showNode } from '../../../../relay/inventory-status/node-objects.ts';
-import { type Counting, withoutSiblings } from '../../../../relay/replicas/counting.ts';
+import { type ReplicaCounting, withoutReplicas } from '../../../../relay/replicas/counting.ts';
 
-function node(path: string, counting: Counting = withoutSiblings) {
+function node(path: string, counting: ReplicaCounting = withoutReplicas) {
   const store = new MemoryStore();
   const clock = new VirtualClock();
   const random = new SeededRandom(1);
@@ -234,8 +234,8 @@ describe('many relays deeper than the children', () => {
 /** Of `eu` and `eu~1`, those that do not count are named. */
 function siblings(path: string, ...uncounted: string[]) {
   const left = new Set(uncounted);
-  const counting: Counting = {
-    ...withoutSiblings,
+  const counting: ReplicaCounting = {
+    ...withoutReplicas,
     counts: (child) => !left.has(child),
     membersOf: () => ['eu', 'eu~1'],
   };

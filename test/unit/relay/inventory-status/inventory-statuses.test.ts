@@ -41,7 +41,7 @@ function fleet() {
     path: 'eu',
     inventories: new Map([['eu.fleet', { space, inventory }]]),
     connection: (child) => ({ connected: connected.has(child) }),
-    saidOf: (child) => (child === 'store' ? { role: 'agent', version: '1', capacity: { cpu: '4' } } : undefined),
+    reportOf: (child) => (child === 'store' ? { role: 'agent', version: '1', capacity: { cpu: '4' } } : undefined),
     changed: () => {
       changes += 1;
     },

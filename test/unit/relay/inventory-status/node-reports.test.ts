@@ -47,7 +47,7 @@ function center() {
     attached: () => undefined,
     diverged: () => undefined,
     rootAgeMs: () => 0,
-    keptFor: () => undefined,
+    heldInMailbox: () => undefined,
     guarded: () => ({}),
   });
   const attributes = Buffer.from('{"role":"relay","version":"1","session":{"state":"Connected"}}');

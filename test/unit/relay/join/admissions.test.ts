@@ -22,7 +22,7 @@ let order: string[];
 beforeEach(() => {
   clock = new VirtualClock(Date.UTC(2030, 0, 1));
   const random = new SeededRandom(1);
-  const ports = { store: new MemoryStore(), clock, random, log: silentLogger, soon: () => {}, path: 'eu' };
+  const ports = { store: new MemoryStore(), clock, random, log: silentLogger, defer: () => {}, path: 'eu' };
   ({ space } = openSpace(ports, 'system', 'System', () => {}));
   order = [];
   admissions = new Admissions({

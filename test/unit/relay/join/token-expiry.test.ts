@@ -21,7 +21,7 @@ beforeEach(() => {
   clock = new VirtualClock(Date.UTC(2030, 0, 1));
   soon = [];
   const ports = { store: new MemoryStore(), clock, random: new SeededRandom(1), log: silentLogger, path: 'eu' };
-  ({ space } = openSpace({ ...ports, soon: (run) => void soon.push(run) }, 'system', 'System', () => {}));
+  ({ space } = openSpace({ ...ports, defer: (run) => void soon.push(run) }, 'system', 'System', () => {}));
   expiry = new TokenExpiry({ space, clock, log: silentLogger });
 });
 afterEach(() => expiry.stop());

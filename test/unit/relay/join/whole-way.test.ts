@@ -22,7 +22,7 @@ const path = 'eu:till';
 it('an agent joins with a token, renews with what it got, and is refused when its SyncTarget is gone', async () => {
   const tree = await TestTree.create('shop');
   const store = new MemoryStore();
-  const { space } = openSpace({ ...ports, store, soon: () => {}, path: 'eu' }, 'system', 'System', () => {});
+  const { space } = openSpace({ ...ports, store, defer: () => {}, path: 'eu' }, 'system', 'System', () => {});
   const issuer = await createIssuer(tree.authority, { tree: 'shop', path: 'eu' }, ports);
   const signer = issuerSigner('eu', { authority: () => tree.authority.certPem, issuer: () => issuer, ...ports });
   const joins = new Admissions({ ...ports, path: 'eu', space, signer, flushed: () => store.flushed() });

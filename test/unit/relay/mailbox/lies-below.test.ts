@@ -18,7 +18,7 @@ import {
   decodePartial,
   emptyPartial,
   encodePartial,
-  merge,
+  mergePartials,
   type Partial,
 } from '../../../../core/summary/partial.ts';
 import { mergeUserPartials } from '../../../../core/summary/user-partial.ts';
@@ -60,8 +60,9 @@ describe('a parent of nodes that lie about how many there are', () => {
     const lie = (n: number) => partialOf({ expected: n, [name]: n, ...Object.fromEntries(known.map((k) => [k, n])) });
     let told = lie(greatest((n) => partialFlaw(raw(lie(n)))));
     for (let level = 0; level < levels; level++) {
-      for (const more of [honest, lie(1), told]) expect(partialFlaw(encodePartial(merge(told, more)))).toBeUndefined();
-      const body = encodePartial(sumOf(told, honest, merge));
+      for (const more of [honest, lie(1), told])
+        expect(partialFlaw(encodePartial(mergePartials(told, more)))).toBeUndefined();
+      const body = encodePartial(sumOf(told, honest, mergePartials));
       expect(partialFlaw(body)).toBeUndefined();
       told = decodePartial(body);
     }
@@ -105,7 +106,7 @@ describe('a parent of nodes that lie about how many there are', () => {
     for (const lie of [withRelease, withMove, withSequence]) {
       let told = lie(greatest((n) => partialFlaw(raw(lie(n)))));
       for (let level = 0; level < levels; level++) {
-        const body = encodePartial(sumOf(told, lie(1), merge));
+        const body = encodePartial(sumOf(told, lie(1), mergePartials));
         expect(partialFlaw(body)).toBeUndefined();
         told = decodePartial(body);
       }

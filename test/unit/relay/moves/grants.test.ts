@@ -6,7 +6,7 @@ import { Grants } from '../../../../relay/moves/grants.ts';
 
 function look(above: number, sequence: number) {
   const upstream = new MemoryStore().write((t) => FeedConsumer.open(t, { name: 'upstream' }));
-  return new Grants({ upstream, hasHeardParent: () => true }).fromAbove('center.retail/shop', above, sequence);
+  return new Grants({ upstream, hasReceivedFromParent: () => true }).fromAbove('center.retail/shop', above, sequence);
 }
 
 describe('a grant', () => {
@@ -22,7 +22,7 @@ describe('a grant', () => {
 
   it('is for no later placement of the name, whatever its numbers, when that for which it was decided is gone', () => {
     const upstream = new MemoryStore().write((t) => FeedConsumer.open(t, { name: 'upstream' }));
-    const grants = new Grants({ upstream, hasHeardParent: () => true });
+    const grants = new Grants({ upstream, hasReceivedFromParent: () => true });
     const id = 'center.retail/shop';
     grants.decide(id, 7);
     grants.granted(id, 7);

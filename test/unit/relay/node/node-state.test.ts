@@ -5,12 +5,12 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { raiseWatermarks } from '../../../../core/session/watermark.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { nodeConfigSchema } from '../../../../relay/config/config.ts';
-import { Ground, type NodeEvents } from '../../../../relay/node/node-state.ts';
+import { type NodeEvents, NodeState } from '../../../../relay/node/node-state.ts';
 
 const quiet: NodeEvents = {
-  poke: () => undefined,
-  pokeIn: () => undefined,
-  later: () => undefined,
+  wake: () => undefined,
+  wakeIn: () => undefined,
+  enqueue: () => undefined,
   childRead: () => undefined,
   admitted: () => undefined,
   report: () => undefined,
@@ -20,10 +20,10 @@ const quiet: NodeEvents = {
   failed: () => undefined,
   childLeft: () => undefined,
   connection: () => ({ connected: false, silentMs: 0 }),
-  hasHeardParent: () => true,
-  parentHasSiblings: () => false,
-  siblingsChanged: () => undefined,
-  retell: () => true,
+  hasReceivedFromParent: () => true,
+  parentHasReplicas: () => false,
+  replicasChanged: () => undefined,
+  recountChildren: () => true,
   endSession: () => undefined,
   mayFollow: () => undefined,
 };
@@ -39,7 +39,7 @@ it('covers what is above as far as its parent has said, and its own spaces as fa
     parent: { path: '', address: 'center:1' },
     spaces: [{ name: 'shop', type: 'Workload' }],
   });
-  const ground = new Ground(
+  const ground = new NodeState(
     config,
     {
       store,
@@ -47,7 +47,7 @@ it('covers what is above as far as its parent has said, and its own spaces as fa
       random: new SeededRandom(1),
       log: silentLogger,
       software: 'test',
-      soon: () => undefined,
+      defer: () => undefined,
       fatal: (error) => {
         throw error;
       },

@@ -34,7 +34,7 @@ class Center {
       random: new SeededRandom(1),
       log: silentLogger,
       software: 'test',
-      soon: (run) => void this.clock.after(0, run),
+      defer: (run) => void this.clock.after(0, run),
       fatal: (error) => {
         throw error;
       },

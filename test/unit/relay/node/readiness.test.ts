@@ -28,7 +28,7 @@ function readiness({ relays = [] as string[], caughtUp = true } = {}) {
       name,
       role: 'relay',
       destinations: [],
-      hasSpoken: spoken,
+      hasReportedLabels: spoken,
       ...(spoken ? { labels: emptyLabelSummary } : {}),
     });
   return { made, children, told, state, agent, relay };

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openWorkNote } from '../../../../relay/process/crash-journal.ts';
+import { openCrashJournal } from '../../../../relay/process/crash-journal.ts';
 
 describe('the note of what a process works on', () => {
   let directory: string;
-  const open = () => openWorkNote(join(directory, 'work'));
+  const open = () => openCrashJournal(join(directory, 'work'));
 
   beforeEach(() => {
     directory = mkdtempSync(join(tmpdir(), 'banyan-note-'));

@@ -6,14 +6,14 @@ import { parseKey } from '../../../../core/object/key.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { raiseWatermarks } from '../../../../core/session/watermark.ts';
-import { seenBelow } from '../../../../relay/replicas/child-ahead.ts';
+import { childAhead } from '../../../../relay/replicas/child-ahead.ts';
 import { ReportedBench, source } from '../support/reported-bench.ts';
 
 const wallMs = 1_700_000_000_000;
 
 describe('what a child has seen of the spaces above', () => {
   let bench: ReportedBench;
-  const why = () => bench.store.read((reader) => seenBelow(reader, bench.mailboxes.get('paris')?.reported, wallMs));
+  const why = () => bench.store.read((reader) => childAhead(reader, bench.mailboxes.get('paris')?.reported, wallMs));
   const sees = (of: string, revision: number) =>
     bench.say('paris', { key: entryKey.seen(of), attributes: { revision } });
   const told = (marks: Record<string, number>) => bench.store.write((t) => raiseWatermarks(t, { told: marks }, wallMs));
@@ -33,14 +33,14 @@ describe('what a child has seen of the spaces above', () => {
   it('is waited for until the parent says that it has come here', () => {
     sees(source, 7);
     told({ [source]: 6 });
-    expect(why()).toBe('center.retail is at revision 6 here, and the child has seen 7');
+    expect(why()).toBe('center.retail is at revision 6 on this node; the child has revision 7');
     told({ [source]: 7 });
     expect(why()).toBeUndefined();
   });
 
   it('is waited for while the parent has not said how far the source is', () => {
     sees(source, 7);
-    expect(why()).toBe('center.retail is at revision 0 here, and the child has seen 7');
+    expect(why()).toBe('center.retail is at revision 0 on this node; the child has revision 7');
   });
 
   it('is not waited for where the child has seen nothing, or where the source is not above', () => {
@@ -48,7 +48,7 @@ describe('what a child has seen of the spaces above', () => {
     expect(why()).toBeUndefined();
     sees('center.gone', 9);
     expect(why()).toBeUndefined();
-    expect(bench.store.read((reader) => seenBelow(reader, undefined, wallMs))).toBeUndefined();
+    expect(bench.store.read((reader) => childAhead(reader, undefined, wallMs))).toBeUndefined();
   });
 
   it('is not believed when no space can have come to it by now', () => {

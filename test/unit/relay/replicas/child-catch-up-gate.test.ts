@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
-import { Arrivals } from '../../../../relay/replicas/child-catch-up-gate.ts';
+import { ChildCatchUpGate } from '../../../../relay/replicas/child-catch-up-gate.ts';
 
-function arrivals(hasSiblings = true) {
+function arrivals(hasReplicas = true) {
   const behind = new Map<string, string>();
   const changed: string[] = [];
   const decided: string[] = [];
-  const room = new Arrivals({
-    hasSiblings,
+  const room = new ChildCatchUpGate({
+    hasReplicas,
     clock: new VirtualClock(5_000),
     behind: (child) => behind.get(child),
     decided: (children) => {

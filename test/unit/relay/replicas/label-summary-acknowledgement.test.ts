@@ -9,7 +9,7 @@ import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import type { Transaction } from '../../../../core/store/store.ts';
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
-import { MatchedLabels } from '../../../../relay/replicas/label-summary-acknowledgement.ts';
+import { LabelSummaryAcknowledgement } from '../../../../relay/replicas/label-summary-acknowledgement.ts';
 import { sites } from '../schedule/sites.ts';
 
 const body = new Uint8Array(0);
@@ -20,7 +20,7 @@ describe('labels that the tree above has worked off', () => {
   let upstream: FeedConsumer;
   let outbox: FeedProducer;
   let mailboxes: Mailboxes;
-  let matched: MatchedLabels;
+  let matched: LabelSummaryAcknowledgement;
   let wrote: string[];
   let revision: number;
 
@@ -39,7 +39,7 @@ describe('labels that the tree above has worked off', () => {
   function start(): void {
     wrote = [];
     mailboxes.onChanged((child) => wrote.push(child));
-    matched = new MatchedLabels({ store, upstream, outbox, mailboxes });
+    matched = new LabelSummaryAcknowledgement({ store, upstream, outbox, mailboxes });
     matched.load();
   }
 

@@ -1,50 +1,50 @@
 import { describe, expect, it } from 'vitest';
-import { type BehindPorts, behind } from '../../../../relay/replicas/missing-from-child.ts';
+import { type MissingFromChildPorts, missingFromChild } from '../../../../relay/replicas/missing-from-child.ts';
 
-const nothing: BehindPorts = {
-  hasSiblings: false,
-  hasHeardParent: () => true,
-  parentHasSiblings: () => false,
+const nothing: MissingFromChildPorts = {
+  hasReplicas: false,
+  hasReceivedFromParent: () => true,
+  parentHasReplicas: () => false,
   releases: () => undefined,
-  seenBelow: () => undefined,
+  childAhead: () => undefined,
   isMatched: () => true,
 };
 
-function said(ports: Partial<BehindPorts>): string | undefined {
-  return behind({ ...nothing, ...ports }, 'store');
+function said(ports: Partial<MissingFromChildPorts>): string | undefined {
+  return missingFromChild({ ...nothing, ...ports }, 'store');
 }
 
 const releases = (child: string) => `a release of ${child}`;
 const seen = (child: string) => `seen by ${child}`;
-const unmatched = expect.stringContaining('has not yet sent all that they match');
+const unmatched = expect.stringContaining('has not yet sent all objects that match');
 
 describe('what is to be heard before a child is told anything', () => {
   it('is nothing where all is here', () => {
     expect(said({})).toBeUndefined();
-    expect(said({ hasSiblings: true })).toBeUndefined();
-    expect(said({ parentHasSiblings: () => true })).toBeUndefined();
+    expect(said({ hasReplicas: true })).toBeUndefined();
+    expect(said({ parentHasReplicas: () => true })).toBeUndefined();
   });
 
   it('is the parent, below one of its kind and below siblings', () => {
-    const hasHeardParent = () => false;
-    expect(said({ hasHeardParent })).toBe('the parent was not heard yet');
-    expect(said({ hasHeardParent, parentHasSiblings: () => true, seenBelow: seen })).toBe(
-      'the parent was not heard yet',
+    const hasReceivedFromParent = () => false;
+    expect(said({ hasReceivedFromParent })).toBe("this node has not yet received its parent's feed");
+    expect(said({ hasReceivedFromParent, parentHasReplicas: () => true, childAhead: seen })).toBe(
+      "this node has not yet received its parent's feed",
     );
   });
 
   it('is at one of several siblings what another handed out, and then what the labels there match', () => {
-    expect(said({ hasSiblings: true, releases, isMatched: () => false })).toBe('a release of store');
-    expect(said({ hasSiblings: true, isMatched: (child) => child !== 'store' })).toEqual(unmatched);
+    expect(said({ hasReplicas: true, releases, isMatched: () => false })).toBe('a release of store');
+    expect(said({ hasReplicas: true, isMatched: (child) => child !== 'store' })).toEqual(unmatched);
   });
 
   it('is below siblings what the child has seen of another, and then what the labels there match', () => {
-    const below = { parentHasSiblings: () => true };
-    expect(said({ ...below, seenBelow: seen, isMatched: () => false })).toBe('seen by store');
+    const below = { parentHasReplicas: () => true };
+    expect(said({ ...below, childAhead: seen, isMatched: () => false })).toBe('seen by store');
     expect(said({ ...below, isMatched: (child) => child !== 'store' })).toEqual(unmatched);
   });
 
   it('is not what only siblings can have told', () => {
-    expect(said({ releases, seenBelow: seen, isMatched: () => false })).toBeUndefined();
+    expect(said({ releases, childAhead: seen, isMatched: () => false })).toBeUndefined();
   });
 });

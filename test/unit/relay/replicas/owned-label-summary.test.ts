@@ -10,11 +10,11 @@ import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import type { Transaction } from '../../../../core/store/store.ts';
-import { ChildBook } from '../../../../relay/children/child-registry.ts';
+import { ChildRegistry } from '../../../../relay/children/child-registry.ts';
 import { matchChild } from '../../../../relay/children/children.ts';
 import { Evictions } from '../../../../relay/children/evictions.ts';
 import { Inventory } from '../../../../relay/children/inventory.ts';
-import { narrowingDelayMs } from '../../../../relay/children/label-summary-publisher.ts';
+import { labelSummaryShrinkDelayMs } from '../../../../relay/children/label-summary-publisher.ts';
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
 import { sites } from '../schedule/sites.ts';
 
@@ -27,7 +27,7 @@ describe('what a node above siblings tells of the places that it counts', () => 
   let clock: VirtualClock;
   let outbox: FeedProducer;
   let mailboxes: Mailboxes;
-  let book: ChildBook;
+  let book: ChildRegistry;
   let revision: number;
 
   beforeEach(() => {
@@ -42,10 +42,10 @@ describe('what a node above siblings tells of the places that it counts', () => 
     for (const child of [paris, sibling]) store.write((t) => book.refresh(t, child));
   });
 
-  function bookOf(path: string, at: MemoryStore, own: FeedProducer, children: Mailboxes): ChildBook {
-    return new ChildBook({
-      counting: { isSibling: false, counts: () => true },
-      toldLabels: () => undefined,
+  function bookOf(path: string, at: MemoryStore, own: FeedProducer, children: Mailboxes): ChildRegistry {
+    return new ChildRegistry({
+      counting: { isOtherReplica: false, counts: () => true },
+      labelSummaryPublisher: () => undefined,
       inventory: new Inventory(new EmbeddedStorage({ store: at, name: 'system', logger: silentLogger })),
       mailboxes: children,
       outbox: own,
@@ -111,7 +111,7 @@ describe('what a node above siblings tells of the places that it counts', () => 
     say(sibling, sites('a', 'b'), sites());
     // The wider labels are what was told still: they narrow later.
     expect([labels(), counted()]).toEqual([3, 2]);
-    clock.advance(narrowingDelayMs);
+    clock.advance(labelSummaryShrinkDelayMs);
     expect([labels(), told('body')]).toEqual([2, undefined]);
   });
 
@@ -154,7 +154,7 @@ describe('what a node above siblings tells of the places that it counts', () => 
     bring();
     expect([labels(), counts.at(-1), most()]).toEqual([5, 3, 3]);
     say(sibling, sites('a', 'b', 'c'), sites('b'));
-    clock.advance(narrowingDelayMs);
+    clock.advance(labelSummaryShrinkDelayMs);
     // The labels are written again behind the word that they are all counted.
     store.write((t) => book.feedsOf(t, 'lyon', 'relay'));
     say('lyon', sites('d'));
@@ -165,7 +165,7 @@ describe('what a node above siblings tells of the places that it counts', () => 
   it('is told when nothing else has changed', () => {
     say(paris, sites('a', 'b'));
     say(sibling, sites('a', 'b'), sites());
-    clock.advance(narrowingDelayMs);
+    clock.advance(labelSummaryShrinkDelayMs);
     expect([labels(), counted()]).toEqual([2, 2]);
     say(paris, sites('a', 'b'), sites('a'));
     expect([labels(), counted()]).toEqual([2, 1]);

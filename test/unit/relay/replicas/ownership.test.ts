@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type GroupState, type Held, Ownership } from '../../../../relay/replicas/ownership.ts';
+import { type ChildOwnership, type GroupState, Ownership } from '../../../../relay/replicas/ownership.ts';
 
 function settled(...connected: number[]): Ownership {
   const ownership = new Ownership(() => 0);
@@ -175,9 +175,9 @@ describe('ownership of the children of siblings', () => {
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
     ownership.said(0, 1, false);
-    expect([ownership.saidBy(0), ownership.children.get('till')?.granted]).toEqual([0, false]);
+    expect([ownership.reportedTermOf(0), ownership.children.get('till')?.granted]).toEqual([0, false]);
     ownership.said(0, 1);
-    expect([ownership.saidBy(0), ownership.children.get('till')?.granted]).toEqual([1, true]);
+    expect([ownership.reportedTermOf(0), ownership.children.get('till')?.granted]).toEqual([1, true]);
     ownership.said(0, 0, false);
     expect(ownership.counts(0)).toBe(false);
   });
@@ -212,7 +212,7 @@ describe('ownership of the children of siblings', () => {
     const said = settled(0, 1);
     said.attached(1, 'till', 5, 'agent');
     said.said(0, 1);
-    expect(new Ownership(() => 0, said.state, said.children).saidBy(0)).toBe(1);
+    expect(new Ownership(() => 0, said.state, said.children).reportedTermOf(0)).toBe(1);
 
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
@@ -284,7 +284,7 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
 interface Decided {
-  readonly children: ReadonlyMap<string, Held>;
+  readonly children: ReadonlyMap<string, ChildOwnership>;
   readonly term: number;
   readonly lead: number;
 }
@@ -366,7 +366,7 @@ class Sibling {
 /** What the parent has on its disk. */
 interface Copy {
   readonly state: GroupState;
-  readonly children: ReadonlyMap<string, Held>;
+  readonly children: ReadonlyMap<string, ChildOwnership>;
   readonly reported: readonly Reported[];
 }
 

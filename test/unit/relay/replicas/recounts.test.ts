@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { Recounts } from '../../../../relay/replicas/recounts.ts';
+import { ReplicaRecount } from '../../../../relay/replicas/recounts.ts';
 import { markDirty } from '../../../../relay/work/dirty.ts';
 
 const placementsOf: Readonly<Record<string, readonly string[]>> = {
@@ -11,7 +11,7 @@ const placementsOf: Readonly<Record<string, readonly string[]>> = {
 describe('what children tell counts, or does no more', () => {
   const store = new MemoryStore();
   let said: string[];
-  const recounts = new Recounts({
+  const recounts = new ReplicaRecount({
     store,
     labels: (_t, children) => said.push(`labels of ${children.join(' ')}`),
     nodes: (_t, child) => said.push(`nodes of ${child}`),
@@ -35,7 +35,7 @@ describe('what children tell counts, or does no more', () => {
   });
 
   it('adds all up again before it is told', () => {
-    expect(recounts.retell(['paris~2'])).toBe(true);
+    expect(recounts.recountChildren(['paris~2'])).toBe(true);
     expect(said).toEqual([
       'labels of paris~2',
       'nodes of paris~2',
@@ -47,7 +47,7 @@ describe('what children tell counts, or does no more', () => {
 
   it('tells nothing of a placement that is not worked off, and is asked again', () => {
     store.write((t) => markDirty(t, 'placement', 'center.retail/till'));
-    expect(recounts.retell(['paris~1'])).toBe(false);
+    expect(recounts.recountChildren(['paris~1'])).toBe(false);
     expect(said.some((one) => one.startsWith('tell'))).toBe(false);
   });
 });

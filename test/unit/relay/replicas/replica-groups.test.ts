@@ -9,7 +9,7 @@ import { prefixOf } from '../../../../core/store/keyspace.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import type { Transaction } from '../../../../core/store/store.ts';
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
-import { SiblingGroups } from '../../../../relay/replicas/replica-groups.ts';
+import { ReplicaGroups } from '../../../../relay/replicas/replica-groups.ts';
 
 /** The parent of two siblings that are both connected. */
 class Parent {
@@ -29,8 +29,8 @@ class Parent {
     });
   }
 
-  #made(): SiblingGroups {
-    return new SiblingGroups({
+  #made(): ReplicaGroups {
+    return new ReplicaGroups({
       clock: this.clock,
       mailboxes: this.#mailboxes,
       changed: (siblings) => this.changed.push(...siblings),
@@ -135,7 +135,7 @@ class Parent {
 
   /** Rows about siblings and their children. */
   get rows(): number {
-    const kept = ['siblings', 'siblingChild'] as const;
+    const kept = ['replicaGroup', 'replicaChild'] as const;
     return this.#store.read((reader) => kept.flatMap((of) => [...reader.scan(prefixRange(prefixOf(of)))]).length);
   }
 

@@ -8,7 +8,7 @@ import { hash128 } from '../../../../core/object/hash.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { SiblingPlace } from '../../../../relay/replicas/replica-place.ts';
+import { ReplicaPlace } from '../../../../relay/replicas/replica-place.ts';
 
 /** The second of two siblings, with a feed from the parent of which the test writes the batches. */
 function secondSibling() {
@@ -22,13 +22,13 @@ function siblingOf({ replica, replicas }: { replica: number; replicas: number })
   const outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce: 'aa', random }));
   const retold: string[][] = [];
   const begin = (now = { replica, replicas }) =>
-    new SiblingPlace({
+    new ReplicaPlace({
       ...now,
       store,
       upstream,
       outbox,
       children: () => ['shop'],
-      retell: (children) => {
+      recountChildren: (children) => {
         retold.push([...children]);
         return true;
       },
@@ -82,9 +82,9 @@ describe('one of several siblings', () => {
     const { place, hear } = secondSibling();
     hear({ [entryKey.owner('shop')]: { owner: 1, granted: true, sequence: 5 } });
     expect(place.superseded('shop', 5)).toBeUndefined();
-    expect(place.superseded('shop', 4)).toMatchObject({ sequence: 5, message: expect.stringContaining('sibling 1') });
+    expect(place.superseded('shop', 4)).toMatchObject({ sequence: 5, message: expect.stringContaining('replica 1') });
     hear({ [entryKey.owner('shop')]: { owner: 0, granted: true, sequence: 9 } });
-    expect(place.superseded('shop', 5)).toEqual({ message: expect.stringContaining('sibling 0') });
+    expect(place.superseded('shop', 5)).toEqual({ message: expect.stringContaining('replica 0') });
   });
 
   it('says the term of a decision once it has told what the decision changes', () => {
@@ -106,7 +106,7 @@ describe('one of several siblings', () => {
     expect(before.owns('shop')).toBe(false);
     const left = begin({ replica: 0, replicas: 1 });
     store.read((reader) => left.load(reader));
-    expect([left.hasSiblings, left.owns('shop')]).toEqual([true, false]);
+    expect([left.hasReplicas, left.owns('shop')]).toEqual([true, false]);
     store.write((t) => left.attached(t, 'shop', 'agent', 6));
     expect(attached('shop')).toBe(true);
   });
@@ -114,7 +114,7 @@ describe('one of several siblings', () => {
   it('is none where there never was another one: it owns all of its children, and tells of none', () => {
     const { store, attached, place } = siblingOf({ replica: 0, replicas: 1 });
     store.write((t) => place.attached(t, 'shop', 'agent', 6));
-    expect([place.hasSiblings, place.owns('shop'), attached('shop')]).toEqual([false, true, false]);
+    expect([place.hasReplicas, place.owns('shop'), attached('shop')]).toEqual([false, true, false]);
   });
 
   it('says no term before all has come that was decided by then: what was rewritten since lies behind it', () => {

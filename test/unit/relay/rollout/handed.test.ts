@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { entryKey } from '../../../../core/entries/entry-keys.ts';
-import type { Content, Row } from '../../../../core/feed/feed.ts';
+import type { Content, FeedRow } from '../../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
 import { LocalTable } from '../../../../core/feed/table.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
@@ -10,18 +10,18 @@ import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import type { Child } from '../../../../relay/children/children.ts';
 import { HandedReleases } from '../../../../relay/rollout/handed.ts';
-import type { Outgoing } from '../../../../relay/schedule/outgoing.ts';
+import type { OutgoingContent } from '../../../../relay/schedule/outgoing.ts';
 
 const id = 'center.retail/shop';
 const release = (number: number, held = 1) => ({ release: number, held }) as ReleaseAttributes;
 
 interface RoomOptions {
-  readonly hasSiblings?: boolean;
+  readonly hasReplicas?: boolean;
   readonly role?: 'agent' | 'relay';
   readonly isOther?: boolean;
 }
 
-function room({ hasSiblings = true, role = 'agent', isOther = false }: RoomOptions = {}) {
+function room({ hasReplicas = true, role = 'agent', isOther = false }: RoomOptions = {}) {
   const store = new MemoryStore();
   const { mailbox, reported } = store.write((t) => ({
     mailbox: FeedProducer.open(t, { name: 'mailbox/a', bootNonce: 'boot', random: new SeededRandom(1) }),
@@ -30,7 +30,7 @@ function room({ hasSiblings = true, role = 'agent', isOther = false }: RoomOptio
   const child: Child = { name: 'a', role, destinations: [] };
   const children = new Map([['a', child]]);
   const ports = {
-    hasSiblings,
+    hasReplicas,
     children,
     mailboxOf: () => mailbox,
     reportedOf: () => reported,
@@ -49,7 +49,7 @@ describe('what an agent carries from one sibling to another', () => {
   it('is told to agents of places with siblings, and to nobody else', () => {
     for (const [options, told] of [
       [{}, [entryKey.handed(id)]],
-      [{ hasSiblings: false }, []],
+      [{ hasReplicas: false }, []],
       [{ role: 'relay' as const }, []],
     ] as const) {
       const { store, keys, handed } = room(options);
@@ -94,7 +94,7 @@ describe('what an agent carries from one sibling to another', () => {
   it('gives way to what was promoted, if it is of another release, whatever is newer', () => {
     const { store, says, puts, handed } = room();
     const content = { key: 'o/x', attributes: Buffer.of(), body: Buffer.of() };
-    const promoted: Outgoing & { readonly type: 'content' } = { type: 'content', content, originRevision: 5 };
+    const promoted: OutgoingContent & { readonly type: 'content' } = { type: 'content', content, originRevision: 5 };
     const keyHash = hash128(content.key);
     const row = { keyHash, revision: 1, originRevision: 9 };
     const given = (of: ReleaseAttributes) =>
@@ -108,13 +108,13 @@ describe('what an agent carries from one sibling to another', () => {
     ['its mailbox was lost', {}, false],
     ['the store was put back', { isOther: true }, true],
   ])('gives way to it also where %s, and nothing is known of what was handed out', (_, options, isThere) => {
-    const { store, puts, handed } = room({ hasSiblings: false, ...options });
+    const { store, puts, handed } = room({ hasReplicas: false, ...options });
     const content = { key: 'o/x', attributes: Buffer.of(), body: Buffer.of() };
     if (isThere) puts(content);
-    const promoted: Outgoing & { readonly type: 'content' } = { type: 'content', content, originRevision: 5 };
+    const promoted: OutgoingContent & { readonly type: 'content' } = { type: 'content', content, originRevision: 5 };
     const to = { id, child: 'a', release: { ...release(2), target: 9 } };
     const keyHash = hash128(content.key);
-    const given = (row?: Row) => store.write((t) => handed.notOlder(t, to, { keyHash, row }, promoted));
+    const given = (row?: FeedRow) => store.write((t) => handed.notOlder(t, to, { keyHash, row }, promoted));
     expect(given()).toEqual({ ...promoted, originRevision: 9 });
     // A candidate that a sibling hands out later is as old as its row, and has to take its place.
     expect(given({ keyHash, revision: 1, originRevision: 7 })).toEqual({ ...promoted, originRevision: 7 });

@@ -24,7 +24,7 @@ import { Customization } from '../../../../relay/customize/customization.ts';
 import { Gather } from '../../../../relay/gather/status/gather.ts';
 import { type PlacementStatus, placementStatus } from '../../../../relay/gather/status/placement-status.ts';
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
-import { MoveBook } from '../../../../relay/moves/move-store.ts';
+import { MoveStore } from '../../../../relay/moves/move-store.ts';
 import { Placements } from '../../../../relay/placements/placements.ts';
 import { Controllers, type RolloutOrigin } from '../../../../relay/rollout/controllers.ts';
 import { Exposures } from '../../../../relay/rollout/exposure.ts';
@@ -48,7 +48,7 @@ class BenchNode {
   readonly offline = new Set<string>();
   readonly turns = new Turns();
   /** How old is what comes. */
-  wordAgeMs = 0;
+  authorizationAgeMs = 0;
   admitted: (children: number) => void = () => undefined;
   readonly #clock: VirtualClock;
   readonly #reported = new Map<string, LocalTable>();
@@ -77,7 +77,7 @@ class BenchNode {
     this.exposures = new Exposures({
       pathOf: (child) => `uid-${child}`,
       handed: new HandedReleases({
-        hasSiblings: false,
+        hasReplicas: false,
         children: this.#children,
         mailboxOf: (child) => this.mailboxes.get(child)?.producer,
         reportedOf: (child) => this.#reported.get(child),
@@ -87,8 +87,8 @@ class BenchNode {
       clock: this.#clock,
       placements: this.placements,
       tableOf: () => this.table,
-      wordAgeMs: () => this.wordAgeMs,
-      soon: this.turns.schedule,
+      authorizationAgeMs: () => this.authorizationAgeMs,
+      defer: this.turns.schedule,
       admitted: (of, children) => {
         this.admitted(children.length);
         this.store.read((reader) => {
@@ -132,7 +132,7 @@ class BenchNode {
       connection: (child) => ({ connected: !this.offline.has(child), silentMs: this.offline.has(child) ? 1_000 : 0 }),
       heldBack: (of, child) => this.customization.failures(of, child),
       rollouts: this.exposures,
-      moves: new MoveBook(this.#clock),
+      moves: new MoveStore(this.#clock),
       pathOf: (child) => child,
       mailboxOf: () => undefined,
     });
@@ -420,7 +420,7 @@ export class RolloutBench {
       clock: this.clock,
       random: new SeededRandom(2),
       log: silentLogger,
-      soon: turns.schedule,
+      defer: turns.schedule,
       path: '',
     };
     return openWorkloadSpace(ports, 'retail', source, () => undefined);

@@ -324,7 +324,7 @@ describe('restarts', () => {
     bench.until('some are under way', () => bench.having('greeting', 'two').length > 1);
     const { authorizationSeconds = 60 } = progressive as { authorizationSeconds?: number };
     // From here on each renewal has lain for so long with a node above that was cut off itself.
-    for (const hop of bench.hops.values()) hop.wordAgeMs = authorizationSeconds * 1_000;
+    for (const hop of bench.hops.values()) hop.authorizationAgeMs = authorizationSeconds * 1_000;
     for (const hop of bench.hops.keys()) bench.connect(hop, false);
     bench.clock.advance(2 * authorizationSeconds * 1_000);
     for (const hop of bench.hops.keys()) bench.connect(hop, true);
@@ -333,7 +333,7 @@ describe('restarts', () => {
     expect(before.length).toBeLessThan(20);
     for (let i = 0; i < 60; i++) bench.turn();
     expect(bench.having('greeting', 'two')).toEqual(before);
-    for (const hop of bench.hops.values()) hop.wordAgeMs = 0;
+    for (const hop of bench.hops.values()) hop.authorizationAgeMs = 0;
     bench.until('it is promoted', () => phase(bench) === 'Promoted');
   });
 

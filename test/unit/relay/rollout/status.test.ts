@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Outcome } from '../../../../core/rollout/controller.ts';
+import type { RolloutStep } from '../../../../core/rollout/controller.ts';
 import { noCounts } from '../../../../core/rollout/part.ts';
 import type { ReleaseAttributes } from '../../../../core/rollout/release.ts';
 import { initialState } from '../../../../core/rollout/state.ts';
@@ -8,7 +8,13 @@ import { placementStatus } from '../../../../relay/gather/status/placement-statu
 import { progressing, rolloutBelow, rolloutStatus } from '../../../../relay/rollout/status.ts';
 
 const state = { ...initialState(1, '[]', 0, { revision: 1, release: 0 }), release: 3, held: 1, wave: 0 };
-const outcome = (some: Partial<Outcome>): Outcome => ({ state, message: 'words', counts: noCounts, asks: [], ...some });
+const outcome = (some: Partial<RolloutStep>): RolloutStep => ({
+  state,
+  message: 'words',
+  counts: noCounts,
+  asks: [],
+  ...some,
+});
 
 describe('the status of a rollout', () => {
   it('says where the release is, with the connected destinations of its waves', () => {
@@ -89,14 +95,14 @@ describe('a release below its origin', () => {
       {},
       { ageMs: 61_400 },
       'Progressing',
-      'handed to 2 agents of this node; authorised up to wave 2, and no further: not heard of the origin for 61 s (spec.rollout.authorizationSeconds is 60)',
+      'handed to 2 agents of this node; authorised up to wave 2, and no further: no report of the origin for 61 s (spec.rollout.authorizationSeconds is 60)',
     ],
     [
       'not authorised since a start',
       {},
       { ageMs: undefined },
       'Progressing',
-      'handed to 2 agents of this node; authorised up to wave 2, and no further: not heard of the origin since the start of this node (spec.rollout.authorizationSeconds is 60)',
+      'handed to 2 agents of this node; authorised up to wave 2, and no further: no report of the origin since the start of this node (spec.rollout.authorizationSeconds is 60)',
     ],
   ] as const)('that is %s says so', (_, of, at, phase, message) => {
     const exposed = 2;

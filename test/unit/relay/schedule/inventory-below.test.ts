@@ -40,7 +40,7 @@ describe('inventory on its way down', () => {
       path,
       tableOf: (name) => (name === source ? table : undefined),
       mailboxOf: (child) => mailboxes.get(child),
-      siblingsOf: (child) => mailboxes.siblingsOf(child),
+      replicasOf: (child) => mailboxes.replicasOf(child),
     });
   }
   const rows = {

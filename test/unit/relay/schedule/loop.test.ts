@@ -48,7 +48,7 @@ describe('the loop of a scheduler', () => {
       scheduler,
       guard: noGuard,
       before: () => [bench.selection],
-      soon: turns.schedule,
+      defer: turns.schedule,
       stepped: ({ changed, changedWith }) => said.push(`stepped: ${[...changed, ...changedWith.keys()].join()}`),
       idle: () => said.push('idle'),
       failed: (error) => said.push(`failed: ${(error as Error).message}`),
@@ -57,24 +57,24 @@ describe('the loop of a scheduler', () => {
 
   it('works off selections before it schedules, until nothing is left', () => {
     bench.placement('p', selecting('paris'));
-    loop.poke();
+    loop.wake();
     turns.settle();
     expect(said).toEqual([`stepped: ${idOf('p')}`, 'idle']);
     expect(placements.get(idOf('p'))?.target?.generation).toBe(1);
   });
 
   it('takes many pokes for one', () => {
-    for (let i = 0; i < 5; i++) loop.poke();
+    for (let i = 0; i < 5; i++) loop.wake();
     expect(turns.settle()).toBe(1);
     expect(said).toEqual(['idle']);
   });
 
   it('is quiet when the work of its last poke is done, and not before its first', () => {
     expect(loop.quiet).toBe(false);
-    loop.poke();
+    loop.wake();
     turns.settle();
     expect(loop.quiet).toBe(true);
-    loop.poke();
+    loop.wake();
     expect(loop.quiet).toBe(false);
   });
 
@@ -82,11 +82,11 @@ describe('the loop of a scheduler', () => {
     bench.placement('p', selecting('paris'));
     await bench.store.flushed();
     bench.store.failFlush(new BanyanError('StoreCorrupt', 'the disk is broken'));
-    loop.poke();
+    loop.wake();
     turns.settle();
     expect([said, loop.quiet]).toEqual([['failed: the disk is broken'], false]);
     bench.store.crash();
-    loop.poke();
+    loop.wake();
     turns.settle();
     expect(said.slice(1)).toEqual([`stepped: ${idOf('p')}`, 'idle']);
   });
@@ -95,9 +95,9 @@ describe('the loop of a scheduler', () => {
     bench.placement('p', selecting('paris'));
     await bench.store.flushed();
     bench.store.failFlush(new BanyanError('StoreFull', 'the disk is full'));
-    loop.poke();
+    loop.wake();
     turns.settle();
-    for (const word of ['one', 'two']) loop.later(() => said.push(word));
+    for (const word of ['one', 'two']) loop.enqueue(() => said.push(word));
     clock.advance(1_000);
     turns.settle();
     expect([said, loop.quiet]).toEqual([[], false]);
@@ -110,25 +110,25 @@ describe('the loop of a scheduler', () => {
   it('takes no more than so many writes that wait for room', async () => {
     await bench.store.flushed();
     bench.store.failFlush(new BanyanError('StoreFull', 'the disk is full'));
-    for (let i = 0; i < 10_000; i++) loop.later(() => undefined);
-    expect(() => loop.later(() => undefined)).toThrow('more than 10000 writes wait for room');
+    for (let i = 0; i < 10_000; i++) loop.enqueue(() => undefined);
+    expect(() => loop.enqueue(() => undefined)).toThrow('more than 10000 writes wait for room');
   });
 
   it('waits for company when it may, and works off all that has come when the first has waited, or when something can not wait', () => {
-    loop.poke();
+    loop.wake();
     turns.settle();
     said.length = 0;
     bench.placement('p', selecting('paris'));
-    loop.pokeIn(100);
+    loop.wakeIn(100);
     clock.advance(60);
-    loop.pokeIn(100);
+    loop.wakeIn(100);
     turns.settle();
     expect([said, loop.quiet]).toEqual([[], false]);
     clock.advance(40);
     turns.settle();
     expect([said, loop.quiet]).toEqual([[`stepped: ${idOf('p')}`, 'idle'], true]);
-    loop.pokeIn(100);
-    loop.poke();
+    loop.wakeIn(100);
+    loop.wake();
     turns.settle();
     expect([said.length, loop.quiet]).toEqual([3, true]);
     clock.advance(1_000);
@@ -136,18 +136,18 @@ describe('the loop of a scheduler', () => {
   });
 
   it('takes up at once what need not wait', () => {
-    loop.pokeIn(0);
+    loop.wakeIn(0);
     expect(turns.settle()).toBe(1);
     expect(said).toEqual(['idle']);
   });
 
   it('does nothing after its stop', () => {
-    loop.pokeIn(10);
-    loop.poke();
+    loop.wakeIn(10);
+    loop.wake();
     loop.stop();
     turns.settle();
-    loop.poke();
-    loop.pokeIn(10);
+    loop.wake();
+    loop.wakeIn(10);
     clock.advance(100);
     turns.settle();
     expect(said).toEqual([]);

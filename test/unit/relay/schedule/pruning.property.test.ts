@@ -4,8 +4,8 @@ import {
   decodeLabelSummary,
   encodeLabelSummary,
   type LabelSummary,
+  type LocationLabels,
   mergeLabelSummaries,
-  type Place,
 } from '../../../../core/match/label-summary.ts';
 import { type Child, matchChild } from '../../../../relay/children/children.ts';
 import {
@@ -22,7 +22,7 @@ import {
 } from '../support/match-arbitraries.ts';
 
 type Tree =
-  | { readonly agent: readonly Required<Place>[]; readonly cordoned: boolean }
+  | { readonly agent: readonly Required<LocationLabels>[]; readonly cordoned: boolean }
   | { readonly below: readonly Tree[]; readonly form: 'sets' | 'keys' | 'fewKeys' | 'ranges' };
 
 const agent = fc.record({ agent: places, cordoned: fc.constantFrom(false, false, false, false, true) });

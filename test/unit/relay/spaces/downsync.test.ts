@@ -1,12 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { DownsyncItem } from '../../../../core/apiserver/kinds/edge-placement.ts';
 import { mayTravel } from '../../../../core/apiserver/kinds/travelling.ts';
-import {
-  type Candidate,
-  concernsResource,
-  type DownsyncItem,
-  selectingItems,
-} from '../../../../relay/spaces/downsync.ts';
+import { type Candidate, mayIncludeResource, selectingItems } from '../../../../relay/spaces/downsync.ts';
 
 const deployment: Candidate = {
   key: { group: 'apps', resource: 'deployments', namespace: 'shop', name: 'till' },
@@ -120,10 +116,10 @@ describe('a list of downsync items', () => {
   it('has items that concern the resource of every object that they select', () => {
     fc.assert(
       fc.property(item, fc.constantFrom(deployment, clusterRole), (one, candidate) => {
-        if (selects(one, candidate)) expect(concernsResource(one, candidate.key)).toBe(true);
+        if (selects(one, candidate)) expect(mayIncludeResource(one, candidate.key)).toBe(true);
       }),
     );
-    expect(concernsResource({ apiGroup: 'apps', resources: ['*'] }, clusterRole.key)).toBe(false);
+    expect(mayIncludeResource({ apiGroup: 'apps', resources: ['*'] }, clusterRole.key)).toBe(false);
   });
 });
 

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { DownsyncItem } from '../../../../core/apiserver/kinds/edge-placement.ts';
 import { mayTravel } from '../../../../core/apiserver/kinds/travelling.ts';
-import { type Candidate, type DownsyncItem, selectingItems } from '../../../../relay/spaces/downsync.ts';
+import { type Candidate, selectingItems } from '../../../../relay/spaces/downsync.ts';
 import { type Selecting, SelectionIndex, scopesOf } from '../../../../relay/spaces/selection-index.ts';
 
 const placement = (name: string, ...items: DownsyncItem[]): Selecting => ({ name, items, namedSummarizers: [] });

@@ -2,7 +2,12 @@
 
 import fc from 'fast-check';
 import { type KeySummaries, type KeySummary, numbersOf } from '../../../../core/match/key-summary.ts';
-import { keyedOf, type LabelSummary, type Place, summaryOfAgent } from '../../../../core/match/label-summary.ts';
+import {
+  keyedOf,
+  type LabelSummary,
+  type LocationLabels,
+  summaryOfAgent,
+} from '../../../../core/match/label-summary.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { LabelRequirement, LabelSelector } from '../../../../core/object/selector.ts';
 import type { Child, Destination } from '../../../../relay/children/children.ts';
@@ -27,7 +32,7 @@ export const selector: fc.Arbitrary<LabelSelector> = fc.record({
   matchExpressions: fc.array(requirement, { maxLength: 3 }),
 });
 
-export const place: fc.Arbitrary<Required<Place>> = fc.record({
+export const place: fc.Arbitrary<Required<LocationLabels>> = fc.record({
   labels: fc.dictionary(labelKey, labelValue, { maxKeys: 3 }),
   properties: fc.dictionary(propertyKey, propertyValue, { maxKeys: 3 }),
   targetLabels: fc.dictionary(labelKey, labelValue, { maxKeys: 2 }),
@@ -99,7 +104,7 @@ export const placement: fc.Arbitrary<Placement> = fc
     children: new Set<string>(),
   }));
 
-export function agentChild(name: string, all: readonly Required<Place>[], cordoned = false): Child {
+export function agentChild(name: string, all: readonly Required<LocationLabels>[], cordoned = false): Child {
   const destinations = all.map(destinationAt(name));
   return {
     name,
@@ -110,7 +115,7 @@ export function agentChild(name: string, all: readonly Required<Place>[], cordon
 
 const destinationAt =
   (name: string) =>
-  ({ labels, properties, targetLabels }: Required<Place>, index: number): Destination => {
+  ({ labels, properties, targetLabels }: Required<LocationLabels>, index: number): Destination => {
     const apiVersion = 'inventory.banyan.io/v1alpha1';
     const location: KubeObject = { apiVersion, kind: 'Location', metadata: { name: `${name}-${index}`, labels } };
     const metadata = { name, labels: targetLabels };

@@ -22,7 +22,7 @@ import { emptyPartial, encodePartial, type Partial } from '../../../../core/summ
 import type { Child } from '../../../../relay/children/children.ts';
 import { Gather } from '../../../../relay/gather/status/gather.ts';
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
-import { MoveBook } from '../../../../relay/moves/move-store.ts';
+import { MoveStore } from '../../../../relay/moves/move-store.ts';
 import { Mover } from '../../../../relay/moves/mover.ts';
 import { Placements } from '../../../../relay/placements/placements.ts';
 import { Scheduler } from '../../../../relay/schedule/schedule.ts';
@@ -57,7 +57,7 @@ export class MeshRelay {
   #own!: LocalTable;
   #present!: Map<string, Child>;
   #placements!: Placements;
-  #book!: MoveBook;
+  #book!: MoveStore;
   #gather!: Gather;
   #mover!: Mover;
   #scheduler!: Scheduler;
@@ -87,7 +87,7 @@ export class MeshRelay {
     });
     this.#present = new Map(this.known);
     this.#placements = new Placements();
-    this.#book = new MoveBook(this.#clock);
+    this.#book = new MoveStore(this.#clock);
     const shared = {
       placements: this.#placements,
       children: this.#present,
@@ -109,20 +109,20 @@ export class MeshRelay {
     });
     const mailboxOf = (child: string) => this.#mailboxes.get(child)?.producer;
     this.#mover = new Mover({
-      hasSiblings: false,
-      siblingsOf: (child) => [child],
+      hasReplicas: false,
+      replicasOf: (child) => [child],
       ...shared,
       store,
       clock: this.#clock,
       log: silentLogger,
-      book: this.#book,
+      moveStore: this.#book,
       mailboxOf,
       upstream: this.#upstream,
       isOrigin: () => this.isRoot,
       total: (reader, of) => this.#gather.total(reader, of),
       contribution: (of, child) => this.#gather.contribution(of, child),
-      hasHeardParent: () => true,
-      later: (act) => this.#later(act),
+      hasReceivedFromParent: () => true,
+      enqueue: (act) => this.#later(act),
     });
     this.#scheduler = new Scheduler({
       ...shared,

@@ -1,7 +1,7 @@
 /** For a scheduler whose placements have no rollouts. */
-import type { Releases } from '../../../../relay/schedule/ports.ts';
+import type { ReleaseExposure } from '../../../../relay/schedule/ports.ts';
 
-export const noReleases: Releases = {
+export const noReleases: ReleaseExposure = {
   rowChanged: () => false,
   release: () => false,
   attached() {},

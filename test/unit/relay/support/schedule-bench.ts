@@ -16,7 +16,7 @@ import type { Child, Destination } from '../../../../relay/children/children.ts'
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
 import { Placements } from '../../../../relay/placements/placements.ts';
 import type { OutgoingStage } from '../../../../relay/schedule/outgoing.ts';
-import type { SchedulePorts, Step } from '../../../../relay/schedule/ports.ts';
+import type { SchedulePorts, ScheduleStep } from '../../../../relay/schedule/ports.ts';
 import { Scheduler } from '../../../../relay/schedule/schedule.ts';
 import { noteSourceChange } from '../../../../relay/schedule/source-changes.ts';
 import { markDirty } from '../../../../relay/work/dirty.ts';
@@ -230,13 +230,13 @@ export class ScheduleBench {
     return this.#scheduler.aimed;
   }
 
-  step(): Step {
+  step(): ScheduleStep {
     return this.store.write((t) => this.#scheduler.step(t));
   }
 
   /** Steps until nothing is left to do. */
-  settle(): Step[] {
-    const steps: Step[] = [];
+  settle(): ScheduleStep[] {
+    const steps: ScheduleStep[] = [];
     for (let more = true; more; more = steps.at(-1)!.more) {
       steps.push(this.step());
       if (steps.length > 1000) throw new Error('the scheduler does not come to rest');

@@ -113,7 +113,7 @@ export class SpaceBench {
       clock: this.#clock,
       random: this.#random,
       log: silentLogger,
-      soon: this.turns.schedule,
+      defer: this.turns.schedule,
     };
     return openWorkloadSpace(ports, 'retail', source, (ms) => this.waits.push(ms));
   }

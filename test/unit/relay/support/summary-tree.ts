@@ -8,7 +8,7 @@ import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { asText, text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { withoutSiblings } from '../../../../relay/replicas/counting.ts';
+import { withoutReplicas } from '../../../../relay/replicas/counting.ts';
 import { GatherNode, state } from '../../../support/gather-node.ts';
 
 const apiVersion = 'edge.banyan.io/v1alpha1';
@@ -208,9 +208,9 @@ export class SummaryTree {
       store: new MemoryStore(),
       clock: this.clock,
       random: this.#random,
-      soon: (run) => this.#turns.push(run),
+      defer: (run) => this.#turns.push(run),
       counting: {
-        ...withoutSiblings,
+        ...withoutReplicas,
         isFrozen: (child) => path === '' && this.frozen.has(child),
         isMixed: (child) => path === '' && this.mixed.has(child),
       },

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { retryMinMs } from '../../../../core/crash/crash-marks.ts';
+import { quarantineMinMs } from '../../../../core/crash/crash-marks.ts';
 import { type Clock, VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { asText } from '../../../../core/store/bytes.ts';
-import { WorkGuard } from '../../../../relay/work/work-guard.ts';
+import { PoisonWorkGuard } from '../../../../relay/work/work-guard.ts';
 import { mapKey, ScheduleBench, selecting } from '../support/schedule-bench.ts';
 
 /** A node whose process ends when it ships an object of one of these bodies, and is started again by whoever runs it. */
@@ -13,7 +13,7 @@ class Bench {
   readonly deadly = new Set<string>();
   build = '1';
   ends = 0;
-  guard!: WorkGuard;
+  guard!: PoisonWorkGuard;
   note = '';
   #lives = 0;
 
@@ -30,12 +30,12 @@ class Bench {
     this.restart();
   }
 
-  restart(lastWords?: string): void {
+  restart(crashMessage?: string): void {
     this.guard?.stop();
-    this.begin(lastWords);
+    this.begin(crashMessage);
   }
 
-  begin(lastWords?: string): void {
+  begin(crashMessage?: string): void {
     const { build } = this;
     const life = ++this.#lives;
     // A process that has ended has no timers.
@@ -45,11 +45,11 @@ class Bench {
       after: (ms, run) => this.clock.after(ms, () => life === this.#lives && run()),
     };
     const { store } = this.schedule;
-    this.guard = new WorkGuard({
+    this.guard = new PoisonWorkGuard({
       clock,
       store,
       build,
-      lastWords,
+      crashMessage,
       log: silentLogger,
       workNote: {
         found: this.note === '' ? undefined : this.note,
@@ -158,14 +158,14 @@ describe('work that ends the process', () => {
   it('is tried again after a minute, and after two more when it still ends the process', () => {
     bench.schedule.object('y', ['p'], 'y2');
     bench.settle();
-    bench.clock.advance(retryMinMs);
+    bench.clock.advance(quarantineMinMs);
     bench.settle();
     expect([bench.ends, bench.setAside()]).toEqual([3, [mapKey('y')]]);
     bench.deadly.clear();
-    bench.clock.advance(retryMinMs);
+    bench.clock.advance(quarantineMinMs);
     bench.settle();
     expect(bench.schedule.body('a', 'y')).toBe('y1');
-    bench.clock.advance(retryMinMs);
+    bench.clock.advance(quarantineMinMs);
     bench.settle();
     expect([bench.ends, bench.schedule.body('a', 'y'), bench.setAside()]).toEqual([3, 'y2', []]);
   });

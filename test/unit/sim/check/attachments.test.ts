@@ -36,7 +36,7 @@ describe('the check of attachments', () => {
 
   it('does not mind one that is not counted before it has said more', () => {
     const made = new HandMade(attachments);
-    made.commit('', (rows) => rows.json('siblings', 'r', { term: 3, lead: 1, wanted: [3, 0] }));
+    made.commit('', (rows) => rows.json('replicaGroup', 'r', { term: 3, lead: 1, wanted: [3, 0] }));
     made.commit('r', owner(0));
     made.commit('r~1', owner(1));
     expect(made.said).toEqual([]);
@@ -49,7 +49,7 @@ describe('the check of attachments', () => {
       rows.table('reported/r~1', second);
       rows.row(first, 'attach/a', { sequence: 7, role: 'agent' });
       rows.row(second, 'attach/a', { sequence: 8, role: 'agent' });
-      rows.json('siblingChild', 'r\0a', { sequence, role: 'agent', at, owner: at, granted: true });
+      rows.json('replicaChild', 'r\0a', { sequence, role: 'agent', at, owner: at, granted: true });
     };
     made.commit('', heard(8, 1));
     expect(made.said).toEqual([]);
@@ -105,7 +105,7 @@ function welcome(sessionSequence: number) {
     software: '',
     downEpoch: none,
     downIncarnation: none,
-    hasSiblings: false,
+    hasReplicas: false,
     held: [],
   };
 }

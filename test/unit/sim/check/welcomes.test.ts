@@ -18,7 +18,7 @@ function welcomeTo(downEpoch: Buffer): Frame {
     software: '',
     downEpoch,
     downIncarnation: Buffer.alloc(16, 3),
-    hasSiblings: false,
+    hasReplicas: false,
     held: [],
   };
   return { frame: { $case: 'welcome', value } };

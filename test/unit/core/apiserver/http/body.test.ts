@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { type MediaType, parseRequestBody } from '../../../../../core/apiserver/http/body.ts';
 import { decodeProtobuf } from '../../../../../core/apiserver/protobuf/decode.ts';
-import { valuesMax } from '../../../../../core/object/json-bounds.ts';
+import { jsonValuesMax } from '../../../../../core/object/json-bounds.ts';
 import { bytes, envelope } from '../protobuf/wire-writer.ts';
 import { refusalOf } from './handler-errors.ts';
 
 const read = (body: string | Buffer, media: MediaType) => parseRequestBody(Buffer.from(body), media, decodeProtobuf);
 const yaml = (text: string) => read(text, 'yaml');
-const keys = Array.from({ length: valuesMax - 1 }, (_, i) => `k${i}: 1`);
+const keys = Array.from({ length: jsonValuesMax - 1 }, (_, i) => `k${i}: 1`);
 /** As large as a body may be. */
 const filled = (unit: string) => unit.repeat(Math.floor(1_500_000 / unit.length));
 
 describe('YAML', () => {
   it('has as many keys as a body may have: to compare each with each would take minutes', async () => {
-    expect(Object.keys((await yaml(keys.join('\n'))) as object)).toHaveLength(valuesMax - 1);
+    expect(Object.keys((await yaml(keys.join('\n'))) as object)).toHaveLength(jsonValuesMax - 1);
   });
 
   it('is refused with the place where a key is there for the second time, short or long', async () => {
@@ -53,7 +53,7 @@ describe('YAML', () => {
       if (!isOver) setImmediate(turn);
     };
     turn();
-    expect(await yaml(`x: [${'[],'.repeat(valuesMax - 2)}]`)).toBeDefined();
+    expect(await yaml(`x: [${'[],'.repeat(jsonValuesMax - 2)}]`)).toBeDefined();
     isOver = true;
     expect(turns).toBeGreaterThan(10);
   });
@@ -90,13 +90,13 @@ describe('YAML', () => {
 
 describe('a body with more fields and items than a node can take', () => {
   const { length } = keys;
-  const containers = Buffer.concat(Array.from({ length: valuesMax }, () => bytes(2, '')));
+  const containers = Buffer.concat(Array.from({ length: jsonValuesMax }, () => bytes(2, '')));
 
   it.each([
     ['json', `[${'1,'.repeat(length)}1,1]`],
     ['json', `[${'{},'.repeat(length)}1]`],
     ['merge-patch', `{${keys.map((key) => `"${key}":1`).join()},"a":1,"b":1}`],
-    ['yaml', '- 1\n'.repeat(2 * valuesMax + 1)],
+    ['yaml', '- 1\n'.repeat(2 * jsonValuesMax + 1)],
     ['protobuf', envelope('v1', 'Pod', bytes(2, containers))],
   ] as const)('in %s is refused before it is parsed, with the bound', async (media, body) => {
     const { code, message } = await refusalOf(read(body, media));

@@ -4,7 +4,7 @@ import { CrdController } from '../../../../../core/apiserver/crd/crd-controller.
 import { SpaceHandler } from '../../../../../core/apiserver/http/handler.ts';
 import { watchBytesMax } from '../../../../../core/apiserver/http/outgoing.ts';
 import type { ApiRequest } from '../../../../../core/apiserver/http/requests.ts';
-import { Watch } from '../../../../../core/apiserver/http/watches.ts';
+import { WatchRequest } from '../../../../../core/apiserver/http/watches.ts';
 import { ownKindsAdmission } from '../../../../../core/apiserver/kinds/admission.ts';
 import { ownKinds } from '../../../../../core/apiserver/kinds/kinds-of-space.ts';
 import { SpaceKinds } from '../../../../../core/apiserver/kinds/space-kinds.ts';
@@ -101,7 +101,7 @@ export class HandlerBench {
     if (!('watch' in handled)) throw new Error(`${url} is no watch`);
     const log = new WatchLog();
     log.queued = queued;
-    new Watch(handled.watch.listing, handled.watch.options, log, this.clock).start();
+    new WatchRequest(handled.watch.listing, handled.watch.options, log, this.clock).start();
     return log;
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { failureOf, statusOf, successStatus } from '../../../../../core/apiserver/http/status.ts';
+import { failureOf, kubernetesStatusOf, successStatus } from '../../../../../core/apiserver/http/status.ts';
 import { BanyanError, errorTable } from '../../../../../core/runtime/errors.ts';
 
 describe('an error as a Status', () => {
@@ -23,7 +23,7 @@ describe('an error as a Status', () => {
       ['Unavailable', 503, 'ServiceUnavailable'],
     ] as const;
     for (const [code, http, reason] of expected) {
-      expect(statusOf(new BanyanError(code, 'why'))).toEqual({
+      expect(kubernetesStatusOf(new BanyanError(code, 'why'))).toEqual({
         http,
         body: {
           kind: 'Status',
@@ -48,26 +48,30 @@ describe('an error as a Status', () => {
 
   it('has the causes, and only the details that are known', () => {
     const causes = [{ reason: 'FieldValueInvalid', message: 'Invalid value: 0', field: 'spec.limit' }];
-    const { body } = statusOf(new BanyanError('Invalid', 'why', { group: '', kind: 'Pod', name: 'a', causes }));
+    const { body } = kubernetesStatusOf(
+      new BanyanError('Invalid', 'why', { group: '', kind: 'Pod', name: 'a', causes }),
+    );
     expect(body).toMatchObject({ details: { name: 'a', kind: 'Pod', causes } });
     expect(body).not.toHaveProperty('details.group');
   });
 
   it('has a cause of no field without an empty one', () => {
     const causes = [{ reason: 'ResourceVersionTooLarge', message: 'why', field: '' }];
-    const { body } = statusOf(new BanyanError('Timeout', 'why', { causes }));
+    const { body } = kubernetesStatusOf(new BanyanError('Timeout', 'why', { causes }));
     expect(body).toMatchObject({ details: { causes: [{ reason: 'ResourceVersionTooLarge', message: 'why' }] } });
     expect(body).not.toHaveProperty('details.causes.0.field');
   });
 
   it('says when to come back, for the header too', () => {
-    const { body, retryAfterSeconds } = statusOf(new BanyanError('TooManyRequests', 'why', { retryAfterSeconds: 3 }));
+    const { body, retryAfterSeconds } = kubernetesStatusOf(
+      new BanyanError('TooManyRequests', 'why', { retryAfterSeconds: 3 }),
+    );
     expect(body).toMatchObject({ details: { retryAfterSeconds: 3 } });
     expect(retryAfterSeconds).toBe(3);
   });
 
   it('is InternalError for anything else that is thrown', () => {
-    expect(statusOf(new TypeError('x is undefined'))).toMatchObject({
+    expect(kubernetesStatusOf(new TypeError('x is undefined'))).toMatchObject({
       http: 500,
       body: {
         reason: 'InternalError',
@@ -76,7 +80,7 @@ describe('an error as a Status', () => {
         details: { causes: [{ message: 'x is undefined' }] },
       },
     });
-    expect(statusOf('broken').body).toMatchObject({ message: 'broken' });
+    expect(kubernetesStatusOf('broken').body).toMatchObject({ message: 'broken' });
   });
 });
 
@@ -85,7 +89,7 @@ describe('the answer to a request that failed', () => {
 
   it('is a Status', () => {
     const { status, body, headers } = failureOf(error, 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json');
-    expect([status, JSON.parse(body.toString())]).toEqual([429, statusOf(error).body]);
+    expect([status, JSON.parse(body.toString())]).toEqual([429, kubernetesStatusOf(error).body]);
     expect(headers).toEqual({ 'retry-after': '3' });
   });
 

@@ -90,13 +90,13 @@ describe('a person deletes', () => {
   });
 });
 
-it('a person says in spec.release of a Node that what is held may go', () => {
+it('a person approves held deletions in spec.approveHeldDeletions of a Node', () => {
   const space = system();
-  const word = object('Node', 'eu', { release: 'token' });
+  const word = object('Node', 'eu', { approveHeldDeletions: 'token' });
   expect(space.apply(word, { user, fieldManager: 'banyan' }).spec).toEqual({
     path: 'eu',
     role: 'Relay',
-    release: 'token',
+    approveHeldDeletions: 'token',
   });
 });
 

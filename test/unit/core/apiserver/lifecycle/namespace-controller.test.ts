@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { NamespaceController } from '../../../../../core/apiserver/lifecycle/namespace-controller.ts';
-import type { Admission } from '../../../../../core/apiserver/space.ts';
+import type { WriteAdmission } from '../../../../../core/apiserver/space.ts';
 import { BanyanError } from '../../../../../core/runtime/errors.ts';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
 import { configMap, fakeSpace, namespace } from '../verbs/fake-space.ts';
@@ -9,7 +9,7 @@ import { Turns } from './turns.ts';
 const shop = { group: '', resource: 'namespaces', namespace: '', name: 'shop' };
 const maps = { group: '', resource: 'configmaps' };
 
-function setup({ started = true, admissions = [] as Admission[] } = {}) {
+function setup({ started = true, admissions = [] as WriteAdmission[] } = {}) {
   const { space, clock } = fakeSpace({ admissions });
   const turns = new Turns();
   const start = () => new NamespaceController({ space, clock, logger: silentLogger, schedule: turns.schedule });
@@ -106,7 +106,7 @@ describe('a Namespace that is deleted', () => {
 
   it('loses everything else when one object cannot be deleted, and goes when it can', () => {
     let isAllowed = false;
-    const admission: Admission = ({ operation, key }) => {
+    const admission: WriteAdmission = ({ operation, key }) => {
       if (operation === 'delete' && key.name === 'b' && !isAllowed) throw new BanyanError('Forbidden', 'not yet');
     };
     const { space, clock, turns } = setup({ admissions: [admission] });

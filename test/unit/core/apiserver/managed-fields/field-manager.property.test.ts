@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { fieldsOf } from '../../../../../core/apiserver/managed-fields/extract.ts';
 import { fieldManager } from '../../../../../core/apiserver/managed-fields/field-manager.ts';
 import {
-  difference,
   equals,
   type FieldSet,
+  fieldDifference,
   intersection,
-  isEmpty,
+  isEmptyFieldSet,
   nodeOf,
   pathsOf,
   union,
@@ -113,7 +113,7 @@ describe('server-side apply', () => {
       fc.property(configs, configs.filter(saysSomething), (before, config) => {
         const result = apply(apply(undefined, before, 'a'), config, 'x');
         const wanted = fields(config);
-        expect(pathsOf(difference(wanted, fields(result)))).toEqual([]);
+        expect(pathsOf(fieldDifference(wanted, fields(result)))).toEqual([]);
         expect(equals(owned(result, 'x'), wanted)).toBe(true);
       }),
     );
@@ -210,9 +210,9 @@ describe('field sets', () => {
     fc.assert(
       fc.property(sets, sets, (a, b) => {
         const shared = intersection(a, b) ?? {};
-        expect(pathsOf(union(difference(a, b), shared))).toEqual(pathsOf(a));
+        expect(pathsOf(union(fieldDifference(a, b), shared))).toEqual(pathsOf(a));
         expect(pathsOf(union(a, b))).toEqual(pathsOf(union(b, a)));
-        expect(isEmpty(difference(a, a))).toBe(true);
+        expect(isEmptyFieldSet(fieldDifference(a, a))).toBe(true);
       }),
     );
   });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EmbeddedStorage } from '../../../../../core/apiserver/storage/embedded.ts';
-import { gapOf } from '../../../../../core/apiserver/storage/history.ts';
+import { revisionGapOf } from '../../../../../core/apiserver/storage/history.ts';
 import { BanyanError } from '../../../../../core/runtime/errors.ts';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
 import { text } from '../../../../../core/store/bytes.ts';
@@ -21,7 +21,7 @@ class Life {
   }
 
   knows(revision: number): boolean {
-    return gapOf(this.storage.gaps(), revision) === undefined;
+    return revisionGapOf(this.storage.gaps(), revision) === undefined;
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Admission } from '../../../../../core/apiserver/space.ts';
+import type { WriteAdmission } from '../../../../../core/apiserver/space.ts';
 import { configMap, deployment, errorOf, fakeSpace, namespace } from './fake-space.ts';
 
 describe('create', () => {
@@ -199,7 +199,7 @@ describe('create', () => {
 
   it('admits after defaults and before validation, and stores what admission made of it', () => {
     const seen: unknown[] = [];
-    const admission: Admission = ({ operation, object, user }) => {
+    const admission: WriteAdmission = ({ operation, object, user }) => {
       if (object?.kind !== 'Deployment') return;
       seen.push([operation, structuredClone(object.spec), user?.name]);
       (object.spec as { replicas: number }).replicas = -3;

@@ -2,7 +2,7 @@
 
 import { mergePatch } from '../../../../../core/apiserver/patch/merge-patch.ts';
 import type { Field, FieldType, KindRules, ObjectType } from '../../../../../core/apiserver/schema.ts';
-import type { Admission, Kind, Kinds } from '../../../../../core/apiserver/space.ts';
+import type { Kind, Kinds, WriteAdmission } from '../../../../../core/apiserver/space.ts';
 import { EmbeddedStorage } from '../../../../../core/apiserver/storage/embedded.ts';
 import { EmbeddedSpace } from '../../../../../core/apiserver/verbs/embedded-space.ts';
 import type { FieldManager } from '../../../../../core/apiserver/verbs/field-manager.ts';
@@ -212,7 +212,7 @@ export const fakeFields: FieldManager = {
 
 const startMs = Date.UTC(2030, 0, 2, 3, 4, 5);
 
-export function fakeSpace(options: { admissions?: Admission[]; namespaces?: string[] } = {}) {
+export function fakeSpace(options: { admissions?: WriteAdmission[]; namespaces?: string[] } = {}) {
   const clock = new VirtualClock(startMs);
   const store = new MemoryStore();
   const storage = new EmbeddedStorage({ store, name: 'test', logger: silentLogger });

@@ -1,7 +1,7 @@
 import { Metadata, status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 import { BanyanError, type ErrorCode, errorTable } from '../../../../../core/runtime/errors.ts';
-import { errorOfCall, statusOf } from '../../../../../core/wire/grpc/call-status.ts';
+import { callStatusOf, errorOfCall } from '../../../../../core/wire/grpc/call-status.ts';
 
 const codes = Object.keys(errorTable) as ErrorCode[];
 const ended = (code: number, details: string, metadata = new Metadata()) =>
@@ -9,15 +9,18 @@ const ended = (code: number, details: string, metadata = new Metadata()) =>
 
 describe('an error that ends a call', () => {
   it.each(codes)('is %s again at the other end, with its words and who said them', (code) => {
-    const told = statusOf(new BanyanError(code, 'what is wrong'));
+    const told = callStatusOf(new BanyanError(code, 'what is wrong'));
     expect(told.code).toBe(errorTable[code].grpc);
     const { message, ...error } = ended(told.code, told.details, told.metadata);
     expect({ code: error.code, message }).toEqual({ code, message: 'eu.example:7443: what is wrong' });
   });
 
   it('is Internal when it is none of the product, whatever it is', () => {
-    expect(statusOf(new TypeError('x is not a function'))).toMatchObject({ code: 13, details: 'x is not a function' });
-    const { code, details, metadata } = statusOf('thrown text');
+    expect(callStatusOf(new TypeError('x is not a function'))).toMatchObject({
+      code: 13,
+      details: 'x is not a function',
+    });
+    const { code, details, metadata } = callStatusOf('thrown text');
     expect(ended(code, details, metadata)).toMatchObject({ code: 'Internal', message: 'eu.example:7443: thrown text' });
   });
 

@@ -49,7 +49,7 @@ it('gives each session on the connection of a gateway a turn at the door before 
   // A connection has no better turn.
   const socket = connect(Number(listener.address.split(':')[1]), '127.0.0.1').on('error', () => {});
   await new Promise<void>((resolve) => socket.resume().once('close', () => resolve()));
-  expect(counted).toEqual(Array(51).fill('door'));
+  expect(counted).toEqual(Array(51).fill('handshake_rate'));
   // Nobody waits for who has hung up.
   const [leaving] = waiting;
   leaving!.close();

@@ -9,7 +9,7 @@ import { MessageBounds } from '../../../../../core/wire/grpc/message-bounds.ts';
 import { sessionMethod } from '../../../../../core/wire/grpc/session-method.ts';
 import { listenMesh } from '../../../../../core/wire/network/mesh-listener.ts';
 import type { NodeCredentials } from '../../../../../core/wire/node-credentials.ts';
-import { sessionPath, subprotocol } from '../../../../../core/wire/websocket/websocket-words.ts';
+import { sessionPath, subprotocol } from '../../../../../core/wire/websocket/websocket-messages.ts';
 import { beat, LinkLog } from '../../../../support/link-log.ts';
 import { TestTree } from '../../../../support/test-tree.ts';
 

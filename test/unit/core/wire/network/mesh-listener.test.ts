@@ -10,7 +10,7 @@ import { sessionMethod } from '../../../../../core/wire/grpc/session-method.ts';
 import type { Link, Listener } from '../../../../../core/wire/link.ts';
 import { listenMesh } from '../../../../../core/wire/network/mesh-listener.ts';
 import type { NodeCredentials } from '../../../../../core/wire/node-credentials.ts';
-import { sessionPath, subprotocol } from '../../../../../core/wire/websocket/websocket-words.ts';
+import { sessionPath, subprotocol } from '../../../../../core/wire/websocket/websocket-messages.ts';
 import { beat, data, LinkLog } from '../../../../support/link-log.ts';
 import { TestTree } from '../../../../support/test-tree.ts';
 

@@ -6,7 +6,7 @@ import { type Frame, Hello, Welcome } from '../../../../../core/wire/generated/m
 import type { Dialer, Link, LinkEvents } from '../../../../../core/wire/link.ts';
 import type { NodeCredentials } from '../../../../../core/wire/node-credentials.ts';
 import { provingDialer } from '../../../../../core/wire/proof/child-proof.ts';
-import { nonceBytes, proofFrame, Signer } from '../../../../../core/wire/proof/seal.ts';
+import { ProofSigner, proofFrame, proofNonceBytes } from '../../../../../core/wire/proof/seal.ts';
 import { beat, LinkLog } from '../../../../support/link-log.ts';
 import { TestTree } from '../../../../support/test-tree.ts';
 import { wayTo } from '../../../../support/ways.ts';
@@ -14,7 +14,7 @@ import { wayTo } from '../../../../support/ways.ts';
 const address = 'balancer.example:443';
 const hello: Frame = { frame: { $case: 'hello', value: { ...Hello.decode(new Uint8Array()), path: 'eu:kid' } } };
 const welcome: Frame = { frame: { $case: 'welcome', value: { ...Welcome.decode(new Uint8Array()), version: 7 } } };
-const challenge = Buffer.alloc(nonceBytes, 9);
+const challenge = Buffer.alloc(proofNonceBytes, 9);
 
 let tree: TestTree;
 let kid: NodeCredentials;
@@ -73,7 +73,7 @@ function nonceSent(): Buffer {
 
 async function answeredBy(credentials: NodeCredentials, nonce: Buffer): Promise<void> {
   const body = Welcome.encode(welcome.frame!.value as Welcome).finish();
-  parent.onFrame(proofFrame({ welcome: new Signer(credentials).seal('parent', body, { challenge, nonce }) }));
+  parent.onFrame(proofFrame({ welcome: new ProofSigner(credentials).seal('parent', body, { challenge, nonce }) }));
   await nextTurn();
 }
 
@@ -101,7 +101,7 @@ describe("a child's link where TLS is terminated", () => {
     expect(log.closes[0]).toMatchObject({ code: 'Unauthorized', message: expect.stringContaining('of this tree') });
     log = new LinkLog();
     await greeted();
-    await answeredBy(await tree.credentials('eu', 'relay'), Buffer.alloc(nonceBytes));
+    await answeredBy(await tree.credentials('eu', 'relay'), Buffer.alloc(proofNonceBytes));
     expect(log.closes[0]).toMatchObject({ code: 'Unauthorized', message: expect.stringContaining('for this session') });
   });
 
@@ -128,8 +128,8 @@ describe("a child's link where TLS is terminated", () => {
   });
 
   it.each([
-    [1, 'eu', 'sibling 1 has sent the challenge, and sibling 0 the welcome'],
-    [0, 'eu~1', 'sibling 0 has sent the challenge, and sibling 1 the welcome'],
+    [1, 'eu', 'replica 1 sent the challenge and replica 0 sent the welcome'],
+    [0, 'eu~1', 'replica 0 sent the challenge and replica 1 sent the welcome'],
   ])('ends when the challenge was of sibling %i and the welcome is of %s', async (replica, path, words) => {
     const nonce = await greeted(replica);
     await answeredBy(await tree.credentials(path, 'relay'), nonce);
@@ -141,7 +141,7 @@ describe("a child's link where TLS is terminated", () => {
     const dialed = dial();
     await nextTurn();
     parent.onFrame(proofFrame({ challenge, replica: replicasMax }));
-    await expect(dialed).rejects.toMatchObject({ code: 'Protocol', message: expect.stringContaining('sibling 8') });
+    await expect(dialed).rejects.toMatchObject({ code: 'Protocol', message: expect.stringContaining('replica 8') });
   });
 
   it('hands on a retry, which proves nothing and grants nothing', async () => {

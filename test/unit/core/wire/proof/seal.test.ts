@@ -5,11 +5,11 @@ import { systemClock, VirtualClock } from '../../../../../core/runtime/clock.ts'
 import { BanyanError } from '../../../../../core/runtime/errors.ts';
 import type { Sealed } from '../../../../../core/wire/generated/mesh.ts';
 import type { NodeCredentials } from '../../../../../core/wire/node-credentials.ts';
-import { nonceBytes, proven, type SessionNonces, Signer } from '../../../../../core/wire/proof/seal.ts';
+import { ProofSigner, proofNonceBytes, proven, type SessionNonces } from '../../../../../core/wire/proof/seal.ts';
 import { TestTree } from '../../../../support/test-tree.ts';
 
 const yearMs = 366 * 86_400_000;
-const nonces: SessionNonces = { challenge: Buffer.alloc(nonceBytes, 1), nonce: Buffer.alloc(nonceBytes, 2) };
+const nonces: SessionNonces = { challenge: Buffer.alloc(proofNonceBytes, 1), nonce: Buffer.alloc(proofNonceBytes, 2) };
 const body = Buffer.from('a hello');
 
 let tree: TestTree;
@@ -18,7 +18,7 @@ let sealed: Sealed;
 beforeAll(async () => {
   tree = await TestTree.create();
   child = await tree.credentials('eu:kid', 'agent');
-  sealed = new Signer(child).seal('child', body, nonces);
+  sealed = new ProofSigner(child).seal('child', body, nonces);
 });
 
 const trust = (wallMs = systemClock.wallMs()) => ({ caPem: child.caPem, wallMs });
@@ -37,14 +37,14 @@ function refusal(judge: () => unknown): string {
 describe('a sealed message', () => {
   it('proves who says it, in either direction', () => {
     expect(proven('child', sealed, nonces, trust())).toEqual({ path: 'eu:kid', role: 'agent' });
-    const answer = new Signer(child).seal('parent', body, nonces);
+    const answer = new ProofSigner(child).seal('parent', body, nonces);
     expect(proven('parent', answer, nonces, trust())).toEqual({ path: 'eu:kid', role: 'agent' });
   });
 
   it('proves nothing to another session: each nonce counts, and their order', () => {
     const others = [
-      { ...nonces, challenge: Buffer.alloc(nonceBytes, 3) },
-      { ...nonces, nonce: Buffer.alloc(nonceBytes, 3) },
+      { ...nonces, challenge: Buffer.alloc(proofNonceBytes, 3) },
+      { ...nonces, nonce: Buffer.alloc(proofNonceBytes, 3) },
       { challenge: nonces.nonce, nonce: nonces.challenge },
     ];
     for (const other of others)
@@ -87,7 +87,7 @@ describe('a sealed message', () => {
 
   it('by a certificate of another tree is refused, also if that calls itself the same', async () => {
     const foreign = await (await TestTree.create()).credentials('eu:kid', 'agent');
-    const message = new Signer(foreign).seal('child', body, nonces);
+    const message = new ProofSigner(foreign).seal('child', body, nonces);
     expect(refusal(() => proven('child', message, nonces, trust()))).toContain(
       'was not signed by the authority of this tree',
     );
@@ -95,7 +95,7 @@ describe('a sealed message', () => {
 
   it('by an expired certificate is refused with the date, by one of the future as well', async () => {
     const past = await tree.credentials('eu:kid', 'agent', new VirtualClock(systemClock.wallMs() - 2 * yearMs));
-    const message = new Signer(past).seal('child', body, nonces);
+    const message = new ProofSigner(past).seal('child', body, nonces);
     expect(refusal(() => proven('child', message, nonces, trust()))).toMatch(
       /agent\/eu\/kid expired on .* issue a new one/,
     );
@@ -105,9 +105,9 @@ describe('a sealed message', () => {
 
   it('by a user of the API is refused: that is no node, and no server', async () => {
     const user = tree.with(await tree.user('mallory'));
-    const hello = new Signer(user).seal('child', body, nonces);
+    const hello = new ProofSigner(user).seal('child', body, nonces);
     expect(refusal(() => proven('child', hello, nonces, trust()))).toContain('names no node of a tree');
-    const welcome = new Signer(user).seal('parent', body, nonces);
+    const welcome = new ProofSigner(user).seal('parent', body, nonces);
     expect(refusal(() => proven('parent', welcome, nonces, trust()))).toContain('is not for the use as a server');
   });
 
@@ -125,6 +125,6 @@ describe('a sealed message', () => {
   it('is not made with a key that is none of ECDSA', () => {
     const { privateKey } = generateKeyPairSync('ed25519');
     const keyPem = Buffer.from(privateKey.export({ type: 'pkcs8', format: 'pem' }));
-    expect(() => new Signer({ ...child, keyPem })).toThrow("the node's key is of type ed25519");
+    expect(() => new ProofSigner({ ...child, keyPem })).toThrow("the node's key is of type ed25519");
   });
 });

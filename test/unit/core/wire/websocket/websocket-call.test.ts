@@ -6,7 +6,7 @@ import { VirtualClock } from '../../../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../../../core/runtime/errors.ts';
 import { maxFrameBytes } from '../../../../../core/wire/codec/frames.ts';
 import { WebSocketCall } from '../../../../../core/wire/websocket/websocket-call.ts';
-import { brokenOff, closedInOrder } from '../../../../../core/wire/websocket/websocket-words.ts';
+import { brokenOff, closedInOrder } from '../../../../../core/wire/websocket/websocket-messages.ts';
 import { beat, dataOfFrameBytes, LinkLog } from '../../../../support/link-log.ts';
 
 class CountingClock extends VirtualClock {

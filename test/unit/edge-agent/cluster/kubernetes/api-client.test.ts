@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import { systemClock, VirtualClock } from '../../../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../../../core/runtime/errors.ts';
 import type { WriteGuard } from '../../../../../edge-agent/cluster/cluster.ts';
-import { ApiClient } from '../../../../../edge-agent/cluster/kubernetes/api-client.ts';
+import { ClusterApiClient } from '../../../../../edge-agent/cluster/kubernetes/api-client.ts';
 import { defaultLimits } from '../../../../../edge-agent/cluster/kubernetes/client-limits.ts';
 
 let server: Server | undefined;
@@ -16,7 +16,7 @@ afterEach(() => {
 async function clientOf(
   answer: RequestListener,
   guard?: WriteGuard,
-): Promise<{ client: ApiClient; away: () => number }> {
+): Promise<{ client: ClusterApiClient; away: () => number }> {
   const made = createServer(answer);
   server = made;
   await new Promise<void>((resolve) => made.listen(0, '127.0.0.1', resolve));
@@ -25,7 +25,7 @@ async function clientOf(
     server: new URL(`http://127.0.0.1:${(made.address() as AddressInfo).port}`),
     credentials: async () => ({ headers: { authorization: 'Bearer t' } }),
   };
-  const client = new ApiClient(access, systemClock, defaultLimits, () => away++, guard);
+  const client = new ClusterApiClient(access, systemClock, defaultLimits, () => away++, guard);
   return { client, away: () => away };
 }
 
@@ -198,7 +198,7 @@ test('credentials are read again soon after a connection failed, and rarely whil
     server: new URL(`http://127.0.0.1:${(server!.address() as AddressInfo).port}`),
     credentials: async () => ({ headers: { authorization: `Bearer ${++read}` } }),
   };
-  const client = new ApiClient(access, clock);
+  const client = new ClusterApiClient(access, clock);
   const askAfter = async (ms: number, path = '/') => {
     clock.advance(ms);
     await client.json({ path }).catch(() => {});
@@ -230,7 +230,7 @@ test('a certificate that was renewed breaks off nothing that is under way, and l
     server: new URL(`http://127.0.0.1:${(server!.address() as AddressInfo).port}`),
     credentials: async () => ({ cert }),
   };
-  const client = new ApiClient(access, clock);
+  const client = new ClusterApiClient(access, clock);
   const under = client.json({ path: '/slow' });
   await client.json({ path: '/one' });
   expect(connections.size).toBe(2);
@@ -256,7 +256,7 @@ test('who signs in and does not answer is not asked again before, and holds up n
       });
     },
   };
-  const client = new ApiClient(access, clock);
+  const client = new ClusterApiClient(access, clock);
   for (let round = 0; round < 2 * defaultLimits.inFlight; round++) {
     const late = expect(client.json({ path: '/one' })).rejects.toMatchObject({
       code: 'Unauthorized',
@@ -282,7 +282,7 @@ test('a certificate or key that is none is said, with what may be done about it'
     server: new URL('https://127.0.0.1:1'),
     credentials: async () => ({ cert: Buffer.from('none'), key: Buffer.from('none') }),
   };
-  const client = new ApiClient(access, systemClock);
+  const client = new ClusterApiClient(access, systemClock);
   const refused = expect.objectContaining({
     code: 'Unavailable',
     message: expect.stringMatching(/PEM routines.*; a certificate or key of the agent/),

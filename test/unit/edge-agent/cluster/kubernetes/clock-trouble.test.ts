@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest';
-import { clockTrouble } from '../../../../../edge-agent/cluster/kubernetes/clock-trouble.ts';
+import { clockSkewMessage } from '../../../../../edge-agent/cluster/kubernetes/clock-trouble.ts';
 
 const server = 'https://10.0.0.1:443';
 const dayMs = 86_400_000;
 
 test('some minutes are no trouble', () => {
-  expect(clockTrouble(0, server)).toBeUndefined();
-  expect(clockTrouble(300_000, server)).toBeUndefined();
-  expect(clockTrouble(-300_000, server)).toBeUndefined();
+  expect(clockSkewMessage(0, server)).toBeUndefined();
+  expect(clockSkewMessage(300_000, server)).toBeUndefined();
+  expect(clockSkewMessage(-300_000, server)).toBeUndefined();
 });
 
 test('more is told with its side, and in the same words while it stays about the same', () => {
-  expect(clockTrouble(365 * dayMs, server)).toMatchObject({
+  expect(clockSkewMessage(365 * dayMs, server)).toMatchObject({
     reason: 'ClocksDiffer',
     message: expect.stringContaining('365 days ahead of that of https://10.0.0.1:443'),
   });
-  expect(clockTrouble(-7 * 3_600_000, server)?.message).toContain('7 hours behind');
-  expect(clockTrouble(-301_000, server)?.message).toContain('5 minutes behind');
-  expect(clockTrouble(365 * dayMs + 40_000, server)).toEqual(clockTrouble(365 * dayMs - 40_000, server));
+  expect(clockSkewMessage(-7 * 3_600_000, server)?.message).toContain('7 hours behind');
+  expect(clockSkewMessage(-301_000, server)?.message).toContain('5 minutes behind');
+  expect(clockSkewMessage(365 * dayMs + 40_000, server)).toEqual(clockSkewMessage(365 * dayMs - 40_000, server));
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { VirtualClock } from '../../../../../core/runtime/clock.ts';
-import type { ApiClient } from '../../../../../edge-agent/cluster/kubernetes/api-client.ts';
+import type { ClusterApiClient } from '../../../../../edge-agent/cluster/kubernetes/api-client.ts';
 import { Discovery } from '../../../../../edge-agent/cluster/kubernetes/discovery.ts';
 
 const verbs = ['get', 'list', 'watch', 'patch', 'delete'];
@@ -10,7 +10,7 @@ const group = (version: object) => ({ metadata: { name: 'shop.example' }, versio
 test('all is asked for anew now and then, also where something is asked for all the time', async () => {
   const clock = new VirtualClock();
   const client = { json: async () => ({ items: [group({ freshness: 'Stale' })] }) };
-  const discovery = new Discovery(client as unknown as ApiClient, clock);
+  const discovery = new Discovery(client as unknown as ClusterApiClient, clock);
   const refreshed: number[] = [];
   for (let minute = 1; minute <= 20; minute++) {
     clock.advance(60_000);
@@ -24,7 +24,7 @@ test('a group that has not been heard of is asked for again within a minute, and
   const clock = new VirtualClock();
   let groups: object[] = [group({ freshness: 'Stale' })];
   const client = { json: async ({ path }: { path: string }) => ({ items: path === '/apis' ? groups : [] }) };
-  const discovery = new Discovery(client as unknown as ApiClient, clock);
+  const discovery = new Discovery(client as unknown as ClusterApiClient, clock);
   expect([...(await discovery.unknownGroups())]).toEqual(['shop.example']);
   groups = [group({ resources })];
   clock.advance(20_000);

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Condition, KubeObject } from '../../../../../core/object/meta.ts';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
-import { tellConflict } from '../../../../../relay/gather/status/conflict-event.ts';
+import { reportConflict } from '../../../../../relay/gather/status/conflict-event.ts';
 import { SpaceBench } from '../../support/space-bench.ts';
 
 const condition = (status: 'True' | 'False', message = 'm'): Condition[] => [
@@ -13,7 +13,7 @@ describe('the events of a placement about conflicts', () => {
   let bench: SpaceBench;
   let placement: KubeObject;
   const tell = (before: Condition[], after: Condition[], wallMs = 0) =>
-    tellConflict(bench.space, placement, before, after, wallMs, silentLogger);
+    reportConflict(bench.space, placement, before, after, wallMs, silentLogger);
   const events = () => bench.space.storage.scan(eventResource).map((stored) => bench.space.parse(stored));
 
   beforeEach(() => {

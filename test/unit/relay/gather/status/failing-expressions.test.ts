@@ -1,17 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import { checkLocationExpression } from '../../../../../core/apiserver/kinds/location-expression-check.ts';
-import { type LabelSummary, mergeLabelSummaries, type Place } from '../../../../../core/match/label-summary.ts';
+import {
+  type LabelSummary,
+  type LocationLabels,
+  mergeLabelSummaries,
+} from '../../../../../core/match/label-summary.ts';
 import type { Child } from '../../../../../relay/children/children.ts';
 import { FailingExpressions, withExpression } from '../../../../../relay/gather/status/failing-expressions.ts';
 import type { Placement } from '../../../../../relay/placements/placement.ts';
 import { agentChild, byKey, summaryOf } from '../../support/match-arbitraries.ts';
 
-const at = (env: string, properties: Record<string, string> = {}): Required<Place> => ({
+const at = (env: string, properties: Record<string, string> = {}): Required<LocationLabels> => ({
   labels: { env },
   properties,
   targetLabels: {},
 });
-const relay = (name: string, below: readonly Required<Place>[], form = (labels: LabelSummary) => labels): Child => {
+const relay = (
+  name: string,
+  below: readonly Required<LocationLabels>[],
+  form = (labels: LabelSummary) => labels,
+): Child => {
   const labels = mergeLabelSummaries(below.map((one) => summaryOf(agentChild('x', [one]))));
   return { name, role: 'relay', destinations: [], labels: form(labels) };
 };

@@ -7,7 +7,7 @@ import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
 import { emptyPartial, encodePartial } from '../../../../../core/summary/partial.ts';
 import type { Child } from '../../../../../relay/children/children.ts';
 import { Gather } from '../../../../../relay/gather/status/gather.ts';
-import { MoveBook } from '../../../../../relay/moves/move-store.ts';
+import { MoveStore } from '../../../../../relay/moves/move-store.ts';
 import { Placements } from '../../../../../relay/placements/placements.ts';
 import { factsOf } from '../../support/facts.ts';
 
@@ -38,7 +38,7 @@ class Bench {
       wanted: ({ target }) => target,
       base: () => undefined,
     },
-    moves: new MoveBook(new VirtualClock()),
+    moves: new MoveStore(new VirtualClock()),
     pathOf: (child) => child,
     mailboxOf: () => undefined,
     counting: {

@@ -1,12 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import type { Condition } from '../../../../../core/object/meta.ts';
-import { type Counts, emptyPartial, type Partial } from '../../../../../core/summary/partial.ts';
+import { type DestinationCounts, emptyPartial, type Partial } from '../../../../../core/summary/partial.ts';
 import { display, placementStatus, shortDuration } from '../../../../../relay/gather/status/placement-status.ts';
 
-const counts = (some: globalThis.Partial<Counts>): Counts => ({ ...emptyPartial(0, 0).counts, ...some });
-const partial = (some: globalThis.Partial<Counts>): Partial => ({ ...emptyPartial(4, 70), counts: counts(some) });
+const counts = (some: globalThis.Partial<DestinationCounts>): DestinationCounts => ({
+  ...emptyPartial(0, 0).counts,
+  ...some,
+});
+const partial = (some: globalThis.Partial<DestinationCounts>): Partial => ({
+  ...emptyPartial(4, 70),
+  counts: counts(some),
+});
 const now = '2026-01-02T03:04:05Z';
-const ready = (some: globalThis.Partial<Counts>) => placementStatus(partial(some), [], now).conditions[0]!;
+const ready = (some: globalThis.Partial<DestinationCounts>) => placementStatus(partial(some), [], now).conditions[0]!;
 
 describe('the line that a placement shows', () => {
   it('counts what is available of what is expected', () => {
@@ -80,7 +86,7 @@ describe('the condition Ready of a placement', () => {
   });
 
   it('is false for the first of these reasons that there is', () => {
-    const reasons: [keyof Counts, string][] = [
+    const reasons: [keyof DestinationCounts, string][] = [
       ['failed', 'Failing'],
       ['conflicted', 'Conflicted'],
       ['quarantined', 'Quarantined'],
@@ -102,7 +108,7 @@ describe('the condition Ready of a placement', () => {
 
   it('keeps its time while it stays what it is', () => {
     const before = ready({ expected: 2, fresh: 2, available: 1 });
-    const later = (some: globalThis.Partial<Counts>, conditions: readonly Condition[]) =>
+    const later = (some: globalThis.Partial<DestinationCounts>, conditions: readonly Condition[]) =>
       placementStatus(partial(some), conditions, '2026-01-02T09:00:00Z').conditions[0]!;
     expect(later({ expected: 2, fresh: 2, available: 0 }, [before]).lastTransitionTime).toBe(now);
     expect(later({ expected: 2, fresh: 2, available: 2 }, [before]).lastTransitionTime).toBe('2026-01-02T09:00:00Z');

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../../../core/runtime/errors.ts';
-import { exactRate, Reporter } from '../../../../../relay/gather/status/reporter.ts';
+import { exactRate, StatusReporter } from '../../../../../relay/gather/status/reporter.ts';
 import { Turns } from '../../../core/apiserver/lifecycle/turns.ts';
 
 describe('a reporter', () => {
@@ -10,7 +10,7 @@ describe('a reporter', () => {
   let told: string[][];
   let failures: unknown[];
   let error: Error | undefined;
-  let reporter: Reporter;
+  let reporter: StatusReporter;
   const report = (ids: readonly string[]) => {
     if (error) throw error;
     told.push([...ids]);
@@ -22,7 +22,7 @@ describe('a reporter', () => {
     told = [];
     failures = [];
     error = undefined;
-    reporter = new Reporter({ clock, soon: turns.schedule, report, failed: (error) => failures.push(error) });
+    reporter = new StatusReporter({ clock, defer: turns.schedule, report, failed: (error) => failures.push(error) });
   });
 
   function change(id: string): void {
@@ -79,9 +79,9 @@ describe('a reporter', () => {
   });
 
   it('tells of one object that changes all the time twenty times a second where that is its rate', () => {
-    reporter = new Reporter({
+    reporter = new StatusReporter({
       clock,
-      soon: turns.schedule,
+      defer: turns.schedule,
       rate: exactRate,
       report,
       failed: (error) => failures.push(error),

@@ -9,10 +9,10 @@ import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
 import type { SummarizerSpec } from '../../../../../core/summary/summarizer-spec.ts';
 import type { Child } from '../../../../../relay/children/children.ts';
 import { Summaries } from '../../../../../relay/gather/summaries/summaries.ts';
-import { placeOf } from '../../../../../relay/gather/summaries/summary-rows.ts';
+import { locationFactsOf } from '../../../../../relay/gather/summaries/summary-rows.ts';
 import type { Placement } from '../../../../../relay/placements/placement.ts';
 import { Placements, storeSelected } from '../../../../../relay/placements/placements.ts';
-import { withoutSiblings } from '../../../../../relay/replicas/counting.ts';
+import { withoutReplicas } from '../../../../../relay/replicas/counting.ts';
 import { field } from '../../../core/summary/support.ts';
 
 const source = 'center.retail';
@@ -49,17 +49,17 @@ class Bench {
     mailboxOf: (child) => this.#mailboxes.get(child),
     reportedOf: (child) => this.#reported.get(child),
     pathOf: (child) => child,
-    placeOf: (child) => placeOf(child, undefined),
+    placeOf: (child) => locationFactsOf(child, undefined),
     bornOf: () => [],
     heldBack: () => [],
     specOf: (_reader, _source, name) => (this.specs.has(name) ? this.#spec : undefined),
-    soon: (run) => this.#turns.push(run),
+    defer: (run) => this.#turns.push(run),
     changed: (id) => this.changed.push(id),
     resolved: () => undefined,
     failed: (error) => {
       throw error;
     },
-    counting: withoutSiblings,
+    counting: withoutReplicas,
   });
 
   constructor(count: number) {

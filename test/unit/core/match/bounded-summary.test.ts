@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
+import { boundedSummary, summaryCharactersMax } from '../../../../core/match/bounded-summary.ts';
 import {
   covers,
   decodeLabelSummary,
   encodeLabelSummary,
   type LabelSummary,
+  type LocationLabels,
   mergeLabelSummaries,
-  type Place,
   summaryOfAgent,
 } from '../../../../core/match/label-summary.ts';
 import { matchSummary } from '../../../../core/match/summary-match.ts';
-import { toldCharactersMax, toldForm } from '../../../../core/match/told-summary.ts';
 
 const agents = 300;
 
 /** By key: so many agents, each with `properties` of its own values of so many characters. */
 function summaryOf(properties: number, characters: number, labels: Record<string, string> = {}): LabelSummary {
-  const places = Array.from({ length: agents }, (_, i): Place => {
+  const places = Array.from({ length: agents }, (_, i): LocationLabels => {
     const value = (key: number) => `${key}-${i % 250}-`.padEnd(characters, 'x');
     return {
       labels: { site: `s${i}`, ...labels },
@@ -32,29 +32,29 @@ describe('a label summary as it is told', () => {
     const byKey = summaryOf(4, 30);
     const sets = summaryOfAgent([{ labels: { site: 'paris' } }]);
     expect(byKey.keys).toBeDefined();
-    expect([toldForm(byKey), toldForm(sets)]).toEqual([byKey, sets]);
-    expect(toldForm(byKey)).toBe(byKey);
+    expect([boundedSummary(byKey), boundedSummary(sets)]).toEqual([byKey, sets]);
+    expect(boundedSummary(byKey)).toBe(byKey);
   });
 
   it('leaves out values where there are too many of them, of the largest keys first, and is decoded as it was', () => {
     const whole = summaryOf(60, 55);
-    expect(bytesOf(whole)).toBeGreaterThan(toldCharactersMax);
-    const told = toldForm(whole);
-    expect(bytesOf(told)).toBeLessThan(toldCharactersMax + 10_000);
-    expect(bytesOf(told)).toBeGreaterThan(toldCharactersMax / 2);
+    expect(bytesOf(whole)).toBeGreaterThan(summaryCharactersMax);
+    const told = boundedSummary(whole);
+    expect(bytesOf(told)).toBeLessThan(summaryCharactersMax + 10_000);
+    expect(bytesOf(told)).toBeGreaterThan(summaryCharactersMax / 2);
     expect(Object.keys(told.properties!)).toEqual(Object.keys(whole.properties!));
     const complete = Object.values(told.properties!).filter((key) => key.complete);
     expect(complete.length).toBeGreaterThan(0);
     expect(told.targetLabels).toEqual(whole.targetLabels);
     expect(told.leaves).toBe(agents);
     expect(encodeLabelSummary(decodeLabelSummary(encodeLabelSummary(told)))).toEqual(encodeLabelSummary(told));
-    expect(toldForm(whole)).toBe(told);
+    expect(boundedSummary(whole)).toBe(told);
   });
 
   it('rules nothing out that the whole summary allows', () => {
     const whole = summaryOf(60, 55);
-    expect(covers(toldForm(whole), whole)).toBe(true);
-    expect(covers(whole, toldForm(whole))).toBe(false);
+    expect(covers(boundedSummary(whole), whole)).toBe(true);
+    expect(covers(whole, boundedSummary(whole))).toBe(false);
   });
 
   it('says nothing of properties when their names alone are too many', () => {
@@ -69,21 +69,21 @@ describe('a label summary as it is told', () => {
       keys: { site: { present: 1, values: { a: 1 }, complete: true } },
       properties,
     };
-    const told = toldForm(whole);
+    const told = boundedSummary(whole);
     expect(told.properties).toBeUndefined();
     expect(told.keys).toBeDefined();
     expect(covers(told, whole)).toBe(true);
   });
 
   it('says that there are more labels when the names of these are too many, and keeps those that most places have', () => {
-    const places = Array.from({ length: agents }, (_, i): Place => {
+    const places = Array.from({ length: agents }, (_, i): LocationLabels => {
       const own = Array.from({ length: 60 }, (_, key) => [`host-${i}-${key}`, `${key}`]);
       return { labels: { site: `s${i % 9}`, ...Object.fromEntries(own) }, properties: {}, targetLabels: {} };
     });
     const whole = mergeLabelSummaries(places.map((place) => summaryOfAgent([place])));
-    const told = toldForm(whole);
-    expect(bytesOf(whole)).toBeGreaterThan(2 * toldCharactersMax);
-    expect(bytesOf(told)).toBeLessThan(toldCharactersMax + 1_000);
+    const told = boundedSummary(whole);
+    expect(bytesOf(whole)).toBeGreaterThan(2 * summaryCharactersMax);
+    expect(bytesOf(told)).toBeLessThan(summaryCharactersMax + 1_000);
     expect(Object.keys(told.keys!).length).toBeGreaterThan(5_000);
     const { site } = told.keys!;
     expect(site).toMatchObject({ present: agents, complete: false });

@@ -8,24 +8,24 @@ import type { NodeEvents } from './node-state.ts';
 
 export function nodeEvents(ports: NodePorts, parts: NodeParts): NodeEvents {
   return {
-    poke: () => parts.loop().poke(),
-    pokeIn: (ms) => parts.loop().pokeIn(ms),
-    later: (act) => parts.loop().later(act),
+    wake: () => parts.loop().wake(),
+    wakeIn: (ms) => parts.loop().wakeIn(ms),
+    enqueue: (act) => parts.loop().enqueue(act),
     childRead: (name) => {
-      parts.reports().poke(name);
+      parts.reports().wake(name);
       parts.readiness().childRead(name);
     },
     admitted: (id, children) => {
       parts.up().childrenChanged(children.map((child) => ({ id, child })));
-      parts.loop().poke();
+      parts.loop().wake();
     },
     report: (ids) => parts.up().tell(ids),
     mailboxChanged: (child) => {
       parts.sessions().wake(child);
       parts.up().views.mailboxChanged(child);
-      parts.reports().poke(child);
+      parts.reports().wake(child);
     },
-    setAsideChanged: () => parts.reports().poke(),
+    setAsideChanged: () => parts.reports().wake(),
     outboxChanged: () => parts.uplink()?.wake(),
     failed: (error) => ports.fatal(error),
     childLeft: (child) => {
@@ -33,34 +33,34 @@ export function nodeEvents(ports: NodePorts, parts: NodeParts): NodeEvents {
       parts.up().views.mailboxChanged(child);
     },
     connection: (child) => parts.sessions().status(child),
-    hasHeardParent: () => !parts.uplink() || parts.readiness().hasHeardParent,
-    parentHasSiblings: () => parts.uplink()?.parentHasSiblings ?? false,
-    siblingsChanged: (children) => {
+    hasReceivedFromParent: () => !parts.uplink() || parts.readiness().hasReceivedFromParent,
+    parentHasReplicas: () => parts.uplink()?.parentHasReplicas ?? false,
+    replicasChanged: (children) => {
       parts.recounts().recount(children);
       // What they might not lose meanwhile.
-      parts.loop().later((t) => {
+      parts.loop().enqueue((t) => {
         for (const child of children) markDirty(t, 'child', child);
       });
     },
-    retell: (children) => parts.recounts().retell(children),
+    recountChildren: (children) => parts.recounts().recountChildren(children),
     endSession: (child, reason) => parts.sessions().disconnect(child, reason),
     mayFollow: (children) => {
       parts.sessions().readyChanged(children);
-      parts.reports().poke(...children);
+      parts.reports().wake(...children);
     },
   };
 }
 
 export function nodeLoop(ports: NodePorts, parts: NodeParts): ScheduleLoop {
-  const { store, clock, log, soon } = ports;
+  const { store, clock, log, defer } = ports;
   return new ScheduleLoop({
     store,
     clock,
     log,
     scheduler: parts.down().scheduler,
     guard: parts.down().guard,
-    soon,
-    before: () => [...parts.ground().spaces.contributing(), parts.ground().inventory],
+    defer,
+    before: () => [...parts.nodeState().spaces.contributing(), parts.nodeState().inventory],
     stepped: ({ changed, changedWith }) => {
       // What could not be made for an agent is part of what the agent adds to summaries.
       const made = parts.down().customization.takeChanged();
@@ -73,14 +73,14 @@ export function nodeLoop(ports: NodePorts, parts: NodeParts): ScheduleLoop {
     idle: () => {
       // Before it is said that all is here: it is part of that.
       if (parts.readiness().isCaughtUp) {
-        parts.ground().matched.idle();
+        parts.nodeState().matched.idle();
         parts.down().idle();
       }
       parts.readiness().idle();
-      parts.ground().place.say();
-      parts.down().arrivals.idle();
+      parts.nodeState().place.say();
+      parts.down().childCatchUpGate.idle();
       if (parts.loop().quiet) parts.down().allWorkedOff();
-      parts.teller().idle();
+      parts.watermarkPublisher().idle();
     },
     failed: (error) => ports.fatal(error),
   });

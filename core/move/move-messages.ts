@@ -1,6 +1,6 @@
 /** A move in words, for the status of its placement. */
 import type { NewCondition } from '../object/conditions.ts';
-import { awaitedOf, heldOf, type MovePart } from './move-part.ts';
+import { awaitedOf, heldCopies, type MovePart } from './move-part.ts';
 
 export interface MovingStatus {
   readonly strategy: string;
@@ -16,7 +16,7 @@ export function movingStatus(part: MovePart): MovingStatus {
     leaving: part.leaving,
     joining: part.joining,
     ...(part.overdue > 0 ? { overdue: part.overdue } : {}),
-    ...(heldOf(part) > 0 && part.untilMs !== undefined ? { until: new Date(part.untilMs).toISOString() } : {}),
+    ...(heldCopies(part) > 0 && part.untilMs !== undefined ? { until: new Date(part.untilMs).toISOString() } : {}),
   };
 }
 
@@ -25,7 +25,7 @@ export function movingCondition(part: MovePart | undefined): NewCondition {
   const type = 'Moving';
   if (!part)
     return { type, status: 'False', reason: 'None', message: 'spec.move.strategy is None: old copies go at once' };
-  if (heldOf(part) > 0) {
+  if (heldCopies(part) > 0) {
     return { type, status: 'True', reason: part.order, message: `${waiting(part)}, until ${deadlineOf(part)}` };
   }
   if (part.overdue > 0) {
@@ -37,7 +37,7 @@ export function movingCondition(part: MovePart | undefined): NewCondition {
 
 /** `1 old copy waits for us:nyc:store-3 to be available` */
 function waiting(part: MovePart): string {
-  const held = heldOf(part);
+  const held = heldCopies(part);
   const verb = held === 1 ? 'waits' : 'wait';
   if (part.order === 'BreakBeforeMake') {
     return `${copies(held, 'new')} ${verb} for ${awaited(part, 'old copies')} to let go`;

@@ -2,14 +2,14 @@
 import { ChildSession } from '../../../core/session/child-session.ts';
 import { WatermarkGate } from '../../../core/session/watermark-gate.ts';
 import { Ownership } from '../../../relay/replicas/ownership.ts';
-import { SiblingPlace } from '../../../relay/replicas/replica-place.ts';
+import { ReplicaPlace } from '../../../relay/replicas/replica-place.ts';
 import { HandedReleases } from '../../../relay/rollout/handed.ts';
 import type { Canaries } from './canary.ts';
 
 export const siblingCanaries: Canaries = {
   'attach-sequence-ignored': {
     break() {
-      SiblingPlace.prototype.superseded = () => undefined;
+      ReplicaPlace.prototype.superseded = () => undefined;
       const { attached } = Ownership.prototype;
       // Whoever speaks last has the child.
       Ownership.prototype.attached = function (replica, child, _sequence, role) {
@@ -26,7 +26,7 @@ export const siblingCanaries: Canaries = {
   'seen-below-forgotten': {
     break() {
       // What the children of a node that has lost its store have seen above is nobody's business.
-      Object.defineProperty(ChildSession.prototype, 'parentHasSiblings', { get: () => false });
+      Object.defineProperty(ChildSession.prototype, 'parentHasReplicas', { get: () => false });
     },
   },
   'handed-unheard': {

@@ -8,13 +8,13 @@ import { encodeKey, type KeySummaries, type KeySummary, withoutValues } from './
 import type { LabelSummary } from './label-summary.ts';
 
 /** Of all keys together, as they are encoded: at most three bytes each, and two summaries fit in one entry (4 MiB). */
-export const toldCharactersMax = 524_288;
+export const summaryCharactersMax = 524_288;
 
-const sections = ['keys', 'properties', 'targetLabels'] as const;
-type Section = (typeof sections)[number];
+const summarySections = ['keys', 'properties', 'targetLabels'] as const;
+type SummarySection = (typeof summarySections)[number];
 
 /** The same object for the same summary. */
-export function toldForm(summary: LabelSummary): LabelSummary {
+export function boundedSummary(summary: LabelSummary): LabelSummary {
   if (summary.sets) return summary;
   const known = told.get(summary);
   if (known) return known;
@@ -26,7 +26,10 @@ export function toldForm(summary: LabelSummary): LabelSummary {
 const told = new WeakMap<LabelSummary, LabelSummary>();
 
 function shortened(summary: LabelSummary): LabelSummary {
-  let excess = sections.reduce((sum, section) => sum + charactersOf(summary[section] ?? {}), -toldCharactersMax);
+  let excess = summarySections.reduce(
+    (sum, section) => sum + charactersOf(summary[section] ?? {}),
+    -summaryCharactersMax,
+  );
   if (excess <= 0) return summary;
   const short = {
     keys: { ...summary.keys },
@@ -34,7 +37,9 @@ function shortened(summary: LabelSummary): LabelSummary {
     targetLabels: { ...summary.targetLabels },
   };
   // By name where two save as much: the same summary is always shortened to the same.
-  const savings = sections.flatMap((section) => savingsIn(section, short[section])).sort((a, b) => b.saves - a.saves);
+  const savings = summarySections
+    .flatMap((section) => savingsIn(section, short[section]))
+    .sort((a, b) => b.saves - a.saves);
   for (const { section, name, brief, saves } of savings) {
     if (excess <= 0) break;
     short[section][name] = brief;
@@ -56,7 +61,7 @@ function commonest(keys: KeySummaries): Pick<LabelSummary, 'keys' | 'moreKeys'> 
   const sorted = Object.entries(keys).sort(
     ([a, { present: atA }], [b, { present: atB }]) => atB - atA || compareText(a, b),
   );
-  let left = toldCharactersMax;
+  let left = summaryCharactersMax;
   const told: typeof sorted = [];
   for (const entry of sorted) {
     left -= charactersOfKey(entry);
@@ -76,7 +81,7 @@ function charactersOfKey([name, key]: readonly [string, KeySummary]): number {
 }
 
 /** What each key is without its values, and how many characters fewer that is. */
-function savingsIn(section: Section, keys: KeySummaries) {
+function savingsIn(section: SummarySection, keys: KeySummaries) {
   const named = Object.keys(keys).sort();
   return named.flatMap((name) => {
     const [whole, brief] = [keys[name]!, withoutValues(keys[name]!)];

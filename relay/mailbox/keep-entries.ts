@@ -3,7 +3,7 @@
  * an agent that is new, and has nothing to keep, and after this node has lost its store, when a reconciliation would take the object away.
  */
 
-import { keeping } from '../../core/entries/keep-object.ts';
+import { keepObjectRule } from '../../core/entries/keep-object.ts';
 import type { Producer } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
@@ -16,9 +16,9 @@ const empty = new Uint8Array(0);
 const originRevision = 0;
 
 /** False when the mailbox has the object, or says so already. `key` is of the object's entry. */
-export function keepObject(t: Transaction, child: string, mailbox: Producer, key: string): boolean {
+export function writeKeepEntry(t: Transaction, child: string, mailbox: Producer, key: string): boolean {
   const keyHash = hash128(key);
-  const keeper = keeping.keeperOf(key);
+  const keeper = keepObjectRule.keepEntryKeyOf(key);
   if (keeper === undefined || mailbox.get(t, keyHash)?.content) return false;
   t.put(indexKey(child, keyHash), text(keeper));
   return mailbox.put(t, { key: keeper, attributes: text('{}'), body: empty }, originRevision);
@@ -28,7 +28,7 @@ export function keepObject(t: Transaction, child: string, mailbox: Producer, key
  * The object is not wanted any more. Not to be called when it could be made: a large content may arrive after what was written later, and the agent must not
  * be without the object in between; beside an object the entry does nothing.
  */
-export function releaseObject(t: Transaction, child: string, mailbox: Producer, keyHash: Uint8Array): boolean {
+export function dropKeepEntry(t: Transaction, child: string, mailbox: Producer, keyHash: Uint8Array): boolean {
   const at = indexKey(child, keyHash);
   const keeper = t.get(at);
   if (!keeper) return false;
@@ -37,10 +37,10 @@ export function releaseObject(t: Transaction, child: string, mailbox: Producer, 
 }
 
 /** The child has left for good. */
-export function forgetKept(t: Transaction, child: string): void {
+export function forgetKeepEntries(t: Transaction, child: string): void {
   for (const [key] of [...t.scan(prefixRange(indexKey(child, empty)))]) t.remove(key);
 }
 
 function indexKey(child: string, keyHash: Uint8Array): Uint8Array {
-  return concat(prefixOf('keptObject'), text(child), nul, keyHash);
+  return concat(prefixOf('keepEntry'), text(child), nul, keyHash);
 }

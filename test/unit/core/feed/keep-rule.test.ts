@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { FeedConsumer, type Keeping } from '../../../../core/feed/consumer.ts';
+import { FeedConsumer, type KeepRule } from '../../../../core/feed/consumer.ts';
 import { answer, Reconciliation } from '../../../../core/feed/reconcile.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { ConsumerEnd, held, ProducerEnd, sync } from './feed-support.ts';
 
-const keeping: Keeping = {
-  keeperOf: (key) => (key.startsWith('keep ') ? undefined : `keep ${key}`),
+const keepRule: KeepRule = {
+  keepEntryKeyOf: (key) => (key.startsWith('keep ') ? undefined : `keep ${key}`),
   keptBy: (key) => (key.startsWith('keep ') ? key.slice('keep '.length) : undefined),
 };
 
 /** A consumer with rows of a producer that has lost its store since. */
 function survivor(...keys: string[]): { producer: ProducerEnd; consumer: ConsumerEnd } {
   const consumer = new ConsumerEnd();
-  consumer.feed = consumer.store.write((t) => FeedConsumer.open(t, { name: 'upstream', keeping }));
+  consumer.feed = consumer.store.write((t) => FeedConsumer.open(t, { name: 'upstream', keepRule }));
   const lost = new ProducerEnd();
   for (const key of keys) lost.put(key, 'old', 7);
   sync(lost, consumer);

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { Turn } from '../../../../core/runtime/turn.ts';
+import { CoalescedTask } from '../../../../core/runtime/coalesced-task.ts';
 
 describe('a turn', () => {
   let waiting: (() => void)[];
@@ -12,7 +12,7 @@ describe('a turn', () => {
   });
 
   const turn = (run = () => {}) =>
-    new Turn(
+    new CoalescedTask(
       (later) => waiting.push(later),
       () => {
         ran++;
@@ -30,7 +30,7 @@ describe('a turn', () => {
   });
 
   it('runs again when it is asked for while it runs', () => {
-    const one: Turn = turn(() => {
+    const one: CoalescedTask = turn(() => {
       if (ran === 1) one.ask();
     });
     one.ask();

@@ -2,7 +2,7 @@
  * What a store has no record of and its agent has applied all the same: by another store of the same identity, or by this one before it was emptied. The mark
  * on the object is what there is to go by. It comes on record, so that what is wanted no more can go; more than the budget of deletions stays as it is.
  */
-import { type DeletionLimits, type Held, judge } from '../../core/feed/deletions.ts';
+import { type DeletionLimits, type HeldRows, judge } from '../../core/feed/deletions.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { formatKey } from '../../core/object/key.ts';
 import type { AppliedObject } from '../cluster/cluster.ts';
@@ -13,21 +13,21 @@ const sampleMax = 5;
 
 export type Applied = AppliedObject;
 
-export interface Stock {
+export interface AppliedInventory {
   /** To be written, by object key. */
   readonly records: ReadonlyMap<string, OwnerRecord>;
   /** Of objects that nobody wants and that are left alone, since they are too many at once: not to be written before a person has said so. */
   readonly kept: ReadonlyMap<string, OwnerRecord>;
 }
 
-export function stockOf(
+export function appliedInventoryOf(
   found: readonly Applied[],
   records: { get(key: string): OwnerRecord | undefined },
   isWanted: (key: string) => boolean,
   limits: DeletionLimits,
   /** How many went by earlier looks: a budget can't be used twice. */
   goneBefore = 0,
-): Stock {
+): AppliedInventory {
   const unknown = onceByUid(found, (key) => isWanted(key) || records.get(key) !== undefined).filter(([key, one]) => {
     const record = records.get(key);
     return record?.uid !== one.uid || (isWanted(key) && isOtherContent(one, record));
@@ -46,7 +46,7 @@ export function stockOf(
 }
 
 /** What is left alone, as the node tells of it: until it is released by the token, or deleted by hand. */
-export function heldOf(kept: Stock['kept'], sinceMs: number): Held | undefined {
+export function heldRemovals(kept: AppliedInventory['kept'], sinceMs: number): HeldRows | undefined {
   if (kept.size === 0) return undefined;
   const keys = [...kept.keys()].sort();
   const token = Buffer.from(hash128(keys.join(' ')))

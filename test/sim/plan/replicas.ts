@@ -5,7 +5,7 @@ import type { Chance } from './chance.ts';
 import { isChildOf, type PlannedNode } from './tree.ts';
 
 /** The product refuses spaces at siblings, and siblings right below siblings. */
-export function withSiblings(chance: Chance, nodes: readonly PlannedNode[]): PlannedNode[] {
+export function withReplicas(chance: Chance, nodes: readonly PlannedNode[]): PlannedNode[] {
   if (!chance.is(0.35)) return [...nodes];
   const chosen = new Map<string, number>();
   for (const { path, role, spaces } of nodes) {

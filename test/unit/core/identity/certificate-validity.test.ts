@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createIssuer, issueAgent } from '../../../../core/identity/authority.ts';
-import { issuedSchema, leafDays, lifeOf, validityFrom } from '../../../../core/identity/certificate-life.ts';
 import { judgeRequest, newKey, requestFor } from '../../../../core/identity/certificate-request.ts';
+import { issuedSchema, leafDays, validityFrom, validityOf } from '../../../../core/identity/certificate-validity.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { systemRandom } from '../../../../core/runtime/random.ts';
 import { TestTree } from '../../../support/test-tree.ts';
@@ -29,7 +29,7 @@ describe('the life of a certificate', () => {
       'eu:kid',
       'spiffe://shop/node/agent/eu/kid',
     );
-    const life = lifeOf(new X509Certificate(await issueAgent(issuer, judged, ports, 60_000)));
+    const life = validityOf(new X509Certificate(await issueAgent(issuer, judged, ports, 60_000)));
     expect(life).toEqual({
       endsAtMs: clock.wallMs() + 60_000,
       renewAtMs: clock.wallMs() - 6_000 + 44_000,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { remedyOf } from '../../../../../edge-agent/cluster/kubernetes/plain-words.ts';
+import { remedyOf } from '../../../../../edge-agent/cluster/kubernetes/plain-messages.ts';
 
 const failed = (code: string) => Object.assign(new Error(code), { code });
 

@@ -1,33 +1,33 @@
-/** `banyan release PATH`: says what a node keeps although its parent lacks it, and lets it go; see relay/guard/. */
+/** `banyan approve-deletions PATH`: shows the entries that a node holds and its parent lacks, and approves their deletion; see relay/guard/. */
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { ancestorsOf, objectName, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
-import type { ApiClient } from './api-client.ts';
+import type { NodeApiClient } from './api-client.ts';
 
-interface Kept {
+interface HeldEntries {
   entries: number;
   since: string;
   token: string;
   sample: string[];
 }
 
-interface Shown {
-  held?: Kept;
-  /** In its mailbox; the parent's word. */
-  keptFor?: Kept;
+interface ShownNodeAlarms {
+  held?: HeldEntries;
+  /** Entries in its mailbox; the parent reports them. */
+  heldInMailbox?: HeldEntries;
   rolledBack?: { source: string; had: number; seen: number; since: string; token: string }[];
 }
 
 const nodes = '/apis/mesh.banyan.io/v1alpha1/nodes';
 const lookEveryMs = 500;
-/** Down the path, deleted, and told upwards: each some seconds at the most. */
+/** The way down the path, the deletion and the report upwards take some seconds each. */
 const withinMs = 60_000;
 
-export async function release(
-  api: ApiClient,
+export async function approveDeletions(
+  api: NodeApiClient,
   path: string,
   dryRun: boolean,
   say: (line: string) => void,
@@ -35,49 +35,54 @@ export async function release(
   const context = await contextOf(api, path);
   const own = await shown(api, context, path);
   const parent = await parentOf(api, path, context);
-  const kept = parent === undefined ? undefined : (await shown(api, parent, path)).keptFor;
-  const tokens = describe({ ...own, ...(kept ? { keptFor: kept } : {}) }, path, say);
+  const kept = parent === undefined ? undefined : (await shown(api, parent, path)).heldInMailbox;
+  const tokens = describe({ ...own, ...(kept ? { heldInMailbox: kept } : {}) }, path, say);
   if (dryRun) return;
   for (const token of tokens)
-    await releaseOne(api, parent !== undefined && token === kept?.token ? parent : context, path, token);
-  if (tokens.length > 0) say('released');
+    await approveOne(api, parent !== undefined && token === kept?.token ? parent : context, path, token);
+  if (tokens.length > 0) say('deletions approved');
 }
 
-async function releaseOne(api: ApiClient, context: string, path: string, token: string): Promise<void> {
+async function approveOne(api: NodeApiClient, context: string, path: string, token: string): Promise<void> {
   const deadlineMs = Date.now() + withinMs;
   await ask(api, context, path, token);
   while (tokensOf(await shown(api, context, path)).includes(token)) {
     if (Date.now() > deadlineMs)
       throw new BanyanError(
         'Timeout',
-        `${shownPath(path)} has not answered; the release stands, and is done when it is reached`,
+        `${shownPath(path)} has not answered; the approval is stored and takes effect when ${shownPath(path)} is reached`,
       );
     await wait(lookEveryMs);
   }
 }
 
-function describe({ held, keptFor, rolledBack = [] }: Shown, path: string, say: (line: string) => void): string[] {
+function describe(
+  { held, heldInMailbox, rolledBack = [] }: ShownNodeAlarms,
+  path: string,
+  say: (line: string) => void,
+): string[] {
   const name = shownPath(path);
   for (const { source, had, seen, since } of rolledBack) {
     say(`${name}: ${source} was emptied or put back: it had revision ${had}, ${seen} has been seen below (${since})`);
   }
-  const sampled = (what: Kept, words: string) => {
-    say(`${name}: ${what.entries} entries are kept since ${what.since} ${words}`);
+  const sampled = (what: HeldEntries, message: string) => {
+    say(`${name}: ${what.entries} entries are held since ${what.since}${message}`);
     for (const key of what.sample) say(`  ${key}`);
   };
-  if (held) sampled(held, 'although the parent lacks them, among them');
-  if (keptFor) sampled(keptFor, 'in its mailbox although it tells of fewer places, of the placements');
-  const tokens = tokensOf({ rolledBack, ...(held ? { held } : {}), ...(keptFor ? { keptFor } : {}) });
+  if (held) sampled(held, ': the parent lacks them. Some of them:');
+  if (heldInMailbox)
+    sampled(heldInMailbox, ' in its mailbox: the relay reports fewer Locations. They are of the placements:');
+  const tokens = tokensOf({ rolledBack, ...(held ? { held } : {}), ...(heldInMailbox ? { heldInMailbox } : {}) });
   if (tokens.length === 0) say(`${name}: nothing is held`);
   return tokens;
 }
 
-function tokensOf({ held, keptFor, rolledBack = [] }: Shown): string[] {
-  return [...rolledBack, ...(held ? [held] : []), ...(keptFor ? [keptFor] : [])].map(({ token }) => token);
+function tokensOf({ held, heldInMailbox, rolledBack = [] }: ShownNodeAlarms): string[] {
+  return [...rolledBack, ...(held ? [held] : []), ...(heldInMailbox ? [heldInMailbox] : [])].map(({ token }) => token);
 }
 
 /** The parent's API, which alone knows what is in the mailbox; undefined: it does not answer, or is where the node was found. */
-async function parentOf(api: ApiClient, path: string, found: string): Promise<string | undefined> {
+async function parentOf(api: NodeApiClient, path: string, found: string): Promise<string | undefined> {
   const above = ancestorsOf(path).at(-1);
   const context = above === undefined ? undefined : `node/${shownPath(above)}`;
   if (context === undefined || context === found || !api.contexts().includes(context)) return undefined;
@@ -89,7 +94,7 @@ async function parentOf(api: ApiClient, path: string, found: string): Promise<st
 }
 
 /** The node's own API, or the nearest above it that answers and shows the node. */
-async function contextOf(api: ApiClient, path: string): Promise<string> {
+async function contextOf(api: NodeApiClient, path: string): Promise<string> {
   const known = new Set(api.contexts());
   const contexts = [path, ...ancestorsOf(path).reverse()].map((at) => `node/${shownPath(at)}`);
   let reason = 'no node of the kubeconfig shows it';
@@ -103,13 +108,18 @@ async function contextOf(api: ApiClient, path: string): Promise<string> {
   throw new BanyanError('NotFound', `there is no node "${path}" here: ${reason}; ${cliCommand('tree')} lists all`);
 }
 
-async function shown(api: ApiClient, context: string, path: string): Promise<Shown> {
+async function shown(api: NodeApiClient, context: string, path: string): Promise<ShownNodeAlarms> {
   const node = await api.get(context, `${nodes}/${objectName(path)}`);
-  return (node?.status ?? {}) as Shown;
+  return (node?.status ?? {}) as ShownNodeAlarms;
 }
 
-async function ask(api: ApiClient, context: string, path: string, token: string): Promise<KubeObject> {
+async function ask(api: NodeApiClient, context: string, path: string, token: string): Promise<KubeObject> {
   const name = objectName(path);
-  const node = { apiVersion: 'mesh.banyan.io/v1alpha1', kind: 'Node', metadata: { name }, spec: { release: token } };
+  const node = {
+    apiVersion: 'mesh.banyan.io/v1alpha1',
+    kind: 'Node',
+    metadata: { name },
+    spec: { approveHeldDeletions: token },
+  };
   return api.apply(context, `${nodes}/${name}`, node);
 }

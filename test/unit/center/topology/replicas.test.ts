@@ -52,7 +52,7 @@ describe('siblings in a topology', () => {
       expect.stringMatching(/^spec\.relays\[0\]\.listen: .*can't listen on one port \(8443\)/),
     ]);
     expect(problemsOf('    - {name: eu, replicas: 2}\n    - {name: paris, parent: eu, replicas: 2}')).toEqual([
-      expect.stringMatching(/^spec\.relays\[1\]\.replicas: .*put a relay without siblings between them/),
+      expect.stringMatching(/^spec\.relays\[1\]\.replicas: .*put a relay without replicas between them/),
     ]);
     expect(problemsOf('    - {name: eu, replicas: 9}')).toHaveLength(1);
   });

@@ -36,12 +36,15 @@ export function validityFrom(nowMs: number, lifeMs: number): { notBefore: Date; 
   return { notBefore: new Date(nowMs - backdateMs), notAfter: new Date(nowMs + lifeMs) };
 }
 
-export interface Life {
+export interface CertificateValidity {
   readonly renewAtMs: number;
   readonly endsAtMs: number;
 }
 
-export function lifeOf({ validFrom, validTo }: Pick<X509Certificate, 'validFrom' | 'validTo'>): Life {
+export function validityOf({
+  validFrom,
+  validTo,
+}: Pick<X509Certificate, 'validFrom' | 'validTo'>): CertificateValidity {
   // Node 20 has them as text alone.
   const [fromMs, endsAtMs] = [Date.parse(validFrom), Date.parse(validTo)];
   return { renewAtMs: fromMs + (endsAtMs - fromMs) * renewAfter, endsAtMs };

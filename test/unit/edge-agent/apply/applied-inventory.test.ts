@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { type Applied, appliedInventoryOf } from '../../../../edge-agent/apply/applied-inventory.ts';
 import type { OwnerRecord } from '../../../../edge-agent/apply/owner-records.ts';
-import { type Applied, stockOf } from '../../../../edge-agent/apply/stock.ts';
 
 const limits = { entries: 2, fraction: 0.2 };
 const found = (name: string, more: Partial<Applied> = {}): Applied => ({
@@ -23,7 +23,7 @@ const none = new Map<string, OwnerRecord>();
 
 describe('taking stock of what the agent has applied by another store', () => {
   test('puts on record what is there and was not, wanted or not', () => {
-    const { records, kept } = stockOf([found('a'), found('b')], none, (key) => key === keyOf('a'), limits);
+    const { records, kept } = appliedInventoryOf([found('a'), found('b')], none, (key) => key === keyOf('a'), limits);
     expect([...records.keys()]).toEqual([keyOf('a'), keyOf('b')]);
     expect(records.get(keyOf('b'))).toEqual({
       placements: [],
@@ -41,7 +41,7 @@ describe('taking stock of what the agent has applied by another store', () => {
       [keyOf('a'), record('uid-a')],
       [keyOf('b'), record('before')],
     ]);
-    const { records } = stockOf([found('a'), found('b')], known, () => true, limits);
+    const { records } = appliedInventoryOf([found('a'), found('b')], known, () => true, limits);
     expect([...records]).toEqual([
       [keyOf('b'), { ...record('uid-b'), created: false, placements: [], bodyHash: '', fingerprint: '' }],
     ]);
@@ -50,26 +50,31 @@ describe('taking stock of what the agent has applied by another store', () => {
   test('renews a record of content that another store has applied since, where the object is wanted', () => {
     const known = new Map([[keyOf('a'), record('uid-a')]]);
     const take = (content: string, isWanted: boolean) =>
-      stockOf([found('a', { content })], known, () => isWanted, limits).records.get(keyOf('a'));
+      appliedInventoryOf([found('a', { content })], known, () => isWanted, limits).records.get(keyOf('a'));
     expect(take('newer', true)).toMatchObject({ bodyHash: 'newer', fingerprint: '', deletion: 'Orphan' });
     expect(take('b', true)).toBeUndefined();
     expect(take('newer', false)).toBeUndefined();
   });
 
   test('has it removed one day as its signature says', () => {
-    const { records } = stockOf([found('a', { deletion: 'Foreground' }), found('b')], none, () => false, limits);
+    const { records } = appliedInventoryOf(
+      [found('a', { deletion: 'Foreground' }), found('b')],
+      none,
+      () => false,
+      limits,
+    );
     expect([records.get(keyOf('a'))?.deletion, records.get(keyOf('b'))?.deletion]).toEqual(['Foreground', undefined]);
   });
 
   test('remembers of a container that it came with the agent', () => {
     const namespace = found('shop', { created: true });
-    const { records } = stockOf([namespace], none, () => false, limits);
+    const { records } = appliedInventoryOf([namespace], none, () => false, limits);
     expect(records.get(keyOf('shop'))?.created).toBe(true);
   });
 
   test('leaves alone what nobody wants when it is more than the budget, and takes the rest', () => {
     const many = ['a', 'b', 'c', 'd'].map((name) => found(name));
-    const { records, kept } = stockOf(many, none, (key) => key === keyOf('a'), limits);
+    const { records, kept } = appliedInventoryOf(many, none, (key) => key === keyOf('a'), limits);
     expect([...records.keys()]).toEqual([keyOf('a')]);
     expect([...kept.keys()]).toEqual([keyOf('b'), keyOf('c'), keyOf('d')]);
   });
@@ -80,7 +85,7 @@ describe('taking stock of what the agent has applied by another store', () => {
       [found('a'), other],
       [other, found('a')],
     ]) {
-      const { records } = stockOf(both, none, (key) => key === keyOf('a'), limits);
+      const { records } = appliedInventoryOf(both, none, (key) => key === keyOf('a'), limits);
       expect([...records.keys()]).toEqual([keyOf('a')]);
     }
   });

@@ -1,6 +1,6 @@
 /**
  * How an agent asks its parent for a certificate: requests of HTTP/1.1 on the port where sessions begin, over TLS that ends at the parent. Bodies are JSON; a
- * refusal has a status, the code in a header, and words.
+ * refusal has a status, the code in a header, and a message.
  */
 import * as z from 'zod';
 import { requestBytesMax } from '../identity/request-bytes.ts';
