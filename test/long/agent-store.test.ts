@@ -47,7 +47,11 @@ it('and one of a later format is refused, as is one without a format', async () 
   await tree.down();
   expect(await withStore(formatOf)).toBe(currentFormat);
   const config = join(tree.data, 'config/hq.yaml');
-  const start = () => spawnSync(process.execPath, [fixture('edge-agent/main.ts'), '--config', config]).status;
+  // A process that ends by a signal has no status: the signal is in the message then.
+  const start = () => {
+    const { status, signal, stderr } = spawnSync(process.execPath, [fixture('edge-agent/main.ts'), '--config', config]);
+    return status ?? `${signal}: ${stderr}`;
+  };
   const later = text(JSON.stringify({ format: currentFormat + 1, createdAt: '' }));
   await withStore((store) => store.write((t) => t.put(prefixOf('format'), later)));
   expect(start()).toBe(1);
