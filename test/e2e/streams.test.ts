@@ -58,7 +58,7 @@ describe.skipIf(withoutKubectl)(`byte streams in a chain of five levels, one hop
   it('end for an agent that is stopped with the name of the hop above it, and nothing else does', async () => {
     process.kill(tree.pid(deep), 'SIGSTOP');
     try {
-      const { code, out } = ping(deep, '--timeout', '2');
+      const { code, out } = ping(deep, '--timeout', '10');
       expect(out).toMatch(/^banyan: a:b:c:d: a:b:c:d:deep did not take the stream in time \(DeadlineExceeded\)/m);
       expect(code).toBe(3);
       expect(ping(near).code).toBe(0);
