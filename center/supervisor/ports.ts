@@ -20,17 +20,22 @@ interface Wish {
   readonly remembered?: number | undefined;
 }
 
-/** All are held open together while they are chosen, so that no two nodes get the same. */
+/**
+ * All are held open together while they are chosen, so that no two nodes get the same. A port is free again until its node listens: so each supervisor looks in
+ * a window of its own, below the ports that the kernel gives to outgoing connections. `pid`: of the supervisor.
+ */
 export async function assignPorts(
   nodes: readonly PlannedNode[],
   data: DataDirectory,
+  pid = process.pid,
 ): Promise<Map<string, NodePortNumbers>> {
+  const free = freePortsFrom(windowsFrom + (pid % windows) * windowPorts);
   const before = readJson<Record<string, NodePortNumbers>>(data.ports) ?? {};
   const held: Server[] = [];
   const assigned = new Map<string, { host: string; api: number; mesh: number }>();
   try {
     for (const wish of nodes.flatMap((node) => wishes(node, before[node.id]))) {
-      const server = await hold(wish);
+      const server = await hold(wish, free);
       held.push(server);
       const address = server.address();
       const entry = assigned.get(wish.path) ?? { host: wish.host, api: 0, mesh: 0 };
@@ -51,7 +56,7 @@ function wishes(node: PlannedNode, before: NodePortNumbers | undefined): Wish[] 
   return [api, { path: node.id, what: 'mesh', host, fixed: node.listen?.meshPort, remembered: before?.mesh }];
 }
 
-async function hold(wish: Wish): Promise<Server> {
+async function hold(wish: Wish, free: (host: string) => Promise<Server>): Promise<Server> {
   if (wish.fixed !== undefined) {
     try {
       return await listen(wish.host, wish.fixed);
@@ -62,12 +67,26 @@ async function hold(wish: Wish): Promise<Server> {
       throw new BanyanError('BadRequest', message, {}, { cause: error });
     }
   }
-  try {
-    return await listen(wish.host, wish.remembered ?? 0);
-  } catch {
-    // Another program took the remembered port meanwhile: any free one does, since configs and kubeconfig are written anew.
-    return listen(wish.host, 0);
-  }
+  if (wish.remembered === undefined) return free(wish.host);
+  // Another program may have taken the remembered port meanwhile: any free one does, since configs and kubeconfig are written anew.
+  return listen(wish.host, wish.remembered).catch(() => free(wish.host));
+}
+
+/** Linux gives 32768 and above to outgoing connections. A tree of 40 relays has 80 ports; a larger one goes on into the next windows. */
+const windowsFrom = 12_000;
+const windowPorts = 80;
+const windows = 250;
+
+/** The next free port from this one on; any port after as many failures as a window has ports. */
+function freePortsFrom(first: number): (host: string) => Promise<Server> {
+  let next = first;
+  return async (host) => {
+    for (let failed = 0; failed < windowPorts; failed++) {
+      const server = await listen(host, next++).catch(() => undefined);
+      if (server) return server;
+    }
+    return listen(host, 0);
+  };
 }
 
 function listen(host: string, port: number): Promise<Server> {

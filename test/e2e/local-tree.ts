@@ -45,7 +45,7 @@ export class LocalTree {
       '--ready-file',
       this.#readyFile,
       '--timeout',
-      '60',
+      '120',
       ...args,
     ];
     const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'pipe'], env: environment() });
@@ -56,10 +56,15 @@ export class LocalTree {
       });
     }
     this.#process = child;
-    await until('the tree is ready', () => {
-      if (child.exitCode !== null) throw new Error(`banyan up ended with ${child.exitCode}: ${this.#said}`);
-      return existsSync(this.#readyFile);
-    });
+    await until(
+      'the tree is ready',
+      () => {
+        if (child.exitCode !== null) throw new Error(`banyan up ended with ${child.exitCode}: ${this.#said}`);
+        return existsSync(this.#readyFile);
+        // Longer than the supervisor waits, which then says for whom.
+      },
+      150,
+    );
   }
 
   /** By `banyan up`, since it was started last. */

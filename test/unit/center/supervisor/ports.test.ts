@@ -1,0 +1,34 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DataDirectory } from '../../../../center/supervisor/data-directory.ts';
+import { assignPorts } from '../../../../center/supervisor/ports.ts';
+import type { PlannedNode } from '../../../../center/topology/plan.ts';
+
+const nodes = ['', 'eu', 'us'].map((id) => ({ id, path: id, role: id === '' ? 'center' : 'relay' }) as PlannedNode);
+
+describe('the ports of a local tree', () => {
+  let root: string;
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'banyan-ports-'));
+  });
+  afterEach(() => rmSync(root, { recursive: true }));
+
+  async function portsBy(pid: number): Promise<number[]> {
+    const data = join(root, String(pid));
+    mkdirSync(data, { recursive: true });
+    const assigned = await assignPorts(nodes, new DataDirectory(data), pid);
+    return [...assigned.values()].flatMap(({ api, mesh }) => [api, mesh]);
+  }
+
+  it('are not those of a tree that starts at the same time, and none that an outgoing connection may take', async () => {
+    const [one, other] = [await portsBy(1001), await portsBy(1002)];
+    expect(new Set([...one, ...other]).size).toBe(2 * 2 * nodes.length);
+    expect(Math.max(...one, ...other)).toBeLessThan(32_768);
+  });
+
+  it('are those of the last time', async () => {
+    expect(await portsBy(1003)).toEqual(await portsBy(1003));
+  });
+});
