@@ -68,8 +68,8 @@ async function hold(wish: Wish, free: (host: string) => Promise<Server>): Promis
     }
   }
   if (wish.remembered === undefined) return free(wish.host);
-  // Another program may have taken the remembered port meanwhile: any free one does, since configs and kubeconfig are written anew.
-  return listen(wish.host, wish.remembered).catch(() => free(wish.host));
+  // Another program may hold the remembered port now. A new port does no harm: configurations and kubeconfig are written at each start.
+  return (await listenIfFree(wish.host, wish.remembered)) ?? free(wish.host);
 }
 
 /** Linux gives 32768 and above to outgoing connections. A tree of 40 relays has 80 ports; a larger one goes on into the next windows. */
@@ -82,11 +82,22 @@ function freePortsFrom(first: number): (host: string) => Promise<Server> {
   let next = first;
   return async (host) => {
     for (let failed = 0; failed < windowPorts; failed++) {
-      const server = await listen(host, next++).catch(() => undefined);
+      const server = await listenIfFree(host, next++);
       if (server) return server;
     }
     return listen(host, 0);
   };
+}
+
+/** Undefined: another program has the port, or this user may not have it. Throws what is wrong with the host. */
+async function listenIfFree(host: string, port: number): Promise<Server | undefined> {
+  try {
+    return await listen(host, port);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE' || code === 'EACCES') return undefined;
+    throw error;
+  }
 }
 
 function listen(host: string, port: number): Promise<Server> {

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -26,6 +28,27 @@ describe('the ports of a local tree', () => {
     const [one, other] = [await portsBy(1001), await portsBy(1002)];
     expect(new Set([...one, ...other]).size).toBe(2 * 2 * nodes.length);
     expect(Math.max(...one, ...other)).toBeLessThan(32_768);
+  });
+
+  it('pass over a port that another program has', async () => {
+    const [first] = await portsBy(1004);
+    const taken = createServer().listen({ host: '127.0.0.1', port: first, exclusive: true });
+    await once(taken, 'listening');
+    try {
+      rmSync(join(root, '1004'), { recursive: true });
+      expect(await portsBy(1004)).not.toContain(first);
+      expect(await portsBy(1004)).toHaveLength(2 * nodes.length);
+    } finally {
+      taken.close();
+    }
+  });
+
+  it('are refused at once where the host is none of this machine', async () => {
+    const [center] = nodes;
+    const elsewhere = [{ ...center, listen: { host: '192.0.2.1' } } as PlannedNode];
+    await expect(assignPorts(elsewhere, new DataDirectory(root), 1005)).rejects.toMatchObject({
+      code: 'EADDRNOTAVAIL',
+    });
   });
 
   it('are those of the last time', async () => {
