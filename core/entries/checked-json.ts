@@ -1,19 +1,8 @@
-/** What is wrong with an entry, as a text for people. */
+/** The JSON of an entry, or what is wrong with it, as a text for people. */
 import type * as z from 'zod';
 import { beyondLimits } from '../object/json-limits.ts';
 import { describeError } from '../runtime/errors.ts';
 import { asText } from '../store/bytes.ts';
-import { entryTypeOf } from './entry-keys.ts';
-import { kindOf } from './entry-lookup.ts';
-
-/** Of a key that was not parsed. Undefined: its kind is none that this version knows. */
-export function keyFlaw(key: string): string | undefined {
-  const type = entryTypeOf(key);
-  if (type === undefined) return undefined;
-  const { form } = kindOf(type);
-  if (form.includes('{object}')) return 'the key names no object';
-  return form.includes('{id}') ? 'the key names no placement' : `the key is not of the form ${form}`;
-}
 
 /** The value of the JSON text as it was sent, or what is wrong with it. */
 export function checkedJson(what: 'the attributes' | 'the body', shape: z.ZodType, bytes: Uint8Array): object | string {

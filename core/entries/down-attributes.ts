@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { AssociatedItem } from '../match/resource-rules.ts';
 import type { UpsyncItem } from '../match/upsync-item.ts';
 import type { KubeObject } from '../object/meta.ts';
-import { type AttributesOf, name, texts, whole } from './shapes.ts';
+import { type AttributesOf, entryKeyBytesMax, name, texts, wave, whole } from './shapes.ts';
 
 /** Of every object and placement: what its origin knows of it. `created`: creationTimestamp at the origin. */
 const origin = { uid: z.string(), created: z.string(), generation: whole };
@@ -118,6 +118,30 @@ export const promotedCustomizer = z.object({
 });
 export type PromotedCustomizerAttributes = AttributesOf<typeof promotedCustomizer>;
 
+const amount = z.union([z.number(), z.string()]);
+/** What a last hop needs to decide about a release; the type is in core/rollout/release.ts. */
+export const release = z.looseObject({
+  refs,
+  release: whole,
+  number: whole,
+  salt: z.string(),
+  wave: z.number().int(),
+  halted: z.boolean(),
+  waves: z.array(wave),
+  drawn: z.array(z.number()).nullable(),
+  maxUnavailable: amount.optional(),
+  errorBudget: amount,
+  ratePerMinute: z.number().optional(),
+  lease: z.number(),
+  authorizationSeconds: z.number(),
+  expected: whole,
+  target: whole,
+  promotedTarget: whole,
+  held: whole,
+  digest: z.string(),
+  customizerDigest: z.string(),
+});
+
 /** Of a source whose space is right above the receiver: ranges of revisions that the space knows nothing of (apiserver/storage/history.ts). */
 export const incarnations = z.object({ gaps: z.array(z.tuple([whole, whole])) });
 export type IncarnationsAttributes = AttributesOf<typeof incarnations>;
@@ -127,7 +151,7 @@ export const approval = z.object({ token: z.string() });
 export type ApprovalAttributes = AttributesOf<typeof approval>;
 
 /** Of a SyncTarget of an inventory space: the path of the agent that it stands for, by which each relay hands the row to the one child that it concerns. */
-export const inventory = z.object({ path: z.string().max(1_200) });
+export const inventory = z.object({ path: z.string().max(entryKeyBytesMax) });
 export type InventoryAttributes = AttributesOf<typeof inventory>;
 
 /** To all replicas: to which of them a child belongs, and whether that one may count it yet. */

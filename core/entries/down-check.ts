@@ -6,22 +6,18 @@ import * as z from 'zod';
 import type { Content } from '../feed/feed.ts';
 import type { EntryFlaw, Judge } from '../feed/quarantine.ts';
 import { text } from '../store/bytes.ts';
-import { checkedJson, keyFlaw } from './checked-json.ts';
+import { checkedJson } from './checked-json.ts';
 import { type EntryKey, parseEntryKey } from './entry-keys.ts';
-import type { ReporterRole } from './entry-kind.ts';
-import { downKind } from './entry-lookup.ts';
-import { name } from './shapes.ts';
-
-/** Two keys fit into one key of a store (1,978 bytes) where that is needed: a placement's of at most 700 and an object's. */
-const keyBytesMax = 1_200;
-const placementIdBytesMax = 700;
+import type { ChildRole } from './entry-kind.ts';
+import { downKind, keyFlaw } from './entry-lookup.ts';
+import { entryKeyBytesMax, name, placementIdBytesMax } from './shapes.ts';
 
 /** `role`: of the node that gets the entries. */
-export function downFeedJudge(role: ReporterRole): Judge {
+export function downFeedJudge(role: ChildRole): Judge {
   return (content) => judge(role, content);
 }
 
-function judge(role: ReporterRole, content: Content): EntryFlaw | undefined {
+function judge(role: ChildRole, content: Content): EntryFlaw | undefined {
   const { key } = content;
   const entry = parseEntryKey(key);
   const wrong = wrongKey(key, entry);
@@ -39,7 +35,7 @@ function judge(role: ReporterRole, content: Content): EntryFlaw | undefined {
 
 /** What is wrong with a key, as texts for people. A kind that this version does not know is nothing wrong. */
 function wrongKey(key: string, entry: EntryKey | undefined): string | undefined {
-  if (text(key).length > keyBytesMax) return `the key is longer than ${keyBytesMax} bytes`;
+  if (text(key).length > entryKeyBytesMax) return `the key is longer than ${entryKeyBytesMax} bytes`;
   if (/\p{Cc}/u.test(key)) return 'the key has a control character';
   if (!entry) return keyFlaw(key);
   if ('id' in entry && text(entry.id).length > placementIdBytesMax) {

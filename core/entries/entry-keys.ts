@@ -31,7 +31,7 @@ export function entryTypeOf(key: string): EntryType | undefined {
 /** Undefined: a kind that this version does not know, which is kept and passed over, or a key that is not of its kind's form. */
 export function parseEntryKey(key: string): EntryKey | undefined {
   const slash = key.indexOf('/');
-  const type = typeByWord.get(slash < 0 ? key : key.slice(0, slash));
+  const type = entryTypeOf(key);
   const fields = type && forms[type].parse(slash < 0 ? undefined : key.slice(slash + 1));
   return fields && ({ type, ...fields } as EntryKey);
 }

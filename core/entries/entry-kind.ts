@@ -1,13 +1,15 @@
 /** What the registry (entry-kinds.ts) says of one kind of entry. */
 import type * as z from 'zod';
 import type { Content } from '../feed/feed.ts';
+import type { ObjectKey } from '../object/key.ts';
 
-export type ReporterRole = 'relay' | 'agent';
+/** What a child of a node can be. */
+export type ChildRole = 'relay' | 'agent';
 
 /** A child, as its parent knows it. */
 export interface ReportingChild {
   readonly path: string;
-  readonly role: ReporterRole;
+  readonly role: ChildRole;
 }
 
 interface AnyKind {
@@ -25,25 +27,25 @@ interface AnyKind {
 export interface DownKind extends AnyKind {
   readonly from: 'parent';
   /** Who gets such entries; absent: relays and agents. */
-  readonly to?: ReporterRole;
+  readonly to?: ChildRole;
   /** The entry's revision at its origin is one of its source's space. */
   readonly ofSpace?: true;
   /** What a node of this role demands of the body; absent, or undefined: the node does not parse it. */
-  readonly body?: (role: ReporterRole, attributes: object) => z.ZodType | undefined;
+  readonly body?: (role: ChildRole, attributes: object) => z.ZodType | undefined;
 }
 
 /** Reported by a child to its parent. */
 export interface UpKind extends AnyKind {
   readonly from: 'child';
   /** Who reports such entries; absent: relays and agents. */
-  readonly by?: ReporterRole;
+  readonly by?: ChildRole;
   /** What no schema of attributes says. Throws a BanyanError. */
   readonly check?: (entry: CheckedEntry, reporter: ReportingChild) => void;
 }
 
 /** `object`: of kinds whose key names one. */
 export interface CheckedEntry extends Content {
-  readonly object?: import('../object/key.ts').ObjectKey;
+  readonly object?: ObjectKey;
 }
 
 export type EntryKind = DownKind | UpKind;

@@ -13,7 +13,6 @@ import { auxiliaryObject, inventoryBody, kubeObject, placementBody, reportRules 
 import * as down from './down-attributes.ts';
 import type { CheckedEntry, EntryKind } from './entry-kind.ts';
 import { checkPartial } from './partial-check.ts';
-import { release } from './shapes.ts';
 import * as up from './up-attributes.ts';
 import { checkWholeObject } from './whole-objects.ts';
 
@@ -121,7 +120,7 @@ export const entryKinds = {
     form: 'r/{id}',
     from: 'parent',
     to: 'relay',
-    attributes: release,
+    attributes: down.release,
     ofSpace: true,
     is: 'a release of the placement: what last hops may hand out (`core/rollout/release.ts`)',
   },

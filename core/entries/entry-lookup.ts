@@ -1,4 +1,6 @@
-/** Rows of the registry by direction. */
+/** Rows of the registry by direction, and what a key lacks of its row. */
+
+import { entryTypeOf } from './entry-keys.ts';
 import type { DownKind, EntryKind, UpKind } from './entry-kind.ts';
 import { type EntryType, entryKinds } from './entry-kinds.ts';
 
@@ -16,4 +18,13 @@ export function downKind(type: EntryType): DownKind | undefined {
 export function upKind(type: EntryType): UpKind | undefined {
   const kind = kindOf(type);
   return kind.from === 'child' ? kind : undefined;
+}
+
+/** Of a key that was not parsed. Undefined: its kind is none that this version knows. */
+export function keyFlaw(key: string): string | undefined {
+  const type = entryTypeOf(key);
+  if (type === undefined) return undefined;
+  const { form } = kindOf(type);
+  if (form.includes('{object}')) return 'the key names no object';
+  return form.includes('{id}') ? 'the key names no placement' : `the key is not of the form ${form}`;
 }

@@ -1,6 +1,10 @@
 /** Schemas that attributes and bodies of entries share. */
 import * as z from 'zod';
 
+/** Two keys fit into one key of a store (1,978 bytes) where that is needed: a placement's and an object's. */
+export const entryKeyBytesMax = 1_200;
+export const placementIdBytesMax = 700;
+
 /** Part of keys of the store: separators and ends of texts would make one key of two. */
 export const name = z.string().regex(/^[^/\p{Cc}]{1,253}$/u, 'is no name');
 export const whole = z.number().int().min(0);
@@ -23,32 +27,8 @@ type Frozen<T> = T extends readonly unknown[] | object ? { readonly [Key in keyo
 /** The type of what a schema accepts. Nobody changes what was read of an entry: contents are shared. */
 export type AttributesOf<Schema extends z.ZodType> = Frozen<z.infer<Schema>>;
 
-const amount = z.union([z.number(), z.string()]);
 export const wave = z.looseObject({
   selector: selector.optional(),
   fraction: z.number().optional(),
   count: z.number().optional(),
-});
-
-/** Of a release (core/rollout/release.ts): what a last hop needs to decide. */
-export const release = z.looseObject({
-  refs: z.array(name),
-  release: whole,
-  number: whole,
-  salt: z.string(),
-  wave: z.number().int(),
-  halted: z.boolean(),
-  waves: z.array(wave),
-  drawn: z.array(z.number()).nullable(),
-  maxUnavailable: amount.optional(),
-  errorBudget: amount,
-  ratePerMinute: z.number().optional(),
-  lease: z.number(),
-  authorizationSeconds: z.number(),
-  expected: whole,
-  target: whole,
-  promotedTarget: whole,
-  held: whole,
-  digest: z.string(),
-  customizerDigest: z.string(),
 });

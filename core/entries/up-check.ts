@@ -6,10 +6,10 @@ import type { AppliedChange, Content } from '../feed/feed.ts';
 import type { EntryFlaw } from '../feed/quarantine.ts';
 import { isAtOrBelow } from '../identity/node-path.ts';
 import { BanyanError } from '../runtime/errors.ts';
-import { checkedJson, keyFlaw } from './checked-json.ts';
+import { checkedJson } from './checked-json.ts';
 import { type EntryKey, parseEntryKey } from './entry-keys.ts';
 import type { ReportingChild, UpKind } from './entry-kind.ts';
-import { upKind } from './entry-lookup.ts';
+import { keyFlaw, upKind } from './entry-lookup.ts';
 
 /** `path` is the child's; throws Protocol when the entry is not the child's to report. */
 export function checkReporter(path: string, { key }: Pick<AppliedChange, 'key'>): void {

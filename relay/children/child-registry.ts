@@ -1,6 +1,7 @@
 /** The children of this node with what the scheduler needs of them, read from the inventory and from what they report. */
 
 import { entryKey } from '../../core/entries/entry-keys.ts';
+import type { ChildRole } from '../../core/entries/entry-kind.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import { childPath } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
@@ -23,7 +24,6 @@ import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { SegmentTree } from '../../core/summary/segment-tree.ts';
 import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
-import type { ChildRole } from '../mailbox/stored-children.ts';
 import { locationExpression, propertiesOf } from '../placements/location-expression.ts';
 import { OwnedLabelSummary, readOwnedLabelSummary } from '../replicas/owned-label-summary.ts';
 import { markDirty } from '../work/dirty.ts';

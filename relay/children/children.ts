@@ -4,10 +4,10 @@
  */
 
 import type { DestinationFacts } from '../../core/customize/customizer.ts';
+import type { ChildRole } from '../../core/entries/entry-kind.ts';
 import type { LabelSummary } from '../../core/match/label-summary.ts';
 import { failuresBelow, type Match, type MatchRule, matchSummary } from '../../core/match/summary-match.ts';
 import { type Labels, matchesSelector } from '../../core/object/selector.ts';
-import type { ChildRole } from '../mailbox/stored-children.ts';
 import { compiledExpression } from '../placements/location-expression.ts';
 import type { Placement } from '../placements/placement.ts';
 

@@ -1,5 +1,6 @@
 /** The two feeds of each child: the mailbox that this node produces and the reported table that it consumes. */
 
+import type { ChildRole } from '../../core/entries/entry-kind.ts';
 import { reportedFlaw } from '../../core/entries/up-check.ts';
 import { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { FarAhead } from '../../core/feed/far-ahead.ts';
@@ -13,7 +14,7 @@ import type { Random } from '../../core/runtime/random.ts';
 import { forgetStarts } from '../../core/session/handshake.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import { forgetKeepEntries } from './keep-entries.ts';
-import { type ChildRole, forgetChild, storeChild, storedChildren } from './stored-children.ts';
+import { forgetChild, storeChild, storedChildren } from './stored-children.ts';
 
 export interface Mailbox {
   readonly child: string;

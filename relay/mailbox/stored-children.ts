@@ -1,9 +1,8 @@
 /** Which children have a mailbox, in the store: read at start, before the tables are opened. */
+import type { ChildRole } from '../../core/entries/entry-kind.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-
-export type ChildRole = 'relay' | 'agent';
 
 export function storedChildren(reader: Reader): { name: string; role: ChildRole }[] {
   const prefix = prefixOf('child');

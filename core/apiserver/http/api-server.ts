@@ -22,7 +22,7 @@ import type { Space, UserInfo } from '../space.ts';
 import { readBody } from './body.ts';
 import { SpaceHandler } from './handler.ts';
 import { refuseImpersonation } from './impersonation.ts';
-import { breakOff, OutgoingAnswers, type OutgoingWatch, writePieces } from './outgoing.ts';
+import { breakOff, type OutgoingAnswer, OutgoingAnswers, writePieces } from './outgoing.ts';
 import type { ApiRequest, ApiResponse } from './requests.ts';
 import { whoIsAsking } from './reviews.ts';
 import { decodePart } from './route.ts';
@@ -332,7 +332,7 @@ export class ApiServer implements AsyncDisposable {
     response.end(body);
   }
 
-  #list(pieces: Generator<Buffer, void>, outgoing: OutgoingWatch, response: Http2ServerResponse): void {
+  #list(pieces: Generator<Buffer, void>, outgoing: OutgoingAnswer, response: Http2ServerResponse): void {
     writePieces(pieces, outgoing, (length) => {
       const known = length === undefined ? {} : { 'content-length': length };
       response.writeHead(200, { 'content-type': 'application/json', ...known });
@@ -341,7 +341,7 @@ export class ApiServer implements AsyncDisposable {
 
   #watch(
     { listing, options }: Extract<Awaited<ReturnType<SpaceHandler['handle']>>, { watch: unknown }>['watch'],
-    outgoing: OutgoingWatch,
+    outgoing: OutgoingAnswer,
     response: Http2ServerResponse,
   ): void {
     const watch = new WatchRequest(listing, options, outgoing, this.#options.clock);

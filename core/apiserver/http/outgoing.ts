@@ -45,7 +45,7 @@ export interface WatchSink {
 
 export class OutgoingAnswers {
   readonly #clock: Clock;
-  readonly #answers = new Set<OutgoingWatch>();
+  readonly #answers = new Set<OutgoingAnswer>();
   #timer: Timer | undefined;
 
   constructor(clock: Clock) {
@@ -62,12 +62,12 @@ export class OutgoingAnswers {
   }
 
   /** From here on until it is closed. */
-  begin(response: Response, { connection, failed }: AnswerOf): OutgoingWatch {
+  begin(response: Response, { connection, failed }: AnswerOf): OutgoingAnswer {
     const othersLeaveRoom = () => {
       const { ofConnection, ofServer } = this.#unread(connection);
       return ofConnection <= connectionBytesMax && ofServer <= serverBytesMax;
     };
-    const answer = new OutgoingWatch(response, { connection, failed, othersLeaveRoom });
+    const answer = new OutgoingAnswer(response, { connection, failed, othersLeaveRoom });
     this.#answers.add(answer);
     response.once('close', () => this.#answers.delete(answer));
     this.#timer ??= this.#clock.after(lookEveryMs, () => this.#look());
@@ -102,7 +102,7 @@ export class OutgoingAnswers {
 }
 
 /** One answer, to be written. */
-export class OutgoingWatch implements WatchSink {
+export class OutgoingAnswer implements WatchSink {
   readonly connection: object;
   readonly #response: Response;
   readonly #options: AnswerOf & { othersLeaveRoom(): boolean };
@@ -177,7 +177,7 @@ export function breakOff(response: Response): void {
  */
 export function writePieces(
   pieces: Generator<Buffer, void>,
-  answer: OutgoingWatch,
+  answer: OutgoingAnswer,
   sendHead: (length: number | undefined) => void,
 ): void {
   const first = take(pieces, aheadBytesMax);

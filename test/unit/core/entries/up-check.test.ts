@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { ChildRole } from '../../../../core/entries/entry-kind.ts';
 import { checkReporter, reportedFlaw } from '../../../../core/entries/up-check.ts';
 import { emptyLabelSummary, encodeLabelSummary } from '../../../../core/match/label-summary.ts';
 import { asText } from '../../../../core/store/bytes.ts';
 import { emptyPartial, encodePartial } from '../../../../core/summary/partial.ts';
 import { encodeUserPartial } from '../../../../core/summary/user-partial-wire.ts';
-import type { ChildRole } from '../../../../relay/mailbox/stored-children.ts';
 import { summarizer } from '../summary/support.ts';
 
 const bytes = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { entryKey } from '../../../../../core/entries/entry-keys.ts';
+import type { ChildRole } from '../../../../../core/entries/entry-kind.ts';
 import { FeedProducer } from '../../../../../core/feed/producer.ts';
 import { LocalTable } from '../../../../../core/feed/table.ts';
 import { hash128 } from '../../../../../core/object/hash.ts';
@@ -10,7 +11,6 @@ import { SeededRandom } from '../../../../../core/runtime/random.ts';
 import { text } from '../../../../../core/store/bytes.ts';
 import type { Child } from '../../../../../relay/children/children.ts';
 import { ExactStatuses } from '../../../../../relay/gather/status/exact-statuses.ts';
-import type { ChildRole } from '../../../../../relay/mailbox/stored-children.ts';
 import type { Placement } from '../../../../../relay/placements/placement.ts';
 import { Placements, storeSelected } from '../../../../../relay/placements/placements.ts';
 import { SpaceBench, source } from '../../support/space-bench.ts';
