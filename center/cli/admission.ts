@@ -29,7 +29,7 @@ const nodes = '/apis/mesh.banyan.io/v1alpha1/nodes';
 
 export type Api = Pick<NodeApiClient, 'contexts' | 'get' | 'apply'>;
 
-/** What an agent needs at each replica. */
+/** The facts that an agent needs of each replica of its parent. */
 interface AdmissionObjects {
   readonly target: KubeObject;
   readonly location: KubeObject | undefined;
@@ -42,7 +42,7 @@ export interface Admitted {
   readonly silent: readonly string[];
 }
 
-/** What one replica of the parent has of the agent. */
+/** The facts about the agent that one replica of its parent has. */
 interface ReplicaAdmission {
   readonly context: string;
   readonly target: KubeObject | undefined;

@@ -9,7 +9,7 @@ import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError, describeError, type ErrorCode, errorTable } from '../../core/runtime/errors.ts';
 import { didYouMean } from './arguments.ts';
 
-/** What is needed of the kubeconfig that `up` writes: certificates are in it, and all nodes are asked by one user. */
+/** The fields that this client reads of the kubeconfig that `up` writes. The file contains the certificates, and one user for all nodes. */
 const kubeconfigSchema = z.object({
   clusters: z
     .array(

@@ -1,10 +1,10 @@
-/** What people write on the command line, checked before anything is asked of a tree. Each throws UsageError, with the field, the value and a remedy. */
+/** Checks of arguments of the command line, made before a command asks a tree. Each check throws UsageError with the field, the value and a remedy. */
 import { checkPath, pathShownAs, segmentsOf } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import { suggest } from '../../core/runtime/suggest.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Of a node, a sibling such as `eu~1` included; `center` is the root. */
+/** The path of a node, or of one replica such as `eu~1`. `center` is the root. */
 export function nodePath(text: string): string {
   const path = pathShownAs(text);
   if (path === '' && text !== '') return path;

@@ -1,4 +1,4 @@
-/** The JSON of an entry, or what is wrong with it, as a text for people. */
+/** Reads the JSON of an entry. A fault becomes a text for people. */
 import type * as z from 'zod';
 import { beyondLimits } from '../object/json-limits.ts';
 import { describeError } from '../runtime/errors.ts';

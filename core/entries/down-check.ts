@@ -33,7 +33,7 @@ function judge(role: ChildRole, content: Content): EntryFlaw | undefined {
   return typeof body === 'string' ? { reason: body, ...refsOf(attributes) } : undefined;
 }
 
-/** What is wrong with a key, as texts for people. A kind that this version does not know is nothing wrong. */
+/** The fault of a key, as a text for people. A kind that this version does not know is no fault. */
 function wrongKey(key: string, entry: EntryKey | undefined): string | undefined {
   if (text(key).length > entryKeyBytesMax) return `the key is longer than ${entryKeyBytesMax} bytes`;
   if (/\p{Cc}/u.test(key)) return 'the key has a control character';

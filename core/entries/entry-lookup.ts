@@ -1,4 +1,4 @@
-/** Rows of the registry by direction, and what a key lacks of its row. */
+/** Rows of the registry by direction, and the fault of a key that does not have the form of its row. */
 
 import { entryTypeOf } from './entry-keys.ts';
 import type { DownKind, EntryKind, UpKind } from './entry-kind.ts';
