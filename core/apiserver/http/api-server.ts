@@ -28,6 +28,7 @@ import { whoIsAsking } from './reviews.ts';
 import { decodePart } from './route.ts';
 import { failureOf } from './status.ts';
 import { WatchRequest } from './watches.ts';
+import { YamlThread } from './yaml-thread.ts';
 
 /** PEM. */
 export interface ApiTls {
@@ -83,6 +84,7 @@ export class ApiServer implements AsyncDisposable {
   readonly #resolved = new WeakMap<Space, SpaceHandler>();
   readonly #watches = new Set<WatchRequest>();
   readonly #outgoing: OutgoingAnswers;
+  readonly #yaml: YamlThread;
   /** By connection: a certificate is shown once, and to decode it takes a third of a millisecond. */
   readonly #users = new WeakMap<object, UserInfo>();
   readonly #sockets = new Set<TLSSocket>();
@@ -94,6 +96,7 @@ export class ApiServer implements AsyncDisposable {
   constructor(options: ApiServerOptions) {
     this.#options = options;
     this.#outgoing = new OutgoingAnswers(options.clock);
+    this.#yaml = new YamlThread(options.clock);
     this.#tls = options.tls();
     this.#server = createSecureServer({
       ...this.#tls,
@@ -179,6 +182,7 @@ export class ApiServer implements AsyncDisposable {
     await Promise.race([closed, late]);
     for (const socket of this.#sockets) socket.destroy();
     this.#outgoing.end();
+    this.#yaml.end();
   }
 
   #renew(): void {
@@ -208,6 +212,7 @@ export class ApiServer implements AsyncDisposable {
         headers: request.headers,
         user,
         body: () => this.#body(request),
+        readLongYaml: (text) => this.#yaml.read(text),
       };
       const { tree } = this.#options;
       const isTree = tree !== undefined && url.pathname.startsWith('/tree/');

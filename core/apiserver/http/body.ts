@@ -5,14 +5,11 @@ import { beyondLimits } from '../../object/json-limits.ts';
 import { duplicateFields } from '../../object/json-text.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import { parseYaml } from './yaml-body.ts';
-import { YamlThread } from './yaml-thread.ts';
 
 /** etcd's and therefore Kubernetes' limit of a request: 1.5 MiB. */
 export const bodyBytesMax = 1_572_864;
 /** Characters of YAML that are read at once: the worst of so many takes 20 ms. A thread would take longer to start. */
 const shortYamlMax = 4_096;
-/** Of the process. */
-const yamlThread = new YamlThread();
 /** Without anything in front of it. */
 const openingBrace = 0x7b;
 
@@ -56,14 +53,15 @@ export async function readBody(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** `decodeProtobuf` gives the JSON of a protobuf body. */
+/** `decodeProtobuf` gives the JSON of a protobuf body, `readLongYaml` that of a YAML text of more than some pages. */
 export async function parseRequestBody(
   body: Buffer,
   media: MediaType,
   decodeProtobuf: (body: Buffer) => unknown,
+  readLongYaml: (text: string) => Promise<string>,
 ): Promise<unknown> {
   if (body.length === 0) throw new BanyanError('BadRequest', 'the request has no body');
-  if (media !== 'protobuf' && !isJson(body, media)) return parsedYaml(body.toString('utf8'));
+  if (media !== 'protobuf' && !isJson(body, media)) return parsedYaml(body.toString('utf8'), readLongYaml);
   const value = recognized(media, () => (media === 'protobuf' ? decodeProtobuf(body) : parsed(body.toString('utf8'))));
   const wrong = beyondLimits(value);
   if (wrong !== undefined) throw new BanyanError('BadRequest', wrong);
@@ -98,9 +96,9 @@ function recognized<Value>(media: MediaType, parse: () => Value): Value {
 }
 
 /** What YAML says in JSON has the bounds of a body in JSON: a few bytes may stand for many. */
-async function parsedYaml(text: string): Promise<unknown> {
+async function parsedYaml(text: string, readLong: (text: string) => Promise<string>): Promise<unknown> {
   const isShort = text.length <= shortYamlMax;
-  const json = isShort ? JSON.stringify(recognized('yaml', () => parseYaml(text))) : await yamlThread.read(text);
+  const json = isShort ? JSON.stringify(recognized('yaml', () => parseYaml(text))) : await readLong(text);
   if (json.length > bodyBytesMax) {
     const message = `Request entity too large: limit is ${bodyBytesMax}, as JSON the body has ${json.length} characters: split the object into smaller ones`;
     throw new BanyanError('TooLarge', message);

@@ -10,6 +10,8 @@ export interface ApiRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly user: UserInfo;
   body(): Promise<Buffer>;
+  /** The JSON of a long YAML text, read beside the thread that serves (yaml-thread.ts). Throws BadRequest, TooLarge and TooManyRequests. */
+  readLongYaml(text: string): Promise<string>;
 }
 
 export interface ApiResponse {

@@ -16,7 +16,7 @@ export async function whoIsAsking(request: ApiRequest): Promise<ApiResponse | un
   const kind = paths[request.path as keyof typeof paths];
   if (!kind || request.method !== 'POST') return undefined;
   const media = mediaTypeOf(header(request, 'content-type'));
-  const body = await parseRequestBody(await request.body(), media, decodeProtobuf);
+  const body = await parseRequestBody(await request.body(), media, decodeProtobuf, request.readLongYaml);
   if (!isRecord(body))
     throw new BanyanError('BadRequest', `the body of the request must be one object of kind ${kind}`);
   if (kind === 'SelfSubjectAccessReview') {

@@ -66,7 +66,8 @@ export async function deleteOptionsOf(
 ): Promise<DeleteOptions> {
   const bytes = await request.body();
   const media = mediaTypeOf(header(request, 'content-type'));
-  const body = bytes.length === 0 ? {} : deleteBody(await parseRequestBody(bytes, media, decodeProtobuf));
+  const body =
+    bytes.length === 0 ? {} : deleteBody(await parseRequestBody(bytes, media, decodeProtobuf, request.readLongYaml));
   const policy =
     body.propagationPolicy ?? request.query.get('propagationPolicy') ?? (body.orphanDependents ? 'Orphan' : undefined);
   if (policy !== undefined && policy !== 'Foreground' && policy !== 'Background' && policy !== 'Orphan') {

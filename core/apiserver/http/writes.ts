@@ -162,7 +162,7 @@ async function bodyOf(
   isPatch = false,
 ): Promise<unknown> {
   const bytes = await request.body();
-  const body = await parseRequestBody(bytes, media, decodeProtobuf);
+  const body = await parseRequestBody(bytes, media, decodeProtobuf, request.readLongYaml);
   reportDuplicateFields(duplicatesIn(bytes, media, body), { kind, version, options, isPatch });
   return body;
 }

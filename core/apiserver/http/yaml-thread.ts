@@ -3,7 +3,7 @@
  * items, and minutes for 1.5 MB of nothing but quotes. Meanwhile the node serves, and children keep their sessions.
  */
 import { Worker } from 'node:worker_threads';
-import { type Clock, systemClock, type Timer } from '../../runtime/clock.ts';
+import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError, describeError, type ErrorCode } from '../../runtime/errors.ts';
 
 export type YamlAnswer = { readonly json: string } | { readonly code: ErrorCode; readonly message: string };
@@ -30,7 +30,7 @@ export class YamlThread {
   #timer: Timer | undefined;
   #isBusy = false;
 
-  constructor(clock: Clock = systemClock) {
+  constructor(clock: Clock) {
     this.#clock = clock;
   }
 
@@ -44,6 +44,15 @@ export class YamlThread {
       this.#jobs.push({ text, resolve, reject });
       this.#next();
     });
+  }
+
+  /** What waits is refused, and the thread ends. */
+  end(): void {
+    const jobs = this.#jobs.splice(0);
+    this.#timer?.stop();
+    void this.#worker?.terminate();
+    this.#worker = undefined;
+    for (const job of jobs) job.reject(new BanyanError('Unavailable', 'the node ends'));
   }
 
   #next(): void {

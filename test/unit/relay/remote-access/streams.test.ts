@@ -27,7 +27,9 @@ function node(path: string, options: { notReady?: string; known?: readonly strin
   const ask = (url: string, request: Partial<ApiRequest> = {}) => {
     const { pathname, searchParams: query } = new URL(`https://node${url}`);
     const body = () => Promise.resolve(Buffer.alloc(0));
-    return urls.answer({ method: 'GET', path: pathname, query, headers: {}, user: admin, body, ...request });
+    const readLongYaml = () => Promise.reject(new Error('no YAML is sent here'));
+    const asked = { method: 'GET', path: pathname, query, headers: {}, user: admin, body, readLongYaml };
+    return urls.answer({ ...asked, ...request });
   };
   return { router, ask, clock, way: (target: string) => urls.way(target, admin)?.target };
 }

@@ -1,10 +1,12 @@
 /** The HTTP side of one space without connections, on virtual time: a request in, an answer or a watch's events out. */
+
 import { builtinKinds } from '../../../../../core/apiserver/builtin/builtin-kinds.ts';
 import { CrdController } from '../../../../../core/apiserver/crd/crd-controller.ts';
 import { SpaceHandler } from '../../../../../core/apiserver/http/handler.ts';
 import { watchBytesMax } from '../../../../../core/apiserver/http/outgoing.ts';
 import type { ApiRequest } from '../../../../../core/apiserver/http/requests.ts';
 import { WatchRequest } from '../../../../../core/apiserver/http/watches.ts';
+import { YamlThread } from '../../../../../core/apiserver/http/yaml-thread.ts';
 import { ownKindsAdmission } from '../../../../../core/apiserver/kinds/admission.ts';
 import { ownKinds } from '../../../../../core/apiserver/kinds/kinds-of-space.ts';
 import { SpaceKinds } from '../../../../../core/apiserver/kinds/space-kinds.ts';
@@ -14,7 +16,7 @@ import { EmbeddedStorage } from '../../../../../core/apiserver/storage/embedded.
 import type { SpaceStorage } from '../../../../../core/apiserver/storage.ts';
 import { EmbeddedSpace } from '../../../../../core/apiserver/verbs/embedded-space.ts';
 import type { KubeObject } from '../../../../../core/object/meta.ts';
-import { VirtualClock } from '../../../../../core/runtime/clock.ts';
+import { systemClock, VirtualClock } from '../../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
@@ -161,6 +163,8 @@ export class WatchLog {
   }
 }
 
+const yaml = new YamlThread(systemClock);
+
 function requestOf(method: string, url: string, { body, headers = {} }: Sent): ApiRequest {
   const { pathname, searchParams } = new URL(`https://node${url}`);
   const bytes = body === undefined ? Buffer.alloc(0) : Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
@@ -171,5 +175,6 @@ function requestOf(method: string, url: string, { body, headers = {} }: Sent): A
     headers,
     user: { name: 'jo', groups: ['system:masters'] },
     body: () => Promise.resolve(bytes),
+    readLongYaml: (text) => yaml.read(text),
   };
 }

@@ -7,6 +7,14 @@ import { refusalOf } from './handler-errors.ts';
 const endless = Array.from({ length: 60_000 }, (_, i) => `- &a${i} x\n- *a${i}\n`).join('');
 
 describe('the thread that reads YAML', () => {
+  it('refuses what waits when it ends', async () => {
+    const thread = new YamlThread(new VirtualClock());
+    const refused = Promise.allSettled([thread.read(endless), thread.read('a: 1')]);
+    thread.end();
+    const unavailable = { status: 'rejected', reason: { code: 'Unavailable' } };
+    expect(await refused).toMatchObject([unavailable, unavailable]);
+  });
+
   it('reads one text after the other, and goes on after one that is none', async () => {
     const thread = new YamlThread(new VirtualClock());
     const answers = await Promise.allSettled(['a: 1', 'a: [', 'b: 2'].map((text) => thread.read(text)));
