@@ -29,7 +29,7 @@ export async function checkCluster(api: KnownClusterApi, at: string): Promise<vo
   throw new BanyanError('NotFound', `--at: there is no cluster "${at}": ${remedy}`);
 }
 
-/** Of an agent that was enrolled, its parent has the SyncTarget; of one that is a destination by an inventory space, that space has. */
+/** The parent of an enrolled agent has the agent's SyncTarget. An agent that is a destination by an inventory space has its SyncTarget in that space. */
 async function isKnownAbove(api: KnownClusterApi, at: string): Promise<boolean> {
   const parents = nodeContexts(api.contexts(), parentOf(at));
   if (parents.length === 0) return false;

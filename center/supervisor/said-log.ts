@@ -16,9 +16,9 @@ import {
 
 /** Longer text without an end of line becomes several lines of the log. */
 const lineCharsMax = 64 * 1024;
-/** Of a process: a program that prints without end fills no disk. */
+/** Bytes that one process may print: a program that prints without end must not fill the disk. */
 const saidBytesMax = 2 ** 20;
-/** As pino has it for warnings. */
+/** The level of warnings in pino. */
 const level = 40;
 
 export interface SaidBy {

@@ -6,14 +6,14 @@ import type { UpsyncItem } from '../match/upsync-item.ts';
 import type { KubeObject } from '../object/meta.ts';
 import { type AttributesOf, entryKeyBytesMax, name, texts, wave, whole } from './shapes.ts';
 
-/** Of every object and placement: what its origin knows of it. `created`: creationTimestamp at the origin. */
+/** Facts that the origin knows of each object and placement. `created`: creationTimestamp at the origin. */
 const origin = { uid: z.string(), created: z.string(), generation: whole };
 /** Names of the placements (of the same source) that want the row, sorted. */
 const refs = z.array(name);
 
 export const tree = z.object({
   path: z.string(),
-  /** What Locations below inherit from the relays above the receiver and from the receiver itself. */
+  /** Labels that Locations below inherit from the relays above the receiver, and from the receiver. */
   labels: texts,
 });
 export type TreeAttributes = AttributesOf<typeof tree>;
@@ -46,11 +46,11 @@ export const object = z.object({
 });
 export type ObjectAttributes = AttributesOf<typeof object>;
 
-/** Of Customizers and StatusSummarizers: they go to relays where objects go that use them, and never to agents. */
+/** Customizers and StatusSummarizers go to the relays that get objects which use them, and never to agents. */
 export const auxiliary = z.object({ ...origin, refs });
 export type AuxiliaryAttributes = AttributesOf<typeof auxiliary>;
 
-/** What becomes of what a removed object owns, the most careful first. */
+/** How the cluster treats objects that a removed object owns; the most careful way first. */
 export const propagationPolicy = z.enum(['Orphan', 'Foreground', 'Background']);
 export type PropagationPolicy = z.infer<typeof propagationPolicy>;
 
@@ -81,7 +81,7 @@ export const target = z.object({
 });
 export type TargetAttributes = AttributesOf<typeof target>;
 
-/** What a parent allows its child of a placement's move: what the child reported under this sequence (core/move/move-part.ts). */
+/** A parent allows its child the part of a placement's move that the child reported under this sequence (core/move/move-part.ts). */
 export const grant = z.object({ sequence: whole });
 export type GrantAttributes = AttributesOf<typeof grant>;
 
@@ -119,7 +119,7 @@ export const promotedCustomizer = z.object({
 export type PromotedCustomizerAttributes = AttributesOf<typeof promotedCustomizer>;
 
 const amount = z.union([z.number(), z.string()]);
-/** What a last hop needs to decide about a release; the type is in core/rollout/release.ts. */
+/** The facts by which a last hop decides about a release. The type is in core/rollout/release.ts. */
 export const release = z.looseObject({
   refs,
   release: whole,
@@ -142,7 +142,7 @@ export const release = z.looseObject({
   customizerDigest: z.string(),
 });
 
-/** Of a source whose space is right above the receiver: ranges of revisions that the space knows nothing of (apiserver/storage/history.ts). */
+/** Ranges of revisions that the space of a source knows nothing of (apiserver/storage/history.ts). The space is right above the receiver. */
 export const incarnations = z.object({ gaps: z.array(z.tuple([whole, whole])) });
 export type IncarnationsAttributes = AttributesOf<typeof incarnations>;
 
@@ -150,7 +150,7 @@ export type IncarnationsAttributes = AttributesOf<typeof incarnations>;
 export const approval = z.object({ token: z.string() });
 export type ApprovalAttributes = AttributesOf<typeof approval>;
 
-/** Of a SyncTarget of an inventory space: the path of the agent that it stands for, by which each relay hands the row to the one child that it concerns. */
+/** The path of the agent that a SyncTarget of an inventory space stands for. By this path each relay hands the row to one child. */
 export const inventory = z.object({ path: z.string().max(entryKeyBytesMax) });
 export type InventoryAttributes = AttributesOf<typeof inventory>;
 
@@ -166,12 +166,12 @@ export type LabelSummaryAcknowledgedAttributes = AttributesOf<typeof matched>;
 export const replicas = z.object({ term: whole, lead: whole });
 export type ReplicasAttributes = AttributesOf<typeof replicas>;
 
-/** Of rows that travel because placements want them. */
+/** Attributes of rows that travel because placements want them. */
 export interface RefsAttributes {
   readonly refs: readonly string[];
 }
 
-/** Of rows that say what their origin knows of an object. */
+/** Attributes of rows about an object of the origin. */
 export type OriginAttributes = AttributesOf<z.ZodObject<typeof origin>>;
 
 /** The body of an `i/` row: the SyncTarget, and the Locations of its space that select it, by name. */

@@ -1,6 +1,6 @@
 /**
- * What an entry of the down feed has to be for a node to act on it: one judgement by the registry, in front of all that reads. An entry that fails it is
- * quarantined (feed/quarantine.ts), and nothing else happens.
+ * Checks each entry of the down feed by the registry, before any room reads the entry. A node acts only on entries that pass. An entry that fails is
+ * quarantined (feed/quarantine.ts), and has no other effect.
  */
 import * as z from 'zod';
 import type { Content } from '../feed/feed.ts';

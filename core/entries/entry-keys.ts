@@ -22,13 +22,13 @@ export const entryKey = Object.fromEntries(types.map((type) => [type, forms[type
   readonly [Type in EntryType]: (...parts: ArgumentsOf<EntryKinds[Type]['form']>) => string;
 };
 
-/** The kind of entry that a key is meant for, whatever else is in the key; undefined: a kind that this version does not know. */
+/** The kind of entry by the first word of a key. The rest of the key may be wrong. Undefined: a kind that this version does not know. */
 export function entryTypeOf(key: string): EntryType | undefined {
   const slash = key.indexOf('/');
   return typeByWord.get(slash < 0 ? key : key.slice(0, slash));
 }
 
-/** Undefined: a kind that this version does not know, which is kept and passed over, or a key that is not of its kind's form. */
+/** Undefined: the kind is unknown to this version, or the key does not have the form of its kind. A node stores unknown kinds and does not act on them. */
 export function parseEntryKey(key: string): EntryKey | undefined {
   const slash = key.indexOf('/');
   const type = entryTypeOf(key);
@@ -36,12 +36,12 @@ export function parseEntryKey(key: string): EntryKey | undefined {
   return fields && ({ type, ...fields } as EntryKey);
 }
 
-/** The source of which an entry says something; undefined: of none. */
+/** The source that an entry is about. Undefined: the kind has none. */
 export function sourceOfKey(entry: EntryKey): string | undefined {
   return 'source' in entry ? entry.source : undefined;
 }
 
-/** What an entry says to the nodes on the way. */
+/** Reads the attributes of an entry. */
 export function attributesOf<T>(content: Content): T {
   return JSON.parse(asText(content.attributes)) as T;
 }

@@ -1,9 +1,9 @@
-/** What the registry (entry-kinds.ts) says of one kind of entry. */
+/** The columns of the registry (entry-kinds.ts). */
 import type * as z from 'zod';
 import type { Content } from '../feed/feed.ts';
 import type { ObjectKey } from '../object/key.ts';
 
-/** What a child of a node can be. */
+/** The two roles of a child. */
 export type ChildRole = 'relay' | 'agent';
 
 /** A child, as its parent knows it. */
@@ -13,37 +13,37 @@ export interface ReportingChild {
 }
 
 interface AnyKind {
-  /** Of the key: key-form.ts. */
+  /** The form of the key (key-form.ts). */
   readonly form: string;
-  /** What a node demands of the attributes; absent: nobody reads them as JSON. */
+  /** The schema of the attributes. Absent: no node reads them as JSON. */
   readonly attributes?: z.ZodType<object>;
-  /** One line for docs/architecture.md: what the entry is, and what its body is. */
+  /** One line for docs/architecture.md: the meaning of the entry and of its body. */
   readonly is: string;
-  /** The entry may go ahead of one of its own kind whose large content is still on its way in pieces: each stands for itself. */
+  /** The entry may overtake an entry of its own kind whose large content is still being sent in pieces. */
   readonly overtakes?: true;
 }
 
 /** Sent by a parent to its child. */
 export interface DownKind extends AnyKind {
   readonly from: 'parent';
-  /** Who gets such entries; absent: relays and agents. */
+  /** The role of the receiver. Absent: both. */
   readonly to?: ChildRole;
   /** The entry's revision at its origin is one of its source's space. */
   readonly ofSpace?: true;
-  /** What a node of this role demands of the body; absent, or undefined: the node does not parse it. */
+  /** The schema of the body for a receiver of this role. Absent, or undefined: the receiver does not parse the body. */
   readonly body?: (role: ChildRole, attributes: object) => z.ZodType | undefined;
 }
 
 /** Reported by a child to its parent. */
 export interface UpKind extends AnyKind {
   readonly from: 'child';
-  /** Who reports such entries; absent: relays and agents. */
+  /** The role of the reporting child. Absent: both. */
   readonly by?: ChildRole;
-  /** What no schema of attributes says. Throws a BanyanError. */
+  /** Checks that a schema cannot express. Throws a BanyanError. */
   readonly check?: (entry: CheckedEntry, reporter: ReportingChild) => void;
 }
 
-/** `object`: of kinds whose key names one. */
+/** `object`: present where the key names an object. */
 export interface CheckedEntry extends Content {
   readonly object?: ObjectKey;
 }

@@ -20,7 +20,7 @@ export function upKind(type: EntryType): UpKind | undefined {
   return kind.from === 'child' ? kind : undefined;
 }
 
-/** Of a key that was not parsed. Undefined: its kind is none that this version knows. */
+/** The fault of a key that `parseEntryKey` did not take. Undefined: this version does not know the kind. */
 export function keyFlaw(key: string): string | undefined {
   const type = entryTypeOf(key);
   if (type === undefined) return undefined;

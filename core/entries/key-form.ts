@@ -5,7 +5,7 @@
 import { formatKey, type ObjectKey, parseKey } from '../object/key.ts';
 import type { PlacementId } from './placement-id.ts';
 
-/** What stands for each part. `{id}` takes two words of a key (source and name), `{object}` four (object/key.ts), each other part one. */
+/** The value of each part. `{id}` takes two words of a key (source and name), `{object}` takes four (object/key.ts), each other part takes one. */
 export interface KeyParts {
   readonly id: PlacementId;
   readonly object: ObjectKey;
@@ -27,7 +27,7 @@ type Named<Part> = Part extends 'id' ? 'id' | 'source' : Part extends keyof KeyP
 export type ArgumentsOf<Form extends string> = ValuesOf<PartsOf<Form>>;
 
 export interface KeyForm {
-  /** What the key begins with, up to its first slash. */
+  /** The beginning of the key, up to its first slash. */
   readonly word: string;
   readonly parts: readonly (keyof KeyParts)[];
   format(...values: readonly (string | ObjectKey)[]): string;
@@ -50,7 +50,7 @@ export function keyForm(form: string): KeyForm {
   };
 }
 
-/** A part that is the last of its form takes all that is left, which its own words have to fill exactly. */
+/** The last part of a form takes the rest of the key, which must have exactly the words of this part. */
 function parsed(parts: readonly (keyof KeyParts)[], rest: string): Partial<KeyParts> | undefined {
   const fields: { -readonly [Part in keyof KeyParts]?: KeyParts[Part] } = {};
   let from = 0;
@@ -73,7 +73,7 @@ function parsed(parts: readonly (keyof KeyParts)[], rest: string): Partial<KeyPa
 /** Parts that are more than one word of a key. */
 const wordsOf: { readonly [Part in keyof KeyParts]?: number } = { id: 2, object: 4 };
 
-/** Where so many words end, the next of which begins at `from`. Undefined: there are fewer, or more where they are to be the last. */
+/** The end of `words` words that begin at `from`. Undefined: the text has fewer words, or more words although these must be the last. */
 function endOf(text: string, from: number, words: number, isLast: boolean): number | undefined {
   let at = from;
   for (let word = 1; word < words; word++) {

@@ -19,7 +19,7 @@ export const state = z.object({
 });
 export type StateAttributes = AttributesOf<typeof state>;
 
-/** Of an object that is owned, over any number of steps, by a placed one; the body is the whole object as its cluster has it. */
+/** An object that a placed object owns, directly or through other objects. The body is the whole object of the cluster. */
 export const associated = z.object({
   /** Key of the placed object. */
   owner: z.string(),
@@ -29,7 +29,7 @@ export const associated = z.object({
 });
 export type AssociatedAttributes = AttributesOf<typeof associated>;
 
-/** Of an object that was born at the edge; the body is the whole object as its cluster has it. */
+/** An object that was born at the edge. The body is the whole object of the cluster. */
 export const upsynced = z.object({
   /** Names of placements of the key's source. */
   refs: z.array(z.string()),
@@ -74,11 +74,11 @@ export type RolledBackAttributes = AttributesOf<typeof rolledBack>;
 const quarantined = z.object({ count: whole, sample: z.array(z.string()) });
 export type QuarantinedAttributes = AttributesOf<typeof quarantined>;
 
-/** Of the feed from its parent: that its ends differed, when and in what. */
+/** The two ends of the feed from the parent differed: when, and in what. */
 const diverged = z.object({ at: z.string(), what: z.string() });
 export type DivergedAttributes = AttributesOf<typeof diverged>;
 
-/** Of a child of replicas: since when it takes nothing from the one that it is attached to, and what that one lacks. */
+/** A child of replicas takes nothing from its present parent: since when, and what this parent lacks. */
 const waits = z.object({ since: z.string(), for: z.string() });
 export type WaitsAttributes = AttributesOf<typeof waits>;
 
@@ -86,11 +86,11 @@ export type WaitsAttributes = AttributesOf<typeof waits>;
 const trouble = z.object({ reason: z.string(), message: z.string() });
 export type TroubleAttributes = AttributesOf<typeof trouble>;
 
-/** What a node reports of itself; its parent adds session and lag when it hands a relay's entry on. */
+/** The report of a node about itself. Its parent adds session and lag when it hands the entry of a relay on. */
 export const node = z.object({
   role: z.enum(['relay', 'agent']),
   version: z.string(),
-  /** Of a relay: its own children, and the relays and agents anywhere below it. */
+  /** Relays only: the number of own children, and of relays and agents anywhere below. */
   children: whole.exactOptional(),
   relays: whole.exactOptional(),
   agents: whole.exactOptional(),
@@ -98,30 +98,30 @@ export const node = z.object({
     .object({ state: z.enum(['Connected', 'Disconnected']), since: z.string().exactOptional() })
     .exactOptional(),
   lag: z.object({ entries: whole }).exactOptional(),
-  /** What the node keeps although its parent lacks it (feed/deletions.ts). */
+  /** Rows that the node holds and its parent lacks (feed/deletions.ts). */
   held: held.exactOptional(),
-  /** Of a relay: sources whose spaces were put back to an older copy. */
+  /** Relays only: sources whose spaces were restored from an older copy. */
   rolledBack: z.array(rolledBack).exactOptional(),
   quarantined: quarantined.exactOptional(),
   diverged: diverged.exactOptional(),
   waits: waits.exactOptional(),
-  /** What its parent keeps in its mailbox although it reports fewer places; added by the parent. */
+  /** Rows that the parent holds in the node's mailbox although the node reports fewer Locations. The parent adds this field. */
   heldInMailbox: held.exactOptional(),
   /** The disk of its store is nearly full. */
   diskLow: z.literal(true).exactOptional(),
-  /** What its parent cannot take of what it reports; added by the parent. */
+  /** Reported entries that the parent refused. The parent adds this field. */
   refused: quarantined.exactOptional(),
-  /** Of an agent: the version of its cluster. */
+  /** Agents only: the version of the cluster. */
   kubernetesVersion: z.string().exactOptional(),
-  /** Of an agent: why its cluster cannot be used, or not as it should be. */
+  /** Agents only: why the agent cannot use its cluster, or not fully. */
   trouble: trouble.exactOptional(),
-  /** Of an agent: which of its own limits its work waits for. */
+  /** Agents only: the limit of its own that the agent's work waits for. */
   limit: trouble.exactOptional(),
-  /** Of an agent: why its own certificate is not renewed, and when it ends. */
+  /** Agents only: why the agent's certificate is not renewed, and when the certificate ends. */
   certificateTrouble: trouble.exactOptional(),
-  /** Of an agent: what it could not learn of its cluster. */
+  /** Agents only: the facts about the cluster that the agent could not read. */
   incomplete: trouble.exactOptional(),
-  /** Of its API server: `linux/amd64`. */
+  /** Agents only: the platform of the API server, `linux/amd64`. */
   platform: z.string().max(100).exactOptional(),
   nodes: whole.exactOptional(),
   nodesReady: whole.exactOptional(),

@@ -1,6 +1,6 @@
 /**
- * What a child reports, looked at by the registry before anything reads it. A child that reports for others ends its session: that is no accident. An entry that
- * is not what its key says is quarantined (feed/quarantine.ts), and nothing else happens.
+ * Checks each entry that a child reports by the registry, before any room reads the entry. A child that reports for another node lies: its session ends. An entry
+ * that does not match its kind is quarantined (feed/quarantine.ts), and has no other effect.
  */
 import type { AppliedChange, Content } from '../feed/feed.ts';
 import type { EntryFlaw } from '../feed/quarantine.ts';
@@ -23,7 +23,7 @@ export function checkReporter(path: string, { key }: Pick<AppliedChange, 'key'>)
   }
 }
 
-/** What is wrong with an entry of this child, as the judge of a feed has it. */
+/** The fault of an entry that this child reports. Undefined: none. */
 export function reportedFlaw(reporter: ReportingChild, content: Content): EntryFlaw | undefined {
   const entry = parseEntryKey(content.key);
   // Kinds of parents end the session (checkReporter); a kind that nobody knows here is kept and passed over.
@@ -34,7 +34,7 @@ export function reportedFlaw(reporter: ReportingChild, content: Content): EntryF
 
 function flawOf(kind: UpKind, entry: EntryKey, reporter: ReportingChild, content: Content): string | undefined {
   if (kind.by !== undefined && kind.by !== reporter.role) return `only ${kind.by}s report "${content.key}"`;
-  // Of a node elsewhere the session ends: checkReporter.
+  // An entry of a node elsewhere ends the session (checkReporter).
   const isOfBelow = 'path' in entry && entry.path !== reporter.path && isAtOrBelow(entry.path, reporter.path);
   if (reporter.role === 'agent' && isOfBelow) {
     return `only relays report "${content.key}", which is of a node below them`;

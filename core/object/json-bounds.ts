@@ -13,7 +13,7 @@ import { tokensOf } from './json-text.ts';
  */
 export const jsonValuesMax = 50_000;
 
-/** Of the place that is too deep: the rest says nothing. */
+/** Steps of the too deep place that the message shows. More steps would not help the reader. */
 const shownSteps = 5;
 
 const space = 0x20;
@@ -53,7 +53,7 @@ export function tooManyValues(): BanyanError {
   );
 }
 
-/** Of a text that ends in a string, the end. */
+/** The position of the closing quote. The end of the text where there is none. */
 function closingQuote(json: string, opening: number): number {
   for (let at = json.indexOf('"', opening + 1); at >= 0; at = json.indexOf('"', at + 1)) {
     let escapes = 0;

@@ -9,7 +9,7 @@ export function cliCommand(...words: readonly string[]): string {
   return [command, ...words.map(shellWord)].join(' ');
 }
 
-/** As a POSIX shell takes it for one word. */
+/** The text as one word of a POSIX shell. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./~-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

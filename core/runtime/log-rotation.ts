@@ -2,7 +2,7 @@
 import { renameSync, rmSync, statSync } from 'node:fs';
 import * as z from 'zod';
 
-/** What the kubelet keeps of a container (containerLogMaxSize, containerLogMaxFiles): some days of a quiet node, and 50 MiB of a noisy one at the most. */
+/** The defaults of the kubelet for a container (containerLogMaxSize, containerLogMaxFiles): some days of a quiet node, and at most 50 MiB. */
 export const logRotationSchema = z.strictObject({
   fileMiB: z.number().positive().max(1024).default(10).describe('A file that has become larger is put aside.'),
   files: z

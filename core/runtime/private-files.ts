@@ -1,15 +1,15 @@
-/** What a node keeps is its own user's alone: objects, Secrets among them, keys, and logs. Files that an older version has made for everybody are taken back. */
+/** Only the user of a node may read the node's files: objects (Secrets among them), keys and logs. At start the node takes the rights of others from existing files. */
 import { chmodSync, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 const othersBits = 0o077;
 
-/** For a process that keeps such things: whatever it, or a library of it, makes from now on. */
+/** All files that this process makes from now on, also through libraries, are private. */
 export function makeOnlyPrivateFiles(): void {
   process.umask(othersBits);
 }
 
-/** What is not there is left, and so is what belongs to another user, such as the root of a volume in Kubernetes: its owner says who may read it. */
+/** Does nothing where the path does not exist, or belongs to another user: the root of a Kubernetes volume, for example. */
 export function makePrivate(path: string): void {
   try {
     const { mode } = lstatSync(path);

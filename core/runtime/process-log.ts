@@ -1,8 +1,8 @@
-/** What Node says of the process itself, as lines of its log: text of another form between them could be read by no program. */
+/** Writes Node's warnings and uncaught errors as lines of the log, because programs read the log as JSON. */
 import { describeError } from './errors.ts';
 import type { Logger } from './logger.ts';
 
-/** From now on, instead of Node's own text on the standard error. */
+/** Replaces Node's own text on the standard error. */
 export function logWarnings(log: Logger): void {
   process.removeAllListeners('warning');
   process.on('warning', (warning: Error & { code?: string; detail?: string }) => {
@@ -11,7 +11,7 @@ export function logWarnings(log: Logger): void {
   });
 }
 
-/** An error that nobody caught. `last` is done first, and the process ends whatever becomes of the log. */
+/** On an uncaught error, calls `last`, writes the log line, and ends the process, also where the log cannot be written. */
 export function endOnUncaught(
   log: { fatal(fields: object, message: string): void },
   last: (error: unknown) => void,

@@ -1,6 +1,6 @@
-/** What requests of HTTP/1.1 to a parent share: the handshake of WebSocket, and requests for certificates. */
+/** Names that all HTTP/1.1 requests to a parent share: the handshake of WebSocket, and requests for certificates. */
 
-/** Of ALPN. */
+/** The protocol name of ALPN. */
 export const http1Protocol = 'http/1.1';
-/** Of an answer that refuses: the code of the error. */
+/** The header of a refusal that has the code of the error. */
 export const codeHeader = 'banyan-code';

@@ -1,16 +1,16 @@
 /**
- * Connections that come to no session, for the log: scanners of ports, probes of load balancers, handshakes that fail. Anybody can make as many as they like, so the log has
- * a bounded number of lines of them, and an operator still reads of a child that can't get in, and why.
+ * Connections that never become a session, in the log: port scanners, probes of load balancers, failed handshakes. Anybody can open any number of them. So the log
+ * has a bounded number of lines about them, and an operator still sees a child that cannot connect, and why.
  */
 import type { Clock } from '../runtime/clock.ts';
 import { describeError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 
-/** A person who looks for a child of theirs waits no longer for the summary. */
+/** An operator who looks for a child waits at most this long for the summary. */
 export const summaryEveryMs = 60_000;
-/** Of an interval: the first connection of each reason is told at once. */
+/** Connections of an interval that get a line at once: the first of each reason. */
 const atOnceMax = 4;
-/** Of an interval: a reason may have words that the stranger chose. */
+/** Reasons of an interval. A stranger may choose words of a reason, so their number has a bound. */
 const reasonsMax = 16;
 const otherReasons = 'other reasons';
 const reasonCharsMax = 300;
@@ -19,17 +19,17 @@ const reasonCharsMax = 300;
 export interface StrangersOfReason {
   readonly reason: string;
   readonly connections: number;
-  /** Of the newest of them. */
+  /** The address of the newest of them. */
   readonly example: string;
 }
 
-/** What an interval of the log has seen. It keeps no time: whoever asks for the summary ends the interval. */
+/** The connections of one interval of the log. Asking for the summary ends the interval. */
 export class Strangers {
   readonly #reasons = new Map<string, { connections: number; example: string }>();
   #atOnce = 0;
   #untold = 0;
 
-  /** Whether the connection is to be told of at once; otherwise it is in the summary. */
+  /** True: the connection gets a line at once. False: the summary counts it. */
   came(remote: string, reason: string): boolean {
     const isNew = !this.#reasons.has(reason) && this.#reasons.size < reasonsMax;
     const key = isNew || this.#reasons.has(reason) ? reason : otherReasons;
@@ -40,7 +40,7 @@ export class Strangers {
     return isTold;
   }
 
-  /** Undefined: all was told at once. The next interval begins. */
+  /** Undefined: each connection had a line of its own. The next interval begins. */
   summary(): readonly StrangersOfReason[] | undefined {
     const all = [...this.#reasons];
     const isOfUse = this.#untold > 0;

@@ -27,7 +27,7 @@ function askedFor(headers: Headers, first: string): { kind: string; value: strin
   return { kind, value: String(headers[first] ?? '') };
 }
 
-/** As its documentation writes it; node gives names in small letters. */
+/** The spelling of Kubernetes' documentation. Node's HTTP server gives names in lower case. */
 function headerName(name: string): string {
   return name.replaceAll(/(^|-)[a-z]/g, (letter) => letter.toUpperCase());
 }

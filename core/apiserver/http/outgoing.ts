@@ -1,6 +1,7 @@
 /**
- * Answers under way, and the memory that they take while their clients do not. Each answer is written only so far ahead of its client; all answers of a connection, and of
- * the server, have a bound together, beyond which new requests are told to come again; and a client that takes nothing for a while has its answer broken off.
+ * Answers that their clients have not read yet, and the bounds of the memory that these answers take. The server writes an answer only a little ahead of its client.
+ * The unread answers of one connection have a bound, and so have those of the whole server: beyond it, the server refuses new requests with 429. The server
+ * breaks off an answer whose client reads nothing for a minute.
  */
 import type { ServerResponse } from 'node:http';
 import { constants, type Http2ServerResponse } from 'node:http2';
@@ -9,15 +10,15 @@ import { BanyanError } from '../../runtime/errors.ts';
 
 type Response = ServerResponse | Http2ServerResponse;
 
-/** What can be made later is written so far ahead of the client: enough for 20 Mbit/s at a round trip of 100 ms. */
+/** Bytes that the server writes ahead of a client that reads a list: enough for 20 Mbit/s at a round trip of 100 ms. */
 export const aheadBytesMax = 256 * 1024;
-/** Of one watch: its events can't be made later. With more its client resumes from its last revision, and holds nobody's memory meanwhile. */
+/** Unread bytes of one watch, whose events cannot be made later. Beyond them the watch ends, and its client resumes from its last revision. */
 export const watchBytesMax = 8 * 1024 * 1024;
-/** Of a connection: as much as one watch may have, or 32 lists, or 5 of the largest objects. */
+/** Unread bytes of one connection: one watch, or 32 lists, or 5 of the largest objects. */
 export const connectionBytesMax = 8 * 1024 * 1024;
-/** Of the server: 256 lists that nobody reads. The smallest nodes have 256 MiB. */
+/** Unread bytes of the whole server: 256 lists that nobody reads. The smallest nodes have 256 MiB. */
 export const serverBytesMax = 64 * 1024 * 1024;
-/** As in nginx (send_timeout): a client that is there takes something within a minute over any line, if only 4 KiB/s of it. */
+/** Time without a read after which an answer is broken off; nginx has the same default (send_timeout). A living client reads something within a minute over any line. */
 export const stallMs = 60_000;
 const lookEveryMs = 10_000;
 /** Clients of Kubernetes wait as long and ask again. */
@@ -25,21 +26,21 @@ const retryAfterSeconds = 1;
 
 export interface AnswerOf {
   readonly connection: object;
-  /** What is wrong while the rest of it is made. */
+  /** Called with the error when a later piece of the answer cannot be made. */
   failed(error: unknown): void;
 }
 
-/** Where the events go. */
+/** The receiver of a watch's events. */
 export interface WatchSink {
   write(bytes: Buffer): void;
-  /** Bytes that the client has not taken yet. */
+  /** Bytes that the client has not read yet. */
   queuedBytes(): number;
-  /** False: more waits for the client than may. */
+  /** False: the bounds leave no room for another event. */
   hasRoom(): boolean;
-  /** Once, when it has taken them: there are some. */
+  /** Calls `act` once, when the client has read the unread bytes. There must be some. */
   onTaken(act: () => void): void;
   end(): void;
-  /** What waits is dropped. */
+  /** Drops the unread bytes. */
   break(): void;
 }
 
@@ -61,7 +62,7 @@ export class OutgoingAnswers {
     throw new BanyanError('TooManyRequests', message, { retryAfterSeconds });
   }
 
-  /** From here on until it is closed. */
+  /** Counts the answer until its response is closed. */
   begin(response: Response, { connection, failed }: AnswerOf): OutgoingAnswer {
     const othersLeaveRoom = () => {
       const { ofConnection, ofServer } = this.#unread(connection);
@@ -121,7 +122,7 @@ export class OutgoingAnswer implements WatchSink {
     (this.#response as ServerResponse).write(bytes);
   }
 
-  /** For what can't be made later: whether more of it may wait. */
+  /** For events, which cannot be made later. */
   hasRoom(): boolean {
     const queued = this.queuedBytes();
     return queued <= aheadBytesMax || (queued <= watchBytesMax && this.#options.othersLeaveRoom());
@@ -153,7 +154,7 @@ export class OutgoingAnswer implements WatchSink {
     breakOff(this.#response);
   }
 
-  /** How long its client has taken nothing of what is there for it; to be asked now and then. */
+  /** How long the client has read nothing of the unread bytes. The answer must be asked regularly. */
   stalledMs(nowMs: number): number {
     const queued = this.queuedBytes();
     const taken = this.#writtenBytes - queued;
@@ -165,7 +166,7 @@ export class OutgoingAnswer implements WatchSink {
   }
 }
 
-/** Its client sees that it is not whole, and what waits for it is dropped. */
+/** Ends the answer so that its client sees that it is not whole. Unread bytes are dropped. */
 export function breakOff(response: Response): void {
   if ('stream' in response) response.stream?.close(constants.NGHTTP2_INTERNAL_ERROR);
   response.destroy();
@@ -184,7 +185,7 @@ export function writePieces(
   sendHead(first.isLast ? first.bytes.length : undefined);
   answer.write(first.bytes);
   if (first.isLast) return answer.end();
-  // What was given up keeps nothing.
+  // A client that leaves ends the list, which then keeps no snapshot.
   answer.onClosed(() => pieces.return());
   const goOn = () => {
     while (answer.queuedBytes() < aheadBytesMax) {
@@ -197,7 +198,7 @@ export function writePieces(
   goOn();
 }
 
-/** So much is handed to the connection at once: more than a few records of TLS gain nothing. */
+/** Bytes of one write: writes larger than a few records of TLS gain nothing. */
 const pieceBytes = 64 * 1024;
 
 function take(pieces: Generator<Buffer, void>, bytesMin: number): { bytes: Buffer; isLast: boolean } {

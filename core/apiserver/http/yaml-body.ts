@@ -34,7 +34,7 @@ export function parseYaml(text: string): unknown {
   return value;
 }
 
-/** What the lexer puts in front of a scalar. */
+/** The lexer puts this character in front of a scalar. */
 const scalarMark = '\u001f';
 
 /**
@@ -66,7 +66,7 @@ function described({ message, pos }: YAMLParseError, lines: LineCounter): string
   return `${message} at line ${line}, column ${col}`;
 }
 
-/** Where a mapping has a key for the second time. */
+/** The place of a key that a mapping has for the second time. */
 function repeatedKey(document: Document.Parsed, lines: LineCounter): string | undefined {
   let wrong: string | undefined;
   visit(document, {

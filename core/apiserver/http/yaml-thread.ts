@@ -8,7 +8,7 @@ import { BanyanError, describeError, type ErrorCode } from '../../runtime/errors
 
 export type YamlAnswer = { readonly json: string } | { readonly code: ErrorCode; readonly message: string };
 
-/** As many values as a body may have take 2 s on a processor that has nothing else to do. */
+/** The largest number of values that a body may have takes 2 s on an idle processor. */
 const parseMsMax = 10_000;
 /** The parser makes some 300 bytes of one of short items; a node of 256 MB is to live on. */
 const heapMbMax = 128;
@@ -46,7 +46,7 @@ export class YamlThread {
     });
   }
 
-  /** What waits is refused, and the thread ends. */
+  /** Refuses the texts that wait, and ends the thread. */
   end(): void {
     const jobs = this.#jobs.splice(0);
     this.#timer?.stop();

@@ -24,7 +24,7 @@ const rbac =
   'who has a client certificate of the tree in the group system:masters may do everything at a node, nobody else anything';
 const elsewhere = 'apply it in a workload space, with an EdgePlacement, to have it at edge clusters';
 
-/** Of edge.banyan.io: what the node makes of placements, for people to read. */
+/** Kinds of edge.banyan.io that nodes make of placements, for people to read. */
 const results: ReadonlySet<string> = new Set(['singleplacementslices', 'statussummaries']);
 
 /** Deletions and status need no warning; nor do writes by the node itself. */

@@ -8,7 +8,7 @@ import { BanyanError } from '../../runtime/errors.ts';
 import type { ScanOptions, SpaceStorage, StorageEvent, StoredObject } from '../storage.ts';
 import { compareKeys, isSelected, orderOf, ownBody } from './event-log.ts';
 
-/** Of states before what changed since the snapshot was opened: an eighth of what the log of the space's events may hold, which has mostly the same bodies. */
+/** Bytes of former states that a snapshot may keep: an eighth of the bound of the space's event log, which holds mostly the same bodies. */
 export const keptBytesMax = 4 * 1024 * 1024;
 
 /** The API server's own words. */
@@ -19,7 +19,7 @@ export class Snapshot implements Disposable {
   readonly revision: number;
   readonly #storage: SpaceStorage;
   readonly #resource: GroupResource;
-  /** As they were at the revision, by `orderOf`; undefined: was not there. Of what has changed since. */
+  /** The former states of objects that changed after the revision, by `orderOf`. Undefined: the object did not exist. */
   readonly #before = new Map<string, StoredObject | undefined>();
   readonly #unsubscribe: () => void;
   #keptBytes = 0;

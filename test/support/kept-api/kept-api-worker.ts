@@ -2,15 +2,15 @@
 import { statSync } from 'node:fs';
 import { runAsWorker } from 'synckit';
 import { NodeApiClient } from '../../../center/cli/api-client.ts';
+import { collectionPath, type FoundResource, findResource, objectPath } from '../../../center/cli/resources.ts';
 import type { Question } from './question.ts';
-import { type ServedResource, servedAs } from './served-resource.ts';
 
 interface Kept {
   readonly client: NodeApiClient;
   /** Of the file: a tree that starts again may write another one under the same name. */
   readonly writtenMs: number;
   /** By context, then by the word that named it. */
-  readonly served: Map<string, ServedResource>;
+  readonly served: Map<string, FoundResource>;
 }
 
 const kept = new Map<string, Kept>();
@@ -20,8 +20,7 @@ runAsWorker(async (kubeconfig: string, context: string | undefined, question: Qu
     const { client, served } = clientOf(kubeconfig);
     const at = context ?? client.currentContext();
     const key = `${at} ${question.resource}`;
-    const resource = served.get(key) ?? (await servedAs(question.resource, (path) => client.get(at, path)));
-    if (!resource) return undefined;
+    const resource = served.get(key) ?? (await findResource(client, at, question.resource));
     served.set(key, resource);
     const found = await client.get(at, pathOf(resource, question));
     // A definition may have gone, and come back in another version or scope.
@@ -43,15 +42,14 @@ function clientOf(kubeconfig: string): Kept {
   return made;
 }
 
-function pathOf(resource: ServedResource, question: Question): string {
+function pathOf(resource: FoundResource, question: Question): string {
   const { name, namespace, allNamespaces, labelSelector, fieldSelector } = question;
-  const scope = resource.namespaced && !allNamespaces ? `/namespaces/${namespace}` : '';
+  if (name !== undefined) return objectPath(resource, namespace, name);
   const query = new URLSearchParams({
     ...(labelSelector === undefined ? {} : { labelSelector }),
     ...(fieldSelector === undefined ? {} : { fieldSelector }),
   });
-  const object = name === undefined ? '' : `/${name}`;
-  return `${resource.root}${scope}/${resource.plural}${object}${query.size > 0 ? `?${query}` : ''}`;
+  return `${collectionPath(resource, allNamespaces ? undefined : namespace)}?${query}`;
 }
 
 interface ListOrObject {

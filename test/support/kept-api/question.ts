@@ -1,7 +1,7 @@
 /** The words of `kubectl get` that name objects, taken apart. */
 
 export interface Question {
-  /** As people write it: a plural, a singular, a short name or a kind, perhaps with version and group behind dots. */
+  /** As people write it: a plural, a singular, a short name or a kind, perhaps with its group behind a dot. */
   readonly resource: string;
   /** Absent: a list. */
   readonly name?: string;
