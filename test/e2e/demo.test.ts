@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { withoutKubectl } from '../support/kubectl.ts';
+import { withKubectlOnPath, withoutKubectl } from '../support/kubectl.ts';
 import { fixture, until } from './local-tree.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
@@ -43,7 +43,12 @@ describe.skipIf(withoutKubectl)(`npm start${why}`, () => {
 
   const run = (command: string) => {
     const script = ['set -e', ...terminal, command].join('\n');
-    const ran = spawnSync('bash', ['-c', script], { encoding: 'utf8', cwd: tmpdir(), timeout: 150_000 });
+    const ran = spawnSync('bash', ['-c', script], {
+      encoding: 'utf8',
+      cwd: tmpdir(),
+      timeout: 150_000,
+      env: withKubectlOnPath,
+    });
     return { code: ran.status, out: `${ran.stdout}${ran.stderr}` };
   };
   const printed = (part: string) => {

@@ -61,8 +61,8 @@ export class LocalTree {
       () => {
         if (child.exitCode !== null) throw new Error(`banyan up ended with ${child.exitCode}: ${this.#said}`);
         return existsSync(this.#readyFile);
-        // Longer than the supervisor waits, which then says for whom.
       },
+      // The supervisor gives up before, and its own words say who is missing.
       150,
     );
   }

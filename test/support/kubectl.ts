@@ -1,5 +1,5 @@
 /** Stock kubectl: that of the machine, or built from its Go module. */
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { builtOnce, foundOrBuilt, type GoModule, notBuilt } from './go-programs.ts';
 
 const name = 'kubectl';
@@ -17,6 +17,12 @@ export const withoutKubectl = found ? undefined : notBuilt(name, modules);
 
 /** For child processes; a test that runs it without looking at `withoutKubectl` fails with the name alone. */
 export const kubectlProgram = found ?? name;
+
+/** For shells: commands that people type find kubectl, also where it was built. */
+export const withKubectlOnPath: NodeJS.ProcessEnv = {
+  ...process.env,
+  PATH: found ? `${dirname(found)}:${process.env.PATH ?? ''}` : process.env.PATH,
+};
 
 /** Builds kubectl where the machine has none. */
 export async function buildKubectl(): Promise<void> {

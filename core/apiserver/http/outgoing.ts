@@ -46,7 +46,8 @@ export interface WatchSink {
 
 export class OutgoingAnswers {
   readonly #clock: Clock;
-  readonly #answers = new Set<OutgoingAnswer>();
+  /** Answers that may have unread bytes. A thousand watches without events are none of them, and cost a request nothing. */
+  readonly #behind = new Set<OutgoingAnswer>();
   #timer: Timer | undefined;
 
   constructor(clock: Clock) {
@@ -68,10 +69,10 @@ export class OutgoingAnswers {
       const { ofConnection, ofServer } = this.#unread(connection);
       return ofConnection <= connectionBytesMax && ofServer <= serverBytesMax;
     };
-    const answer = new OutgoingAnswer(response, { connection, failed, othersLeaveRoom });
-    this.#answers.add(answer);
-    response.once('close', () => this.#answers.delete(answer));
-    this.#timer ??= this.#clock.after(lookEveryMs, () => this.#look());
+    const writes = () => this.#mayWait(answer);
+    const answer = new OutgoingAnswer(response, { connection, failed, othersLeaveRoom, writes });
+    response.once('close', () => this.#behind.delete(answer));
+    this.#mayWait(answer);
     return answer;
   }
 
@@ -84,11 +85,17 @@ export class OutgoingAnswers {
     this.#timer?.stop();
   }
 
+  #mayWait(answer: OutgoingAnswer): void {
+    this.#behind.add(answer);
+    this.#timer ??= this.#clock.after(lookEveryMs, () => this.#look());
+  }
+
   #unread(connection: object | undefined): { ofConnection: number; ofServer: number } {
     let ofConnection = 0;
     let ofServer = 0;
-    for (const answer of this.#answers) {
+    for (const answer of this.#behind) {
       const bytes = answer.queuedBytes();
+      if (bytes === 0) this.#behind.delete(answer);
       ofServer += bytes;
       if (answer.connection === connection) ofConnection += bytes;
     }
@@ -97,27 +104,37 @@ export class OutgoingAnswers {
 
   #look(): void {
     const nowMs = this.#clock.monotonicMs();
-    for (const answer of this.#answers) if (answer.stalledMs(nowMs) >= stallMs) answer.break();
-    this.#timer = this.#answers.size > 0 ? this.#clock.after(lookEveryMs, () => this.#look()) : undefined;
+    for (const answer of this.#behind) {
+      if (answer.queuedBytes() === 0) this.#behind.delete(answer);
+      else if (answer.stalledMs(nowMs) >= stallMs) answer.break();
+    }
+    this.#timer = this.#behind.size > 0 ? this.#clock.after(lookEveryMs, () => this.#look()) : undefined;
   }
+}
+
+interface AnswerOptions extends AnswerOf {
+  othersLeaveRoom(): boolean;
+  /** Called before each write. */
+  writes(): void;
 }
 
 /** One answer, to be written. */
 export class OutgoingAnswer implements WatchSink {
   readonly connection: object;
   readonly #response: Response;
-  readonly #options: AnswerOf & { othersLeaveRoom(): boolean };
+  readonly #options: AnswerOptions;
   #writtenBytes = 0;
   #takenBytes = 0;
   #takenAtMs: number | undefined;
 
-  constructor(response: Response, options: AnswerOf & { othersLeaveRoom(): boolean }) {
+  constructor(response: Response, options: AnswerOptions) {
     this.#response = response;
     this.#options = options;
     this.connection = options.connection;
   }
 
   write(bytes: Buffer): void {
+    this.#options.writes();
     this.#writtenBytes += bytes.length;
     (this.#response as ServerResponse).write(bytes);
   }
@@ -158,7 +175,7 @@ export class OutgoingAnswer implements WatchSink {
   stalledMs(nowMs: number): number {
     const queued = this.queuedBytes();
     const taken = this.#writtenBytes - queued;
-    if (queued === 0 || taken !== this.#takenBytes || this.#takenAtMs === undefined) {
+    if (taken !== this.#takenBytes || this.#takenAtMs === undefined) {
       this.#takenBytes = taken;
       this.#takenAtMs = nowMs;
     }

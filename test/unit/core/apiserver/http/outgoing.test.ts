@@ -112,6 +112,33 @@ describe('an answer in pieces', () => {
 });
 
 describe('answers that wait', () => {
+  it('are looked at for a request, and not those whose clients have read everything', () => {
+    const { answers, begin } = bench();
+    let looks = 0;
+    for (let i = 0; i < 1_000; i++) {
+      const { response } = begin({});
+      Object.defineProperty(response, 'writableLength', { get: () => (looks++, 0) });
+    }
+    answers.admit({});
+    looks = 0;
+    for (let i = 0; i < 100; i++) answers.admit({});
+    expect(looks).toBe(0);
+  });
+
+  it('begin to wait anew after their client has read everything', () => {
+    const { clock, answers, begin } = bench();
+    const { response, outgoing } = begin({});
+    outgoing.write(bytes(10));
+    response.take();
+    expect(answers.unreadBytes()).toBe(0);
+    clock.advance(2 * stallMs);
+    outgoing.write(bytes(10));
+    clock.advance(stallMs / 2);
+    expect([response.destroyed, answers.unreadBytes()]).toEqual([false, 10]);
+    clock.advance(stallMs);
+    expect(response.destroyed).toBe(true);
+  });
+
   it('of one connection have a bound together, and others are served on', () => {
     const { answers, begin } = bench();
     const connection = {};
