@@ -6,7 +6,7 @@ import { parseTopology } from '../../../../center/topology/parse.ts';
 import { planOf } from '../../../../center/topology/plan.ts';
 import { identityOfSpiffeId, spiffeId } from '../../../../core/identity/peer-identity.ts';
 
-const file = join(import.meta.dirname, '../../../../deploy/topologies/siblings.yaml');
+const file = join(import.meta.dirname, '../../../../deploy/topologies/replicas.yaml');
 
 function problemsOf(relays: string): string[] {
   const text = `apiVersion: banyan.io/v1alpha1\nkind: Topology\nmetadata: {name: t}\nspec:\n  relays:\n${relays}`;

@@ -15,7 +15,7 @@ interface Shown {
 }
 
 describe.skipIf(withoutKubectl)(`siblings in the middle and at the last hop${why}`, () => {
-  const tree = new LocalTree('deploy/topologies/siblings.yaml');
+  const tree = new LocalTree('deploy/topologies/replicas.yaml');
   const greeting = (cluster: string) =>
     tree.json<Shown>(`cluster/${cluster}`, 'configmap', 'greeting', '-n', 'guestbook');
   const summary = () => tree.json<Shown>(space, 'epl', 'guestbook')?.status?.summary ?? {};

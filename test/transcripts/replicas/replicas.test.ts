@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { playLines } from '../script.ts';
 import { SiblingWorld } from './world.ts';
 
-const directory = 'test/transcripts/siblings';
+const directory = 'test/transcripts/replicas';
 
 const commands: { readonly [word: string]: (world: SiblingWorld, ...args: string[]) => unknown } = {
   start: (world, name) => world.start(name!),

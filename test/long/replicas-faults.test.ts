@@ -18,7 +18,7 @@ interface Shown {
 }
 
 describe.skipIf(withoutKubectl)(`a place with two siblings of which one dies, stops or falls behind${why}`, () => {
-  const tree = new LocalTree('test/e2e/siblings-topology.yaml');
+  const tree = new LocalTree('test/e2e/replicas-topology.yaml');
   const greeting = (cluster: string) =>
     tree.json<Shown>(`cluster/${cluster}`, 'configmap', 'greeting', '-n', 'guestbook');
   const placement = () => tree.json<Shown>(space, 'epl', 'guestbook')?.status;
