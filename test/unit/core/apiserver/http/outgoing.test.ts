@@ -117,7 +117,11 @@ describe('answers that wait', () => {
     let looks = 0;
     for (let i = 0; i < 1_000; i++) {
       const { response } = begin({});
-      Object.defineProperty(response, 'writableLength', { get: () => (looks++, 0) });
+      const look = () => {
+        looks++;
+        return 0;
+      };
+      Object.defineProperty(response, 'writableLength', { get: look });
     }
     answers.admit({});
     looks = 0;
