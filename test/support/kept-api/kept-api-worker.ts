@@ -1,5 +1,6 @@
 /** The thread that keeps the connections: one to each context of each kubeconfig that was asked for, until the process ends. */
 import { statSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { runAsWorker } from 'synckit';
 import { NodeApiClient } from '../../../center/cli/api-client.ts';
 import { collectionPath, type FoundResource, findResource, objectPath } from '../../../center/cli/resources.ts';
@@ -15,7 +16,18 @@ interface Kept {
 
 const kept = new Map<string, Kept>();
 
-runAsWorker(async (kubeconfig: string, context: string | undefined, question: Question) => {
+/** Discovery is some twenty requests, each of which a stopped server may hold for 5 s: the test asks again rather than waits for all of them. */
+const answerMsMax = 20_000;
+
+runAsWorker((kubeconfig: string, context: string | undefined, question: Question) =>
+  Promise.race([answer(kubeconfig, context, question), delay(answerMsMax, undefined, { ref: false })]),
+);
+
+async function answer(
+  kubeconfig: string,
+  context: string | undefined,
+  question: Question,
+): Promise<object | undefined> {
   try {
     const { client, served } = clientOf(kubeconfig);
     const at = context ?? client.currentContext();
@@ -30,7 +42,7 @@ runAsWorker(async (kubeconfig: string, context: string | undefined, question: Qu
     // Waiting goes on where a server is away or refuses: as with a kubectl that fails.
     return undefined;
   }
-});
+}
 
 function clientOf(kubeconfig: string): Kept {
   const writtenMs = statSync(kubeconfig).mtimeMs;
