@@ -1,5 +1,5 @@
 /**
- * A label summary as a node tells it: no larger than an entry may be, with a second one beside it (`relay/replicas/owned-label-summary.ts`). What is left out is
+ * A label summary as a node tells it: no larger than an entry may be, with a second one beside it (`relay/children/owned-label-summary.ts`). What is left out is
  * "maybe": first the values of the keys that have most to say, then what is said of properties and of labels of SyncTargets, and at last the labels that the
  * fewest places have: where there are so many, each is at its own place, and the ones that placements select by are at most.
  */

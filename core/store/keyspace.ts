@@ -103,7 +103,7 @@ export const keyspace = {
   heldLabelSummary: 103,
   /** -> JSON LeaseMemory: what an agent's store knows of itself where several have one identity (see edge-agent/lease/lease-memory.ts) */
   leaseMemory: 104,
-  /** -> JSON {hash, labels}: the newest label summary of this node that is worked off above (see relay/replicas/label-summary-acknowledgement.ts) */
+  /** -> JSON {hash, labels}: the newest label summary of this node that is worked off above (see relay/catch-up/label-summary-acknowledgement.ts) */
   acknowledgedLabelSummary: 105,
   /** … placement id -> # the number of its last release before it had no waves (see rollout/state.ts) */
   lastRelease: 106,

@@ -25,7 +25,6 @@ import type { Reader, Transaction } from '../../core/store/store.ts';
 import { SegmentTree } from '../../core/summary/segment-tree.ts';
 import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
 import { locationExpression, propertiesOf } from '../placements/location-expression.ts';
-import { OwnedLabelSummary, readOwnedLabelSummary } from '../replicas/owned-label-summary.ts';
 import { markDirty } from '../work/dirty.ts';
 import { childRemovedTopic, childTopic } from '../work/topics.ts';
 import type { Child, Destination } from './children.ts';
@@ -40,6 +39,7 @@ import {
 } from './inventory.ts';
 import { LabelSummaryPublisher, type LabelSummaryPublisherPorts } from './label-summary-publisher.ts';
 import { forgetHeldLabelSummary, heldLabelSummary } from './label-summary-shrink-guard.ts';
+import { OwnedLabelSummary, readOwnedLabelSummary } from './owned-label-summary.ts';
 
 export interface ChildRegistryPorts extends LabelSummaryPublisherPorts {
   readonly inventory: Inventory;

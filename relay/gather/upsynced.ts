@@ -10,13 +10,13 @@ import { hashBytes } from '../../core/object/hash.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import { type ReplicaCounting, withoutReplicas } from '../replicas/counting.ts';
+import { type Replicas, withoutReplicas } from '../replicas/replicas.ts';
 
 export interface UpsyncedPorts {
   readonly outbox: Producer;
   reportedOf(child: string): Table | undefined;
-  /** Absent: nobody has siblings. */
-  readonly counting?: ReplicaCounting;
+  /** Absent: no relay has replicas. */
+  readonly replicas?: Replicas;
   /** A space of this node: its objects have arrived. */
   isOwn(source: string): boolean;
 }
@@ -60,11 +60,11 @@ function handOn(
   keyHash: Uint8Array,
   originRevision: number,
 ): void {
-  const { outbox, counting = withoutReplicas } = ports;
+  const { outbox, replicas = withoutReplicas } = ports;
   const newest = Math.max(originRevision, outbox.get(t, keyHash)?.originRevision ?? 0);
   for (const holder of holdersOf(ports, child)) {
     const table = ports.reportedOf(holder);
-    const row = counting.counts(holder) ? table?.get(t, keyHash) : undefined;
+    const row = replicas.standing(holder).counts ? table?.get(t, keyHash) : undefined;
     if (!table || !row?.content || !goesOn(table.content(t, row.content))) continue;
     outbox.putReference(t, keyHash, row.content, newest);
     return;
@@ -73,8 +73,8 @@ function handOn(
 }
 
 /** The child itself first. */
-function holdersOf({ counting = withoutReplicas }: UpsyncedPorts, child: string): string[] {
-  return [...new Set([child, ...(counting.membersOf(child) ?? [])])];
+function holdersOf({ replicas = withoutReplicas }: UpsyncedPorts, child: string): string[] {
+  return [...new Set([child, ...replicas.members(child)])];
 }
 
 /** A child has left for good: what came from it or from below goes with it. */

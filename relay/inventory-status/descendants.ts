@@ -20,7 +20,7 @@ import { hash128 } from '../../core/object/hash.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
-import type { ReplicaCounting } from '../replicas/counting.ts';
+import type { Replicas } from '../replicas/replicas.ts';
 import { type ConnectionState, guarded, hide, nodeResource, showNode } from './node-objects.ts';
 
 export interface DescendantsPorts {
@@ -31,7 +31,7 @@ export interface DescendantsPorts {
   readonly outbox: Producer;
   reportedOf(child: string): Table | undefined;
   isConnected(child: string): boolean;
-  readonly counting: ReplicaCounting;
+  readonly replicas: Replicas;
 }
 
 /** Node objects brought up to date in one run: 30 ms, and 60 where all are new, so that a region that comes or goes with a thousand relays does not stop the node. */
@@ -104,11 +104,11 @@ export class Descendants {
 
   /** Siblings may all have told of a node, one before it went to another: of those that count, and else of all, the child itself goes first. */
   #find(reader: Reader, child: string, path: string): DescendantReport | undefined {
-    const { counting } = this.#ports;
+    const { replicas } = this.#ports;
     let uncounted: DescendantReport | undefined;
-    for (const holder of new Set([child, ...(counting.membersOf(child) ?? [])])) {
+    for (const holder of new Set([child, ...replicas.members(child)])) {
       const told = this.#reportBy(reader, holder, path);
-      if (told && counting.counts(holder)) return { ...told, counts: true };
+      if (told && replicas.standing(holder).counts) return { ...told, counts: true };
       if (told) uncounted ??= { ...told, counts: false };
     }
     return uncounted;

@@ -27,7 +27,7 @@ import { ifRoom } from '../../core/store/room.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { Child } from '../children/children.ts';
 import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
-import { type ReplicaCounting, withoutReplicas } from '../replicas/counting.ts';
+import { type Replicas, withoutReplicas } from '../replicas/replicas.ts';
 import { Descendants } from './descendants.ts';
 import { InventoryStatuses, type ShownInventory } from './inventory-statuses.ts';
 import { LocationCounts } from './location-counts.ts';
@@ -58,8 +58,8 @@ export interface NodeReportsPorts {
   diverged(): Divergence | undefined;
   /** Ms since this node heard of the root, over all hops; 0 at the root. */
   rootAgeMs(): number;
-  /** Absent: nobody has siblings. */
-  readonly counting?: ReplicaCounting;
+  /** Absent: no relay has replicas. */
+  readonly replicas?: Replicas;
   /** What is kept in the mailbox of a relay although it tells of fewer places. */
   heldInMailbox(reader: Reader, child: string): HeldAttributes | undefined;
   /** What this node itself keeps although it may be meant to go. */
@@ -82,7 +82,7 @@ const lagEveryMs = 30_000;
 export class NodeReports {
   readonly #ports: NodeReportsPorts;
   readonly #descendants: Descendants;
-  readonly #counting: ReplicaCounting;
+  readonly #replicas: Replicas;
   readonly #inventories: InventoryStatuses;
   readonly #locations: LocationCounts;
   readonly #dirty = new Set<string>();
@@ -95,16 +95,16 @@ export class NodeReports {
 
   constructor(ports: NodeReportsPorts) {
     this.#ports = ports;
-    const { space, store, path, outbox, mailboxes, counting = withoutReplicas } = ports;
-    this.#counting = counting;
+    const { space, store, path, outbox, mailboxes, replicas = withoutReplicas } = ports;
+    this.#replicas = replicas;
     this.#descendants = new Descendants({
       space,
       store,
       path,
       outbox,
       reportedOf: (child) => mailboxes.get(child)?.reported,
-      isConnected: (child) => (counting.membersOf(child) ?? [child]).some((one) => ports.connection(one).connected),
-      counting,
+      isConnected: (child) => replicas.members(child).some((one) => ports.connection(one).connected),
+      replicas,
     });
     this.#inventories = new InventoryStatuses({
       path,
@@ -299,7 +299,7 @@ export class NodeReports {
     const counts = { children, relays, agents: agentsOf(child) };
     showNode(space, at, 'Relay', { version, session, lag, ...counts, ...kept }, wallMs, alarms);
     if (path === '') return;
-    if (!this.#counting.counts(child.name)) {
+    if (!this.#replicas.standing(child.name).counts) {
       // A sibling of this node tells of it, or the child's own sibling tells of what it had.
       store.write((t) => outbox.remove(t, hash128(entryKey.node(at)), 0));
       return;
@@ -350,7 +350,7 @@ export class NodeReports {
     store.read((reader) => {
       for (const child of children.values()) {
         const { name, role } = child;
-        if (!this.#counting.counts(name)) continue;
+        if (!this.#replicas.standing(name).counts) continue;
         if (role === 'agent') {
           agents++;
           continue;

@@ -21,6 +21,7 @@ import { decodePartial, type Partial } from '../../core/summary/partial.ts';
 import { type Child, matchChild } from '../children/children.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
+import type { Replicas } from '../replicas/replicas.ts';
 import type { Passage } from '../schedule/ports.ts';
 import { isBeingScheduled, markDirty } from '../work/dirty.ts';
 import { Deadlines } from './deadlines.ts';
@@ -45,18 +46,11 @@ export interface MoverPorts {
   /** The node's own partial, and what a child adds to it: of one moment with each other. */
   total(reader: Reader, id: PlacementId): Partial | undefined;
   contribution(id: PlacementId, child: string): Partial | undefined;
-  /** Agents may come that were elsewhere. */
-  readonly hasReplicas: boolean;
-  /** Of a relay below: itself and its siblings. */
-  replicasOf(child: string): readonly string[];
-  /** Something below goes from one sibling of the child to another, or did when this node ended, and may be told of by none of them just now. Over in a bounded time, with the child dirty again. */
-  isChanging?(child: string): boolean;
+  readonly replicas: Pick<Replicas, 'hasReplicas' | 'standing' | 'members'>;
   /** All that the parent had was heard in this run of the process. */
   hasReceivedFromParent(): boolean;
   /** What this node knows of its children may be of another time: see restore-barrier.ts. */
   isBehindRestoreBarrier?(): boolean;
-  /** The agent's part in the move is told here, and not by a sibling of this node. */
-  counts?(child: string): boolean;
   /** Writes, and has the scheduler look at it. */
   enqueue(act: (t: Transaction) => void): void;
 }
@@ -72,6 +66,7 @@ export class Mover implements Passage {
     this.#grants = new Grants(ports);
     this.#moveRecovery = new MoveRecovery({
       ...ports,
+      hasReplicas: ports.replicas.hasReplicas,
       reportedBy: (reader, id, child) => this.#reportedBy(reader, id, child),
       keep: (t, placement, child, row) => this.#keep(t, placement, child, row),
       now: (placement) => this.#now(placement),
@@ -205,7 +200,7 @@ export class Mover implements Passage {
     const placement = placements.get(id);
     if (!placement?.move) return;
     const child = children.get(name);
-    const members = child?.role === 'relay' ? this.#ports.replicasOf(name) : [];
+    const members = child?.role === 'relay' ? this.#ports.replicas.members(name) : [];
     const kept = members.filter((one) => placement.children.has(one) && !matches(placement, children.get(one)));
     if (kept.length > 0) {
       enqueue((t) => {
@@ -236,11 +231,11 @@ export class Mover implements Passage {
   }
 
   keeps(reader: Reader, id: PlacementId, name: string): boolean {
-    const { moveStore, children, hasReplicas } = this.#ports;
+    const { moveStore, children, replicas } = this.#ports;
     if (children.get(name)?.role === 'agent') return moveStore.row(id, name)?.state === 'leaving';
     if (this.#moveRecovery.isToRecover(id, name)) return true;
     const isBehindRestoreBarrier = this.#ports.isBehindRestoreBarrier?.() === true;
-    const told = hasReplicas || isBehindRestoreBarrier ? this.#reportedBy(reader, id, name) : undefined;
+    const told = replicas.hasReplicas || isBehindRestoreBarrier ? this.#reportedBy(reader, id, name) : undefined;
     if (isBehindRestoreBarrier && told && !hasNoCopies(told)) return true;
     return told?.move?.order === 'MakeBeforeBreak' && told.move.leaving > 0;
   }
@@ -263,8 +258,8 @@ export class Mover implements Passage {
         reported.target === target.target;
       if (!isCurrent || !hasNoCopies(reported)) return false;
       // An agent that keeps an old copy may come from a sibling of it, and be told of by neither in between.
-      if (this.#ports.isChanging?.(name) === true) return false;
-      const others = this.#ports.replicasOf(name).filter((other) => other !== name);
+      if (this.#ports.replicas.standing(name).isChanging) return false;
+      const others = this.#ports.replicas.members(name).filter((other) => other !== name);
       const told = others.map((other) => this.#reportedBy(t, id, other));
       if (told.some((other) => other !== undefined && !hasNoCopies(other))) return false;
     }
@@ -370,7 +365,7 @@ export class Mover implements Passage {
   }
 
   #overdue(t: Transaction, { id, move }: Placement, child: string, message: string): void {
-    if (this.#ports.counts?.(child) === false) return;
+    if (!this.#ports.replicas.standing(child).counts) return;
     this.#ports.moveStore.overdue(t, id, move?.generation ?? 0, 1);
     this.#ports.log.warn({ placement: id, child }, message);
   }

@@ -5,6 +5,9 @@ import type { AppliedChange } from '../../core/feed/feed.ts';
 import { authorizationAgeMs } from '../../core/rollout/authority.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
+import { childAhead } from '../catch-up/child-ahead.ts';
+import { ChildCatchUpGate } from '../catch-up/child-catch-up-gate.ts';
+import { type MissingFromChildPorts, missingFromChild } from '../catch-up/missing-from-child.ts';
 import { Customization } from '../customize/customization.ts';
 import type { Gather } from '../gather/status/gather.ts';
 import type { SummaryRoom } from '../gather/summaries/summary-room.ts';
@@ -12,9 +15,6 @@ import { dropUpsynced } from '../gather/upsynced.ts';
 import { MoveStore } from '../moves/move-store.ts';
 import { Mover } from '../moves/mover.ts';
 import { RestoreBarrier } from '../moves/restore-barrier.ts';
-import { childAhead } from '../replicas/child-ahead.ts';
-import { ChildCatchUpGate } from '../replicas/child-catch-up-gate.ts';
-import { type MissingFromChildPorts, missingFromChild } from '../replicas/missing-from-child.ts';
 import { Exposures } from '../rollout/exposure.ts';
 import { HandedReleases } from '../rollout/handed.ts';
 import { OtherHistories } from '../rollout/other-histories.ts';
@@ -71,13 +71,13 @@ export class Downsync {
       authorizationAgeMs: (source) => authorizationAgeMs(source, nodeState.depth, rootAgeMs()),
       handed: new HandedReleases({
         ...lookups,
-        hasReplicas: nodeState.place.hasReplicas,
+        hasReplicas: nodeState.replicas.hasReplicas,
         hasOtherHistory: (child) => this.#otherHistories.has(child),
       }),
     });
     this.childCatchUpGate = new ChildCatchUpGate({
       clock,
-      hasReplicas: nodeState.place.hasReplicas,
+      hasReplicas: nodeState.replicas.hasReplicas,
       behind: (child) => store.read((reader) => this.#behind(reader, child)),
       decided: (children) => store.write((t) => this.#decided(t, children)),
       store,
@@ -87,7 +87,7 @@ export class Downsync {
       path: nodeState.path === '' ? 'center' : nodeState.path,
       ...lookups,
       outbox: nodeState.outbox,
-      counts: (child) => nodeState.counting.counts(child),
+      counts: (child) => nodeState.replicas.standing(child).counts,
     });
     this.mover = new Mover({
       ...lookups,
@@ -97,12 +97,9 @@ export class Downsync {
       moveStore: this.moves,
       upstream: nodeState.upstream.sound,
       isOrigin: (source) => nodeState.isOrigin(source),
-      hasReplicas: nodeState.place.hasReplicas,
-      replicasOf: (child) => nodeState.mailboxes.replicasOf(child),
-      isChanging: (child) => nodeState.groups.isChanging(child),
+      replicas: nodeState.replicas,
       total: (reader, id) => up().gather.total(reader, id),
       contribution: (id, child) => up().gather.contribution(id, child),
-      counts: (child) => nodeState.counting.counts(child),
       hasReceivedFromParent: () => later.hasReceivedFromParent(),
       isBehindRestoreBarrier: () => this.restoreBarrier.isPending,
       enqueue: (act) => later.enqueue(act),
@@ -115,9 +112,9 @@ export class Downsync {
   }
 
   #behind(reader: Reader, child: string): string | undefined {
-    const { place, lookups, matched, childRegistry } = this.#nodeState;
+    const { replicas, lookups, matched, childRegistry } = this.#nodeState;
     const ports: MissingFromChildPorts = {
-      hasReplicas: place.hasReplicas,
+      hasReplicas: replicas.hasReplicas,
       hasReceivedFromParent: () => this.#later.hasReceivedFromParent(),
       parentHasReplicas: () => this.#later.parentHasReplicas(),
       releases: (name) => this.exposures.carried.behind(reader, name),
@@ -199,7 +196,7 @@ export class Downsync {
     return this.#nodeState.lookups.children.get(child)?.role === 'agent';
   }
 
-  #makeScheduler({ lookups, childRegistry, outbox, place, groups }: NodeState, up: () => StatusBelow): Scheduler {
+  #makeScheduler({ lookups, childRegistry, outbox, replicas }: NodeState, up: () => StatusBelow): Scheduler {
     return new Scheduler({
       ...lookups,
       refreshChild: (t, name) => {
@@ -207,8 +204,7 @@ export class Downsync {
         this.customization.childChanged(t, name, stays);
         if (!stays) {
           dropUpsynced(t, outbox, lookups.pathOf(name));
-          place.left(t, name);
-          groups.gone(t, name);
+          replicas.removed(t, name);
         }
         return stays;
       },

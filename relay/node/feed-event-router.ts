@@ -35,7 +35,7 @@ export class FeedEventRouter {
   /** What the parent sends, in the transaction that applies it. */
   fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
     const { nodeState, guard } = this.#parts;
-    nodeState.place.fromAbove(t, changes);
+    nodeState.replicas.received(t, 'parent', changes);
     nodeState.matched.fromAbove(t, changes);
     for (const change of changes) {
       noteSourceChange(t, change);
@@ -56,7 +56,7 @@ export class FeedEventRouter {
       nodeState.childRegistry.widen(t, child);
       nodeState.matched.heard(child);
     }
-    nodeState.groups.pass(t, child, changes);
+    nodeState.replicas.received(t, { child }, changes);
     if (changes.length === 0) return;
     reports().pass(t, child, changes);
     guard().fromBelow(t, child, changes);

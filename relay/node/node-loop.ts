@@ -21,7 +21,7 @@ export function nodeLoop(ports: NodePorts, parts: NodeParts): ScheduleLoop {
         parts.down().idle();
       }
       parts.readiness().idle();
-      parts.nodeState().place.say();
+      parts.nodeState().replicas.settle();
       parts.down().childCatchUpGate.idle();
       if (parts.loop().quiet) parts.down().allWorkedOff();
       parts.watermarkPublisher().idle();

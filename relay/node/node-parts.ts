@@ -2,10 +2,9 @@
 import type { ChildSession } from '../../core/session/child-session.ts';
 import type { ParentSessions } from '../../core/session/parent-sessions.ts';
 import type { StreamRouter } from '../../core/stream/router.ts';
+import type { WatermarkPublisher } from '../catch-up/watermark-publisher.ts';
 import type { GuardRoom } from '../guard/guard-room.ts';
 import type { NodeReports } from '../inventory-status/node-reports.ts';
-import type { ReplicaRecount } from '../replicas/recounts.ts';
-import type { WatermarkPublisher } from '../replicas/watermark-publisher.ts';
 import type { ScheduleLoop } from '../schedule/loop.ts';
 import type { Downsync } from './downsync.ts';
 import type { FeedEventRouter } from './feed-event-router.ts';
@@ -24,7 +23,6 @@ export interface NodeParts {
   /** Of the root: none. */
   uplink(): ChildSession | undefined;
   reports(): NodeReports;
-  recounts(): ReplicaRecount;
   watermarkPublisher(): WatermarkPublisher;
   guard(): GuardRoom;
   streams(): StreamRouter;

@@ -15,6 +15,7 @@ import type { Labels } from '../../core/object/selector.ts';
 import { beginBoot, type NodeIdentity } from '../../core/session/node-identity.ts';
 import { readWatermarks, type Watermarks } from '../../core/session/watermark.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
+import { LabelSummaryAcknowledgement } from '../catch-up/label-summary-acknowledgement.ts';
 import { ChildRegistry } from '../children/child-registry.ts';
 import type { Child } from '../children/children.ts';
 import { Evictions } from '../children/evictions.ts';
@@ -22,10 +23,9 @@ import { inheritedBelow } from '../children/inherited-labels.ts';
 import type { NodeConfig } from '../config/config.ts';
 import { Mailboxes } from '../mailbox/mailboxes.ts';
 import { Placements } from '../placements/placements.ts';
-import type { ReplicaCounting } from '../replicas/counting.ts';
-import { LabelSummaryAcknowledgement } from '../replicas/label-summary-acknowledgement.ts';
-import { ReplicaGroups } from '../replicas/replica-groups.ts';
-import { ReplicaPlace } from '../replicas/replica-place.ts';
+import type { ReplicaSums } from '../replicas/recounts.ts';
+import { ReplicaRoom } from '../replicas/replica-room.ts';
+import type { Replicas } from '../replicas/replicas.ts';
 import { InventoryBelow } from '../schedule/inventory-below.ts';
 import { NodeSpaces } from '../spaces/node-spaces.ts';
 import { markDirty } from '../work/dirty.ts';
@@ -41,8 +41,7 @@ export interface LaterParts {
   hasReceivedFromParent(): boolean;
   /** The parent is one of several replicas. */
   parentHasReplicas(): boolean;
-  /** Adds up anew what these children of a node with replicas add; false: some of the sums can only be reported later. */
-  recountChildren(children: readonly string[]): boolean;
+  readonly sums: Omit<ReplicaSums, 'labels'>;
   /** The store is broken. */
   failed(error: unknown): void;
 }
@@ -76,10 +75,7 @@ export class NodeState {
   readonly childRegistry: ChildRegistry;
   /** By which labels all that is here was found. */
   readonly matched: LabelSummaryAcknowledgement;
-  /** Siblings among the children, and this node as one of several. */
-  readonly groups: ReplicaGroups;
-  readonly place: ReplicaPlace;
-  readonly counting: ReplicaCounting;
+  readonly replicas: Replicas;
   readonly lookups: Lookups;
 
   constructor(config: NodeConfig, ports: NodePorts, later: LaterParts) {
@@ -117,12 +113,15 @@ export class NodeState {
       rowsAt: (reader, child) => this.inventory.rowsAt(reader, child),
       relayCame: (t, child) => {
         this.inventory.relayCame(t, child);
-        this.groups.relayCame(t, child);
+        this.replicas.relayAdded(t, child);
       },
       inventory: this.spaces.inventory,
       counting: {
         isOtherReplica: (config.replicas ?? 1) > 1,
-        counts: (child) => this.counting.counts(child) && !this.counting.isMixed(child),
+        counts: (child) => {
+          const { counts, isMixed } = this.replicas.standing(child);
+          return counts && !isMixed;
+        },
       },
       mailboxes: this.mailboxes,
       outbox: this.outbox,
@@ -136,21 +135,7 @@ export class NodeState {
       inherited: () => this.#inherited(config, ports),
       path,
     });
-    this.groups = new ReplicaGroups({
-      clock,
-      mailboxes: this.mailboxes,
-      store,
-      isConnected: (child) => later.connection(child).connected,
-      write: (act) => later.enqueue(act),
-    });
-    this.place = this.#makePlace(config, ports, later);
-    this.counting = {
-      counts: (child) => this.place.owns(child) && this.groups.counts(child),
-      isFrozen: (child) => this.groups.isFrozen(child),
-      isMixed: (child) => this.groups.isMixed(child),
-      membersOf: (child) => this.groups.membersOf(child),
-      wasAttached: (child) => this.place.wasAttached(child),
-    };
+    this.replicas = this.#makeReplicas(config, ports, later);
     this.lookups = {
       placements: this.placements,
       children: this.childRegistry.children,
@@ -163,16 +148,19 @@ export class NodeState {
     };
   }
 
-  #makePlace({ replica = 0, replicas = 1 }: NodeConfig, { store }: NodePorts, later: LaterParts): ReplicaPlace {
-    return new ReplicaPlace({
+  #makeReplicas({ replica = 0, replicas = 1 }: NodeConfig, { store, clock }: NodePorts, later: LaterParts): Replicas {
+    return new ReplicaRoom({
       store,
+      clock,
+      mailboxes: this.mailboxes,
       upstream: this.upstream,
       outbox: this.outbox,
       replica,
       replicas,
-      children: () => [...this.mailboxes.all()].map(({ child }) => child),
-      recountChildren: (children) => later.recountChildren(children),
-      end: (child, reason) => later.endSession(child, reason),
+      sums: { labels: (t, children) => this.childRegistry.recount(t, children), ...later.sums },
+      isConnected: (child) => later.connection(child).connected,
+      endSession: (child, reason) => later.endSession(child, reason),
+      enqueue: (act) => later.enqueue(act),
     });
   }
 

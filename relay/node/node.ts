@@ -9,14 +9,13 @@ import { apiKind, httpEndpoint } from '../../core/stream/http.ts';
 import type { StreamRouter } from '../../core/stream/router.ts';
 import { StreamCounts } from '../../core/stream/stream-counts.ts';
 import type { Listener } from '../../core/wire/link.ts';
+import { WatermarkPublisher } from '../catch-up/watermark-publisher.ts';
 import { seedInventory } from '../children/seed-inventory.ts';
 import type { NodeConfig } from '../config/config.ts';
 import type { GuardRoom } from '../guard/guard-room.ts';
 import type { NodeReports } from '../inventory-status/node-reports.ts';
 import { type Admissions, admissionsOf } from '../join/admissions.ts';
 import { treeUrls } from '../remote-access/tree-urls.ts';
-import { ReplicaRecount } from '../replicas/recounts.ts';
-import { WatermarkPublisher } from '../replicas/watermark-publisher.ts';
 import type { ScheduleLoop } from '../schedule/loop.ts';
 import { Downsync } from './downsync.ts';
 import { FeedEventRouter } from './feed-event-router.ts';
@@ -42,7 +41,6 @@ export class Node implements AsyncDisposable {
   readonly #sessions: ParentSessions;
   readonly #uplink: ChildSession | undefined;
   readonly #reports: NodeReports;
-  readonly #recounts: ReplicaRecount;
   readonly #watermarkPublisher: WatermarkPublisher;
   /** Where its byte streams meet. */
   readonly streams: StreamRouter;
@@ -75,7 +73,7 @@ export class Node implements AsyncDisposable {
         children: this.#nodeState.childRegistry.children,
         relays: config.relays,
         quiet: () => this.#loop.quiet,
-        isElsewhere: (relay) => this.#nodeState.place.isElsewhere(relay),
+        isElsewhere: (relay) => this.#nodeState.replicas.standing(relay).isElsewhere,
         store: ports.store,
         upChanged: () => this.#uplink?.readyChanged(),
       },
@@ -85,15 +83,6 @@ export class Node implements AsyncDisposable {
     this.#sessions = sessionsBelow(config, ports, parts);
     this.#uplink = sessionAbove(config, ports, parts);
     this.#reports = reportsOf(config, ports, parts);
-    this.#recounts = new ReplicaRecount({
-      store: ports.store,
-      labels: (t, children) => this.#nodeState.childRegistry.recount(t, children),
-      nodes: (t, child) => this.#reports.recount(t, child),
-      placements: (t, child) => this.#up.recount(t, child),
-      contributionsChanged: (keys) => this.#up.contributionsChanged(keys),
-      decide: (id) => this.#down.mover.decide(id),
-      report: (ids) => this.#up.report(ids),
-    });
     this.#guard = guardOf(config, ports, parts);
     this.#admissions = admissionsOf(config, ports, this.#nodeState.spaces.system);
     this.#watermarkPublisher = new WatermarkPublisher({
@@ -119,11 +108,6 @@ export class Node implements AsyncDisposable {
     const { store, log, network } = this.#ports;
     const { path, inventory } = this.#config;
     const { childRegistry, spaces } = this.#nodeState;
-    // Before anything is counted: whose children count.
-    store.read((reader) => {
-      this.#nodeState.groups.load(reader);
-      this.#nodeState.place.load(reader);
-    });
     store.write((t) => childRegistry.load(t));
     store.read((reader) => {
       this.#nodeState.matched.load();
@@ -153,7 +137,7 @@ export class Node implements AsyncDisposable {
     this.#loop.stop();
     for (const end of this.#subscriptions) end();
     this.#nodeState.childRegistry.stop();
-    this.#nodeState.groups.stop();
+    this.#nodeState.replicas.stop();
     this.#watermarkPublisher.stop();
     this.#down.stop();
     this.#up.stop();
@@ -175,7 +159,13 @@ export class Node implements AsyncDisposable {
       endSession: (child, reason) => this.#sessions.disconnect(child, reason),
       hasReceivedFromParent: () => !this.#uplink || this.#readiness.hasReceivedFromParent,
       parentHasReplicas: () => this.#uplink?.parentHasReplicas ?? false,
-      recountChildren: (children) => this.#recounts.recountChildren(children),
+      sums: {
+        nodes: (t, child) => this.#reports.recount(t, child),
+        placements: (t, child) => this.#up.recount(t, child),
+        contributionsChanged: (keys) => this.#up.contributionsChanged(keys),
+        decide: (id) => this.#down.mover.decide(id),
+        report: (ids) => this.#up.report(ids),
+      },
       failed: (error) => this.#ports.fatal(error),
     };
   }
@@ -191,7 +181,6 @@ export class Node implements AsyncDisposable {
       sessions: () => this.#sessions,
       uplink: () => this.#uplink,
       reports: () => this.#reports,
-      recounts: () => this.#recounts,
       watermarkPublisher: () => this.#watermarkPublisher,
       guard: () => this.#guard,
       streams: () => this.streams,

@@ -25,7 +25,7 @@ export function reportsOf(config: NodeConfig, ports: NodePorts, parts: NodeParts
     store,
     outbox,
     connection: (child) => parts.sessions().status(child),
-    counting: parts.nodeState().counting,
+    replicas: parts.nodeState().replicas,
     attached: () => parts.uplink()?.connected,
     unreached: () => parts.uplink()?.unreached,
     diverged: () => parts.uplink()?.alarm.present,

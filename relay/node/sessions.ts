@@ -33,10 +33,10 @@ export function sessionsBelow(config: NodeConfig, ports: NodePorts, parts: NodeP
       if (parts.uplink()) parts.readiness().putBack();
     },
     hasOtherHistory: (child, wasPutBack) => {
-      parts.nodeState().groups.hasOtherHistory(child);
+      parts.nodeState().replicas.hasOtherHistory(child);
       parts.down().hasOtherHistory(child, wasPutBack);
       // A parent with siblings is compared by its watermarks.
-      const isAlone = parts.uplink() !== undefined && !parts.nodeState().place.hasReplicas;
+      const isAlone = parts.uplink() !== undefined && !parts.nodeState().replicas.hasReplicas;
       if (isAlone && parts.readiness().hasOtherHistory(child)) {
         const reason =
           "the child has rows of another store incarnation: the child keeps its rows until this node has received its parent's feed";
@@ -44,7 +44,7 @@ export function sessionsBelow(config: NodeConfig, ports: NodePorts, parts: NodeP
       }
     },
     applied: (t, child, changes) => parts.feedEventRouter().fromBelow(t, child, changes),
-    replicas: parts.nodeState().place,
+    replicas: parts.nodeState().replicas.attachWatch,
     watermarks: () => parts.watermarkPublisher().covered,
     // Not sooner: what is read just before would be shown until the child says something else.
     acknowledgementStored: (child) => store.announce(childShownTopic, child),
@@ -72,7 +72,7 @@ export function sessionAbove(config: NodeConfig, ports: NodePorts, parts: NodePa
   const ownNodeChanged = () => store.announce(ownNodeTopic, 'self');
   return nodeUplink(path, parent, ports, parts.nodeState(), {
     applied: (t, changes) => parts.feedEventRouter().fromAbove(t, changes),
-    passed: (t) => parts.nodeState().place.fromAbove(t, []),
+    passed: (t) => parts.nodeState().replicas.received(t, 'parent', []),
     attaching: (t) => parts.guard().attaching(t),
     connected: () => {
       ownNodeChanged();
@@ -84,7 +84,7 @@ export function sessionAbove(config: NodeConfig, ports: NodePorts, parts: NodePa
     caughtUp: () => {
       parts.readiness().caughtUp();
       parts.down().mover.receivedFromParent();
-      parts.nodeState().place.say();
+      parts.nodeState().replicas.settle();
       store.announce(workTopic, 0);
     },
     putBack: () => {
@@ -114,7 +114,7 @@ export function streamsBetween(
     notReady: () => parts.readiness().notReady(),
     knows: (child) => parts.nodeState().childRegistry.children.has(child),
     child: (name) => parts.sessions().streams(name),
-    siblings: (name, below) => parts.nodeState().groups.nearest(name, below),
+    siblings: (name, below) => parts.nodeState().replicas.members(name, below),
     connection: (child) => parts.sessions().status(child),
     parent: () => (parent ? parts.uplink()?.streams : 'none'),
   });

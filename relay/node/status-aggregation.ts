@@ -54,7 +54,7 @@ export class StatusAggregation {
         nodeState.mailboxes.get(child)?.consumer.get(reader, keyHash)?.poisoned === true,
       moves: down.moves,
       restoreBarrier: down.restoreBarrier,
-      counting: nodeState.counting,
+      replicas: nodeState.replicas,
       heldBack: (id, child) => down.customization.failures(id, child),
       rollouts: down.exposures,
     });
@@ -168,8 +168,8 @@ export class StatusAggregation {
   }
 
   get #upsynced(): UpsyncedPorts {
-    const { lookups, outbox, counting } = this.#nodeState;
-    return { ...lookups, outbox, counting, isOwn: (source) => this.#nodeState.isOrigin(source) };
+    const { lookups, outbox, replicas } = this.#nodeState;
+    return { ...lookups, outbox, replicas, isOwn: (source) => this.#nodeState.isOrigin(source) };
   }
 
   /** After it; the placements whose sums are concerned. */
@@ -250,7 +250,7 @@ export class StatusAggregation {
       heldBack: (id, child) => down.customization.failures(id, child),
       ownSpaces: () => [...spaces.workloads()].map(({ space }) => space),
       failed: (error) => later.failed(error),
-      counting: this.#nodeState.counting,
+      replicas: this.#nodeState.replicas,
     });
   }
 

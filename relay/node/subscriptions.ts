@@ -1,13 +1,13 @@
 /**
  * Which part of the node acts on which change. The store calls the subscribers after each commit in the order of this list: sums first, then decisions
- * that read the sums, then the sessions and the objects that show the result, and last the loop that does the work that is left.
+ * that read the sums, then the sessions and the objects that show the result, and last the loop that does the work that is left. Rooms
+ * that subscribe by themselves come before: sessions, and replicas.
  */
 import { parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { heldRowsTopic, producerRowsTopic, quarantineTopic } from '../../core/feed/topics.ts';
 import type { Store } from '../../core/store/store.ts';
 import type { Topic } from '../../core/store/topics.ts';
 import { childrenOfMailboxes, childrenOfReported } from '../mailbox/mailboxes.ts';
-import { markDirty } from '../work/dirty.ts';
 import {
   atChild,
   bindingTopic,
@@ -17,7 +17,6 @@ import {
   childTopic,
   connectionTopic,
   contributionTopic,
-  countedTopic,
   feedReadyTopic,
   ownContributionTopic,
   ownNodeTopic,
@@ -54,17 +53,7 @@ export function subscribeParts(store: Store, parts: NodeParts): (() => void)[] {
 }
 
 function subscribeSums(parts: NodeParts, { on, each }: Subscriber): void {
-  const { up, nodeState } = parts;
-  each(connectionTopic, (child) => {
-    nodeState().groups.connectionChanged(child, parts.sessions().status(child).connected);
-  });
-  on(countedTopic, (children) => {
-    parts.recounts().recount([...children]);
-    // A placement may have stayed at a child only because the child's replicas did not count.
-    parts.loop().enqueue((t) => {
-      for (const child of children) markDirty(t, 'child', child);
-    });
-  });
+  const { up } = parts;
   each(childRemovedTopic, (child) => parts.down().restoreBarrier.left(child));
   on(placementTopic, (ids) => up().placementsChanged(ids));
   on(bindingTopic, (keys) => up().bindingsChanged(keys));

@@ -5,8 +5,8 @@ import type { Store, Transaction } from '../../core/store/store.ts';
 import { isBeingScheduled } from '../work/dirty.ts';
 import { atChild, type PlacementAtChild, splitAtChild } from '../work/topics.ts';
 
-export interface ReplicaRecountPorts {
-  readonly store: Store;
+/** The rooms that add up reports. */
+export interface ReplicaSums {
   /** The label summaries of these children. */
   labels(t: Transaction, children: readonly string[]): void;
   /** The nodes below a child. */
@@ -20,16 +20,18 @@ export interface ReplicaRecountPorts {
 }
 
 export class ReplicaRecount {
-  readonly #ports: ReplicaRecountPorts;
+  readonly #store: Store;
+  readonly #sums: ReplicaSums;
 
-  constructor(ports: ReplicaRecountPorts) {
-    this.#ports = ports;
+  constructor(store: Store, sums: ReplicaSums) {
+    this.#store = store;
+    this.#sums = sums;
   }
 
   /** The placements concerned. */
   recount(children: readonly string[]): PlacementId[] {
-    const { store, labels, nodes, placements, contributionsChanged, decide } = this.#ports;
-    const concerned = store.write((t) => {
+    const { labels, nodes, placements, contributionsChanged, decide } = this.#sums;
+    const concerned = this.#store.write((t) => {
       labels(t, children);
       return children.flatMap((child) => {
         nodes(t, child);
@@ -45,8 +47,8 @@ export class ReplicaRecount {
   /** What is not worked off yet is told when it is: false, and this is asked again. */
   recountChildren(children: readonly string[]): boolean {
     const ids = this.recount(children);
-    if (this.#ports.store.read((reader) => ids.some((id) => isBeingScheduled(reader, id)))) return false;
-    this.#ports.report(ids);
+    if (this.#store.read((reader) => ids.some((id) => isBeingScheduled(reader, id)))) return false;
+    this.#sums.report(ids);
     return true;
   }
 }

@@ -118,21 +118,16 @@ export class ReplicaGroups {
     return this.isFrozen(child) || this.#groups.get(splitReplica(child).name)?.resumed !== undefined;
   }
 
-  /** The siblings of a child, itself among them; undefined for one that has none. */
-  membersOf(child: string): readonly string[] | undefined {
-    const { name } = splitReplica(child);
-    return this.#groups.has(name) ? this.#ports.mailboxes.replicasOf(name) : undefined;
+  /** The child is in a group: it, or a child of its name, has reported as a replica. */
+  has(child: string): boolean {
+    return this.#groups.has(splitReplica(child).name);
   }
 
-  /** The siblings that share a name, the one to which their child is attached before the others. */
-  nearest(name: string, child?: string): readonly string[] | undefined {
-    const members = this.#ports.mailboxes.replicasOf(name);
-    if (members.length < 2) return undefined;
-    const at = child === undefined ? undefined : this.#groups.get(name)?.ownership.children.get(child)?.at;
-    const home = at === undefined ? undefined : withReplica(name, at);
-    return home !== undefined && members.includes(home)
-      ? [home, ...members.filter((member) => member !== home)]
-      : members;
+  /** The replica of a child's group to which `below` attached last. */
+  homeOf(child: string, below: string): string | undefined {
+    const { name } = splitReplica(child);
+    const at = this.#groups.get(name)?.ownership.children.get(below)?.at;
+    return at === undefined ? undefined : withReplica(name, at);
   }
 
   // -------------------------------------------------------------------------------------------------------- inputs

@@ -32,7 +32,7 @@ import { passUpsynced } from '../../relay/gather/upsynced.ts';
 import { Mailboxes } from '../../relay/mailbox/mailboxes.ts';
 import { MoveStore } from '../../relay/moves/move-store.ts';
 import { Placements } from '../../relay/placements/placements.ts';
-import { type ReplicaCounting, withoutReplicas } from '../../relay/replicas/counting.ts';
+import { type Replicas, withoutReplicas } from '../../relay/replicas/replicas.ts';
 import { Scheduler } from '../../relay/schedule/schedule.ts';
 import { noteSourceChange } from '../../relay/schedule/source-changes.ts';
 import { openWorkloadSpace, type WorkloadSpace } from '../../relay/spaces/own-spaces.ts';
@@ -49,7 +49,7 @@ export interface GatherNodePorts {
   readonly random: Random;
   defer(run: () => void): void;
   /** Absent: nobody has siblings. */
-  readonly counting?: ReplicaCounting;
+  readonly replicas?: Replicas;
 }
 
 export const source = 'center.retail';
@@ -101,8 +101,8 @@ export class GatherNode {
     const mailboxOf = (child: string) => this.#mailboxes.get(child)?.producer;
     const reportedOf = (child: string) => this.#mailboxes.get(child)?.reported;
     const ownSpace = (name: string) => (name === source ? this.#own?.space : undefined);
-    const { counting = withoutReplicas } = ports;
-    const shared = { store, clock, placements: this.#placements, children: this.#children, counting };
+    const { replicas = withoutReplicas } = ports;
+    const shared = { store, clock, placements: this.#placements, children: this.#children, replicas };
     this.#scheduler = new Scheduler({
       ...shared,
       tableOf: (name) => (name === source ? tableOf() : undefined),

@@ -24,7 +24,7 @@ import { withMove, withOwnCounter } from '../../moves/move-contribution.ts';
 import type { MoveStore } from '../../moves/move-store.ts';
 import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
-import { type ReplicaCounting, withoutReplicas } from '../../replicas/counting.ts';
+import { type Replicas, withoutReplicas } from '../../replicas/replicas.ts';
 
 export interface GatherPorts {
   readonly placements: Placements;
@@ -42,8 +42,8 @@ export interface GatherPorts {
   readonly restoreBarrier?: { put(placement: Placement, total: Partial): Partial };
   pathOf(child: string): string;
   mailboxOf(child: string): Producer | undefined;
-  /** Absent: nobody has siblings. */
-  readonly counting?: ReplicaCounting;
+  /** Absent: no relay has replicas. */
+  readonly replicas?: Replicas;
 }
 
 /** What partials say of unfinished releases: relay/rollout/exposure.ts. */
@@ -62,12 +62,12 @@ export interface RolloutParts {
 
 export class Gather {
   readonly #ports: GatherPorts;
-  readonly #counting: ReplicaCounting;
+  readonly #replicas: Replicas;
   readonly #trees = new Map<PlacementId, SegmentTree<Partial>>();
 
   constructor(ports: GatherPorts) {
     this.#ports = ports;
-    this.#counting = ports.counting ?? withoutReplicas;
+    this.#replicas = ports.replicas ?? withoutReplicas;
   }
 
   /** The node's own partial of a placement; undefined when the placement is unknown. */
@@ -132,8 +132,9 @@ export class Gather {
     const row = this.#ports.moves.row(placement.id, name);
     const wanted = this.#ports.rollouts.wanted(placement);
     if ((!child && !row) || !wanted) return;
-    if (this.#counting.isFrozen(name) && isOf(wanted, tree.get(name))) return;
-    if (!this.#counting.counts(name) || this.#counting.isMixed(name)) {
+    const { counts, isFrozen, isMixed, wasAttached } = this.#replicas.standing(name);
+    if (isFrozen && isOf(wanted, tree.get(name))) return;
+    if (!counts || isMixed) {
       // And not absent: while sums stay as they were, so does that it adds nothing.
       tree.set(name, emptyPartial(wanted.generation, wanted.target));
       this.#ports.rollouts.forget(placement.id, name);
@@ -146,7 +147,7 @@ export class Gather {
     const view = {
       ...this.#ports.connection(name),
       expected,
-      ...(reported ? { reported } : { wasAttached: this.#counting.wasAttached(name) }),
+      ...(reported ? { reported } : { wasAttached }),
       ...(isRefused ? { refused: expected ?? last?.counts.expected ?? 0 } : {}),
       heldBack: child?.role === 'agent' ? this.#ports.heldBack(placement.id, name) : [],
     };

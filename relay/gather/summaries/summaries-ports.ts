@@ -7,7 +7,7 @@ import type { SummarizerSpec } from '../../../core/summary/summarizer-spec.ts';
 import type { Child } from '../../children/children.ts';
 import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
-import type { ReplicaCounting } from '../../replicas/counting.ts';
+import type { Replicas } from '../../replicas/replicas.ts';
 import type { RowSourcePorts } from './row-source.ts';
 import type { LocationFacts } from './summary-rows.ts';
 import type { UserSummary } from './user-summary.ts';
@@ -31,7 +31,7 @@ export interface SummariesPorts extends RowSourcePorts {
   /** Which summarizers of the placement are there has changed. */
   resolved(id: PlacementId): void;
   failed(error: unknown): void;
-  readonly counting: ReplicaCounting;
+  readonly replicas: Replicas;
 }
 
 /** Of a placement: the names in its specification that there is a summarizer for, and those that there is none for, with the reason. */

@@ -364,7 +364,7 @@ export class Summaries {
   #setRow(row: DirtyRow, read: ReadRow | undefined, placement: Placement, name: string, summary: UserSummary): void {
     const heldBack = this.#ports.heldBack(placement.id, row.child);
     const partial =
-      read?.isWanted(placement, name) && this.#ports.counting.counts(row.child)
+      read?.isWanted(placement, name) && this.#ports.replicas.standing(row.child).counts
         ? summary.summarizer.evaluate(read.row(this.#place(row.child, placement), heldBack))
         : undefined;
     summary.setRow(row.child, rowNameOf(row.keyHash), partial);
@@ -380,14 +380,15 @@ export class Summaries {
   }
 
   #placeRelay(reader: Reader, id: PlacementId, name: string, summary: UserSummary, child: string): void {
-    const { counting, reportedOf } = this.#ports;
-    if (counting.isFrozen(child) && summary.hasRelay(child)) return;
+    const { replicas, reportedOf } = this.#ports;
+    const { counts, isFrozen, isMixed } = replicas.standing(child);
+    if (isFrozen && summary.hasRelay(child)) return;
     const table = reportedOf(child);
     const content = table && contentOf(reader, table, hash128(entryKey.summary(id, name)));
     const partial = content && readUserPartial(content);
     const { fingerprint, empty } = summary.summarizer;
     const isOurs = partial !== undefined && partial.spec === fingerprint && sameShape(partial, empty);
-    const isCounted = counting.counts(child) && !counting.isMixed(child);
+    const isCounted = counts && !isMixed;
     summary.setRelay(child, isOurs && isCounted ? partial : undefined);
   }
 }

@@ -18,7 +18,7 @@ import type { SummarizerSpec } from '../../../core/summary/summarizer-spec.ts';
 import { type Child, matchingDestinations } from '../../children/children.ts';
 import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
-import { type ReplicaCounting, withoutReplicas } from '../../replicas/counting.ts';
+import { type Replicas, withoutReplicas } from '../../replicas/replicas.ts';
 import type { OutgoingStage } from '../../schedule/outgoing.ts';
 import { ownContributionTopic, shownTopic } from '../../work/topics.ts';
 import type { Gather } from '../status/gather.ts';
@@ -45,8 +45,8 @@ export interface SummaryRoomPorts {
   ownSpaces(): Iterable<Space>;
   defer(run: () => void): void;
   failed(error: unknown): void;
-  /** Absent: nobody has siblings. */
-  readonly counting?: ReplicaCounting;
+  /** Absent: no relay has replicas. */
+  readonly replicas?: Replicas;
 }
 
 export class SummaryRoom {
@@ -64,7 +64,7 @@ export class SummaryRoom {
 
   constructor(ports: SummaryRoomPorts) {
     this.#ports = ports;
-    const { clock, defer, gather, ownSpace, counting = withoutReplicas } = ports;
+    const { clock, defer, gather, ownSpace, replicas = withoutReplicas } = ports;
     this.#summaries = new Summaries({
       ...ports,
       pathOf: (child) => childPath(ports.path, child),
@@ -73,7 +73,7 @@ export class SummaryRoom {
       specOf: (reader, source, name) => this.#specOf(reader, source, name),
       changed: (id, name) => this.#mark(id, name),
       resolved: (id) => ports.store.announce(ownContributionTopic, id),
-      counting,
+      replicas,
     });
     this.writer = new SummaryWriter({
       ...ports,

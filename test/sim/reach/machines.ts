@@ -8,7 +8,7 @@ import { join } from 'node:path';
 const folders = ['core/session', 'core/feed', 'core/stream', 'relay/guard'];
 const files: ReadonlySet<string> = new Set([
   'relay/replicas/ownership.ts',
-  'relay/replicas/watermark-publisher.ts',
+  'relay/catch-up/watermark-publisher.ts',
   'relay/children/label-summary-shrink-guard.ts',
   'relay/inventory-status/guard-conditions.ts',
   'relay/spaces/origins.ts',

@@ -47,6 +47,13 @@ it('the rooms of a relay import only those that stand above them in its README',
   expect(below).toEqual([]);
 });
 
+it('rooms other than the assembly see replicas through the port alone', () => {
+  const seen = [...files].flatMap(([file, imported]) =>
+    /^relay\/(replicas|node)\//.test(file) ? [] : [...imported].filter((to) => to.startsWith('relay/replicas/')),
+  );
+  expect(new Set(seen)).toEqual(new Set(['relay/replicas/replicas.ts']));
+});
+
 it('files are no circles, but for those that are listed', () => {
   expect(circlesOf(files)).toEqual(allowedCircles.map((circle) => circle.files));
 });

@@ -17,9 +17,9 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { Descendants } from '../../../../relay/inventory-status/descendants.ts';
 import { showNode } from '../../../../relay/inventory-status/node-objects.ts';
-import { type ReplicaCounting, withoutReplicas } from '../../../../relay/replicas/counting.ts';
+import { ordinaryStanding, type Replicas, withoutReplicas } from '../../../../relay/replicas/replicas.ts';
 
-function node(path: string, counting: ReplicaCounting = withoutReplicas) {
+function node(path: string, replicas: Replicas = withoutReplicas) {
   const store = new MemoryStore();
   const clock = new VirtualClock();
   const random = new SeededRandom(1);
@@ -48,7 +48,7 @@ function node(path: string, counting: ReplicaCounting = withoutReplicas) {
       outbox,
       reportedOf: (child) => reported.get(child),
       isConnected: (child) => connected.has(child),
-      counting,
+      replicas,
     });
   const descendants = open();
   let revision = 0;
@@ -234,12 +234,12 @@ describe('many relays deeper than the children', () => {
 /** Of `eu` and `eu~1`, those that do not count are named. */
 function siblings(path: string, ...uncounted: string[]) {
   const left = new Set(uncounted);
-  const counting: ReplicaCounting = {
+  const replicas: Replicas = {
     ...withoutReplicas,
-    counts: (child) => !left.has(child),
-    membersOf: () => ['eu', 'eu~1'],
+    standing: (child) => ({ ...ordinaryStanding, counts: !left.has(child) }),
+    members: () => ['eu', 'eu~1'],
   };
-  return { ...node(path, counting), left };
+  return { ...node(path, replicas), left };
 }
 
 describe('relays below siblings', () => {

@@ -13,7 +13,13 @@ const noOtherParts: LaterParts = {
   endSession: () => undefined,
   hasReceivedFromParent: () => true,
   parentHasReplicas: () => false,
-  recountChildren: () => true,
+  sums: {
+    nodes: () => undefined,
+    placements: () => [],
+    contributionsChanged: () => undefined,
+    decide: () => undefined,
+    report: () => undefined,
+  },
   failed: () => undefined,
 };
 

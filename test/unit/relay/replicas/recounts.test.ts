@@ -11,8 +11,7 @@ const placementsOf: Readonly<Record<string, readonly string[]>> = {
 describe('what children tell counts, or does no more', () => {
   const store = new MemoryStore();
   let said: string[];
-  const recounts = new ReplicaRecount({
-    store,
+  const recounts = new ReplicaRecount(store, {
     labels: (_t, children) => said.push(`labels of ${children.join(' ')}`),
     nodes: (_t, child) => said.push(`nodes of ${child}`),
     placements: (_t, child) => placementsOf[child] ?? [],

@@ -147,8 +147,8 @@ class Parent {
     this.#store.read((reader) => this.#groups.load(reader));
   }
 
-  nearest(child: string): readonly string[] | undefined {
-    return this.#groups.nearest('eu', child);
+  home(child: string): string | undefined {
+    return this.#groups.homeOf('eu', child);
   }
 
   /** What each sibling is told of a child. */
@@ -189,7 +189,7 @@ describe('what the parent of siblings tells them', () => {
     parent.says('eu~1', 'term', { term: parent.term });
     expect(parent.told('till')).toEqual([undefined, undefined]);
     parent.restart();
-    expect(parent.nearest('till')).toEqual(['eu', 'eu~1']);
+    expect(parent.home('till')).toBeUndefined();
   });
 
   it('is that a child is granted once all has come that its former owner had told and rewritten before it said the term', () => {
@@ -209,9 +209,9 @@ describe('what the parent of siblings tells them', () => {
   it('has the sibling first, of those that a stream may take, to which the next node is attached', () => {
     const parent = new Parent();
     parent.says('eu~1', entryKey.attach('till'), { sequence: 5, role: 'agent' });
-    expect(parent.nearest('till')).toEqual(['eu~1', 'eu']);
+    expect(parent.home('till')).toBe('eu~1');
     parent.restart();
-    expect(parent.nearest('till')).toEqual(['eu~1', 'eu']);
+    expect(parent.home('till')).toBe('eu~1');
   });
 
   it('counts as it was while the feed of a sibling is reconciled, and anew at the end: its rows are of two histories', () => {
@@ -298,7 +298,7 @@ describe('what the parent of siblings tells them', () => {
     expect(parent.rows).toBe(0);
     expect(parent.counted).toEqual(['eu', 'eu~1']);
     parent.restart();
-    expect(parent.nearest('till-0')).toBeUndefined();
+    expect(parent.home('till-0')).toBeUndefined();
   });
 
   it('does not count as it was once the sibling that is reconciled has to hear first what was decided without it', () => {

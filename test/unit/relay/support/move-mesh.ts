@@ -25,6 +25,7 @@ import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
 import { MoveStore } from '../../../../relay/moves/move-store.ts';
 import { Mover } from '../../../../relay/moves/mover.ts';
 import { Placements } from '../../../../relay/placements/placements.ts';
+import { withoutReplicas } from '../../../../relay/replicas/replicas.ts';
 import { Scheduler } from '../../../../relay/schedule/schedule.ts';
 import { noteSourceChange } from '../../../../relay/schedule/source-changes.ts';
 import { dirtyClasses, isBeingScheduled, markDirty } from '../../../../relay/work/dirty.ts';
@@ -112,8 +113,7 @@ export class MeshRelay {
     });
     const mailboxOf = (child: string) => this.#mailboxes.get(child)?.producer;
     this.#mover = new Mover({
-      hasReplicas: false,
-      replicasOf: (child) => [child],
+      replicas: withoutReplicas,
       ...shared,
       store,
       clock: this.#clock,

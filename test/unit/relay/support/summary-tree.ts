@@ -8,7 +8,7 @@ import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { asText, text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { withoutReplicas } from '../../../../relay/replicas/counting.ts';
+import { ordinaryStanding, withoutReplicas } from '../../../../relay/replicas/replicas.ts';
 import { GatherNode, state } from '../../../support/gather-node.ts';
 
 const apiVersion = 'edge.banyan.io/v1alpha1';
@@ -209,10 +209,13 @@ export class SummaryTree {
       clock: this.clock,
       random: this.#random,
       defer: (run) => this.#turns.push(run),
-      counting: {
+      replicas: {
         ...withoutReplicas,
-        isFrozen: (child) => path === '' && this.frozen.has(child),
-        isMixed: (child) => path === '' && this.mixed.has(child),
+        standing: (child) => ({
+          ...ordinaryStanding,
+          isFrozen: path === '' && this.frozen.has(child),
+          isMixed: path === '' && this.mixed.has(child),
+        }),
       },
     });
   }

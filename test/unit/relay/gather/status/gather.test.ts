@@ -9,6 +9,7 @@ import type { Child } from '../../../../../relay/children/children.ts';
 import { Gather } from '../../../../../relay/gather/status/gather.ts';
 import { MoveStore } from '../../../../../relay/moves/move-store.ts';
 import { Placements } from '../../../../../relay/placements/placements.ts';
+import { ordinaryStanding, withoutReplicas } from '../../../../../relay/replicas/replicas.ts';
 import { factsOf } from '../../support/facts.ts';
 
 const id = 'center.retail/p';
@@ -41,12 +42,14 @@ class Bench {
     moves: new MoveStore(new VirtualClock()),
     pathOf: (child) => child,
     mailboxOf: () => undefined,
-    counting: {
-      counts: (child) => !this.leftOut.has(child),
-      isFrozen: () => this.frozen,
-      isMixed: (child) => this.mixed.has(child),
-      membersOf: () => undefined,
-      wasAttached: () => false,
+    replicas: {
+      ...withoutReplicas,
+      standing: (child) => ({
+        ...ordinaryStanding,
+        counts: !this.leftOut.has(child),
+        isFrozen: this.frozen,
+        isMixed: this.mixed.has(child),
+      }),
     },
   });
   #revision = 0;

@@ -12,7 +12,7 @@ import { Summaries } from '../../../../../relay/gather/summaries/summaries.ts';
 import { locationFactsOf } from '../../../../../relay/gather/summaries/summary-rows.ts';
 import type { Placement } from '../../../../../relay/placements/placement.ts';
 import { Placements, storeSelected } from '../../../../../relay/placements/placements.ts';
-import { withoutReplicas } from '../../../../../relay/replicas/counting.ts';
+import { withoutReplicas } from '../../../../../relay/replicas/replicas.ts';
 import { field } from '../../../core/summary/support.ts';
 
 const source = 'center.retail';
@@ -59,7 +59,7 @@ class Bench {
     failed: (error) => {
       throw error;
     },
-    counting: withoutReplicas,
+    replicas: withoutReplicas,
   });
 
   constructor(count: number) {

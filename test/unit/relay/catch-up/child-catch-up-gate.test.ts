@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
-import { ChildCatchUpGate } from '../../../../relay/replicas/child-catch-up-gate.ts';
+import { ChildCatchUpGate } from '../../../../relay/catch-up/child-catch-up-gate.ts';
 
 function arrivals(hasReplicas = true) {
   const behind = new Map<string, string>();

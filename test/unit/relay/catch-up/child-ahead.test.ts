@@ -6,7 +6,7 @@ import { parseKey } from '../../../../core/object/key.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { raiseWatermarks } from '../../../../core/session/watermark.ts';
-import { childAhead } from '../../../../relay/replicas/child-ahead.ts';
+import { childAhead } from '../../../../relay/catch-up/child-ahead.ts';
 import { ReportedBench, source } from '../support/reported-bench.ts';
 
 const wallMs = 1_700_000_000_000;

@@ -9,8 +9,8 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import type { Transaction } from '../../../../core/store/store.ts';
+import { LabelSummaryAcknowledgement } from '../../../../relay/catch-up/label-summary-acknowledgement.ts';
 import { childrenOfMailboxes, Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
-import { LabelSummaryAcknowledgement } from '../../../../relay/replicas/label-summary-acknowledgement.ts';
 import { sites } from '../schedule/sites.ts';
 
 const body = new Uint8Array(0);

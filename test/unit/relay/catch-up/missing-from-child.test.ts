@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type MissingFromChildPorts, missingFromChild } from '../../../../relay/replicas/missing-from-child.ts';
+import { type MissingFromChildPorts, missingFromChild } from '../../../../relay/catch-up/missing-from-child.ts';
 
 const nothing: MissingFromChildPorts = {
   hasReplicas: false,

@@ -1,0 +1,68 @@
+/**
+ * What the other rooms of a node ask about replicas, and what they pass on. Replicas are relays that share a path: a child attaches to any of them, and one of
+ * them counts the child in what it reports. A node may be a replica itself, and its children may be replicas of each other.
+ *
+ * `withoutReplicas` is the ordinary case: each child belongs to this node alone.
+ */
+import type { AppliedChange } from '../../core/feed/feed.ts';
+import type { AttachWatch } from '../../core/session/parent-ports.ts';
+import type { Transaction } from '../../core/store/store.ts';
+
+/** Where a child stands. */
+export interface Standing {
+  /** The reports of the child are part of the sums of this node. */
+  readonly counts: boolean;
+  /** What the child adds to a sum stays as it was, for a bounded time. */
+  readonly isFrozen: boolean;
+  /** The child's feed is being reconciled, so that its rows are of two histories: the child adds nothing to a sum that is made anew. */
+  readonly isMixed: boolean;
+  /** Something below the child goes from one of its replicas to another, and perhaps neither of them reports it. Ends in a bounded time. */
+  readonly isChanging: boolean;
+  /** Another replica of this node has the child, or is about to get it. */
+  readonly isElsewhere: boolean;
+  /** The child was attached to this node or to a replica of this node. */
+  readonly wasAttached: boolean;
+}
+
+export interface Replicas {
+  /** This node is one of several replicas, or was one and its parent still knows the others. */
+  readonly hasReplicas: boolean;
+  /** For the sessions with children: which attachment of a child is the newest. */
+  readonly attachWatch: AttachWatch;
+  standing(child: string): Standing;
+  /** The children that share the name of this one, itself among them. The replica to which `below` is attached comes first. */
+  members(child: string, below?: string): readonly string[];
+  /** Runs in the transaction that applies changes of the feed from a child, or from the parent; also without changes, when only the cursor moves. */
+  received(t: Transaction, from: { readonly child: string } | 'parent', changes: readonly AppliedChange[]): void;
+  /** Runs in the transaction that makes the mailbox of a relay. */
+  relayAdded(t: Transaction, child: string): void;
+  /** Runs in the transaction that drops the mailbox of a child. */
+  removed(t: Transaction, child: string): void;
+  /** A child has rows of its mailbox that this node did not send, or no longer has: the store of this node was restored or lost. */
+  hasOtherHistory(child: string): void;
+  /** All work is done, or the parent's feed has arrived: what waited for that can be reported. */
+  settle(): void;
+  stop(): void;
+}
+
+export const ordinaryStanding: Standing = {
+  counts: true,
+  isFrozen: false,
+  isMixed: false,
+  isChanging: false,
+  isElsewhere: false,
+  wasAttached: false,
+};
+
+export const withoutReplicas: Replicas = {
+  hasReplicas: false,
+  attachWatch: { hasReplicas: false, superseded: () => undefined, attached: () => undefined },
+  standing: () => ordinaryStanding,
+  members: (child) => [child],
+  received: () => undefined,
+  relayAdded: () => undefined,
+  removed: () => undefined,
+  hasOtherHistory: () => undefined,
+  settle: () => undefined,
+  stop: () => undefined,
+};
