@@ -67,13 +67,13 @@ export class LocalRelease {
     toggle(this.#waiting, name, connected && !exposed && wave <= authorised);
     toggle(this.#inFlight, name, connected && exposed && !facts.available);
     toggle(this.#failed, name, connected && exposed && facts.failed);
-    const isExposed = connected && exposed;
+    const isCounted = connected && exposed;
     const counts = {
       expected: 1,
       fresh: Number(connected),
-      exposed: Number(isExposed),
-      available: Number(isExposed && facts.available),
-      failed: Number(isExposed && facts.failed),
+      exposed: Number(isCounted),
+      available: Number(isCounted && facts.available),
+      failed: Number(isCounted && facts.failed),
     };
     const k = this.#positionsNeeded();
     const part = {
