@@ -1,4 +1,4 @@
-/** For `banyan why`: what the parent of an agent has for it, and what is on its cluster, as far as the kubeconfig reaches there. */
+/** For `banyan why`: the object in the agent's mailbox, and on its cluster if the kubeconfig reaches the cluster. */
 
 import { nameOf, parentOf, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
@@ -7,8 +7,8 @@ import type { NodeApiClient } from './api-client.ts';
 import { askReplicas, nodeContexts } from './node-contexts.ts';
 
 /**
- * An object of the agent's mailbox. The kubeconfig names the mailboxes of a topology's agents; that of one which was enrolled is asked for at its parent, of
- * siblings at the first that has it. Throws NotFound where the kubeconfig has no parent of it.
+ * An object in the mailbox of an agent. The kubeconfig has contexts for the mailboxes of the topology's agents. For an enrolled agent, this function asks the
+ * parent; of several replicas, the first that has the object. Throws NotFound if the kubeconfig has no parent of the agent.
  */
 export async function inMailbox(
   api: Pick<NodeApiClient, 'contexts' | 'get'>,
@@ -27,7 +27,7 @@ export async function inMailbox(
   return (await askReplicas(parents, (parent) => api.get(parent, mailbox + path))).answer;
 }
 
-/** The cluster of an agent that was enrolled, or has a real one, is none of the kubeconfig's. */
+/** The kubeconfig has no context for the cluster of an enrolled agent, or for a real cluster. */
 export async function onCluster(
   api: Pick<NodeApiClient, 'contexts' | 'get'>,
   at: string,

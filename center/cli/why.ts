@@ -1,4 +1,4 @@
-/** `banyan why OBJECT --at PATH`: follows one object from its space to one cluster, and stops at the hop where the answer lies. */
+/** `banyan why OBJECT --at PATH`: follows one object from its space to one cluster, and stops at the hop with the answer. */
 
 import type { DownsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
 import { ancestorsOf, isBelow, pathShownAs } from '../../core/identity/node-path.ts';
@@ -29,12 +29,12 @@ export interface WhyQuestion {
   readonly at: string;
 }
 
-/** What is looked for, once it is found. */
+/** The object that was found. */
 interface Sought {
   readonly question: WhyQuestion;
-  /** Of the object, in any of the APIs. */
+  /** Path of the object in any of the APIs. */
   readonly path: string;
-  /** As failures name it: `configmaps shop/greeting`. */
+  /** The object's name in failures: `configmaps shop/greeting`. */
   readonly named: string;
   readonly object: KubeObject;
   readonly placements: readonly KubeObject[];
@@ -79,14 +79,14 @@ async function followDown(api: WhyApi, sought: Sought): Promise<string[]> {
     const { context, answer } = await askReplicas(hops, (hop) => api.get(hop, path));
     lastHop = context;
     if (!answer) {
-      lines.push(`${lastHop}: it did not come here`);
-      const came = await Promise.all(
+      lines.push(`${lastHop}: the object has not arrived here`);
+      const arrived = await Promise.all(
         placements.map(({ metadata }) => api.get(lastHop, `${placementsPath}/${metadata.name}`)),
       );
-      if (came.some((placement) => placement !== undefined)) {
+      if (arrived.some((placement) => placement !== undefined)) {
         return [
           ...lines,
-          `${lastHop}: the placement came, so the object is on its way; see the lag in: ${cliCommand('tree')}`,
+          `${lastHop}: the placement has arrived, so the object is on its way; see the lag in: ${cliCommand('tree')}`,
         ];
       }
       lines.push(`${lastHop}: nothing below matches the placement's locationSelectors and locationExpression`);
@@ -117,11 +117,11 @@ async function atLastHop(api: WhyApi, sought: Sought, lastHop: string): Promise<
     held.push(...heldBack({ name, origin, lastHop: below }, at, named));
   }
   if (!received) {
-    const meant = placements.some(({ metadata }) => byPlacement.has(metadata.name ?? ''));
+    const isDestination = placements.some(({ metadata }) => byPlacement.has(metadata.name ?? ''));
     lines.unshift(
-      `mailbox/${at}: ${meant ? 'it is meant for this cluster, and not in its mailbox' : 'it is not meant for this cluster'}`,
+      `mailbox/${at}: ${isDestination ? 'it is meant for this cluster, and not in its mailbox' : 'it is not meant for this cluster'}`,
     );
-    return [...lines, ...held, ...(meant ? [] : await inventoryLines(api, at))];
+    return [...lines, ...held, ...(isDestination ? [] : await inventoryLines(api, at))];
   }
   const [is, was] = [object, received].map(({ metadata }) => metadata.generation ?? 0) as [number, number];
   const form = was < is ? ` as of generation ${was}` : '';
@@ -153,7 +153,7 @@ function nameOfObject({ metadata }: KubeObject): string {
   return metadata.name ?? '';
 }
 
-/** A relay shows what comes from a space above under a name with dots: `center.retail` at `space/eu/center.retail`. */
+/** Refuses a view of a space. A relay shows a space from above under a name with dots: `center.retail` at `space/eu/center.retail`. */
 function checkOrigin(context: string): void {
   const [, , space = ''] = context.split('/');
   const dot = space.lastIndexOf('.');
@@ -162,7 +162,7 @@ function checkOrigin(context: string): void {
   throw new UsageError(`--space: "${context}" shows what comes from ${origin}: ask with --space ${origin}`);
 }
 
-/** Enough to find a name that was mistyped; a space may have 100,000 objects. */
+/** Enough names to find the right one of a mistyped name. A space may have 100,000 objects. */
 const namesMax = 500;
 
 async function noObject(

@@ -243,7 +243,7 @@ function resultOf(
     return { passed: false, failed: false, message: `nobody has written its status for ${of}` };
   }
   if (status.phase === 'Passed') return { passed: true };
-  const message = status.message ?? `it says ${status.phase}`;
+  const message = status.message ?? `its phase is ${status.phase}`;
   return { passed: false, failed: status.phase === 'Failed', message };
 }
 
@@ -325,8 +325,8 @@ function waitsForDestinations(upTo: WaveCounts): string {
 function stopMessage(state: RolloutState): string {
   const why = state.stopped?.message ?? 'stopped';
   return state.phase === 'RolledBack'
-    ? `rolled back: ${why}; everything has what was promoted before; change the objects or the placement to begin anew`
-    : `paused: ${why}; what has the release keeps it; change the objects, or the placement to try again`;
+    ? `rolled back: ${why}; every destination has what was promoted before; change the objects or the placement to begin anew`
+    : `paused: ${why}; destinations that have the release keep it; change the objects or the placement to try again`;
 }
 
 function inPhase(state: RolloutState, phase: Phase): RolloutState {

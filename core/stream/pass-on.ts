@@ -125,7 +125,7 @@ function isFinal({ statusCode = 0 }: IncomingMessage): boolean {
 }
 
 function noAnswer(why: string): BanyanError {
-  return new BanyanError('Unavailable', `what came from there is no answer to a request: it ${why}`);
+  return new BanyanError('Unavailable', `the server's answer can't be passed on: it ${why}`);
 }
 
 /**

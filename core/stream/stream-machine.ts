@@ -53,8 +53,8 @@ export interface StreamState {
   readonly finSent: boolean;
   // Receiving.
   /** How many bytes the peer may still send. */
-  /** Delivered and not consumed. */
   readonly granted: number;
+  /** Delivered and not consumed. */
   readonly held: number;
   /** Consumed and not credited again. */
   readonly owed: number;
@@ -120,7 +120,7 @@ export function stepStream(state: StreamState, input: StreamInput): StreamSteppe
 
 function onData(state: StreamState, bytes: number): StreamStepped {
   if (state.phase === 'opening') return broken(state, 'Protocol', 'data before the stream was taken');
-  if (state.finReceived) return broken(state, 'Protocol', 'data behind the end');
+  if (state.finReceived) return broken(state, 'Protocol', 'data after the end');
   if (bytes === 0) return broken(state, 'Protocol', 'a data frame without data');
   if (bytes > state.granted) {
     return broken(state, 'FlowControl', `${bytes} bytes of data where ${state.granted} were credited`);
@@ -138,7 +138,7 @@ function onCredit(state: StreamState, bytes: number): StreamStepped {
     return broken(
       state,
       'FlowControl',
-      `a credit of ${bytes} bytes on top of ${state.credit}: ${creditBytesMax} is most`,
+      `a credit of ${bytes} bytes on top of ${state.credit}: the limit is ${creditBytesMax}`,
     );
   }
   if (state.phase === 'open') return pump({ ...state, credit });

@@ -163,7 +163,7 @@ export class SessionStreams {
     }
     this.#callsWithoutOpen.add(link);
     let end: StreamEnd | undefined;
-    const timer = this.#ports.clock.after(openWithinMs, () => link.close('no open came'));
+    const timer = this.#ports.clock.after(openWithinMs, () => link.close('no open arrived'));
     const refuse = (reset: StreamReset) => {
       link.send(resetFrame(id, reset));
       link.close(reset.message);
@@ -175,7 +175,7 @@ export class SessionStreams {
         this.#callsWithoutOpen.delete(link);
         if (frame.frame?.$case !== 'open' || frame.frame.value.stream !== id) {
           this.#ports.observer.refused('Protocol');
-          return refuse(this.#resetOf('Protocol', `the first frame on the call of stream ${id} is no open of it`));
+          return refuse(this.#resetOf('Protocol', `the first frame on the call of stream ${id} is not its open`));
         }
         const taken = this.#take(frame.frame.value, refuse);
         // Also if too many refusals were answered already: otherwise the call would stay open as long as the session.
@@ -292,7 +292,7 @@ export class SessionStreams {
 
   #tooManyCalls(): string | undefined {
     if (this.#callsWithoutOpen.size < callsWithoutOpenMax) return undefined;
-    return `${callsWithoutOpenMax} calls wait for the open that says what they are for`;
+    return `${callsWithoutOpenMax} calls wait for the open of their stream`;
   }
 
   #takeWindow(bulk: boolean): number {
