@@ -42,7 +42,7 @@ export interface Admitted {
   readonly silent: readonly string[];
 }
 
-/** What one replica of the parent has with the agent's name. */
+/** The objects with the agent's name at one replica of the parent. */
 interface ReplicaAdmission {
   readonly context: string;
   readonly target: KubeObject | undefined;
@@ -62,8 +62,8 @@ export async function admission(
   { path, labels, again }: AdmissionRequest,
   warn: (line: string) => void,
 ): Promise<() => Promise<Admitted>> {
-  const wrong = checkPath(path);
-  if (wrong) throw new UsageError(`"${path}" is no path of an agent, such as eu:paris:store-17: ${wrong}`);
+  const problem = checkPath(path);
+  if (problem) throw new UsageError(`"${path}" is no path of an agent, such as eu:paris:store-17: ${problem}`);
   const labelsByKey = Object.fromEntries(labels.map(labelOf));
   const [relay] = nodeContexts(api.contexts(), path);
   if (relay !== undefined) throw relayNotAgent(path, relay);
@@ -84,11 +84,11 @@ export async function admission(
   const takenAt = first ?? places.find(({ node }) => node);
   if (again && !first) throw notAdmitted(path, contexts, silent);
   if (!again && takenAt) throw nameTaken(path, takenAt.context);
-  const wanted = first?.target ? copyOfPlace(first.target, first.location) : placeOf(path, labelsByKey);
+  const objects = first?.target ? copyOfPlace(first.target, first.location) : placeOf(path, labelsByKey);
   return async () => {
     const replicas = await useEach(places, silent, async (place) => ({
       context: place.context,
-      syncTarget: await admit(api, place, wanted),
+      syncTarget: await admit(api, place, objects),
     }));
     for (const [context, reason] of silent) {
       warn(
@@ -148,20 +148,20 @@ function copyOf({ kind, metadata, spec = {} }: KubeObject): KubeObject {
 async function admit(
   api: Api,
   { context, target, location }: ReplicaAdmission,
-  wanted: AdmissionObjects,
+  objects: AdmissionObjects,
 ): Promise<KubeObject> {
   const make = (object: KubeObject) =>
     api.apply(context, `${inventory}/${object.kind.toLowerCase()}s/${object.metadata.name}`, object);
-  const syncTarget = target ?? (await make(wanted.target));
-  if (!location && wanted.location) await make(wanted.location);
+  const syncTarget = target ?? (await make(objects.target));
+  if (!location && objects.location) await make(objects.location);
   return syncTarget;
 }
 
 function labelOf(text: string): [string, string] {
   const [key = '', value, ...more] = text.split('=');
   if (value === undefined || more.length > 0) throw new UsageError(`--label: "${text}" is not of the form key=value`);
-  const wrong = checkLabelKey(key) ?? checkLabelValue(value);
-  if (wrong) throw new UsageError(`--label: "${text}": ${wrong}`);
+  const problem = checkLabelKey(key) ?? checkLabelValue(value);
+  if (problem) throw new UsageError(`--label: "${text}": ${problem}`);
   return [key, value];
 }
 
@@ -180,8 +180,8 @@ function nameTaken(path: string, context: string): BanyanError {
 }
 
 function notAdmitted(path: string, contexts: readonly string[], silent: ReadonlyMap<string, string>): BanyanError {
-  const where = contexts.filter((context) => !silent.has(context)).join(', ');
+  const answering = contexts.filter((context) => !silent.has(context)).join(', ');
   const away = silent.size === 0 ? '' : ` (${[...silent.keys()].join(', ')} can't be asked)`;
-  const message = `--again: there is no "${path}" at ${where}${away}: leave it out to admit the agent`;
+  const message = `--again: there is no "${path}" at ${answering}${away}: leave it out to admit the agent`;
   return new BanyanError('NotFound', message);
 }

@@ -129,19 +129,19 @@ export class NodeApiClient {
     }
     const options = { agent: this.#agent, method: send?.method ?? 'GET', headers };
     return new Promise((resolve, reject) => {
-      const asked = request(`${this.#cluster(context).server}${path}`, options, (response) => {
+      const outgoing = request(`${this.#cluster(context).server}${path}`, options, (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }));
         response.on('error', reject);
       });
       // A limit for the whole request. A time-out of the socket would begin anew with every step of the connection.
-      const timer = setTimeout(() => asked.destroy(new Error(`no answer within ${withinMs / 1000} s`)), withinMs);
-      asked.on('close', () => clearTimeout(timer));
-      asked.on('error', (error) => {
+      const timer = setTimeout(() => outgoing.destroy(new Error(`no answer within ${withinMs / 1000} s`)), withinMs);
+      outgoing.on('close', () => clearTimeout(timer));
+      outgoing.on('error', (error) => {
         // The server closed the kept connection at the moment of its next use, before it received the request
         // (https://nodejs.org/api/http.html#requestreusedsocket).
-        if (asked.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET') {
+        if (outgoing.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET') {
           resolve(this.#ask(context, path, send, withinMs));
           return;
         }
@@ -154,7 +154,7 @@ export class NodeApiClient {
           ),
         );
       });
-      asked.end(send?.body);
+      outgoing.end(send?.body);
     });
   }
 

@@ -33,10 +33,10 @@ export async function approveDeletions(
   print: (line: string) => void,
 ): Promise<void> {
   const context = await contextOf(api, path);
-  const own = await shown(api, context, path);
+  const alarms = await alarmsOf(api, context, path);
   const parent = await parentOf(api, path, context);
-  const inMailbox = parent === undefined ? undefined : (await shown(api, parent, path)).heldInMailbox;
-  const tokens = describe({ ...own, ...(inMailbox ? { heldInMailbox: inMailbox } : {}) }, path, print);
+  const inMailbox = parent === undefined ? undefined : (await alarmsOf(api, parent, path)).heldInMailbox;
+  const tokens = describe({ ...alarms, ...(inMailbox ? { heldInMailbox: inMailbox } : {}) }, path, print);
   if (dryRun) return;
   for (const token of tokens)
     await approveOne(api, parent !== undefined && token === inMailbox?.token ? parent : context, path, token);
@@ -46,7 +46,7 @@ export async function approveDeletions(
 async function approveOne(api: NodeApiClient, context: string, path: string, token: string): Promise<void> {
   const deadlineMs = Date.now() + withinMs;
   await ask(api, context, path, token);
-  while (tokensOf(await shown(api, context, path)).includes(token)) {
+  while (tokensOf(await alarmsOf(api, context, path)).includes(token)) {
     if (Date.now() > deadlineMs)
       throw new BanyanError(
         'Timeout',
@@ -108,7 +108,7 @@ async function contextOf(api: NodeApiClient, path: string): Promise<string> {
   throw new BanyanError('NotFound', `there is no node "${path}" here: ${reason}; ${cliCommand('tree')} lists all`);
 }
 
-async function shown(api: NodeApiClient, context: string, path: string): Promise<ShownNodeAlarms> {
+async function alarmsOf(api: NodeApiClient, context: string, path: string): Promise<ShownNodeAlarms> {
   const node = await api.get(context, `${nodes}/${objectName(path)}`);
   return (node?.status ?? {}) as ShownNodeAlarms;
 }

@@ -8,12 +8,12 @@ import { UsageError } from './usage-error.ts';
 export function nodePath(text: string): string {
   const path = pathShownAs(text);
   if (path === '' && text !== '') return path;
-  const wrong = checkPath(
+  const problem = checkPath(
     segmentsOf(path)
       .map((name) => splitReplica(name).name)
       .join(':'),
   );
-  if (wrong) throw new UsageError(`"${text}" is no path of a node, such as eu:paris or center: ${wrong}`);
+  if (problem) throw new UsageError(`"${text}" is no path of a node, such as eu:paris or center: ${problem}`);
   return path;
 }
 

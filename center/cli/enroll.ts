@@ -20,8 +20,8 @@ export async function enroll(
   issue: (path: string) => Promise<AgentCertificate>,
   warn: (line: string) => void,
 ): Promise<string> {
-  const wrong = checkDnsSubdomain(secret);
-  if (wrong) throw new UsageError(`--secret: "${secret}": ${wrong}`);
+  const problem = checkDnsSubdomain(secret);
+  if (problem) throw new UsageError(`--secret: "${secret}": ${problem}`);
   const admit = await admission(api, 'enroll', request, warn);
   const { caPem, certPem, keyPem } = await issue(request.path);
   await admit();

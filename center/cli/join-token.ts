@@ -62,8 +62,8 @@ async function endOlder(
   warn: (line: string) => void,
 ): Promise<void> {
   for (const { context } of replicas) {
-    const of = await api.list(context, `${tokens}?fieldSelector=${encodeURIComponent(`spec.path=${path}`)}`);
-    for (const token of of.filter(isUnused)) {
+    const pathTokens = await api.list(context, `${tokens}?fieldSelector=${encodeURIComponent(`spec.path=${path}`)}`);
+    for (const token of pathTokens.filter(isUnused)) {
       await api.remove(context, `${tokens}/${token.metadata.name}`, token);
       warn(`the join token ${token.metadata.name} of ${path}, which nobody has used, is no longer valid`);
     }

@@ -19,8 +19,8 @@ export async function pingLine(
   { path, bytes, from, timeoutSeconds }: PingOptions,
 ): Promise<string> {
   const seconds = Math.max(1, Math.round(timeoutSeconds));
-  const what = bytes > 0 ? `echo?bytes=${bytes}&` : 'healthz?';
-  const url = `/tree/${encodeURIComponent(shownPath(path))}/${what}timeoutSeconds=${seconds}`;
+  const endpoint = bytes > 0 ? `echo?bytes=${bytes}&` : 'healthz?';
+  const url = `/tree/${encodeURIComponent(shownPath(path))}/${endpoint}timeoutSeconds=${seconds}`;
   const answer = await api.ask<Pinged>(`node/${shownPath(from)}`, url, seconds * 1000 + graceMs);
   const { role, version, ready, notReady, roundTripMs, echo } = answer;
   const state = ready ? 'ready' : notReady ? `not ready (${notReady})` : 'not ready';

@@ -56,7 +56,7 @@ export interface TreeRow {
   readonly below: string;
   /** The transport of the session with the parent, and its way. */
   readonly transport: string;
-  /** What a person should look at: held entries, a store that was restored. */
+  /** Alarms that need a person: held entries, a store that was restored. */
   readonly notes: string;
   /**
    * When the node last received something from the root. The node itself reports this time; its parent reports it for a disconnected node. Absent: as for the
@@ -76,9 +76,9 @@ export async function treeRows(api: Pick<NodeApiClient, 'contexts' | 'list'>, ro
   const below = contexts.filter((name) => name.startsWith('node/') && isShown(pathOf(name), root));
   const parents = root === '' ? [] : nodeContexts(contexts, parentOf(root));
   const rows = new Map<string, TreeRow>();
-  const asked = [...new Set([...below, ...parents])].map(pathOf);
-  for (const seen of await Promise.all(asked.map((path) => rowsOf(api, path, depthOf(root))))) {
-    for (const row of seen) {
+  const paths = [...new Set([...below, ...parents])].map(pathOf);
+  for (const nodeRows of await Promise.all(paths.map((path) => rowsOf(api, path, depthOf(root))))) {
+    for (const row of nodeRows) {
       const before = rows.get(row.path);
       rows.set(row.path, before ? mergedRow(before, row) : row);
     }
@@ -157,13 +157,13 @@ export function formatTree(rows: readonly TreeRow[], nowMs: number, wide = false
 async function rowsOf(api: Pick<NodeApiClient, 'list'>, path: string, rootDepth: number): Promise<TreeRow[]> {
   const context = `node/${shownPath(path)}`;
   // Replicas have one path and the same children.
-  const own = splitReplica(path).name;
+  const replicaPath = splitReplica(path).name;
   try {
     const nodes = await api.list(context, '/apis/mesh.banyan.io/v1alpha1/nodes');
     return nodes.flatMap((node) => {
-      const shown = (node.spec as ShownNodeSpec | undefined)?.path ?? '';
-      if (shown === own) return [{ ...rowOf(node, rootDepth, 1), path }];
-      return parentOf(shown) === own ? [rowOf(node, rootDepth, 2)] : [];
+      const nodePath = (node.spec as ShownNodeSpec | undefined)?.path ?? '';
+      if (nodePath === replicaPath) return [{ ...rowOf(node, rootDepth, 1), path }];
+      return parentOf(nodePath) === replicaPath ? [rowOf(node, rootDepth, 2)] : [];
     });
   } catch (error) {
     const session = `unreachable: ${describeError(error)}`;

@@ -277,7 +277,7 @@ function notStarted(code: number, output: string, logFile: string): Error {
     .at(-1)
     ?.trim()
     .slice(0, messageCharactersMax);
-  const why = message ? `${message} (${logFile})` : `the tree did not start (exit code ${code}); see ${logFile}`;
-  if (code === exitCode.usage) return new UsageError(why);
-  return new BanyanError(code === exitCode.timeout ? 'Timeout' : 'Internal', why);
+  const reason = message ? `${message} (${logFile})` : `the tree did not start (exit code ${code}); see ${logFile}`;
+  if (code === exitCode.usage) return new UsageError(reason);
+  return new BanyanError(code === exitCode.timeout ? 'Timeout' : 'Internal', reason);
 }

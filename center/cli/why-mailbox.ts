@@ -16,12 +16,15 @@ export async function inMailbox(
   path: string,
 ): Promise<KubeObject | undefined> {
   const contexts = api.contexts();
-  const own = `mailbox/${at}`;
-  if (contexts.includes(own)) return api.get(own, path);
+  const context = `mailbox/${at}`;
+  if (contexts.includes(context)) return api.get(context, path);
   const parents = nodeContexts(contexts, parentOf(at));
   if (parents.length === 0) {
     const parent = `node/${shownPath(parentOf(at))}`;
-    throw new BanyanError('NotFound', `the kubeconfig has neither ${own} nor ${parent}, its parent: is "${at}" right?`);
+    throw new BanyanError(
+      'NotFound',
+      `the kubeconfig has neither ${context} nor ${parent}, its parent: is "${at}" right?`,
+    );
   }
   const mailbox = `/mailboxes/${nameOf(at)}`;
   return (await askReplicas(parents, (parent) => api.get(parent, mailbox + path))).answer;
@@ -33,10 +36,10 @@ export async function onCluster(
   at: string,
   path: string,
 ): Promise<string> {
-  const own = `cluster/${at}`;
-  if (!api.contexts().includes(own)) {
-    return `${own}: the kubeconfig of the tree does not reach this cluster; look there with its own: kubectl get --raw ${path}`;
+  const context = `cluster/${at}`;
+  if (!api.contexts().includes(context)) {
+    return `${context}: the kubeconfig of the tree does not reach this cluster; look there with the cluster's own kubeconfig: kubectl get --raw ${path}`;
   }
-  const object = await api.get(own, path);
-  return `${own}: ${object ? `it is there, uid ${object.metadata.uid}` : "it is not there yet; the agent's log says why"}`;
+  const object = await api.get(context, path);
+  return `${context}: ${object ? `it is there, uid ${object.metadata.uid}` : "it is not there yet; the agent's log has the reason"}`;
 }

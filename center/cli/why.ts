@@ -53,13 +53,13 @@ export async function why(api: WhyApi, question: WhyQuestion): Promise<string[]>
   const path = objectPath(resource, namespace, name);
   const object = await api.get(space, path);
   if (!object) throw await noObject(api, question, resource, name);
-  const here = `${space}: it is here, generation ${object.metadata.generation ?? 0}`;
+  const atOrigin = `${space}: it is here, generation ${object.metadata.generation ?? 0}`;
   const placements = await selectingPlacements(api, space, resource, object, name);
   if (placements.length === 0)
-    return [here, `${space}: no EdgePlacement selects it (spec.downsync), so it goes nowhere`];
+    return [atOrigin, `${space}: no EdgePlacement selects it (spec.downsync), so it goes nowhere`];
   const named = `${formatGroupResource(resource)} ${resource.namespaced ? `${namespace}/` : ''}${name}`;
   const selected = `${space}: selected by ${placements.map(({ metadata }) => metadata.name).join(', ')}`;
-  return [here, selected, ...(await followDown(api, { question, path, named, object, placements }))];
+  return [atOrigin, selected, ...(await followDown(api, { question, path, named, object, placements }))];
 }
 
 async function followDown(api: WhyApi, sought: Sought): Promise<string[]> {
@@ -105,7 +105,7 @@ async function atLastHop(api: WhyApi, sought: Sought, lastHop: string): Promise<
     reaching(api, lastHop, at, placements.map(nameOfObject)),
   ]);
   const lines: string[] = [];
-  const held: string[] = [];
+  const reasons: string[] = [];
   for (const origin of placements) {
     const name = nameOfObject(origin);
     const isHere = lastHop === question.space;
@@ -114,19 +114,22 @@ async function atLastHop(api: WhyApi, sought: Sought, lastHop: string): Promise<
     lines.push(
       `${name}: ${locations ? `matches the Location ${locations.join(', ')}` : 'matches none of its Locations'}`,
     );
-    held.push(...heldBack({ name, origin, lastHop: below }, at, named));
+    reasons.push(...heldBack({ name, origin, lastHop: below }, at, named));
   }
   if (!received) {
     const isDestination = placements.some(({ metadata }) => byPlacement.has(metadata.name ?? ''));
     lines.unshift(
       `mailbox/${at}: ${isDestination ? 'it is meant for this cluster, and not in its mailbox' : 'it is not meant for this cluster'}`,
     );
-    return [...lines, ...held, ...(isDestination ? [] : await inventoryLines(api, at))];
+    return [...lines, ...reasons, ...(isDestination ? [] : await inventoryLines(api, at))];
   }
-  const [is, was] = [object, received].map(({ metadata }) => metadata.generation ?? 0) as [number, number];
-  const form = was < is ? ` as of generation ${was}` : '';
+  const [generation, receivedGeneration] = [object, received].map(({ metadata }) => metadata.generation ?? 0) as [
+    number,
+    number,
+  ];
+  const form = receivedGeneration < generation ? ` as of generation ${receivedGeneration}` : '';
   lines.push(`mailbox/${at}: it is in the mailbox${form}${received.status ? ', and its status has come back' : ''}`);
-  return [...lines, ...held, ...(await waitsLines(api, at)), await onCluster(api, at, path)];
+  return [...lines, ...reasons, ...(await waitsLines(api, at)), await onCluster(api, at, path)];
 }
 
 async function selectingPlacements(

@@ -37,8 +37,8 @@ export function contextsOf(nodes: readonly PlannedNode[], urlOf: (id: string) =>
           return { name: `reported/${shownPath(above)}/${node.path}`, url: `${urlOf(above)}/reported/${node.path}` };
         });
       // A real cluster has a kubeconfig of its own.
-      const own = node.kubeconfig ? [] : [{ name: `cluster/${node.path}`, url }];
-      return [...own, ...mailboxes, ...reported];
+      const clusterContext = node.kubeconfig ? [] : [{ name: `cluster/${node.path}`, url }];
+      return [...clusterContext, ...mailboxes, ...reported];
     }
     const sources = [
       ...node.spaces.map(({ name }) => name),

@@ -118,7 +118,7 @@ export class Supervisor {
 
   #startNode(node: PlannedNode): void {
     const { data, clock, restart, print, logs } = this.#options;
-    const shown = dottedPath(node.id);
+    const name = dottedPath(node.id);
     const process = new NodeProcess(
       {
         path: node.id,
@@ -141,7 +141,7 @@ export class Supervisor {
           },
           ended: (how, restartInMs) => {
             const next = restartInMs === undefined ? '' : `; starting it again in ${restartInMs / 1000} s`;
-            if (!this.#ended) print(`${shown} ended: ${how}${next}`);
+            if (!this.#ended) print(`${name} ended: ${how}${next}`);
           },
         },
       },
@@ -152,7 +152,7 @@ export class Supervisor {
 
   #config(node: PlannedNode): object {
     const { data, pki, ports, logs } = this.#options;
-    const own = ports.get(node.id)!;
+    const nodePorts = ports.get(node.id)!;
     const [home, ...others] = node.parents.map((id) => {
       const { host, mesh } = ports.get(id)!;
       return hostPort(host, mesh);
@@ -170,14 +170,14 @@ export class Supervisor {
       ...(home === undefined ? {} : { parent: { ...parent, path: node.parent } }),
       ...(node.link ? { link } : {}),
       pki: { ca: pki.caFile, cert: files.cert, key: files.key },
-      api: { host: own.host, port: own.api },
+      api: { host: nodePorts.host, port: nodePorts.api },
       ...(node.limits ? { limits: node.limits } : {}),
     };
     if (node.role === 'agent') return { ...common, ...this.#cluster(node) };
     return {
       ...common,
       pki: { ...common.pki, issuer: { ...pki.issuerFiles(node.id), ...node.issuer } },
-      mesh: { host: own.host, port: own.mesh, terminatedTls: node.listen?.terminatedTls ?? false },
+      mesh: { host: nodePorts.host, port: nodePorts.mesh, terminatedTls: node.listen?.terminatedTls ?? false },
       ...(node.replicas > 1 ? { replica: node.replica, replicas: node.replicas } : {}),
       labels: node.labels,
       spaces: node.spaces,
@@ -193,10 +193,10 @@ export class Supervisor {
 
   #cluster({ kubeconfig }: PlannedNode): object {
     if (!kubeconfig) return { cluster: { embedded: {} } };
-    const { path, ...which } = kubeconfig;
+    const { path, ...list } = kubeconfig;
     // A user with this tree's kubeconfig also has the kubeconfig of the cluster, so that user has the same rights in the cluster as here.
     const streams = { cluster: { users: [administrator.name], groups: administrator.groups, prefix: '' } };
-    return { cluster: { kubernetes: { kubeconfig: path, ...which } }, streams };
+    return { cluster: { kubernetes: { kubeconfig: path, ...list } }, streams };
   }
 
   #url(id: string): string {
@@ -214,7 +214,7 @@ export class Supervisor {
   #ask(id: string): Promise<string | undefined> {
     if (this.#processes.get(id)?.pid === undefined) return Promise.resolve('its process is not running');
     return new Promise((resolve) => {
-      const asked = request(
+      const outgoing = request(
         `${this.#url(id)}/readyz`,
         { ca: this.#options.pki.caPem, timeout: askTimeoutMs, agent: false },
         (response) => {
@@ -228,9 +228,9 @@ export class Supervisor {
           );
         },
       );
-      asked.on('timeout', () => asked.destroy(new Error('no answer')));
-      asked.on('error', (error) => resolve(describeError(error)));
-      asked.end();
+      outgoing.on('timeout', () => outgoing.destroy(new Error('no answer')));
+      outgoing.on('error', (error) => resolve(describeError(error)));
+      outgoing.end();
     });
   }
 
@@ -257,9 +257,9 @@ const namedMax = 5;
 function notReady(waiting: ReadonlyMap<string, string>, nodes: number, timeoutMs: number, logs: string): BanyanError {
   const named = [...waiting].slice(0, namedMax).map(([id, reason]) => `${shownPath(id)}: ${reason}`);
   const more = waiting.size > namedMax ? [`and ${waiting.size - namedMax} more`] : [];
-  const which = [...named, ...more].join('; ');
+  const list = [...named, ...more].join('; ');
   return new BanyanError(
     'Timeout',
-    `not ready after ${durationText(timeoutMs)}: ${waiting.size} of ${nodes} nodes have not joined (${which}); their logs are in ${logs}; --timeout SECONDS waits longer`,
+    `not ready after ${durationText(timeoutMs)}: ${waiting.size} of ${nodes} nodes have not joined (${list}); their logs are in ${logs}; --timeout SECONDS waits longer`,
   );
 }

@@ -104,8 +104,8 @@ function checkNames({ name: tree, center, relays, clusters }: Topology): Problem
     ...clusters.map((cluster, i) => ({ ...cluster, field: `spec.clusters[${i}]` })),
   ];
   for (const { name, parent, field } of members) {
-    const wrong = checkNodeName(name);
-    if (wrong) problems.push({ field: `${field}.name`, message: `"${name}": ${wrong}` });
+    const reason = checkNodeName(name);
+    if (reason) problems.push({ field: `${field}.name`, message: `"${name}": ${reason}` });
     const path = childPath(parent, name);
     const other = seen.get(path);
     if (other) problems.push({ field: `${field}.name`, message: `"${path}" is named twice; the first is ${other}` });
@@ -118,8 +118,8 @@ function checkNames({ name: tree, center, relays, clusters }: Topology): Problem
   for (const { spaces, field } of holders) {
     const names = new Set<string>();
     for (const [i, space] of spaces.entries()) {
-      const wrong = checkDnsLabel(space.name) ?? (names.has(space.name) ? 'the space is named twice' : undefined);
-      if (wrong) problems.push({ field: `${field}.spaces[${i}].name`, message: `"${space.name}": ${wrong}` });
+      const reason = checkDnsLabel(space.name) ?? (names.has(space.name) ? 'the space is named twice' : undefined);
+      if (reason) problems.push({ field: `${field}.spaces[${i}].name`, message: `"${space.name}": ${reason}` });
       names.add(space.name);
     }
   }
@@ -219,17 +219,17 @@ function checkAllLabels({ center, relays, clusters }: Topology): Problem[] {
 
 function checkLabels(labels: Record<string, string>, field: string): Problem[] {
   return Object.entries(labels).flatMap(([key, value]) => {
-    const wrong = checkLabelValue(value);
+    const reason = checkLabelValue(value);
     return [
       ...keyProblem(key, field),
-      ...(wrong ? [{ field: `${field}.${key}`, message: `"${value}": ${wrong}` }] : []),
+      ...(reason ? [{ field: `${field}.${key}`, message: `"${value}": ${reason}` }] : []),
     ];
   });
 }
 
 function keyProblem(key: string, field: string): Problem[] {
-  const wrong = checkLabelKey(key);
-  if (wrong) return [{ field: `${field}.${key}`, message: `"${key}": ${wrong}` }];
+  const reason = checkLabelKey(key);
+  if (reason) return [{ field: `${field}.${key}`, message: `"${key}": ${reason}` }];
   if (key.startsWith('tree.banyan.io/')) {
     return [
       {

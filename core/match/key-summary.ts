@@ -7,7 +7,7 @@ import { cutCounts, presentMax } from '../object/bounded-counts.ts';
 import { stableStringify } from '../object/canonical.ts';
 import { isInteger, type LabelRequirement, type Labels } from '../object/selector.ts';
 
-/** How many values are counted for a key. With more values, the summary only says that the key is present, and which numbers it has. */
+/** How many values are counted for a key. With more values, the summary only counts the places with the key, and has the range of its numbers. */
 export const valuesPerKeyMax = 256;
 /** Characters of the values of one key together. Labels have at most 63 characters, properties any number. */
 export const charactersPerKeyMax = 16_384;

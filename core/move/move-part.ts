@@ -162,8 +162,8 @@ export function relayPart(order: MoveOrder, view: RelayView): MovePart {
   const isOther = part !== undefined && part.order !== order;
   if (part && view.current && !isOther) return view.connected ? part : silent(part, path);
   const leaving = isOther ? 0 : (part?.leaving ?? 0);
-  const known = { ...base, sequence: part?.sequence ?? 0, leaving, breaking: 1 };
-  return isAwaited(order, view) ? { ...known, unheard: 1, waitsFor: [path] } : known;
+  const notCurrent = { ...base, sequence: part?.sequence ?? 0, leaving, breaking: 1 };
+  return isAwaited(order, view) ? { ...notCurrent, unheard: 1, waitsFor: [path] } : notCurrent;
 }
 
 function silent(part: MovePart, path: string): MovePart {

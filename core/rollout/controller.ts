@@ -239,8 +239,8 @@ function resultOf(
   const isAboutThisWave =
     (status.release ?? state.release) === state.release && (status.wave ?? wave.name) === wave.name;
   if (status.phase === undefined || !isAboutThisWave) {
-    const of = `release ${state.release}, wave ${wave.name}`;
-    return { passed: false, failed: false, message: `nobody has written its status for ${of}` };
+    const subject = `release ${state.release}, wave ${wave.name}`;
+    return { passed: false, failed: false, message: `nobody has written its status for ${subject}` };
   }
   if (status.phase === 'Passed') return { passed: true };
   const message = status.message ?? `its phase is ${status.phase}`;
@@ -270,8 +270,8 @@ function waitUntilDeadline(state: RolloutState, input: ControllerInput, message:
 /** A rollback is a release of its own that is handed to nobody. So a release that was delivered never changes its meaning. */
 function stop(state: RolloutState, input: ControllerInput, reason: StopReason, message: string): RolloutStep {
   const waves = wavesOf(input.rollout);
-  const where = `wave ${state.wave + 1}/${waves.length} '${waves[state.wave]?.name ?? ''}'`;
-  const stopped = { reason, message: state.wave < 0 ? message : `${where}: ${message}` };
+  const waveText = `wave ${state.wave + 1}/${waves.length} '${waves[state.wave]?.name ?? ''}'`;
+  const stopped = { reason, message: state.wave < 0 ? message : `${waveText}: ${message}` };
   const next: RolloutState =
     input.rollout.onFailure === 'Rollback'
       ? { ...nextRelease(state, input.nowMs), phase: 'RolledBack', stopped }
@@ -323,10 +323,10 @@ function waitsForDestinations(upTo: WaveCounts): string {
 }
 
 function stopMessage(state: RolloutState): string {
-  const why = state.stopped?.message ?? 'stopped';
+  const reason = state.stopped?.message ?? 'stopped';
   return state.phase === 'RolledBack'
-    ? `rolled back: ${why}; every destination has what was promoted before; change the objects or the placement to begin anew`
-    : `paused: ${why}; destinations that have the release keep it; change the objects or the placement to try again`;
+    ? `rolled back: ${reason}; every destination has what was promoted before; change the objects or the placement to begin anew`
+    : `paused: ${reason}; destinations that have the release keep it; change the objects or the placement to try again`;
 }
 
 function inPhase(state: RolloutState, phase: Phase): RolloutState {

@@ -97,7 +97,7 @@ export class LocalRelease {
     return this.#waiting.size;
   }
 
-  /** What the node itself adds to the part, beside its children. */
+  /** The node's own contribution to the part, beside its children. */
   own(): RolloutPart {
     const { release, errorBudget } = this.#release;
     const isSpent = this.#failed.size > 0 && this.#failed.size >= this.#share(errorBudget);

@@ -102,11 +102,11 @@ export function specChanged(
   revision: number,
 ): RolloutState {
   if (state.generation === generation) return state;
-  const seen = { ...state, generation, plan };
-  if (state.held === 0) return seen;
-  if (isUntouched(state)) return { ...seen, changedAtMs: nowMs, progressAtMs: nowMs };
-  if (state.phase === 'RolledBack' || state.plan !== plan) return nextRelease(seen, nowMs, revision);
-  const { stopped: _stopped, ...rest } = seen;
+  const withSpec = { ...state, generation, plan };
+  if (state.held === 0) return withSpec;
+  if (isUntouched(state)) return { ...withSpec, changedAtMs: nowMs, progressAtMs: nowMs };
+  if (state.phase === 'RolledBack' || state.plan !== plan) return nextRelease(withSpec, nowMs, revision);
+  const { stopped: _stopped, ...rest } = withSpec;
   return { ...rest, progressAtMs: nowMs };
 }
 

@@ -28,8 +28,8 @@ export interface HttpDestination {
 /** `at`: path of this node. If the stream is reset, the request fails with the error of `errorOfReset`. */
 export function askOver(router: StreamRouter, at: string, { path, kind, user }: HttpDestination): Ask {
   const { name, groups } = user;
-  const asked = { path, kind, header: new Uint8Array(0), user: name, groups, deadlineMs, bulk: false };
-  const createConnection = () => duplexOf(at, (handler) => router.open(asked, handler));
+  const request = { path, kind, header: new Uint8Array(0), user: name, groups, deadlineMs, bulk: false };
+  const createConnection = () => duplexOf(at, (handler) => router.open(request, handler));
   return ({ method, target, headers }) =>
     httpRequest({ method, path: target, headers: { ...headers, host: 'banyan' }, createConnection });
 }

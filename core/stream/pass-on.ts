@@ -45,7 +45,7 @@ export async function passOn(
   { target, ask, failed }: PassOn,
 ): Promise<void> {
   const clientClosed = closedOf(to);
-  const sent = await asked(from, target, ask, failed);
+  const sent = await beginRequest(from, target, ask, failed);
   if (!sent) return;
   if (clientClosed()) return giveUp(sent);
   // A request that was answered in full ends by itself, in order.
@@ -91,7 +91,7 @@ export async function passUpgrade(
 ): Promise<void> {
   socket.on('error', () => {});
   const clientClosed = closedOf(socket);
-  const sent = await asked(from, target, ask, failed, { connection: 'Upgrade', upgrade: from.headers.upgrade });
+  const sent = await beginRequest(from, target, ask, failed, { connection: 'Upgrade', upgrade: from.headers.upgrade });
   if (!sent) return;
   if (clientClosed()) return giveUp(sent);
   let isAnswered = false;
@@ -182,7 +182,7 @@ function pipeOneWay(from: Duplex, to: Duplex): void {
   from.pipe(to);
 }
 
-async function asked(
+async function beginRequest(
   { method = 'GET', headers }: IncomingMessage | Http2ServerRequest,
   target: string,
   ask: Ask,

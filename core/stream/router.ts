@@ -111,8 +111,8 @@ export class StreamRouter {
     const { kind } = offer.request;
     const endpoint = this.#endpoints.get(kind);
     if (!endpoint) {
-      const known = [...this.#endpoints.keys()].sort().join(', ');
-      return this.#refuse(offer, 'NotFound', `this node has no streams of the kind ${kind}; it has ${known || 'none'}`);
+      const kinds = [...this.#endpoints.keys()].sort().join(', ');
+      return this.#refuse(offer, 'NotFound', `this node has no streams of the kind ${kind}; it has ${kinds || 'none'}`);
     }
     try {
       endpoint(offer);

@@ -154,7 +154,7 @@ function onFin(state: StreamState): StreamStepped {
 
 /** Credits are returned in halves of the window, so that a slow reader costs one frame for each half and not one for each byte. */
 function onConsumed(state: StreamState, bytes: number): StreamStepped {
-  if (bytes > state.held) throw new Error(`${bytes} bytes are said to be consumed of ${state.held}`);
+  if (bytes > state.held) throw new Error(`${bytes} bytes were reported as consumed, and only ${state.held} are held`);
   const owed = state.owed + bytes;
   const held = state.held - bytes;
   if (state.finReceived || owed < state.windowBytes / 2) return closeIfDone({ ...state, held, owed }, []);

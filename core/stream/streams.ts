@@ -296,8 +296,8 @@ export class SessionStreams {
   }
 
   #takeWindow(bulk: boolean): number {
-    const kept = windowBytesMin * (streamsMax - this.#ends.size - 1);
-    const free = windowBytesTotal - this.#windows - kept;
+    const reserved = windowBytesMin * (streamsMax - this.#ends.size - 1);
+    const free = windowBytesTotal - this.#windows - reserved;
     const window = Math.max(windowBytesMin, Math.min(bulk ? bulkWindowBytes : streamWindowBytes, free));
     this.#windows += window;
     return window;

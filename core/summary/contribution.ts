@@ -73,7 +73,7 @@ function outdatedCounts(counts: DestinationCounts): Record<string, number> {
   return { expected, fresh, stale, never, quarantined, outdated: fresh };
 }
 
-/** The last report of a disconnected child says nothing about now: its destinations are neither available nor failed. */
+/** The last report of a disconnected child may be outdated: its destinations are neither available nor failed. */
 function staleCounts(counts: DestinationCounts): Record<string, number> {
   const { expected, fresh, stale, never, quarantined } = counts;
   return { expected, stale: stale + fresh, never, quarantined };

@@ -37,16 +37,16 @@ export function mergeSketches(a: QuantileSketch, b: QuantileSketch): QuantileSke
 export function quantile({ zero, above, below }: QuantileSketch, q: number): number | undefined {
   const count = zero + sum(above) + sum(below);
   if (count === 0) return undefined;
-  let left = Math.floor(q * (count - 1));
+  let rank = Math.floor(q * (count - 1));
   for (const [bin, n] of [...below].sort(([x], [y]) => compareNumbers(y, x))) {
-    if (left < n) return -middleOf(bin);
-    left -= n;
+    if (rank < n) return -middleOf(bin);
+    rank -= n;
   }
-  if (left < zero) return 0;
-  left -= zero;
+  if (rank < zero) return 0;
+  rank -= zero;
   for (const [bin, n] of [...above].sort(([x], [y]) => compareNumbers(x, y))) {
-    if (left < n) return middleOf(bin);
-    left -= n;
+    if (rank < n) return middleOf(bin);
+    rank -= n;
   }
   throw new Error('a sketch counts less than it has');
 }

@@ -125,8 +125,8 @@ function layOut(fields: readonly CombinedField[]): { cells: CompiledCell[]; cell
   const cellOfField = fields.map(({ type, subject }, i) => {
     if (subject === undefined) return undefined;
     const kind = cellOfType[type];
-    const known = places.get(`${kind} ${subject}`);
-    if (known !== undefined) return known;
+    const place = places.get(`${kind} ${subject}`);
+    if (place !== undefined) return place;
     const field = `spec.combinedFields[${i}].subject`;
     places.set(`${kind} ${subject}`, cells.length);
     return cells.push({ kind, field, type, subject: compileCel(subject, rowVariables) }) - 1;
@@ -142,8 +142,8 @@ function usesOf({ filter, groupBy, cells, select }: Compiled): Uses {
     for (const name of Object.keys(rowVariables) as RowVariable[]) {
       if (!program.variables.has(name)) continue;
       const fields = program.fieldsOf(name);
-      const known = uses.get(name);
-      uses.set(name, (uses.has(name) && !known) || !fields ? undefined : new Set([...(known ?? []), ...fields]));
+      const before = uses.get(name);
+      uses.set(name, (uses.has(name) && !before) || !fields ? undefined : new Set([...(before ?? []), ...fields]));
     }
   }
   return uses;
@@ -241,8 +241,8 @@ const idsByKey = new Map<string, string>();
 const idsByKeyMax = 10_000;
 
 function groupId(key: string): string {
-  const known = idsByKey.get(key);
-  if (known !== undefined) return known;
+  const before = idsByKey.get(key);
+  if (before !== undefined) return before;
   if (Buffer.byteLength(key) > keyBytesMax)
     throw new RowProblem(`the values take more than ${keyBytesMax} bytes: shorten them with substring(0, 64)`);
   const id = `${sampleHash(key)}${key}`;

@@ -185,11 +185,11 @@ type RowOrder = (a: readonly ShownValue[], b: readonly ShownValue[]) => number;
 
 /** The order of the summarizer, then by all columns from the left, so that equal tables are equal texts. */
 function orderOf(spec: SummarizerSpec, columns: readonly Column[]): RowOrder {
-  const asked = (spec.orderBy ?? []).map(({ name, descending = false }) => ({
+  const requested = (spec.orderBy ?? []).map(({ name, descending = false }) => ({
     at: columns.findIndex((column) => column.name === name),
     descending,
   }));
-  const keys = [...asked, ...columns.map((_, at) => ({ at, descending: false }))];
+  const keys = [...requested, ...columns.map((_, at) => ({ at, descending: false }))];
   return (a, b) => {
     for (const { at, descending } of keys) {
       const order = compareShown(columns[at]!, a[at] ?? null, b[at] ?? null, descending);

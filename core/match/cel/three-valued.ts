@@ -108,11 +108,11 @@ function fieldRange(node: Syntax, { facts }: State): ValueRange | undefined {
 function logical(node: Syntax, state: State): ValueRange {
   const [a, b] = partsOf(node).map((part) => outcomeOf(rangeOf(part, state))) as [PossibleResults, PossibleResults];
   const isOr = node.op === '||';
-  const [lets, also] = isOr ? [a.false, b.false] : [a.true, b.true];
+  const [aUndecided, bUndecided] = isOr ? [a.false, b.false] : [a.true, b.true];
   return fromFlags({
     true: isOr ? a.true || b.true : a.true && b.true,
     false: isOr ? a.false && b.false : a.false || b.false,
-    error: (a.error && (b.error || also)) || (b.error && lets),
+    error: (a.error && (b.error || bUndecided)) || (b.error && aUndecided),
   });
 }
 

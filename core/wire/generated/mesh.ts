@@ -177,7 +177,7 @@ export interface Batch {
 export interface Piece {
   feed: Feed;
   contentHash: Buffer;
-  /** Where the data begin in the record. Pieces of one content come in order. */
+  /** The position of the data in the record. The pieces of one content come in order. */
   offset: number;
   /** Length of the whole record, in bytes. */
   total: number;
