@@ -2,9 +2,9 @@
  * The next step of a release: a function of the remembered state, the spec, and what the node knows at this moment. The caller asks again after everything
  * that may matter, so the answer is never older than the state. Only the fields of state.ts are kept.
  *
- * A wave is done in one of two cases. Either the release was handed to all connected destinations of this wave and of the waves before, and is available
- * there; or the expression gates of the wave hold. A wave that is done soaks. Then all its gates have to pass. A release is promoted when its last wave has
- * passed.
+ * A wave is done when the release was handed to all connected destinations of this wave and of the waves before, and one of two holds: the release is
+ * available at all of them, or the expression gates of the wave hold. A wave that is done soaks. Then all its gates have to pass. A release is promoted when
+ * its last wave has passed.
  */
 import { amountOf, isSpent } from './budget.ts';
 import { evaluateGate, type GateResult } from './gates.ts';

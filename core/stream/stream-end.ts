@@ -76,7 +76,7 @@ export class StreamEnd implements ByteStream, LinkEvents {
 
   accept(handler: StreamHandler): this {
     if (this.isClosed) {
-      // The stream was withdrawn before this call, when no `onGone` was set.
+      // The stream was withdrawn before this call: the new handler gets the reason.
       queueMicrotask(() => handler.onClosed(this.#resetReason));
       return this;
     }

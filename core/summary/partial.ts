@@ -18,7 +18,7 @@ export interface Partial {
   /** The revision of the origin's space for which the counts are exact: see TargetAttributes in core/entries/down-attributes.ts. */
   readonly target: number;
   readonly counts: DestinationCounts;
-  /** How long the destination that has been silent longest is silent; absent when no destination is silent. */
+  /** The longest time for which a destination has been silent; absent when no destination is silent. */
   readonly oldestAgeMs?: number;
   /** A sample of at most `failuresMax` failures: the smallest by path, then by object. */
   readonly failures: readonly Failure[];

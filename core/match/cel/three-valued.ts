@@ -232,7 +232,7 @@ const opposites: Readonly<Record<string, string>> = {
   '!=': '==',
 };
 
-/** Undefined: there are other values than numbers. Without any value, the range is empty (low > high), and every comparison with it is false. */
+/** Undefined: there are other values than numbers. Without any value, the range is empty (low > high), and a comparison with it has no result. */
 function boundsOf(range: ValueRange): NumberBounds | undefined {
   if (range.kind === 'numbers') return [range.low, range.high];
   if (range.kind !== 'some') return undefined;
