@@ -1,6 +1,6 @@
 /**
- * The admission of an agent that runs elsewhere: its SyncTarget and Location are made at its parent, each replica of it. `banyan enroll` and
- * `banyan join-token` begin with it.
+ * Admits an agent that runs elsewhere: makes its SyncTarget and its Location at each replica of its parent. `banyan enroll` and `banyan join-token` both
+ * begin with this.
  */
 import { checkPath, nameOf, objectName, parentOf, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
@@ -14,13 +14,13 @@ import { UsageError } from './usage-error.ts';
 export interface AdmissionRequest {
   /** `eu:paris:store-17` */
   readonly path: string;
-  /** Of its Location: `env=prod`. */
+  /** Labels of the agent's Location: `env=prod`. */
   readonly labels: readonly string[];
-  /** It is known already. */
+  /** The agent was admitted before. */
   readonly again: boolean;
 }
 
-/** The command that admits again, for what it says of replicas that were away. */
+/** The command to repeat later, for warnings about replicas that did not answer. */
 export type AdmittingCommand = 'enroll' | 'join-token';
 
 const apiVersion = 'inventory.banyan.io/v1alpha1';
@@ -29,31 +29,32 @@ const nodes = '/apis/mesh.banyan.io/v1alpha1/nodes';
 
 export type Api = Pick<NodeApiClient, 'contexts' | 'get' | 'apply'>;
 
-/** The facts that an agent needs of each replica of its parent. */
+/** The objects that an agent needs at each replica of its parent. */
 interface AdmissionObjects {
   readonly target: KubeObject;
   readonly location: KubeObject | undefined;
 }
 
 export interface Admitted {
-  /** Those that answered, with the SyncTarget of the agent. */
+  /** The replicas that answered, each with the agent's SyncTarget. */
   readonly replicas: readonly { readonly context: string; readonly syncTarget: KubeObject }[];
-  /** Contexts of the others. */
+  /** Contexts of the replicas that did not answer. */
   readonly silent: readonly string[];
 }
 
-/** The facts about the agent that one replica of its parent has. */
+/** The objects with the agent's name at one replica of the parent. */
 interface ReplicaAdmission {
   readonly context: string;
   readonly target: KubeObject | undefined;
   readonly location: KubeObject | undefined;
-  /** That has the name already. */
+  /** A node that already has the name. */
   readonly node: KubeObject | undefined;
 }
 
 /**
- * Throws Conflict for a name that is taken at any replica, and NotFound for one that is to be there and is not; nothing is made before the result is called.
- * That admits the agent wherever it is missing, warns of replicas that do not answer, and returns its SyncTarget at each of the others.
+ * Throws Conflict if any replica has the name already, and NotFound if the agent should have been admitted before and was not. Nothing is made before the
+ * returned function is called. The returned function admits the agent at each replica where it is missing, warns about replicas that do not answer, and
+ * returns the agent's SyncTarget at each of the others.
  */
 export async function admission(
   api: Api,
@@ -61,11 +62,11 @@ export async function admission(
   { path, labels, again }: AdmissionRequest,
   warn: (line: string) => void,
 ): Promise<() => Promise<Admitted>> {
-  const wrong = checkPath(path);
-  if (wrong) throw new UsageError(`"${path}" is no path of an agent, such as eu:paris:store-17: ${wrong}`);
-  const told = Object.fromEntries(labels.map(labelOf));
+  const problem = checkPath(path);
+  if (problem) throw new UsageError(`"${path}" is no path of an agent, such as eu:paris:store-17: ${problem}`);
+  const labelsByKey = Object.fromEntries(labels.map(labelOf));
   const [relay] = nodeContexts(api.contexts(), path);
-  if (relay !== undefined) throw isRelay(path, relay);
+  if (relay !== undefined) throw relayNotAgent(path, relay);
   const contexts = nodeContexts(api.contexts(), parentOf(path));
   if (contexts.length === 0) {
     const context = `node/${shownPath(parentOf(path))}`;
@@ -76,30 +77,30 @@ export async function admission(
   }
   const silent = new Map<string, string>();
   const replicas = contexts.map((context) => ({ context }));
-  const places = await ofThoseThatAnswer(replicas, silent, ({ context }) => placeAt(api, context, path));
+  const places = await useEach(replicas, silent, ({ context }) => placeAt(api, context, path));
   const first = places.find(({ target, location }) => target && location) ?? places.find(({ target }) => target);
   const relayAt = places.find(({ node }) => (node?.spec as { role?: string } | undefined)?.role === 'Relay');
-  if (relayAt) throw isRelay(path, relayAt.context);
+  if (relayAt) throw relayNotAgent(path, relayAt.context);
   const takenAt = first ?? places.find(({ node }) => node);
-  if (again && !first) throw unknown(path, contexts, silent);
-  if (!again && takenAt) throw taken(path, takenAt.context);
-  const wanted = first?.target ? copyOfPlace(first.target, first.location) : placeOf(path, told);
+  if (again && !first) throw notAdmitted(path, contexts, silent);
+  if (!again && takenAt) throw nameTaken(path, takenAt.context);
+  const objects = first?.target ? copyOfPlace(first.target, first.location) : placeOf(path, labelsByKey);
   return async () => {
-    const replicas = await ofThoseThatAnswer(places, silent, async (place) => ({
+    const replicas = await useEach(places, silent, async (place) => ({
       context: place.context,
-      syncTarget: await admit(api, place, wanted),
+      syncTarget: await admit(api, place, objects),
     }));
-    for (const [context, words] of silent) {
+    for (const [context, reason] of silent) {
       warn(
-        `${path} is not admitted at ${context}, and can't fail over to it (${words}); when it answers: ${cliCommand(command, path, '--again')}`,
+        `${path} is not admitted at ${context}, and can't fail over to it (${reason}); when it answers: ${cliCommand(command, path, '--again')}`,
       );
     }
     return { replicas, silent: [...silent.keys()] };
   };
 }
 
-/** Siblings that do not answer come to `silent`; throws the error of one where nobody does. */
-async function ofThoseThatAnswer<Replica extends { readonly context: string }, T>(
+/** Calls `use` for each replica. Replicas that do not answer are added to `silent`. If no replica answers, throws the error of the last one. */
+async function useEach<Replica extends { readonly context: string }, T>(
   replicas: readonly Replica[],
   silent: Map<string, string>,
   use: (replica: Replica) => Promise<T>,
@@ -134,7 +135,7 @@ function placeOf(path: string, labels: Readonly<Record<string, string>>): Admiss
   return { target: object('SyncTarget'), location: object('Location') };
 }
 
-/** For a replica that was away when the agent was admitted: as the other one has it now. */
+/** Copies the objects of another replica, for a replica that did not answer when the agent was admitted. */
 function copyOfPlace(target: KubeObject, location: KubeObject | undefined): AdmissionObjects {
   return { target: copyOf(target), location: location && copyOf(location) };
 }
@@ -143,44 +144,44 @@ function copyOf({ kind, metadata, spec = {} }: KubeObject): KubeObject {
   return { apiVersion, kind, metadata: { name: metadata.name ?? '', labels: metadata.labels ?? {} }, spec };
 }
 
-/** Makes what is not there; the SyncTarget as it is there then. */
+/** Makes the objects that are missing. Returns the SyncTarget. */
 async function admit(
   api: Api,
   { context, target, location }: ReplicaAdmission,
-  wanted: AdmissionObjects,
+  objects: AdmissionObjects,
 ): Promise<KubeObject> {
   const make = (object: KubeObject) =>
     api.apply(context, `${inventory}/${object.kind.toLowerCase()}s/${object.metadata.name}`, object);
-  const syncTarget = target ?? (await make(wanted.target));
-  if (!location && wanted.location) await make(wanted.location);
+  const syncTarget = target ?? (await make(objects.target));
+  if (!location && objects.location) await make(objects.location);
   return syncTarget;
 }
 
 function labelOf(text: string): [string, string] {
   const [key = '', value, ...more] = text.split('=');
   if (value === undefined || more.length > 0) throw new UsageError(`--label: "${text}" is not of the form key=value`);
-  const wrong = checkLabelKey(key) ?? checkLabelValue(value);
-  if (wrong) throw new UsageError(`--label: "${text}": ${wrong}`);
+  const problem = checkLabelKey(key) ?? checkLabelValue(value);
+  if (problem) throw new UsageError(`--label: "${text}": ${problem}`);
   return [key, value];
 }
 
-function isRelay(path: string, where: string): UsageError {
+function relayNotAgent(path: string, where: string): UsageError {
   const remedy = `name an agent right below a relay, such as ${path}:store-17; relays are added in the topology, and can't join by a token or a Secret`;
   return new UsageError(
     `the path "${path}" is that of a relay (${where}), and only an agent is admitted here: ${remedy}`,
   );
 }
 
-function taken(path: string, context: string): BanyanError {
+function nameTaken(path: string, context: string): BanyanError {
   return new BanyanError(
     'Conflict',
     `"${path}" is taken at ${context}: choose another name, or --again to admit the same agent once more`,
   );
 }
 
-function unknown(path: string, contexts: readonly string[], silent: ReadonlyMap<string, string>): BanyanError {
-  const where = contexts.filter((context) => !silent.has(context)).join(', ');
+function notAdmitted(path: string, contexts: readonly string[], silent: ReadonlyMap<string, string>): BanyanError {
+  const answering = contexts.filter((context) => !silent.has(context)).join(', ');
   const away = silent.size === 0 ? '' : ` (${[...silent.keys()].join(', ')} can't be asked)`;
-  const message = `--again: there is no "${path}" at ${where}${away}: leave it out to admit the agent`;
+  const message = `--again: there is no "${path}" at ${answering}${away}: leave it out to admit the agent`;
   return new BanyanError('NotFound', message);
 }

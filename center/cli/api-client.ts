@@ -1,4 +1,4 @@
-/** Reads the API of a running tree by the contexts of its kubeconfig, for the commands that explain it. */
+/** A client for the API of a running tree, by the contexts of the kubeconfig. For the commands that explain a tree. */
 
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
@@ -9,7 +9,7 @@ import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError, describeError, type ErrorCode, errorTable } from '../../core/runtime/errors.ts';
 import { didYouMean } from './arguments.ts';
 
-/** The fields that this client reads of the kubeconfig that `up` writes. The file contains the certificates, and one user for all nodes. */
+/** The fields of the kubeconfig that this client reads. `up` writes the file, with the certificates and one user for all nodes. */
 const kubeconfigSchema = z.object({
   clusters: z
     .array(
@@ -30,7 +30,7 @@ const kubeconfigSchema = z.object({
 
 type Kubeconfig = z.infer<typeof kubeconfigSchema>;
 
-/** Everything is local or one hop away: longer means that nobody is there. */
+/** Every node is on this machine or one hop away: no answer within this time means that nobody is there. */
 const timeoutMs = 5_000;
 
 export class NodeApiClient {
@@ -57,7 +57,7 @@ export class NodeApiClient {
     return this.#config['current-context'] ?? '';
   }
 
-  /** PEM: by what the node of a context is known. */
+  /** The certificate authority of a context's node, as PEM. */
   authority(context: string): string {
     return Buffer.from(this.#cluster(context)['certificate-authority-data'], 'base64').toString();
   }
@@ -84,7 +84,7 @@ export class NodeApiClient {
     return this.#parsed(context, path, status, body);
   }
 
-  /** As it was read and no other: throws Conflict if it has changed meanwhile. One that is not there any more is no error. */
+  /** Deletes the object only as it was read: throws Conflict if the object has changed meanwhile. A missing object is no error. */
   async remove(context: string, path: string, { metadata }: KubeObject): Promise<void> {
     const { uid, resourceVersion } = metadata;
     const { status, body } = await this.#ask(context, path, {
@@ -99,7 +99,7 @@ export class NodeApiClient {
     this.#parsed(context, path, status, body);
   }
 
-  /** What a node's own address answers; throws with the server's words. */
+  /** Gets a URL of the node itself. Throws an error with the server's message. */
   async ask<T>(context: string, path: string, withinMs: number): Promise<T> {
     const { status, body } = await this.#ask(context, path, undefined, withinMs);
     if (status === 200) return JSON.parse(body) as T;
@@ -124,24 +124,24 @@ export class NodeApiClient {
     const headers: Record<string, string | number> = { accept: 'application/json' };
     if (send) {
       headers['content-type'] = send.contentType;
-      // Node frames the body of a DELETE by nothing else.
+      // Without this header, Node does not send the length of a DELETE's body.
       headers['content-length'] = Buffer.byteLength(send.body);
     }
     const options = { agent: this.#agent, method: send?.method ?? 'GET', headers };
     return new Promise((resolve, reject) => {
-      const asked = request(`${this.#cluster(context).server}${path}`, options, (response) => {
+      const outgoing = request(`${this.#cluster(context).server}${path}`, options, (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }));
         response.on('error', reject);
       });
-      // Over all: a timeout of the socket begins anew with every step of the connection.
-      const timer = setTimeout(() => asked.destroy(new Error(`no answer within ${withinMs / 1000} s`)), withinMs);
-      asked.on('close', () => clearTimeout(timer));
-      asked.on('error', (error) => {
-        // The server closed the connection just when it was used again: nothing has been asked yet
+      // A limit for the whole request. A time-out of the socket would begin anew with every step of the connection.
+      const timer = setTimeout(() => outgoing.destroy(new Error(`no answer within ${withinMs / 1000} s`)), withinMs);
+      outgoing.on('close', () => clearTimeout(timer));
+      outgoing.on('error', (error) => {
+        // The server closed the kept connection at the moment of its next use, before it received the request
         // (https://nodejs.org/api/http.html#requestreusedsocket).
-        if (asked.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET') {
+        if (outgoing.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET') {
           resolve(this.#ask(context, path, send, withinMs));
           return;
         }
@@ -154,7 +154,7 @@ export class NodeApiClient {
           ),
         );
       });
-      asked.end(send?.body);
+      outgoing.end(send?.body);
     });
   }
 
@@ -176,7 +176,7 @@ function codeOf(status: number): ErrorCode {
   return (found?.[0] ?? 'Internal') as ErrorCode;
 }
 
-/** Of a Status of Kubernetes. */
+/** The message of a Kubernetes Status. */
 function messageOf(body: string): string {
   try {
     return (JSON.parse(body) as { message?: string }).message ?? body;

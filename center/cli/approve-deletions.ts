@@ -1,4 +1,4 @@
-/** `banyan approve-deletions PATH`: shows the entries that a node holds and its parent lacks, and approves their deletion; see relay/guard/. */
+/** `banyan approve-deletions PATH`: shows the entries that a node holds although its parent lacks them, and approves their deletion. See relay/guard/. */
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { ancestorsOf, objectName, shownPath } from '../../core/identity/node-path.ts';
@@ -16,37 +16,37 @@ interface HeldEntries {
 
 interface ShownNodeAlarms {
   held?: HeldEntries;
-  /** Entries in its mailbox; the parent reports them. */
+  /** Entries held in the node's mailbox; the parent reports these. */
   heldInMailbox?: HeldEntries;
   rolledBack?: { source: string; had: number; seen: number; since: string; token: string }[];
 }
 
 const nodes = '/apis/mesh.banyan.io/v1alpha1/nodes';
 const lookEveryMs = 500;
-/** The way down the path, the deletion and the report upwards take some seconds each. */
+/** The approval's way down the path, the deletion, and the report upwards take some seconds each. */
 const withinMs = 60_000;
 
 export async function approveDeletions(
   api: NodeApiClient,
   path: string,
   dryRun: boolean,
-  say: (line: string) => void,
+  print: (line: string) => void,
 ): Promise<void> {
   const context = await contextOf(api, path);
-  const own = await shown(api, context, path);
+  const alarms = await alarmsOf(api, context, path);
   const parent = await parentOf(api, path, context);
-  const kept = parent === undefined ? undefined : (await shown(api, parent, path)).heldInMailbox;
-  const tokens = describe({ ...own, ...(kept ? { heldInMailbox: kept } : {}) }, path, say);
+  const inMailbox = parent === undefined ? undefined : (await alarmsOf(api, parent, path)).heldInMailbox;
+  const tokens = describe({ ...alarms, ...(inMailbox ? { heldInMailbox: inMailbox } : {}) }, path, print);
   if (dryRun) return;
   for (const token of tokens)
-    await approveOne(api, parent !== undefined && token === kept?.token ? parent : context, path, token);
-  if (tokens.length > 0) say('deletions approved');
+    await approveOne(api, parent !== undefined && token === inMailbox?.token ? parent : context, path, token);
+  if (tokens.length > 0) print('deletions approved');
 }
 
 async function approveOne(api: NodeApiClient, context: string, path: string, token: string): Promise<void> {
   const deadlineMs = Date.now() + withinMs;
   await ask(api, context, path, token);
-  while (tokensOf(await shown(api, context, path)).includes(token)) {
+  while (tokensOf(await alarmsOf(api, context, path)).includes(token)) {
     if (Date.now() > deadlineMs)
       throw new BanyanError(
         'Timeout',
@@ -59,21 +59,21 @@ async function approveOne(api: NodeApiClient, context: string, path: string, tok
 function describe(
   { held, heldInMailbox, rolledBack = [] }: ShownNodeAlarms,
   path: string,
-  say: (line: string) => void,
+  print: (line: string) => void,
 ): string[] {
   const name = shownPath(path);
   for (const { source, had, seen, since } of rolledBack) {
-    say(`${name}: ${source} was emptied or put back: it had revision ${had}, ${seen} has been seen below (${since})`);
+    print(`${name}: ${source} was emptied or put back: it had revision ${had}, ${seen} has been seen below (${since})`);
   }
   const sampled = (what: HeldEntries, message: string) => {
-    say(`${name}: ${what.entries} entries are held since ${what.since}${message}`);
-    for (const key of what.sample) say(`  ${key}`);
+    print(`${name}: ${what.entries} entries are held since ${what.since}${message}`);
+    for (const key of what.sample) print(`  ${key}`);
   };
   if (held) sampled(held, ': the parent lacks them. Some of them:');
   if (heldInMailbox)
     sampled(heldInMailbox, ' in its mailbox: the relay reports fewer Locations. They are of the placements:');
   const tokens = tokensOf({ rolledBack, ...(held ? { held } : {}), ...(heldInMailbox ? { heldInMailbox } : {}) });
-  if (tokens.length === 0) say(`${name}: nothing is held`);
+  if (tokens.length === 0) print(`${name}: nothing is held`);
   return tokens;
 }
 
@@ -81,7 +81,7 @@ function tokensOf({ held, heldInMailbox, rolledBack = [] }: ShownNodeAlarms): st
   return [...rolledBack, ...(held ? [held] : []), ...(heldInMailbox ? [heldInMailbox] : [])].map(({ token }) => token);
 }
 
-/** The parent's API, which alone knows what is in the mailbox; undefined: it does not answer, or is where the node was found. */
+/** The context of the parent: only the parent knows the entries held in the mailbox. Undefined: the parent does not answer, or is the node that was found. */
 async function parentOf(api: NodeApiClient, path: string, found: string): Promise<string | undefined> {
   const above = ancestorsOf(path).at(-1);
   const context = above === undefined ? undefined : `node/${shownPath(above)}`;
@@ -93,12 +93,12 @@ async function parentOf(api: NodeApiClient, path: string, found: string): Promis
   }
 }
 
-/** The node's own API, or the nearest above it that answers and shows the node. */
+/** The context of the node, or of the nearest node above it that answers and shows the node. */
 async function contextOf(api: NodeApiClient, path: string): Promise<string> {
-  const known = new Set(api.contexts());
+  const inKubeconfig = new Set(api.contexts());
   const contexts = [path, ...ancestorsOf(path).reverse()].map((at) => `node/${shownPath(at)}`);
   let reason = 'no node of the kubeconfig shows it';
-  for (const context of contexts.filter((one) => known.has(one))) {
+  for (const context of contexts.filter((one) => inKubeconfig.has(one))) {
     try {
       if (await api.get(context, `${nodes}/${objectName(path)}`)) return context;
     } catch (error) {
@@ -108,7 +108,7 @@ async function contextOf(api: NodeApiClient, path: string): Promise<string> {
   throw new BanyanError('NotFound', `there is no node "${path}" here: ${reason}; ${cliCommand('tree')} lists all`);
 }
 
-async function shown(api: NodeApiClient, context: string, path: string): Promise<ShownNodeAlarms> {
+async function alarmsOf(api: NodeApiClient, context: string, path: string): Promise<ShownNodeAlarms> {
   const node = await api.get(context, `${nodes}/${objectName(path)}`);
   return (node?.status ?? {}) as ShownNodeAlarms;
 }

@@ -8,12 +8,12 @@ import { UsageError } from './usage-error.ts';
 export function nodePath(text: string): string {
   const path = pathShownAs(text);
   if (path === '' && text !== '') return path;
-  const wrong = checkPath(
+  const problem = checkPath(
     segmentsOf(path)
       .map((name) => splitReplica(name).name)
       .join(':'),
   );
-  if (wrong) throw new UsageError(`"${text}" is no path of a node, such as eu:paris or center: ${wrong}`);
+  if (problem) throw new UsageError(`"${text}" is no path of a node, such as eu:paris or center: ${problem}`);
   return path;
 }
 
@@ -35,7 +35,7 @@ export function kindAndName(text: string, form: string): readonly [string, strin
   throw new UsageError(`"${text}" is not of the form ${form}`);
 }
 
-/** A context of a space, not of what a space above sends to a relay. `given`: by --space. */
+/** Checks that a context is a space at its origin, and not the view of a space from above. `given`: the value of --space. */
 export function spaceContext(given: string | undefined, current: string): string {
   const context = given ?? current;
   const field = given === undefined ? 'the current context of the kubeconfig' : '--space';
@@ -47,7 +47,7 @@ export function spaceContext(given: string | undefined, current: string): string
   return context;
 }
 
-/** Behind a message about something that is not there. */
+/** The remedy for a name that does not exist. */
 export function didYouMean(word: string, candidates: readonly string[], otherwise: string): string {
   const near = suggest(word, candidates);
   return near === undefined ? otherwise : `did you mean "${near}"?`;

@@ -23,9 +23,9 @@ import { UsageError } from './usage-error.ts';
 import { version } from './version.ts';
 import { why } from './why.ts';
 
-const say = (line: string) => console.log(line);
+const print = (line: string) => console.log(line);
 const warn = (line: string) => console.error(`banyan: ${line}`);
-/** How often `-w` looks again. */
+/** How often `-w` shows the tree again. */
 const watchEveryMs = 1_000;
 let code: number = exitCode.done;
 
@@ -39,14 +39,14 @@ program
   .command('up')
   .description('run the whole tree of a topology as local processes, until Ctrl-C')
   .requiredOption('-f, --file <topology>', 'the topology file')
-  .option('--data <dir>', 'where the tree keeps everything (default: .banyan beside the topology file)')
-  .option('--ready-file <file>', 'written when every node has joined and every API answers')
+  .option('--data <dir>', 'data directory of the tree (default: .banyan beside the topology file)')
+  .option('--ready-file <file>', 'file to write when every node has joined and every API answers')
   .option('--timeout <seconds>', 'how long to wait until the tree is ready', seconds, 120)
   .option('--detach', 'return when the tree is ready, and leave it running', false)
-  .option('--no-restart', 'leave a node that dies dead')
-  .addOption(new Option('--log-file <file>', 'tell what happens there, as JSON lines').hideHelp())
+  .option('--no-restart', 'do not restart a node that ends')
+  .addOption(new Option('--log-file <file>', 'write events to this file, as JSON lines').hideHelp())
   .action(async (options) => {
-    code = await up({ ...options, timeoutSeconds: options.timeout }, say);
+    code = await up({ ...options, timeoutSeconds: options.timeout }, print);
   });
 
 program
@@ -55,26 +55,26 @@ program
   .option('-f, --file <topology>', 'the topology file that it was started with')
   .option('--data <dir>', 'its data directory')
   .action(async (options) => {
-    code = await down(options, say);
+    code = await down(options, print);
   });
 
 program
   .command('topology')
   .description('work on topology files')
   .command('validate')
-  .description('check a topology file; exit code 2 and every problem with its line when something is wrong')
+  .description('check a topology file; if it is wrong, exit with code 2 and show every problem with its line')
   .requiredOption('-f, --file <topology>', 'the topology file')
   .action((options) => {
     const { name, relays, clusters } = readTopology(options.file);
-    say(`${options.file}: "${name}" is fine: a center, ${relays.length} relays, ${clusters.length} clusters`);
+    print(`${options.file}: "${name}" is fine: a center, ${relays.length} relays, ${clusters.length} clusters`);
   });
 
 program
   .command('tree')
   .description('the tree with its sessions and counts')
-  .argument('[path]', 'from this node downwards', nodePath, '')
-  .option('-w, --watch', 'look again every second', false)
-  .addOption(new Option('-o, --output <format>', 'wide: also what carries each session').choices(['wide']))
+  .argument('[path]', 'show this node and the nodes below it', nodePath, '')
+  .option('-w, --watch', 'show the tree again every second', false)
+  .addOption(new Option('-o, --output <format>', 'wide: also show the transport of each session').choices(['wide']))
   .option('--data <dir>', 'data directory of the tree')
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
   .action(async (path: string, options) => {
@@ -83,7 +83,7 @@ program
       const rows = await treeRows(api, path);
       const text = formatTree(rows, Date.now(), options.output === 'wide');
       if (options.watch && process.stdout.isTTY) process.stdout.write('\x1b[H\x1b[2J');
-      say(text);
+      print(text);
       if (options.watch) await new Promise((done) => setTimeout(done, watchEveryMs));
     } while (options.watch);
     api.close();
@@ -91,27 +91,27 @@ program
 
 program
   .command('ping')
-  .description('a node through the tree: who it is, whether it is ready, and how long a question to it takes')
-  .argument('<path>', 'of the node, for example eu:paris:store-17; center for the center', nodePath)
-  .option('--bytes <n>', 'then send so many bytes there and back, and compare them', byteCount, 0)
+  .description('ask a node through the tree: its role, its version, whether it is ready, and the round-trip time')
+  .argument('<path>', 'path of the node, for example eu:paris:store-17; center for the center', nodePath)
+  .option('--bytes <n>', 'also send this many bytes there and back, and compare them', byteCount, 0)
   .option('--from <path>', 'the node that asks', nodePath, '')
   .option('--timeout <seconds>', 'how long to wait for each answer', seconds, 5)
   .option('--data <dir>', 'data directory of the tree')
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
   .action(async (path: string, options) => {
     const api = clientOf(options);
-    say(await pingLine(api, { ...options, path, timeoutSeconds: options.timeout }));
+    print(await pingLine(api, { ...options, path, timeoutSeconds: options.timeout }));
     api.close();
   });
 
 program
   .command('enroll')
-  .description('admit an agent that runs elsewhere, and print what it shows to its parent as a Secret for the chart')
-  .argument('<path>', 'of the agent, for example eu:paris:store-17')
-  .option('--label <key=value>', 'of its Location; once for each', (one: string, all: string[]) => [...all, one], [])
+  .description('admit an agent that runs elsewhere, and print its certificate and key as a Secret for the chart')
+  .argument('<path>', 'path of the agent, for example eu:paris:store-17')
+  .option('--label <key=value>', 'label of its Location; repeatable', (one: string, all: string[]) => [...all, one], [])
   .option('--secret <name>', 'the name of the Secret', 'banyan-identity')
-  .option('--again', 'another certificate for an agent that is known', false)
-  .option('--data <dir>', 'data directory of the tree, which has its authority')
+  .option('--again', 'print another certificate for an agent that was admitted before', false)
+  .option('--data <dir>', 'data directory of the tree, with its certificate authority')
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
   .action(async (path: string, options) => {
     const api = clientOf(options);
@@ -123,29 +123,29 @@ program
 program
   .command('join-token')
   .description('admit an agent that runs elsewhere, and print a token with which it gets a certificate, once')
-  .argument('<path>', 'of the agent, for example eu:paris:store-17')
-  .option('--label <key=value>', 'of its Location; once for each', (one: string, all: string[]) => [...all, one], [])
-  .option('--ttl <time>', 'how long it may be used: 30m, 24h, 7d', '24h')
-  .option('--again', 'another token for an agent that is known', false)
+  .argument('<path>', 'path of the agent, for example eu:paris:store-17')
+  .option('--label <key=value>', 'label of its Location; repeatable', (one: string, all: string[]) => [...all, one], [])
+  .option('--ttl <time>', 'how long the token is valid: 30m, 24h, 7d', '24h')
+  .option('--again', 'print another token for an agent that was admitted before', false)
   .option('--data <dir>', 'data directory of the tree')
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
   .action(async (path: string, options) => {
     const api = clientOf(options);
     const ports = { clock: systemClock, random: systemRandom };
-    say(await joinToken(api, { ...options, path, labels: options.label }, ports, warn));
+    print(await joinToken(api, { ...options, path, labels: options.label }, ports, warn));
     api.close();
   });
 
 program
   .command('approve-deletions')
   .description('confirm deletions that were held back after a parent lost data, and acknowledge the loss of a store')
-  .argument('<path>', 'of the node, for example eu:paris or eu:paris:store-17; center for the root', nodePath)
-  .option('--dry-run', 'show the held entries only', false)
+  .argument('<path>', 'path of the node, for example eu:paris or eu:paris:store-17; center for the root', nodePath)
+  .option('--dry-run', 'only show the held entries', false)
   .option('--data <dir>', 'data directory of the tree')
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
   .action(async (path: string, options) => {
     const api = clientOf(options);
-    await approveDeletions(api, path, options.dryRun, say);
+    await approveDeletions(api, path, options.dryRun, print);
     api.close();
   });
 
@@ -153,7 +153,7 @@ program
   .command('status')
   .description('one placement: counts, conditions, a sample of failures')
   .argument('<placement>', 'epl/NAME')
-  .option('--space <context>', 'the space that it is in (default: the current context of the kubeconfig)')
+  .option('--space <context>', 'the space of the placement (default: the current context of the kubeconfig)')
   .option('--data <dir>', 'data directory of the tree')
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
   .action(async (placement: string, options) => {
@@ -162,23 +162,23 @@ program
       throw new UsageError(`"${placement}" is not of the form epl/NAME`);
     }
     const api = clientOf(options);
-    say(await placementReport(api, spaceContext(options.space, api.currentContext()), name));
+    print(await placementReport(api, spaceContext(options.space, api.currentContext()), name));
     api.close();
   });
 
 program
   .command('why')
-  .description('why an object is, or is not, on a cluster: hop by hop')
+  .description('show hop by hop why an object is, or is not, on a cluster')
   .argument('<object>', 'KIND/NAME, for example deployment/till')
   .requiredOption('--at <path>', 'path of the cluster, for example eu:paris:store-17', nodePath)
   .option('-n, --namespace <namespace>', 'namespace of the object', 'default')
-  .option('--space <context>', 'the space that it was applied to (default: the current context of the kubeconfig)')
+  .option('--space <context>', 'the space of the object (default: the current context of the kubeconfig)')
   .option('--data <dir>', 'data directory of the tree')
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
   .action(async (object: string, options) => {
     const api = clientOf(options);
     const space = spaceContext(options.space, api.currentContext());
-    for (const line of await why(api, { object, namespace: options.namespace, space, at: options.at })) say(line);
+    for (const line of await why(api, { object, namespace: options.namespace, space, at: options.at })) print(line);
     api.close();
   });
 
@@ -186,7 +186,7 @@ for (const role of ['center', 'relay', 'agent'] as const satisfies readonly Prog
   program
     .command(role)
     .description(`run one ${role}`)
-    .requiredOption('--config <file>', 'its configuration')
+    .requiredOption('--config <file>', 'configuration file of the node')
     .action(async (options) => {
       code = await runNode(role, options.config);
     });
@@ -195,9 +195,9 @@ for (const role of ['center', 'relay', 'agent'] as const satisfies readonly Prog
 program
   .command('demo', { hidden: true })
   .description('run an example tree and deploy something to it: npm start')
-  .option('--timeout <seconds>', 'how long to wait for the tree, and then for its workload', seconds, 300)
+  .option('--timeout <seconds>', 'how long to wait for the tree, and then again for its workload', seconds, 300)
   .action(async ({ timeout }) => {
-    code = await demo(timeout, say);
+    code = await demo(timeout, print);
   });
 
 try {
@@ -215,13 +215,13 @@ function codeOf(error: unknown): number {
   return exitCode.failed;
 }
 
-/** What is said on the command line comes before what the terminal happens to have. */
+/** Options of the command line come before the terminal's environment. */
 function clientOf(options: { data?: string; kubeconfig?: string }): NodeApiClient {
   const fromEnvironment = options.data === undefined ? process.env.KUBECONFIG : undefined;
   return new NodeApiClient(options.kubeconfig ?? fromEnvironment ?? dataOf(options).kubeconfig);
 }
 
-/** The node is a process of its own kind of program; signals go through to it, its exit code comes back. */
+/** Runs the node as a process of its own, with the program of its role. Signals are passed on to it, and its exit code is returned. */
 function runNode(role: ProgramRole, config: string): Promise<number> {
   const { flags, env } = launchOf(role);
   const child = spawn(process.execPath, [...flags, programOf(role), '--config', config], {

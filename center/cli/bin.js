@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The command in both of its shapes: a checkout runs its sources as they are, the published package has them bundled. This file itself runs on any Node
-// with modules, so that an old one is told of in a sentence: docs/decisions/0008-old-node-runs-the-package.md.
+// Starts the command in both of its forms: a checkout runs its TypeScript sources, the published package has a bundle. This file itself runs on any Node with
+// modules, so that an old Node gets one clear sentence: docs/decisions/0008-old-node-runs-the-package.md.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -8,9 +8,9 @@ import { fileURLToPath } from 'node:url';
 
 const source = new URL('./banyan.ts', import.meta.url);
 const isCheckout = existsSync(source);
-/** The first version that strips types and knows `await using`; and the one that the bundles are made for. */
+/** For a checkout: the first version that strips types and supports `await using`. For the package: the version that the bundles are made for. */
 const neededMajor = isCheckout ? 24 : 20;
-/** Of the npm package `node`, a development dependency. */
+/** The Node of the npm package `node`, a development dependency. */
 const newerNode = fileURLToPath(new URL('../../node_modules/node/bin/node', import.meta.url));
 
 if (Number(process.versions.node.split('.')[0]) >= neededMajor) {

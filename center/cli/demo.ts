@@ -1,4 +1,4 @@
-/** `npm start`: the example tree, a workload with a placement, and its summary arriving. */
+/** `npm start`: runs the example tree, deploys a workload with a placement, and shows how its summary arrives. */
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -20,8 +20,8 @@ const name = 'guestbook';
 const placement = `/apis/edge.banyan.io/v1alpha1/edgeplacements/${name}`;
 const lookEveryMs = 100;
 
-/** `timeoutSeconds`: how long the tree may take to be ready, and the workload to be available after that. */
-export async function demo(timeoutSeconds: number, say: (line: string) => void): Promise<number> {
+/** `timeoutSeconds`: how long the tree may take to become ready, and then how long the workload may take to become available. */
+export async function demo(timeoutSeconds: number, print: (line: string) => void): Promise<number> {
   const stop = untilSignal();
   const options = {
     file: shipped('deploy/topologies/shop.yaml'),
@@ -30,12 +30,12 @@ export async function demo(timeoutSeconds: number, say: (line: string) => void):
     detach: false,
     restart: true,
   };
-  const { supervisor, data, readyMs } = await startTree(options, say, stop);
+  const { supervisor, data, readyMs } = await startTree(options, print, stop);
   if (readyMs === undefined) return endTree(supervisor, data);
-  say(`ready after ${durationText(readyMs)}: a center, four relays and six edge clusters, each a process of its own`);
+  print(`ready after ${durationText(readyMs)}: a center, four relays and six edge clusters, each a process of its own`);
   const api = new NodeApiClient(data.kubeconfig);
   try {
-    await Promise.race([showWorkload(api, data, timeoutSeconds * 1000, say), stop]);
+    await Promise.race([showWorkload(api, data, timeoutSeconds * 1000, print), stop]);
     await stop;
   } finally {
     api.close();
@@ -48,25 +48,25 @@ async function showWorkload(
   api: NodeApiClient,
   data: DataDirectory,
   withinMs: number,
-  say: (line: string) => void,
+  print: (line: string) => void,
 ): Promise<void> {
   const deadlineMs = systemClock.monotonicMs() + withinMs;
   const file = 'docs/examples/guestbook.yaml';
-  say(`applying ${file} to ${space}`);
-  await patiently(deadlineMs, () => applyFile(api, shipped(file)));
-  let shown = '';
+  print(`applying ${file} to ${space}`);
+  await retryUntil(deadlineMs, () => applyFile(api, shipped(file)));
+  let lastDisplay = '';
   for (;;) {
-    const { display = '', isReady } = await patiently(deadlineMs, () => lookAt(api));
-    if (display !== shown && display !== '') say(display);
-    shown = display;
+    const { display = '', isReady } = await retryUntil(deadlineMs, () => readStatus(api));
+    if (display !== lastDisplay && display !== '') print(display);
+    lastDisplay = display;
     if (isReady) break;
     if (systemClock.monotonicMs() > deadlineMs) throw await notAvailable(api, data, withinMs);
     await wait(lookEveryMs);
   }
-  for (const line of nextThings(data)) say(line);
+  for (const line of nextThings(data)) print(line);
 }
 
-async function lookAt(
+async function readStatus(
   api: NodeApiClient,
 ): Promise<{ readonly display?: string | undefined; readonly isReady: boolean }> {
   const status = (await api.get(space, placement))?.status;
@@ -74,8 +74,8 @@ async function lookAt(
   return { display, isReady: conditions?.some((one) => one.type === 'Ready' && one.status === 'True') ?? false };
 }
 
-/** A busy machine answers late: what is not answered is asked again until the deadline. Throws Timeout after that. */
-async function patiently<T>(deadlineMs: number, ask: () => Promise<T>): Promise<T> {
+/** A busy machine answers late: repeats a request without an answer until the deadline. After that, throws Timeout. */
+async function retryUntil<T>(deadlineMs: number, ask: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await ask();
@@ -87,7 +87,7 @@ async function patiently<T>(deadlineMs: number, ask: () => Promise<T>): Promise<
   }
 }
 
-/** With the state of the placement, which ends with the tree. */
+/** The error has the placement's status, because the status ends with the tree. */
 async function notAvailable(api: NodeApiClient, data: DataDirectory, withinMs: number): Promise<BanyanError> {
   const report = await placementReport(api, space, name).catch(describeError);
   return new BanyanError(
@@ -104,7 +104,7 @@ async function applyFile(api: NodeApiClient, file: string): Promise<void> {
   }
 }
 
-/** A test runs each of these. */
+/** A test runs each of these commands. */
 function nextThings({ root, kubeconfig }: DataDirectory): string[] {
   const checkout = checkoutRoot();
   return [
@@ -123,13 +123,13 @@ function nextThings({ root, kubeconfig }: DataDirectory): string[] {
   ];
 }
 
-/** npm finds the command of a checkout from inside it alone. */
+/** npm finds the command of a checkout only from a folder inside the checkout. */
 function checkoutRoot(): string | undefined {
   const root = new URL('../../', import.meta.url);
   return existsSync(new URL('center/cli/demo.ts', root)) ? fileURLToPath(root) : undefined;
 }
 
-/** Files that come with the program: two folders up in a checkout, beside the bundles' folder in a package. */
+/** The path of a file that is shipped with the program: two folders up in a checkout, beside the folder of the bundles in a package. */
 function shipped(file: string): string {
   const inCheckout = fileURLToPath(new URL(`../../${file}`, import.meta.url));
   return existsSync(inCheckout) ? inCheckout : fileURLToPath(new URL(`../${file}`, import.meta.url));

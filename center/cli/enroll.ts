@@ -1,5 +1,5 @@
 /**
- * `banyan enroll PATH`: admits an agent that runs elsewhere, beside a real cluster, and prints a certificate for exactly that path, with its key, as the Secret
+ * `banyan enroll PATH`: admits an agent that runs elsewhere, beside a real cluster. Prints a certificate for exactly that path and its key, as the Secret
  * that the chart takes (agent.identity.secretName).
  */
 import { stringify } from 'yaml';
@@ -13,17 +13,17 @@ export interface Enrolment extends AdmissionRequest {
   readonly secret: string;
 }
 
-/** The Secret as YAML. Where the agent can't be admitted, nothing was issued and nothing made. */
+/** Returns the Secret as YAML. If the agent can't be admitted, no certificate is issued and no object is made. */
 export async function enroll(
   api: Api,
-  { secret, ...asked }: Enrolment,
+  { secret, ...request }: Enrolment,
   issue: (path: string) => Promise<AgentCertificate>,
   warn: (line: string) => void,
 ): Promise<string> {
-  const wrong = checkDnsSubdomain(secret);
-  if (wrong) throw new UsageError(`--secret: "${secret}": ${wrong}`);
-  const admit = await admission(api, 'enroll', asked, warn);
-  const { caPem, certPem, keyPem } = await issue(asked.path);
+  const problem = checkDnsSubdomain(secret);
+  if (problem) throw new UsageError(`--secret: "${secret}": ${problem}`);
+  const admit = await admission(api, 'enroll', request, warn);
+  const { caPem, certPem, keyPem } = await issue(request.path);
   await admit();
   return stringify({
     apiVersion: 'v1',

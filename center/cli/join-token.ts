@@ -1,6 +1,6 @@
 /**
- * `banyan join-token PATH`: admits an agent that runs elsewhere, and prints a token with which it gets its certificate from its parent, once. The secret is made
- * here and kept nowhere: the parent gets its hash.
+ * `banyan join-token PATH`: admits an agent that runs elsewhere, and prints a token with which the agent gets its certificate from its parent, once. The
+ * secret of the token is made here and stored nowhere: the parent gets its hash.
  */
 
 import { hashOfSecret, newJoinToken, writeJoinToken } from '../../core/identity/join-token.ts';
@@ -15,41 +15,42 @@ import type { NodeApiClient } from './api-client.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface TokenAsked extends AdmissionRequest {
-  /** How long it may be used: `24h`. */
+  /** How long the token is valid: `24h`. */
   readonly ttl: string;
 }
 
 type JoinTokenApi = AdmittingApi & Pick<NodeApiClient, 'authority' | 'list' | 'remove'>;
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-/** A secret that is good for longer is forgotten somewhere. */
+/** A secret that is valid for longer is likely to be forgotten somewhere. */
 const ttlMsMax = 30 * 86_400_000;
 
 const tokens = '/apis/mesh.banyan.io/v1alpha1/jointokens';
 
 /**
- * The text of the token. It is kept by one of several replicas, the first that answers: an agent asks all of them. Of an agent that is known, older tokens that
- * nobody has used are good no more.
+ * Returns the text of the token. If the parent has replicas, the first that answers stores the token; an agent asks all replicas. For an agent that was
+ * admitted before, older unused tokens become invalid.
  */
 export async function joinToken(
   api: JoinTokenApi,
-  { ttl, ...asked }: TokenAsked,
+  { ttl, ...admissionRequest }: TokenAsked,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
   warn: (line: string) => void,
 ): Promise<string> {
   const ttlMs = millisecondsOf(ttl);
-  const admit = await admission(api, 'join-token', asked, warn);
+  const admit = await admission(api, 'join-token', admissionRequest, warn);
   const admitted = await admit();
   const [first] = admitted.replicas;
-  if (!first) throw new BanyanError('Unavailable', `nobody admits "${asked.path}" just now`);
-  // Before there is another: who asks for it may have lost the older one to somebody.
-  if (asked.again) await endOlder(api, asked.path, admitted, warn);
+  if (!first)
+    throw new BanyanError('Unavailable', `no replica of the parent of "${admissionRequest.path}" answers now`);
+  // Older tokens go before there is a new one: the person may ask because somebody else has the older token.
+  if (admissionRequest.again) await endOlder(api, admissionRequest.path, admitted, warn);
   const token = newJoinToken(api.authority(first.context), random);
   await api.apply(first.context, `${tokens}/${token.name}`, {
     apiVersion: 'mesh.banyan.io/v1alpha1',
     kind: 'JoinToken',
     metadata: { name: token.name, ownerReferences: [ownerOf(first.syncTarget)] },
-    spec: { path: asked.path, expires: timestamp(clock.wallMs() + ttlMs), hash: hashOfSecret(token.secret) },
+    spec: { path: admissionRequest.path, expires: timestamp(clock.wallMs() + ttlMs), hash: hashOfSecret(token.secret) },
   });
   return writeJoinToken(token);
 }
@@ -61,15 +62,15 @@ async function endOlder(
   warn: (line: string) => void,
 ): Promise<void> {
   for (const { context } of replicas) {
-    const of = await api.list(context, `${tokens}?fieldSelector=${encodeURIComponent(`spec.path=${path}`)}`);
-    for (const token of of.filter(isUnused)) {
+    const pathTokens = await api.list(context, `${tokens}?fieldSelector=${encodeURIComponent(`spec.path=${path}`)}`);
+    for (const token of pathTokens.filter(isUnused)) {
       await api.remove(context, `${tokens}/${token.metadata.name}`, token);
-      warn(`the join token ${token.metadata.name} of ${path}, which nobody has used, is good no more`);
+      warn(`the join token ${token.metadata.name} of ${path}, which nobody has used, is no longer valid`);
     }
   }
   for (const context of silent) {
     const remedy = `when it answers, ${cliCommand('join-token', path, '--again')} ends it`;
-    warn(`an older join token of ${path} at ${context} is good until it expires: ${remedy}`);
+    warn(`an older join token of ${path} at ${context} stays valid until it expires: ${remedy}`);
   }
 }
 
@@ -77,7 +78,7 @@ function isUnused({ status }: KubeObject): boolean {
   return (status as { readonly key?: string } | undefined)?.key === undefined;
 }
 
-/** With the SyncTarget goes the token. */
+/** The SyncTarget owns the token, so both are deleted together. */
 function ownerOf({ apiVersion, kind, metadata: { name = '', uid = '' } }: KubeObject): OwnerReference {
   return { apiVersion, kind, name, uid };
 }

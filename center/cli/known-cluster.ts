@@ -1,4 +1,4 @@
-/** Whether there is a cluster at a path: a question about one that is not there has no answer. */
+/** Checks that there is a cluster at a path, before a command asks about it. */
 import { isBelow, nameOf, objectName, parentOf } from '../../core/identity/node-path.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
@@ -12,7 +12,7 @@ type KnownClusterApi = Pick<NodeApiClient, 'contexts' | 'get' | 'list'>;
 
 const mailbox = 'mailbox/';
 
-/** Throws UsageError for a relay, NotFound for a path that nobody knows, with the cluster that was most likely meant. */
+/** Throws UsageError for a relay, and NotFound for an unknown path, with the most similar cluster as a suggestion. */
 export async function checkCluster(api: KnownClusterApi, at: string): Promise<void> {
   const contexts = api.contexts();
   const isRelay = (path: string) => nodeContexts(contexts, path).length > 0;
@@ -29,7 +29,10 @@ export async function checkCluster(api: KnownClusterApi, at: string): Promise<vo
   throw new BanyanError('NotFound', `--at: there is no cluster "${at}": ${remedy}`);
 }
 
-/** The parent of an enrolled agent has the agent's SyncTarget. An agent that is a destination by an inventory space has its SyncTarget in that space. */
+/**
+ * Whether a node above knows the agent. The parent of an enrolled agent has the agent's SyncTarget. If the agent is a destination by an inventory space, that
+ * space has its SyncTarget.
+ */
 async function isKnownAbove(api: KnownClusterApi, at: string): Promise<boolean> {
   const parents = nodeContexts(api.contexts(), parentOf(at));
   if (parents.length === 0) return false;

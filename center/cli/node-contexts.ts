@@ -1,29 +1,32 @@
-/** Which contexts of the kubeconfig are a node's: one each for siblings, which share a path. */
+/** The contexts of a node in the kubeconfig: one for each replica of the path. */
 import { shownPath } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 
 const prefix = 'node/';
 
-/** `node/eu:paris`, `node/eu:paris~1`; of the center, path '', `node/center`. */
+/** `node/eu:paris`, `node/eu:paris~1`; for the center, whose path is empty: `node/center`. */
 export function nodeContexts(contexts: readonly string[], path: string): string[] {
   return contexts.filter(
     (context) => context.startsWith(prefix) && splitReplica(context.slice(prefix.length)).name === shownPath(path),
   );
 }
 
-/** Of a space, at a relay and at its siblings. `space`: the name that it has below its origin, such as `center.retail`. */
+/** The contexts of a space at all replicas of a relay. `space`: the name of the space below its origin, such as `center.retail`. */
 export function spaceContexts(contexts: readonly string[], relay: string, space: string): string[] {
-  const own = `space/${relay}/${space}`;
+  const unlisted = `space/${relay}/${space}`;
   const named = contexts.filter((context) => {
     const [kind, node = '', name] = context.split('/');
     return kind === 'space' && name === space && splitReplica(node).name === relay;
   });
-  // Where the kubeconfig has none, what is asked for says so.
-  return named.length > 0 ? named : [own];
+  // Without a context in the kubeconfig, the request to this one fails with a clear message.
+  return named.length > 0 ? named : [unlisted];
 }
 
-/** What the first of siblings says that has something, or that answers at all. Throws Unavailable when none does. */
+/**
+ * The answer of the first replica that has one. If no replica has one: the context of the first replica that responded. Throws Unavailable if no replica
+ * responds.
+ */
 export async function askReplicas<T>(
   contexts: readonly string[],
   ask: (context: string) => Promise<T | undefined>,

@@ -1,4 +1,4 @@
-/** `banyan ping PATH`: one node through the tree, as another node sees it. */
+/** `banyan ping PATH`: asks one node through the tree, as another node sees it. */
 import { shownPath } from '../../core/identity/node-path.ts';
 import type { Pinged } from '../../core/stream/ping.ts';
 import type { NodeApiClient } from './api-client.ts';
@@ -6,12 +6,12 @@ import type { NodeApiClient } from './api-client.ts';
 export interface PingOptions {
   readonly path: string;
   readonly bytes: number;
-  /** The node that asks. */
+  /** Path of the node that asks. */
   readonly from: string;
   readonly timeoutSeconds: number;
 }
 
-/** The node's own word on what went wrong comes before this side's. */
+/** Extra time, so that the node's own error message arrives before this side gives up. */
 const graceMs = 2_000;
 
 export async function pingLine(
@@ -19,8 +19,8 @@ export async function pingLine(
   { path, bytes, from, timeoutSeconds }: PingOptions,
 ): Promise<string> {
   const seconds = Math.max(1, Math.round(timeoutSeconds));
-  const what = bytes > 0 ? `echo?bytes=${bytes}&` : 'healthz?';
-  const url = `/tree/${encodeURIComponent(shownPath(path))}/${what}timeoutSeconds=${seconds}`;
+  const endpoint = bytes > 0 ? `echo?bytes=${bytes}&` : 'healthz?';
+  const url = `/tree/${encodeURIComponent(shownPath(path))}/${endpoint}timeoutSeconds=${seconds}`;
   const answer = await api.ask<Pinged>(`node/${shownPath(from)}`, url, seconds * 1000 + graceMs);
   const { role, version, ready, notReady, roundTripMs, echo } = answer;
   const state = ready ? 'ready' : notReady ? `not ready (${notReady})` : 'not ready';

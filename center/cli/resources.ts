@@ -1,4 +1,4 @@
-/** Finds a resource by any of its names (deployment, deployments, deploy, Deployment), as kubectl does, from discovery. */
+/** Finds a resource by any of its names (deployment, deployments, deploy, Deployment) from discovery, as kubectl does. */
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { NodeApiClient } from './api-client.ts';
 
@@ -22,7 +22,7 @@ export async function findResource(
   context: string,
   word: string,
 ): Promise<FoundResource> {
-  const wanted = word.toLowerCase();
+  const lowerCaseName = word.toLowerCase();
   const groups = (await api.get(context, '/apis')) as
     | { groups?: { preferredVersion: { groupVersion: string } }[] }
     | undefined;
@@ -31,7 +31,7 @@ export async function findResource(
     const path = groupVersion === 'v1' ? '/api/v1' : `/apis/${groupVersion}`;
     const list = (await api.get(context, path)) as { resources?: ApiResource[] } | undefined;
     const [group, version] = groupVersion.includes('/') ? groupVersion.split('/') : ['', groupVersion];
-    const found = list?.resources?.find((resource) => isNamed(resource, wanted, group!));
+    const found = list?.resources?.find((resource) => isNamed(resource, lowerCaseName, group!));
     if (found) return { group: group!, version: version!, resource: found.name, namespaced: found.namespaced };
   }
   throw new BanyanError('NotFound', `${context} has no resource "${word}"; kubectl api-resources lists them`);
@@ -41,14 +41,14 @@ export function objectPath(of: FoundResource, namespace: string, name: string): 
   return `${collectionPath(of, namespace)}/${encodeURIComponent(name)}`;
 }
 
-/** Without a namespace: of all of them. */
+/** Without a namespace: the objects of all namespaces. */
 export function collectionPath({ group, version, resource, namespaced }: FoundResource, namespace?: string): string {
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
   const within = namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : '';
   return `${root}${within}/${resource}`;
 }
 
-function isNamed(resource: ApiResource, wanted: string, group: string): boolean {
+function isNamed(resource: ApiResource, lowerCaseName: string, group: string): boolean {
   if (resource.name.includes('/')) return false;
   const names = [
     resource.name,
@@ -56,5 +56,5 @@ function isNamed(resource: ApiResource, wanted: string, group: string): boolean 
     resource.kind.toLowerCase(),
     ...(resource.shortNames ?? []),
   ];
-  return names.some((name) => name === wanted || (group !== '' && `${name}.${group}` === wanted));
+  return names.some((name) => name === lowerCaseName || (group !== '' && `${name}.${group}` === lowerCaseName));
 }

@@ -1,4 +1,4 @@
-/** `banyan tree`: the tree as the nodes themselves show it, each relay asked for what hangs below it. */
+/** `banyan tree`: the tree as its nodes show it. Each relay is asked about itself and its children. */
 
 import {
   comparePaths,
@@ -31,7 +31,7 @@ interface ShownNodeStatus {
   conditions?: { type: string; status: string; message?: string }[];
 }
 
-/** Conditions of which the message says enough. */
+/** Conditions whose message is shown as it is. */
 const plainAlarms: readonly string[] = [
   'FeedDiverged',
   'CloneRefused',
@@ -54,30 +54,33 @@ export interface TreeRow {
   readonly session: string;
   readonly lag: string;
   readonly below: string;
-  /** What carries the session with the parent, and by which way. */
+  /** The transport of the session with the parent, and its way. */
   readonly transport: string;
-  /** What a person should look at: entries held, a store put back. */
+  /** Alarms that need a person: held entries, a store that was restored. */
   readonly notes: string;
-  /** When it heard of the root last, as it says itself, or as its parent does of one that is away; absent: as its parent. */
+  /**
+   * When the node last received something from the root. The node itself reports this time; its parent reports it for a disconnected node. Absent: as for the
+   * parent.
+   */
   readonly receivedAtMs?: number;
-  /** Whose word it is: the parent's before the node's own, any before none. */
+  /** Precedence of the row: the parent's report comes before the node's own, and any report before none. */
   readonly rank: number;
 }
 
 /**
- * Rows from `root` downwards. Every node of the kubeconfig there is asked, and the parent of `root`, which alone shows an agent; of a child, its parent's
- * word on session and lag counts. Throws NotFound where nobody knows of `root`.
+ * Rows from `root` downwards. Asks every node of the kubeconfig at or below `root`, and the parent of `root`, because only the parent shows an agent. For
+ * session and lag of a child, the parent's report counts. Throws NotFound if no node shows `root`.
  */
 export async function treeRows(api: Pick<NodeApiClient, 'contexts' | 'list'>, root: string): Promise<TreeRow[]> {
   const contexts = api.contexts();
   const below = contexts.filter((name) => name.startsWith('node/') && isShown(pathOf(name), root));
   const parents = root === '' ? [] : nodeContexts(contexts, parentOf(root));
   const rows = new Map<string, TreeRow>();
-  const asked = [...new Set([...below, ...parents])].map(pathOf);
-  for (const seen of await Promise.all(asked.map((path) => rowsOf(api, path, depthOf(root))))) {
-    for (const row of seen) {
-      const known = rows.get(row.path);
-      rows.set(row.path, known ? joined(known, row) : row);
+  const paths = [...new Set([...below, ...parents])].map(pathOf);
+  for (const nodeRows of await Promise.all(paths.map((path) => rowsOf(api, path, depthOf(root))))) {
+    for (const row of nodeRows) {
+      const before = rows.get(row.path);
+      rows.set(row.path, before ? mergedRow(before, row) : row);
     }
   }
   const shown = [...rows.values()].filter(({ path }) => isShown(path, root));
@@ -90,7 +93,7 @@ export async function treeRows(api: Pick<NodeApiClient, 'contexts' | 'list'>, ro
   );
 }
 
-/** Whether it is there, its parent alone could say. */
+/** Only the parent could tell whether the node exists, and the parent does not answer. */
 function unknownRow(root: string, parent: TreeRow): TreeRow {
   const session = `unknown: node/${shownPath(parent.path)} is ${parent.session}`;
   return { ...parent, path: root, depth: 0, role: '', session };
@@ -100,32 +103,32 @@ function pathOf(context: string): string {
   return pathShownAs(context.slice('node/'.length));
 }
 
-/** Siblings of `root` are there too. */
+/** Other replicas of `root` are shown too. */
 function isShown(path: string, root: string): boolean {
   return isAtOrBelow(path, root) || splitReplica(path).name === root;
 }
 
-/** Two words on one node: the parent's on its session, and what either has to say for people. */
-function joined(a: TreeRow, b: TreeRow): TreeRow {
-  const [less, more] = a.rank < b.rank ? [a, b] : [b, a];
-  const notes = [...new Set([more.notes, less.notes].flatMap((one) => (one === '' ? [] : one.split('; '))))];
-  const heard = [less.receivedAtMs, more.receivedAtMs].filter((one) => one !== undefined);
-  return { ...more, notes: notes.join('; '), ...(heard.length > 0 ? { receivedAtMs: Math.min(...heard) } : {}) };
+/** Two reports about one node: the session is from the parent's report, the notes are from both. */
+function mergedRow(a: TreeRow, b: TreeRow): TreeRow {
+  const [lower, more] = a.rank < b.rank ? [a, b] : [b, a];
+  const notes = [...new Set([more.notes, lower.notes].flatMap((one) => (one === '' ? [] : one.split('; '))))];
+  const contacts = [lower.receivedAtMs, more.receivedAtMs].filter((one) => one !== undefined);
+  return { ...more, notes: notes.join('; '), ...(contacts.length > 0 ? { receivedAtMs: Math.min(...contacts) } : {}) };
 }
 
-/** How old what each node has from the root is; '' where it is as fresh as it gets. */
+/** The age of the newest data that each node has from the root. Empty where it is as fresh as possible. */
 export function rootAges(rows: readonly TreeRow[], nowMs: number): ReadonlyMap<string, string> {
-  const heard = new Map<string, number | undefined>();
+  const contacts = new Map<string, number | undefined>();
   // Parents come before their children.
   for (const { path, receivedAtMs } of rows) {
-    const above = path === '' ? undefined : heard.get(parentOf(path));
+    const above = path === '' ? undefined : contacts.get(parentOf(path));
     const both = [above, receivedAtMs].filter((one) => one !== undefined);
-    heard.set(path, both.length > 0 ? Math.min(...both) : undefined);
+    contacts.set(path, both.length > 0 ? Math.min(...both) : undefined);
   }
-  return new Map(Array.from(heard, ([path, atMs]) => [path, atMs === undefined ? '' : inWords(nowMs - atMs)]));
+  return new Map(Array.from(contacts, ([path, atMs]) => [path, atMs === undefined ? '' : ageText(nowMs - atMs)]));
 }
 
-function inWords(ageMs: number): string {
+function ageText(ageMs: number): string {
   const seconds = Math.max(0, Math.floor(ageMs / 1000));
   if (seconds < 120) return `${seconds}s`;
   if (seconds < 7_200) return `${Math.floor(seconds / 60)}m`;
@@ -134,15 +137,15 @@ function inWords(ageMs: number): string {
 }
 
 export function formatTree(rows: readonly TreeRow[], nowMs: number, wide = false): string {
-  const more = (cell: string) => (wide ? [cell] : []);
+  const wideCell = (cell: string) => (wide ? [cell] : []);
   const ages = rootAges(rows, nowMs);
   return formatTable(
-    ['NODE', 'ROLE', 'SESSION', ...more('TRANSPORT'), 'ROOT AGE', 'LAG', 'DESTINATIONS', 'NOTES'],
+    ['NODE', 'ROLE', 'SESSION', ...wideCell('TRANSPORT'), 'ROOT AGE', 'LAG', 'DESTINATIONS', 'NOTES'],
     rows.map((row) => [
       `${'  '.repeat(row.depth)}${shownPath(nameOf(row.path))}`,
       row.role,
       row.session,
-      ...more(row.transport),
+      ...wideCell(row.transport),
       ages.get(row.path) ?? '',
       row.lag,
       row.below,
@@ -153,14 +156,14 @@ export function formatTree(rows: readonly TreeRow[], nowMs: number, wide = false
 
 async function rowsOf(api: Pick<NodeApiClient, 'list'>, path: string, rootDepth: number): Promise<TreeRow[]> {
   const context = `node/${shownPath(path)}`;
-  // Siblings have one path, and the same children.
-  const own = splitReplica(path).name;
+  // Replicas have one path and the same children.
+  const replicaPath = splitReplica(path).name;
   try {
     const nodes = await api.list(context, '/apis/mesh.banyan.io/v1alpha1/nodes');
     return nodes.flatMap((node) => {
-      const shown = (node.spec as ShownNodeSpec | undefined)?.path ?? '';
-      if (shown === own) return [{ ...rowOf(node, rootDepth, 1), path }];
-      return parentOf(shown) === own ? [rowOf(node, rootDepth, 2)] : [];
+      const nodePath = (node.spec as ShownNodeSpec | undefined)?.path ?? '';
+      if (nodePath === replicaPath) return [{ ...rowOf(node, rootDepth, 1), path }];
+      return parentOf(nodePath) === replicaPath ? [rowOf(node, rootDepth, 2)] : [];
     });
   } catch (error) {
     const session = `unreachable: ${describeError(error)}`;
@@ -191,22 +194,22 @@ function rowOf(node: KubeObject, rootDepth: number, rank: number): TreeRow {
     lag: lag?.entries === undefined ? '' : String(lag.entries),
     below: agents === undefined ? '' : String(agents),
     transport: session?.transport ?? '',
-    // Of a child its parent can only say that it is not there; why, the child itself may know.
+    // The parent of a disconnected child only knows that the child is absent. The child itself may know why.
     notes: [
       ...alarmsOf(status),
       ...(rank === 1 && session?.state === 'Disconnected' ? readyMessageOf(status) : []),
     ].join('; '),
-    ...heardOf(rank === 1 ? rootContactAt : session?.state === 'Disconnected' ? session.since : undefined),
-    // Of siblings, the one counts to which the child is attached.
+    ...rootContactOf(rank === 1 ? rootContactAt : session?.state === 'Disconnected' ? session.since : undefined),
+    // If several replicas report a child, the replica to which the child is attached counts.
     rank: session?.state === 'Connected' ? rank + 0.5 : rank,
   };
 }
 
-function heardOf(time: string | undefined): { readonly receivedAtMs?: number } {
+function rootContactOf(time: string | undefined): { readonly receivedAtMs?: number } {
   return time === undefined ? {} : { receivedAtMs: Date.parse(time) };
 }
 
-/** What is kept or was lost, with figures; of the rest, the conditions that are alarms. */
+/** Held and lost entries with their numbers, and the conditions that are alarms. */
 function alarmsOf({
   held,
   heldInMailbox,
@@ -215,19 +218,19 @@ function alarmsOf({
   refused,
   conditions = [],
 }: ShownNodeStatus): string[] {
-  const untaken = (quarantined?.count ?? 0) + (refused?.count ?? 0);
+  const badEntries = (quarantined?.count ?? 0) + (refused?.count ?? 0);
   return [
     ...(held ? [`DeletionHeld: ${held.entries} entries`] : []),
     ...(heldInMailbox ? [`DeletionHeld: ${heldInMailbox.entries} entries in its mailbox`] : []),
     ...rolledBack.map((one) => `StoreRolledBack: ${one.source} had ${one.had}, ${one.seen} seen below`),
-    ...(untaken > 0 ? [`EntriesQuarantined: ${untaken}`] : []),
+    ...(badEntries > 0 ? [`EntriesQuarantined: ${badEntries}`] : []),
     ...conditions
       .filter(({ type, status }) => status === 'True' && plainAlarms.includes(type))
       .map(({ type, message = '' }) => `${type}: ${firstWords(message)}`),
   ];
 }
 
-/** The object itself has the rest. */
+/** The first clause of a message. The Node object has the whole message. */
 function firstWords(message: string): string {
   const end = message.search(/[.:;](\s|$)/);
   return end < 0 ? message : message.slice(0, end);

@@ -30,11 +30,11 @@ export interface UpOptions {
   readonly timeoutSeconds: number;
   readonly detach: boolean;
   readonly restart: boolean;
-  /** Where what happens is told as JSON lines; absent: on the terminal. */
+  /** File for events, as JSON lines; absent: events go to the terminal. */
   readonly logFile?: string | undefined;
 }
 
-/** Exit codes of the contract. */
+/** Exit codes of every command; docs/reference/cli.md lists them. */
 export const exitCode = { done: 0, failed: 1, usage: 2, timeout: 3 } as const;
 
 export function readTopology(file: string): Topology {
@@ -58,20 +58,20 @@ export function dataOf(options: { file?: string | undefined; data?: string | und
 export interface StartedTree {
   readonly supervisor: Supervisor;
   readonly data: DataDirectory;
-  /** Absent: it was told to end before it was ready. */
+  /** Absent: the tree was ended before it was ready. */
   readonly readyMs?: number;
 }
 
-/** What `banyan up` and the demo share. `stop`: told to end. */
+/** Shared by `banyan up` and the demo. `stop` resolves when the tree has to end. */
 export async function startTree(
   options: UpOptions,
-  say: (line: string) => void,
+  print: (line: string) => void,
   stop: Promise<void>,
 ): Promise<StartedTree> {
   const { topology, data, nodes } = plannedTree(options);
   const startedMs = systemClock.monotonicMs();
   const orphans = await endOrphans(data, systemClock);
-  if (orphans.length > 0) say(`ended ${orphans.length} nodes of an earlier run whose supervisor had died`);
+  if (orphans.length > 0) print(`ended ${orphans.length} nodes of an earlier run whose supervisor had died`);
   let ports: Awaited<ReturnType<typeof assignPorts>>;
   try {
     makeOnlyPrivateFiles();
@@ -92,11 +92,11 @@ export async function startTree(
     restart: options.restart,
     readyFile: options.readyFile,
     logs: topology.logs,
-    say,
+    print,
   });
   if (options.readyFile !== undefined) removeFile(options.readyFile);
   supervisor.start();
-  say(`starting ${nodes.length} nodes of "${topology.name}" in ${data.root}`);
+  print(`starting ${nodes.length} nodes of "${topology.name}" in ${data.root}`);
   let isReady = false;
   void stop.then(() => (isReady ? undefined : supervisor.end()));
   try {
@@ -108,7 +108,7 @@ export async function startTree(
   return { supervisor, data, ...(isReady ? { readyMs: systemClock.monotonicMs() - startedMs } : {}) };
 }
 
-/** What is wrong with the topology, or with where it is to run, is found before anything is changed. */
+/** Reads the topology and finds all its problems before anything is changed. */
 function plannedTree(options: UpOptions): { topology: Topology; data: DataDirectory; nodes: PlannedNode[] } {
   const topology = readTopology(options.file);
   const data = dataOf(options);
@@ -122,7 +122,7 @@ function plannedTree(options: UpOptions): { topology: Topology; data: DataDirect
   return { topology, data, nodes };
 }
 
-/** A file that a link names is looked for beside the topology, and has to be there before anything starts. */
+/** A file that a link names is relative to the topology file, and has to exist before anything starts. */
 function withAuthority(node: PlannedNode, topologyFile: string): PlannedNode {
   if (node.link?.ca === undefined) return node;
   const ca = resolve(dirname(topologyFile), node.link.ca);
@@ -137,10 +137,10 @@ function withKubeconfig(node: PlannedNode, topologyFile: string): PlannedNode {
   throw new UsageError(`${topologyFile}: provider.kubeconfig.path of ${node.path}: there is no file ${path}`);
 }
 
-/** Runs until it is told to end; returns the exit code. */
-export async function up(options: UpOptions, say: (line: string) => void): Promise<number> {
-  if (options.detach) return detach(options, say);
-  if (options.logFile === undefined) return run(options, say);
+/** Runs until a signal ends the tree. Returns the exit code. */
+export async function up(options: UpOptions, print: (line: string) => void): Promise<number> {
+  if (options.detach) return detach(options, print);
+  if (options.logFile === undefined) return run(options, print);
   makeOnlyPrivateFiles();
   const log = pino({ base: { pid: process.pid } }, logDestination(options.logFile, readTopology(options.file).logs));
   logWarnings(log);
@@ -153,33 +153,33 @@ export async function up(options: UpOptions, say: (line: string) => void): Promi
   }
 }
 
-async function run(options: UpOptions, say: (line: string) => void): Promise<number> {
+async function run(options: UpOptions, print: (line: string) => void): Promise<number> {
   const stop = untilSignal();
-  const { supervisor, data, readyMs } = await startTree(options, say, stop);
+  const { supervisor, data, readyMs } = await startTree(options, print, stop);
   if (readyMs === undefined) return endTree(supervisor, data);
-  say(`ready after ${durationText(readyMs)}`);
-  for (const line of firstThingsToTry(data)) say(line);
+  print(`ready after ${durationText(readyMs)}`);
+  for (const line of firstThingsToTry(data)) print(line);
   await stop;
   return endTree(supervisor, data);
 }
 
 export async function endTree(supervisor: Supervisor, data: DataDirectory): Promise<number> {
   await supervisor.end();
-  // The directory may have been emptied and taken by another tree meanwhile.
+  // Meanwhile, somebody may have emptied the directory, and another tree may use it.
   if (readJson<{ pid: number }>(data.supervisor)?.pid === process.pid) removeFile(data.supervisor);
   return exitCode.done;
 }
 
 export async function down(
   options: { file?: string | undefined; data?: string | undefined },
-  say: (line: string) => void,
+  print: (line: string) => void,
 ): Promise<number> {
   const data = dataOf(options);
   const pid = runningSupervisor(data);
   if (pid === undefined) {
     const orphans = await endOrphans(data, systemClock);
     if (orphans.length === 0) throw new UsageError(`${data.root}: no tree runs here`);
-    say(`ended ${orphans.length} nodes whose supervisor had died`);
+    print(`ended ${orphans.length} nodes whose supervisor had died`);
     return exitCode.done;
   }
   process.kill(pid, 'SIGTERM');
@@ -189,15 +189,16 @@ export async function down(
       throw new BanyanError('Timeout', `process ${pid} has not ended within 30 s; see ${data.logs}`);
     await new Promise((done) => setTimeout(done, 50));
   }
-  // One that was killed meanwhile has left its nodes behind.
+  // A supervisor that was killed meanwhile leaves its nodes running.
   await endOrphans(data, systemClock);
-  say('ended');
+  print('ended');
   return exitCode.done;
 }
 
 export function untilSignal(): Promise<void> {
   return new Promise((done) => {
-    // Each stays: a terminal, npm and a parent may each pass one signal on, and the second would leave the nodes behind.
+    // The listeners stay: a terminal, npm and a parent process may each pass on the same signal, and an unhandled second one would end this process without
+    // its nodes.
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => done());
   });
 }
@@ -210,7 +211,7 @@ function firstThingsToTry(data: DataDirectory): string[] {
   ];
 }
 
-/** The supervisor of a data directory, if it is alive. */
+/** The process of the directory's supervisor, if it is running. */
 function runningSupervisor(data: DataDirectory): number | undefined {
   const pid = readJson<{ pid: number }>(data.supervisor)?.pid;
   if (pid === undefined || pid === process.pid) return undefined;
@@ -222,15 +223,15 @@ function runningSupervisor(data: DataDirectory): number | undefined {
   }
 }
 
-/** Starts the same command in the background and waits for its ready file. */
-async function detach(options: UpOptions, say: (line: string) => void): Promise<number> {
+/** Starts the same command in the background, and waits for its ready file. */
+async function detach(options: UpOptions, print: (line: string) => void): Promise<number> {
   const { data } = plannedTree(options);
   const readyFile = options.readyFile ?? join(data.root, 'ready.json');
   makeOnlyPrivateFiles();
   mkdirSync(join(data.root, 'logs'), { recursive: true });
   removeFile(readyFile);
   const logFile = join(data.root, 'logs', 'supervisor.log');
-  // What it prints before it has a log, and what Node prints when it can't go on.
+  // Output of the process before it has a log, and the output of Node itself when it crashes.
   const printedFile = join(data.root, 'supervisor.out');
   const printed = openSync(printedFile, 'w', 0o600);
   const program = fileURLToPath(new URL(import.meta.url));
@@ -263,20 +264,20 @@ async function detach(options: UpOptions, say: (line: string) => void): Promise<
     `running in the background; end it with: ${cliCommand('down', '--data', data.root)}`,
     ...firstThingsToTry(data),
   ])
-    say(line);
+    print(line);
   return exitCode.done;
 }
 
-const saidMax = 2_000;
+const messageCharactersMax = 2_000;
 
-/** In the words of the process in the background, with its exit code. */
-function notStarted(code: number, said: string, logFile: string): Error {
-  const words = said
+/** The error of the process in the background, with its message and exit code. */
+function notStarted(code: number, output: string, logFile: string): Error {
+  const message = output
     .split(/^banyan: /m)
     .at(-1)
     ?.trim()
-    .slice(0, saidMax);
-  const why = words ? `${words} (${logFile})` : `the tree did not start (exit code ${code}); see ${logFile}`;
-  if (code === exitCode.usage) return new UsageError(why);
-  return new BanyanError(code === exitCode.timeout ? 'Timeout' : 'Internal', why);
+    .slice(0, messageCharactersMax);
+  const reason = message ? `${message} (${logFile})` : `the tree did not start (exit code ${code}); see ${logFile}`;
+  if (code === exitCode.usage) return new UsageError(reason);
+  return new BanyanError(code === exitCode.timeout ? 'Timeout' : 'Internal', reason);
 }

@@ -1,4 +1,4 @@
-/** The version of the package that this file belongs to: two folders up in a checkout, beside the bundle in a package. */
+/** The version of the package of this file. Its package.json is two folders up in a checkout, and beside the bundle's folder in a package. */
 import { existsSync, readFileSync } from 'node:fs';
 
 export function version(): string {

@@ -1,4 +1,4 @@
-/** For `banyan why`: whether a cluster is a destination of a placement, and what the inventories say of it. */
+/** For `banyan why`: whether a placement matches a cluster, and what the inventories have about the cluster. */
 import { ancestorsOf, nameOf, parentOf, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { sliceName } from '../../relay/gather/status/slice-contents.ts';
@@ -14,7 +14,7 @@ interface Slice extends KubeObject {
   readonly destinations?: readonly { readonly path: string; readonly locationName: string }[];
 }
 
-/** Locations by which each of the placements that reach the cluster does so, as the parent of its agent matches them. */
+/** For each placement that reaches the cluster: the Locations through which the agent's parent matches it. */
 export async function reaching(
   api: DestinationApi,
   context: string,
@@ -32,13 +32,15 @@ export async function reaching(
   return new Map(found.filter(([, locations]) => locations.length > 0));
 }
 
-/** By the name: a label has no room for a placement's name of more than 63 characters, and where the placement is only shown, its slices have no owner. */
+/**
+ * Compares names. A label has no room for a placement's name of more than 63 characters, and the slices of a placement that is only shown here have no owner.
+ */
 function isSliceOf(slice: string, placement: string): boolean {
   const stem = sliceName(placement, '');
   return slice.startsWith(stem) && /^\d+$/.test(slice.slice(stem.length));
 }
 
-/** What the inventories of the nodes above say of the cluster, one line each. */
+/** One line for each entry about the cluster in the inventories of the nodes above. */
 export async function inventoryLines(api: DestinationApi, at: string): Promise<string[]> {
   return [await systemLine(api, `node/${shownPath(parentOf(at))}`, at), ...(await standInLines(api, at))];
 }
@@ -55,7 +57,7 @@ async function systemLine(api: DestinationApi, context: string, at: string): Pro
     api.get(context, `${inventory}/synctargets/${name}`),
   ]);
   if (!location) return `${context}: there is no Location for it`;
-  return `${context}: ${locationWords(location, target)}`;
+  return `${context}: ${locationText(location, target)}`;
 }
 
 async function spaceLines(api: DestinationApi, node: string, at: string): Promise<string[]> {
@@ -75,16 +77,16 @@ async function spaceLine(api: DestinationApi, context: string, at: string): Prom
     const namesake = locations.find(({ metadata }) => metadata.name === target.metadata.name);
     const others = locations.some(({ spec }) => (spec as { instanceSelector?: object } | undefined)?.instanceSelector);
     const none = others ? 'selected by a Location with an instanceSelector, or by none' : 'no Location selects it';
-    const words = namesake ? locationWords(namesake, target) : none;
-    return `${context}: SyncTarget ${target.metadata.name} stands for it: ${words}`;
+    const text = namesake ? locationText(namesake, target) : none;
+    return `${context}: SyncTarget ${target.metadata.name} stands for it: ${text}`;
   });
 }
 
-/** Labels, and what keeps placements away whatever they select. */
-function locationWords(location: KubeObject, target: KubeObject | undefined): string {
+/** The labels of a Location, and the settings that keep placements away whatever they select. */
+function locationText(location: KubeObject, target: KubeObject | undefined): string {
   const { unschedulable, evictAfter } = (target?.spec ?? {}) as { unschedulable?: boolean; evictAfter?: string };
   const labels = `its Location ${location.metadata.name} has the labels ${JSON.stringify(location.metadata.labels ?? {})}`;
-  const cordon = unschedulable ? '; spec.unschedulable of its SyncTarget lets nothing new come' : '';
+  const cordon = unschedulable ? '; its SyncTarget has spec.unschedulable, so it gets no new placements' : '';
   const eviction = evictAfter === undefined ? '' : `; spec.evictAfter of its SyncTarget is ${evictAfter}`;
   return `${labels}, beside those that it inherits from the relays above${cordon}${eviction}`;
 }

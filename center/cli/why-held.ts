@@ -1,7 +1,7 @@
-/** For `banyan why`: what holds an object back from a cluster that it is meant for, as the placements say at their origin and at the last hop. */
+/** For `banyan why`: what holds an object back from a cluster, as its placements show at the origin and at the last hop. */
 import type { KubeObject } from '../../core/object/meta.ts';
 
-/** One placement, as its origin and as the parent of the agent show it. */
+/** One placement, as its origin and the agent's parent show it. */
 export interface ShownPlacement {
   readonly name: string;
   readonly origin: KubeObject | undefined;
@@ -14,7 +14,7 @@ interface ShownPlacementStatus {
   readonly conditions?: readonly { type: string; status: string; message: string }[];
 }
 
-/** `object` is as failures name it: `configmaps shop/greeting`. */
+/** `object`: the object's name in failures: `configmaps shop/greeting`. */
 export function heldBack({ name, origin, lastHop }: ShownPlacement, at: string, object: string): string[] {
   return [...releaseOf(name, origin, lastHop), ...moveOf(name, lastHop), ...failuresOf(name, lastHop, at, object)];
 }

@@ -1,4 +1,4 @@
-/** For `banyan why`: what the parent of an agent has for it, and what is on its cluster, as far as the kubeconfig reaches there. */
+/** For `banyan why`: the object in the agent's mailbox, and on its cluster if the kubeconfig reaches the cluster. */
 
 import { nameOf, parentOf, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
@@ -7,8 +7,8 @@ import type { NodeApiClient } from './api-client.ts';
 import { askReplicas, nodeContexts } from './node-contexts.ts';
 
 /**
- * An object of the agent's mailbox. The kubeconfig names the mailboxes of a topology's agents; that of one which was enrolled is asked for at its parent, of
- * siblings at the first that has it. Throws NotFound where the kubeconfig has no parent of it.
+ * An object in the mailbox of an agent. The kubeconfig has contexts for the mailboxes of the topology's agents. For an enrolled agent, this function asks the
+ * parent; of several replicas, the first that has the object. Throws NotFound if the kubeconfig has no parent of the agent.
  */
 export async function inMailbox(
   api: Pick<NodeApiClient, 'contexts' | 'get'>,
@@ -16,27 +16,30 @@ export async function inMailbox(
   path: string,
 ): Promise<KubeObject | undefined> {
   const contexts = api.contexts();
-  const own = `mailbox/${at}`;
-  if (contexts.includes(own)) return api.get(own, path);
+  const context = `mailbox/${at}`;
+  if (contexts.includes(context)) return api.get(context, path);
   const parents = nodeContexts(contexts, parentOf(at));
   if (parents.length === 0) {
     const parent = `node/${shownPath(parentOf(at))}`;
-    throw new BanyanError('NotFound', `the kubeconfig has neither ${own} nor ${parent}, its parent: is "${at}" right?`);
+    throw new BanyanError(
+      'NotFound',
+      `the kubeconfig has neither ${context} nor ${parent}, its parent: is "${at}" right?`,
+    );
   }
   const mailbox = `/mailboxes/${nameOf(at)}`;
   return (await askReplicas(parents, (parent) => api.get(parent, mailbox + path))).answer;
 }
 
-/** The cluster of an agent that was enrolled, or has a real one, is none of the kubeconfig's. */
+/** The kubeconfig has no context for the cluster of an enrolled agent, or for a real cluster. */
 export async function onCluster(
   api: Pick<NodeApiClient, 'contexts' | 'get'>,
   at: string,
   path: string,
 ): Promise<string> {
-  const own = `cluster/${at}`;
-  if (!api.contexts().includes(own)) {
-    return `${own}: the kubeconfig of the tree does not reach this cluster; look there with its own: kubectl get --raw ${path}`;
+  const context = `cluster/${at}`;
+  if (!api.contexts().includes(context)) {
+    return `${context}: the kubeconfig of the tree does not reach this cluster; look there with the cluster's own kubeconfig: kubectl get --raw ${path}`;
   }
-  const object = await api.get(own, path);
-  return `${own}: ${object ? `it is there, uid ${object.metadata.uid}` : "it is not there yet; the agent's log says why"}`;
+  const object = await api.get(context, path);
+  return `${context}: ${object ? `it is there, uid ${object.metadata.uid}` : "it is not there yet; the agent's log has the reason"}`;
 }

@@ -1,4 +1,4 @@
-/** `banyan why OBJECT --at PATH`: follows one object from its space to one cluster, and stops at the hop where the answer lies. */
+/** `banyan why OBJECT --at PATH`: follows one object from its space to one cluster, and stops at the hop with the answer. */
 
 import type { DownsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
 import { ancestorsOf, isBelow, pathShownAs } from '../../core/identity/node-path.ts';
@@ -29,12 +29,12 @@ export interface WhyQuestion {
   readonly at: string;
 }
 
-/** What is looked for, once it is found. */
+/** The object that was found. */
 interface Sought {
   readonly question: WhyQuestion;
-  /** Of the object, in any of the APIs. */
+  /** Path of the object in any of the APIs. */
   readonly path: string;
-  /** As failures name it: `configmaps shop/greeting`. */
+  /** The object's name in failures: `configmaps shop/greeting`. */
   readonly named: string;
   readonly object: KubeObject;
   readonly placements: readonly KubeObject[];
@@ -53,13 +53,13 @@ export async function why(api: WhyApi, question: WhyQuestion): Promise<string[]>
   const path = objectPath(resource, namespace, name);
   const object = await api.get(space, path);
   if (!object) throw await noObject(api, question, resource, name);
-  const here = `${space}: it is here, generation ${object.metadata.generation ?? 0}`;
+  const atOrigin = `${space}: it is here, generation ${object.metadata.generation ?? 0}`;
   const placements = await selectingPlacements(api, space, resource, object, name);
   if (placements.length === 0)
-    return [here, `${space}: no EdgePlacement selects it (spec.downsync), so it goes nowhere`];
+    return [atOrigin, `${space}: no EdgePlacement selects it (spec.downsync), so it goes nowhere`];
   const named = `${formatGroupResource(resource)} ${resource.namespaced ? `${namespace}/` : ''}${name}`;
   const selected = `${space}: selected by ${placements.map(({ metadata }) => metadata.name).join(', ')}`;
-  return [here, selected, ...(await followDown(api, { question, path, named, object, placements }))];
+  return [atOrigin, selected, ...(await followDown(api, { question, path, named, object, placements }))];
 }
 
 async function followDown(api: WhyApi, sought: Sought): Promise<string[]> {
@@ -79,14 +79,14 @@ async function followDown(api: WhyApi, sought: Sought): Promise<string[]> {
     const { context, answer } = await askReplicas(hops, (hop) => api.get(hop, path));
     lastHop = context;
     if (!answer) {
-      lines.push(`${lastHop}: it did not come here`);
-      const came = await Promise.all(
+      lines.push(`${lastHop}: the object has not arrived here`);
+      const arrived = await Promise.all(
         placements.map(({ metadata }) => api.get(lastHop, `${placementsPath}/${metadata.name}`)),
       );
-      if (came.some((placement) => placement !== undefined)) {
+      if (arrived.some((placement) => placement !== undefined)) {
         return [
           ...lines,
-          `${lastHop}: the placement came, so the object is on its way; see the lag in: ${cliCommand('tree')}`,
+          `${lastHop}: the placement has arrived, so the object is on its way; see the lag in: ${cliCommand('tree')}`,
         ];
       }
       lines.push(`${lastHop}: nothing below matches the placement's locationSelectors and locationExpression`);
@@ -105,7 +105,7 @@ async function atLastHop(api: WhyApi, sought: Sought, lastHop: string): Promise<
     reaching(api, lastHop, at, placements.map(nameOfObject)),
   ]);
   const lines: string[] = [];
-  const held: string[] = [];
+  const reasons: string[] = [];
   for (const origin of placements) {
     const name = nameOfObject(origin);
     const isHere = lastHop === question.space;
@@ -114,19 +114,22 @@ async function atLastHop(api: WhyApi, sought: Sought, lastHop: string): Promise<
     lines.push(
       `${name}: ${locations ? `matches the Location ${locations.join(', ')}` : 'matches none of its Locations'}`,
     );
-    held.push(...heldBack({ name, origin, lastHop: below }, at, named));
+    reasons.push(...heldBack({ name, origin, lastHop: below }, at, named));
   }
   if (!received) {
-    const meant = placements.some(({ metadata }) => byPlacement.has(metadata.name ?? ''));
+    const isDestination = placements.some(({ metadata }) => byPlacement.has(metadata.name ?? ''));
     lines.unshift(
-      `mailbox/${at}: ${meant ? 'it is meant for this cluster, and not in its mailbox' : 'it is not meant for this cluster'}`,
+      `mailbox/${at}: ${isDestination ? 'it is meant for this cluster, and not in its mailbox' : 'it is not meant for this cluster'}`,
     );
-    return [...lines, ...held, ...(meant ? [] : await inventoryLines(api, at))];
+    return [...lines, ...reasons, ...(isDestination ? [] : await inventoryLines(api, at))];
   }
-  const [is, was] = [object, received].map(({ metadata }) => metadata.generation ?? 0) as [number, number];
-  const form = was < is ? ` as of generation ${was}` : '';
+  const [generation, receivedGeneration] = [object, received].map(({ metadata }) => metadata.generation ?? 0) as [
+    number,
+    number,
+  ];
+  const form = receivedGeneration < generation ? ` as of generation ${receivedGeneration}` : '';
   lines.push(`mailbox/${at}: it is in the mailbox${form}${received.status ? ', and its status has come back' : ''}`);
-  return [...lines, ...held, ...(await waitsLines(api, at)), await onCluster(api, at, path)];
+  return [...lines, ...reasons, ...(await waitsLines(api, at)), await onCluster(api, at, path)];
 }
 
 async function selectingPlacements(
@@ -153,7 +156,7 @@ function nameOfObject({ metadata }: KubeObject): string {
   return metadata.name ?? '';
 }
 
-/** A relay shows what comes from a space above under a name with dots: `center.retail` at `space/eu/center.retail`. */
+/** Refuses a view of a space. A relay shows a space from above under a name with dots: `center.retail` at `space/eu/center.retail`. */
 function checkOrigin(context: string): void {
   const [, , space = ''] = context.split('/');
   const dot = space.lastIndexOf('.');
@@ -162,7 +165,7 @@ function checkOrigin(context: string): void {
   throw new UsageError(`--space: "${context}" shows what comes from ${origin}: ask with --space ${origin}`);
 }
 
-/** Enough to find a name that was mistyped; a space may have 100,000 objects. */
+/** Enough names to find the right one of a mistyped name. A space may have 100,000 objects. */
 const namesMax = 500;
 
 async function noObject(

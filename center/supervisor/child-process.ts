@@ -1,16 +1,16 @@
-/** One node as a process: started, watched, started again with growing pauses when it dies, ended in order. */
+/** One node as a process: starts it, watches it, restarts it with growing pauses when it dies, and ends it in order. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { dottedPath } from '../../core/identity/node-path.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { LogRotation } from '../../core/runtime/log-rotation.ts';
 import type { Launch } from './launch.ts';
-import { SaidLog } from './said-log.ts';
+import { PrintedLog } from './printed-log.ts';
 
-/** A node that ran this long is healthy: its next death starts again from the shortest pause. */
+/** A node that ran this long is healthy: after its next death, the pauses begin again with the shortest. */
 const healthyMs = 10_000;
 const firstPauseMs = 100;
 const pauseMaxMs = 15_000;
-/** A drain takes a second or two; a node that needs longer is stuck. */
+/** An orderly end takes a second or two. A node that needs longer hangs. */
 const endWithinMs = 10_000;
 
 export interface ProcessSpec {
@@ -20,13 +20,13 @@ export interface ProcessSpec {
   readonly args: readonly string[];
   readonly log: { readonly file: string; readonly rotation?: LogRotation | undefined };
   readonly compileCache: string;
-  /** Written anew before each start, so that what was removed meanwhile is there again. */
+  /** Called before each start, so that files that were removed meanwhile exist again. */
   prepare(): void;
 }
 
 export interface ProcessEvents {
   started(pid: number): void;
-  /** `restartInMs` is absent when it is not started again. */
+  /** Without `restartInMs`, the node is not started again. */
   ended(how: string, restartInMs?: number): void;
 }
 
@@ -54,16 +54,16 @@ export class NodeProcess {
 
   start(): void {
     this.spec.prepare();
-    // What node has compiled is kept for the next start: a node that died is back sooner, and no source text stays in its memory. Who has
-    // many trees on one machine can have them share it.
+    // Node keeps its compiled code for the next start: a node that died is back sooner, and no source text stays in its memory. An environment variable can
+    // make many trees on one machine share this cache.
     const { path, program, launch, args, compileCache, log } = this.spec;
     const env = { NODE_COMPILE_CACHE: compileCache, ...launch.env, ...process.env };
     const child = spawn(process.execPath, [...launch.flags, program, ...args], {
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const said = new SaidLog(log, { node: dottedPath(path), pid: child.pid, clock: this.#clock });
-    for (const output of [child.stdout, child.stderr]) said.take(output);
+    const printed = new PrintedLog(log, { node: dottedPath(path), pid: child.pid, clock: this.#clock });
+    for (const output of [child.stdout, child.stderr]) printed.take(output);
     this.#process = child;
     this.#startedAtMs = this.#clock.monotonicMs();
     child.once('error', (error) => this.#ended(child, error.message));
@@ -71,16 +71,16 @@ export class NodeProcess {
     if (child.pid !== undefined) this.#events.started(child.pid);
   }
 
-  /** Resolves when the process is gone. */
+  /** Resolves when the process has ended. */
   async end(): Promise<void> {
     this.#ending = true;
     this.#timer?.stop();
     const child = this.#process;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
     child.kill('SIGTERM');
     const killer = this.#clock.after(endWithinMs, () => child.kill('SIGKILL'));
-    await gone;
+    await exited;
     killer.stop();
   }
 

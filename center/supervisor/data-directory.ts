@@ -19,7 +19,7 @@ export class DataDirectory {
     return join(this.root, 'pki');
   }
 
-  /** Ports of each node, kept over restarts so that kubeconfigs and children stay right. */
+  /** The ports of each node, kept over restarts so that kubeconfigs and children keep the right addresses. */
   get ports(): string {
     return join(this.root, 'ports.json');
   }
@@ -46,7 +46,7 @@ export class DataDirectory {
     return join(this.root, 'cache');
   }
 
-  /** A file for each node that runs, with its process. */
+  /** Has one file for each running node, with its process. */
   get run(): string {
     return join(this.root, 'run');
   }
@@ -55,7 +55,7 @@ export class DataDirectory {
     return join(this.run, `${dottedPath(path)}.json`);
   }
 
-  /** What the node itself keeps; the only thing that is not made anew when it is lost. */
+  /** The node's own store. It is the only thing here that can't be made again. */
   store(path: string): string {
     return join(this.root, 'nodes', dottedPath(path));
   }

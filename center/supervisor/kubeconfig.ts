@@ -4,7 +4,7 @@ import { ancestorsOf, nameOf, shownPath } from '../../core/identity/node-path.ts
 import { withReplica } from '../../core/identity/replica.ts';
 import { type PlannedNode, sourceName } from '../topology/plan.ts';
 
-/** Who its user is. */
+/** The user of the kubeconfig. */
 export const administrator = { name: 'admin', groups: ['system:masters'] } as const;
 
 export interface KubeconfigUser {
@@ -18,7 +18,7 @@ export interface Context {
   readonly url: string;
 }
 
-/** `urlOf` is asked by a node's id. Siblings have their contexts each, those after the first with their number behind the name. */
+/** `urlOf` gives the URL of a node's id. Each replica has contexts of its own. From the second replica on, its number follows the name. */
 export function contextsOf(nodes: readonly PlannedNode[], urlOf: (id: string) => string): Context[] {
   const replicas = new Map<string, PlannedNode[]>();
   for (const node of nodes) replicas.set(node.path, [...(replicas.get(node.path) ?? []), node]);
@@ -36,9 +36,9 @@ export function contextsOf(nodes: readonly PlannedNode[], urlOf: (id: string) =>
         .map((above) => {
           return { name: `reported/${shownPath(above)}/${node.path}`, url: `${urlOf(above)}/reported/${node.path}` };
         });
-      // A real one has a kubeconfig of its own.
-      const own = node.kubeconfig ? [] : [{ name: `cluster/${node.path}`, url }];
-      return [...own, ...mailboxes, ...reported];
+      // A real cluster has a kubeconfig of its own.
+      const clusterContext = node.kubeconfig ? [] : [{ name: `cluster/${node.path}`, url }];
+      return [...clusterContext, ...mailboxes, ...reported];
     }
     const sources = [
       ...node.spaces.map(({ name }) => name),

@@ -1,16 +1,16 @@
-/** How the process of a role is started, beside its program: what V8 and the C library have to be told before anything runs. */
+/** How the process of a role is started: flags for V8 and settings for the C library, which both read only at the start. */
 import type { ProgramRole } from './programs.ts';
 
 export interface Launch {
-  /** Of node, before the program. */
+  /** Flags for node, before the program. */
   readonly flags: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 }
 
 /**
- * An agent is one of many things on a small machine: docs/decisions/0038-agents-compile-little.md. Without the snapshot of node's own start its pages in the
- * program's file are never read; size counts before speed from the first line on, and V8 compiles nothing to machine code, regular expressions neither,
- * and lets go of what rests; the C library keeps one heap for all threads and gives back from its end what is free.
+ * An agent is one of many programs on a small machine: docs/decisions/0038-agents-compile-little.md. Without the snapshot of Node's own start, the snapshot's
+ * pages of the program file are never read. V8 prefers size to speed from the beginning, compiles nothing to machine code, not even regular expressions, and
+ * drops the bytecode of unused functions. The C library uses one heap for all threads, and returns the free end of the heap.
  */
 export const agentLaunch: Launch = {
   flags: [

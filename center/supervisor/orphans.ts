@@ -1,6 +1,6 @@
 /**
- * Nodes that outlived their supervisor. They go on, which is right while nobody else wants their place: the next `up` or `down` on the same
- * data directory ends them first. A process is one of them if its status file names it and its command line names its configuration.
+ * Nodes that outlived their supervisor. They continue, which is right while nobody else needs their place. The next `up` or `down` on the same data directory
+ * ends them first. A process is an orphan if its status file names it and its command line names its configuration.
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -9,7 +9,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { type DataDirectory, readJson, removeFile } from './data-directory.ts';
 
-/** As long as an orderly end takes at most; then it is killed. */
+/** An orderly end takes at most this long. After that, the process is killed. */
 const endWithinMs = 10_000;
 const lookEveryMs = 50;
 
@@ -19,24 +19,24 @@ interface Orphan {
   readonly statusFile: string;
 }
 
-/** Ends what is left; returns the names of the nodes that were. */
+/** Ends all orphans. Returns their names. */
 export async function endOrphans(data: DataDirectory, clock: Clock): Promise<string[]> {
   const orphans = findOrphans(data);
   for (const { pid } of orphans) process.kill(pid, 'SIGTERM');
   const deadline = clock.monotonicMs() + endWithinMs;
-  let left = orphans;
-  while (left.length > 0) {
+  let running = orphans;
+  while (running.length > 0) {
     await new Promise((done) => setTimeout(done, lookEveryMs));
-    left = left.filter((orphan) => isOrphan(data, orphan));
-    const overMs = clock.monotonicMs() - deadline;
-    if (overMs > endWithinMs) {
-      const named = left.map(({ node, pid }) => `${node} (process ${pid})`).join(', ');
+    running = running.filter((orphan) => isOrphan(data, orphan));
+    const pastDeadlineMs = clock.monotonicMs() - deadline;
+    if (pastDeadlineMs > endWithinMs) {
+      const named = running.map(({ node, pid }) => `${node} (process ${pid})`).join(', ');
       throw new BanyanError(
         'Timeout',
         `${data.root}: these nodes of an earlier run do not end: ${named}; end them by hand`,
       );
     }
-    if (overMs > 0) for (const { pid } of left) process.kill(pid, 'SIGKILL');
+    if (pastDeadlineMs > 0) for (const { pid } of running) process.kill(pid, 'SIGKILL');
   }
   for (const { statusFile } of orphans) removeFile(statusFile);
   return orphans.map(({ node }) => node);
@@ -62,14 +62,14 @@ function statusFiles(data: DataDirectory): string[] {
   }
 }
 
-/** Pids are used again: only a process that was started with this node's configuration is meant. */
+/** The system reuses pids: the process has to be one that was started with this node's configuration. */
 function isOrphan(data: DataDirectory, { node, pid }: Orphan): boolean {
   try {
     process.kill(pid, 0);
     const command = execFileSync('ps', ['-ww', '-o', 'args=', '-p', String(pid)], { encoding: 'utf8' });
     return command.includes(join(data.root, 'config', `${node}.yaml`));
   } catch (error) {
-    // Gone, or another user's: not ours in either case. `ps` ends with 1 when there is no such process.
+    // The process has ended, or belongs to another user: no orphan in either case. `ps` ends with 1 if there is no such process.
     const { code, status } = error as NodeJS.ErrnoException & { status?: number };
     if (code === 'ESRCH' || code === 'EPERM' || status === 1) return false;
     throw error;

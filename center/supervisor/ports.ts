@@ -1,4 +1,4 @@
-/** Ports of the nodes of a local tree: given by the topology, remembered from the last run, or free ones. */
+/** Ports for the nodes of a local tree: from the topology, from the last run, or free ones. */
 import { createServer, type Server } from 'node:net';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
@@ -8,11 +8,11 @@ import { type DataDirectory, readJson } from './data-directory.ts';
 export interface NodePortNumbers {
   readonly host: string;
   readonly api: number;
-  /** 0 for agents: nobody dials them. */
+  /** 0 for an agent, because nobody dials an agent. */
   readonly mesh: number;
 }
 
-interface Wish {
+interface PortRequest {
   readonly path: string;
   readonly what: 'api' | 'mesh';
   readonly host: string;
@@ -21,8 +21,8 @@ interface Wish {
 }
 
 /**
- * All are held open together while they are chosen, so that no two nodes get the same. A port is free again until its node listens: so each supervisor looks in
- * a window of its own, below the ports that the kernel gives to outgoing connections. `pid`: of the supervisor.
+ * Holds all ports open until all are chosen, so that no two nodes get the same port. After that, a port is free until its node listens. So each supervisor
+ * searches a window of its own, below the ports that the kernel uses for outgoing connections. `pid`: the process of the supervisor.
  */
 export async function assignPorts(
   nodes: readonly PlannedNode[],
@@ -31,53 +31,53 @@ export async function assignPorts(
 ): Promise<Map<string, NodePortNumbers>> {
   const free = freePortsFrom(windowsFrom + (pid % windows) * windowPorts);
   const before = readJson<Record<string, NodePortNumbers>>(data.ports) ?? {};
-  const held: Server[] = [];
+  const servers: Server[] = [];
   const assigned = new Map<string, { host: string; api: number; mesh: number }>();
   try {
-    for (const wish of nodes.flatMap((node) => wishes(node, before[node.id]))) {
-      const server = await hold(wish, free);
-      held.push(server);
+    for (const request of nodes.flatMap((node) => portRequests(node, before[node.id]))) {
+      const server = await openPort(request, free);
+      servers.push(server);
       const address = server.address();
-      const entry = assigned.get(wish.path) ?? { host: wish.host, api: 0, mesh: 0 };
-      entry[wish.what] = typeof address === 'object' && address ? address.port : 0;
-      assigned.set(wish.path, entry);
+      const entry = assigned.get(request.path) ?? { host: request.host, api: 0, mesh: 0 };
+      entry[request.what] = typeof address === 'object' && address ? address.port : 0;
+      assigned.set(request.path, entry);
     }
   } finally {
-    await Promise.all(held.map((server) => new Promise((done) => server.close(done))));
+    await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
   }
   writeWhole(data.ports, JSON.stringify(Object.fromEntries(assigned), null, 2));
   return assigned;
 }
 
-function wishes(node: PlannedNode, before: NodePortNumbers | undefined): Wish[] {
+function portRequests(node: PlannedNode, before: NodePortNumbers | undefined): PortRequest[] {
   const host = node.listen?.host ?? '127.0.0.1';
-  const api: Wish = { path: node.id, what: 'api', host, fixed: node.listen?.apiPort, remembered: before?.api };
+  const api: PortRequest = { path: node.id, what: 'api', host, fixed: node.listen?.apiPort, remembered: before?.api };
   if (node.role === 'agent') return [api];
   return [api, { path: node.id, what: 'mesh', host, fixed: node.listen?.meshPort, remembered: before?.mesh }];
 }
 
-async function hold(wish: Wish, free: (host: string) => Promise<Server>): Promise<Server> {
-  if (wish.fixed !== undefined) {
+async function openPort(request: PortRequest, free: (host: string) => Promise<Server>): Promise<Server> {
+  if (request.fixed !== undefined) {
     try {
-      return await listen(wish.host, wish.fixed);
+      return await listen(request.host, request.fixed);
     } catch (error) {
-      const node = wish.path === '' ? 'the center' : wish.path;
-      const field = wish.what === 'api' ? 'apiPort' : 'meshPort';
-      const message = `port ${wish.fixed} on ${wish.host} (listen.${field} of ${node}) can't be used: ${(error as NodeJS.ErrnoException).code}; free it or choose another`;
+      const node = request.path === '' ? 'the center' : request.path;
+      const field = request.what === 'api' ? 'apiPort' : 'meshPort';
+      const message = `port ${request.fixed} on ${request.host} (listen.${field} of ${node}) can't be used: ${(error as NodeJS.ErrnoException).code}; free it or choose another`;
       throw new BanyanError('BadRequest', message, {}, { cause: error });
     }
   }
-  if (wish.remembered === undefined) return free(wish.host);
-  // Another program may hold the remembered port now. A new port does no harm: configurations and kubeconfig are written at each start.
-  return (await listenIfFree(wish.host, wish.remembered)) ?? free(wish.host);
+  if (request.remembered === undefined) return free(request.host);
+  // Another program may use the remembered port now. A new port does no harm: configurations and the kubeconfig are written at each start.
+  return (await listenIfFree(request.host, request.remembered)) ?? free(request.host);
 }
 
-/** Linux gives 32768 and above to outgoing connections. A tree of 40 relays has 80 ports; a larger one goes on into the next windows. */
+/** Linux uses ports from 32768 on for outgoing connections. A tree of 40 relays has 80 ports; a larger tree continues into the next windows. */
 const windowsFrom = 12_000;
 const windowPorts = 80;
 const windows = 250;
 
-/** The next free port from this one on; any port after as many failures as a window has ports. */
+/** Returns the next free port from `first` on. After as many failures as a window has ports, any free port. */
 function freePortsFrom(first: number): (host: string) => Promise<Server> {
   let next = first;
   return async (host) => {
@@ -89,7 +89,7 @@ function freePortsFrom(first: number): (host: string) => Promise<Server> {
   };
 }
 
-/** Undefined: another program has the port, or this user may not have it. Throws what is wrong with the host. */
+/** Undefined: another program has the port, or this user may not use it. Throws on a wrong host. */
 async function listenIfFree(host: string, port: number): Promise<Server | undefined> {
   try {
     return await listen(host, port);

@@ -1,4 +1,4 @@
-/** Where the program of each role lies: TypeScript in a checkout, one bundled file each in the published package. */
+/** Where the program of each role is: TypeScript in a checkout, one bundled file for each role in the published package. */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -10,7 +10,7 @@ const inCheckout: Record<ProgramRole, string> = {
   agent: '../../edge-agent/main.ts',
 };
 
-/** Bundles lie side by side: see test/support/build.ts. */
+/** All bundles are in one folder: see test/support/build.ts. */
 const inPackage: Record<ProgramRole, string> = { center: './center.js', relay: './relay.js', agent: './agent.js' };
 
 export function programOf(role: ProgramRole): string {

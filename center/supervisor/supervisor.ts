@@ -1,6 +1,6 @@
 /**
- * A whole tree as local processes: `banyan up`. Makes the tree's certificates, gives every node its configuration, starts
- * all of them at once (each waits for its parent by itself), and writes the ready file when every one answers.
+ * A whole tree as local processes: `banyan up`. Makes the tree's certificates and the configuration of every node, starts all nodes at once (each waits for
+ * its parent by itself), and writes the ready file when every node answers.
  */
 import { mkdirSync } from 'node:fs';
 import { request } from 'node:https';
@@ -27,7 +27,7 @@ export interface TreePki {
   readonly admin: { readonly certPem: string; readonly keyPem: string };
   /** Files of a node's certificate and key. */
   nodeFiles(id: string): { readonly cert: string; readonly key: string };
-  /** Of the issuer of a relay or the center. */
+  /** Files of the issuer's certificate and key, of a relay or the center. */
   issuerFiles(id: string): { readonly cert: string; readonly key: string };
 }
 
@@ -40,10 +40,10 @@ export interface SupervisorOptions {
   readonly restart: boolean;
   readonly readyFile?: string | undefined;
   readonly logs?: LogRotation | undefined;
-  /** Absent: the programs that this one came with. */
+  /** Absent: the programs that are shipped with this one. */
   readonly programOf?: ((role: ProgramRole) => string) | undefined;
-  /** Told in words what happens: for the terminal. */
-  say(line: string): void;
+  /** Shows a line about an event, for the terminal. */
+  print(line: string): void;
 }
 
 export interface ReadyFile {
@@ -51,7 +51,7 @@ export interface ReadyFile {
   readonly nodes: readonly { path: string; role: string; pid: number; url: string; metricsUrl: string }[];
 }
 
-/** How often a node that is not ready yet is asked. */
+/** How often a node that is not ready is asked again. */
 const askEveryMs = 100;
 const askTimeoutMs = 2_000;
 
@@ -72,16 +72,19 @@ export class Supervisor {
     for (const node of nodes) this.#startNode(node);
   }
 
-  /** Resolves when every node has joined and every API answers: then the ready file is there. Resolves with false where the tree was ended before that. */
+  /**
+   * Resolves with true when every node has joined and every API answers; the ready file is then written. Resolves with false if the tree was ended before
+   * that.
+   */
   async ready(timeoutMs: number): Promise<boolean> {
     const { nodes, clock, data } = this.#options;
     const deadline = clock.monotonicMs() + timeoutMs;
     const waiting = new Map(nodes.map((node) => [node.id, 'has not answered yet']));
     while (waiting.size > 0 && !this.#ended) {
       for (const id of [...waiting.keys()]) {
-        const wrong = await this.#ask(id);
-        if (wrong === undefined) waiting.delete(id);
-        else waiting.set(id, wrong);
+        const reason = await this.#ask(id);
+        if (reason === undefined) waiting.delete(id);
+        else waiting.set(id, reason);
       }
       if (waiting.size === 0) break;
       if (clock.monotonicMs() > deadline) throw notReady(waiting, nodes.length, timeoutMs, data.logs);
@@ -97,7 +100,10 @@ export class Supervisor {
     return this.#processes.get(id)?.pid;
   }
 
-  /** Ends the children first, so that nobody reports a parent's end as a fault. Told again, it waits for the same end: a second signal would cut a node short. */
+  /**
+   * Ends children first, so that no node reports the end of its parent as a fault. A second call waits for the same end: a second signal would cut a node's
+   * orderly end short.
+   */
   end(): Promise<void> {
     this.#ended ??= this.#endAll();
     return this.#ended;
@@ -111,8 +117,8 @@ export class Supervisor {
   // ----------------------------------------------------------------------------------------------------------
 
   #startNode(node: PlannedNode): void {
-    const { data, clock, restart, say, logs } = this.#options;
-    const shown = dottedPath(node.id);
+    const { data, clock, restart, print, logs } = this.#options;
+    const name = dottedPath(node.id);
     const process = new NodeProcess(
       {
         path: node.id,
@@ -135,7 +141,7 @@ export class Supervisor {
           },
           ended: (how, restartInMs) => {
             const next = restartInMs === undefined ? '' : `; starting it again in ${restartInMs / 1000} s`;
-            if (!this.#ended) say(`${shown} ended: ${how}${next}`);
+            if (!this.#ended) print(`${name} ended: ${how}${next}`);
           },
         },
       },
@@ -146,14 +152,14 @@ export class Supervisor {
 
   #config(node: PlannedNode): object {
     const { data, pki, ports, logs } = this.#options;
-    const own = ports.get(node.id)!;
+    const nodePorts = ports.get(node.id)!;
     const [home, ...others] = node.parents.map((id) => {
       const { host, mesh } = ports.get(id)!;
       return hostPort(host, mesh);
     });
     const files = pki.nodeFiles(node.id);
     const { endpoint, ...link } = node.link ?? {};
-    // What stands before the parents chooses among them itself.
+    // A load balancer before the parents chooses among them itself.
     const parent = endpoint === undefined ? { address: home, replicas: others } : { address: endpoint };
     const common = {
       path: node.path,
@@ -164,14 +170,14 @@ export class Supervisor {
       ...(home === undefined ? {} : { parent: { ...parent, path: node.parent } }),
       ...(node.link ? { link } : {}),
       pki: { ca: pki.caFile, cert: files.cert, key: files.key },
-      api: { host: own.host, port: own.api },
+      api: { host: nodePorts.host, port: nodePorts.api },
       ...(node.limits ? { limits: node.limits } : {}),
     };
     if (node.role === 'agent') return { ...common, ...this.#cluster(node) };
     return {
       ...common,
       pki: { ...common.pki, issuer: { ...pki.issuerFiles(node.id), ...node.issuer } },
-      mesh: { host: own.host, port: own.mesh, terminatedTls: node.listen?.terminatedTls ?? false },
+      mesh: { host: nodePorts.host, port: nodePorts.mesh, terminatedTls: node.listen?.terminatedTls ?? false },
       ...(node.replicas > 1 ? { replica: node.replica, replicas: node.replicas } : {}),
       labels: node.labels,
       spaces: node.spaces,
@@ -187,10 +193,10 @@ export class Supervisor {
 
   #cluster({ kubeconfig }: PlannedNode): object {
     if (!kubeconfig) return { cluster: { embedded: {} } };
-    const { path, ...which } = kubeconfig;
-    // Whoever has the kubeconfig of this tree has that of the cluster too, and is to it what they are here.
+    const { path, ...list } = kubeconfig;
+    // A user with this tree's kubeconfig also has the kubeconfig of the cluster, so that user has the same rights in the cluster as here.
     const streams = { cluster: { users: [administrator.name], groups: administrator.groups, prefix: '' } };
-    return { cluster: { kubernetes: { kubeconfig: path, ...which } }, streams };
+    return { cluster: { kubernetes: { kubeconfig: path, ...list } }, streams };
   }
 
   #url(id: string): string {
@@ -204,11 +210,11 @@ export class Supervisor {
     return space ? `space/center/${space.name}` : undefined;
   }
 
-  /** Undefined when the node is ready, otherwise what is wrong. */
+  /** Undefined: the node is ready; otherwise the reason why not. */
   #ask(id: string): Promise<string | undefined> {
     if (this.#processes.get(id)?.pid === undefined) return Promise.resolve('its process is not running');
     return new Promise((resolve) => {
-      const asked = request(
+      const outgoing = request(
         `${this.#url(id)}/readyz`,
         { ca: this.#options.pki.caPem, timeout: askTimeoutMs, agent: false },
         (response) => {
@@ -222,9 +228,9 @@ export class Supervisor {
           );
         },
       );
-      asked.on('timeout', () => asked.destroy(new Error('no answer')));
-      asked.on('error', (error) => resolve(describeError(error)));
-      asked.end();
+      outgoing.on('timeout', () => outgoing.destroy(new Error('no answer')));
+      outgoing.on('error', (error) => resolve(describeError(error)));
+      outgoing.end();
     });
   }
 
@@ -245,15 +251,15 @@ export class Supervisor {
   }
 }
 
-/** Of many nodes the first few say enough: the others mostly wait for these. */
+/** With many nodes, the first few explain enough: the others mostly wait for these. */
 const namedMax = 5;
 
 function notReady(waiting: ReadonlyMap<string, string>, nodes: number, timeoutMs: number, logs: string): BanyanError {
-  const named = [...waiting].slice(0, namedMax).map(([id, wrong]) => `${shownPath(id)}: ${wrong}`);
+  const named = [...waiting].slice(0, namedMax).map(([id, reason]) => `${shownPath(id)}: ${reason}`);
   const more = waiting.size > namedMax ? [`and ${waiting.size - namedMax} more`] : [];
-  const which = [...named, ...more].join('; ');
+  const list = [...named, ...more].join('; ');
   return new BanyanError(
     'Timeout',
-    `not ready after ${durationText(timeoutMs)}: ${waiting.size} of ${nodes} nodes have not joined (${which}); their logs are in ${logs}; --timeout SECONDS waits longer`,
+    `not ready after ${durationText(timeoutMs)}: ${waiting.size} of ${nodes} nodes have not joined (${list}); their logs are in ${logs}; --timeout SECONDS waits longer`,
   );
 }

@@ -1,4 +1,4 @@
-/** The certificates of a local tree, kept in its data directory: made once, issued anew when two thirds of their life are over. */
+/** The certificates of a local tree, stored in its data directory. A certificate is made once, and made again when two thirds of its validity have passed. */
 import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
@@ -37,7 +37,7 @@ export async function ensureTreePki(
       const { path, id, role, replica } = node;
       const named = { tree, path, role, replica, hosts };
       const issue = () => issueNode(authority, named, issuing);
-      return ensure(base(dottedPath(id)), clock, issue, (known) => hosts.every((host) => isFor(known, host)));
+      return ensure(base(dottedPath(id)), clock, issue, (existing) => hosts.every((host) => isFor(existing, host)));
     }),
   );
   await Promise.all(
@@ -57,7 +57,7 @@ export async function ensureTreePki(
   };
 }
 
-/** No node has an underscore in its name. */
+/** The name of an issuer's files. No node has an underscore in its name. */
 function issuerName(id: string): string {
   return `issuer_${dottedPath(id)}`;
 }
@@ -70,7 +70,7 @@ export interface AgentCertificate extends KeyAndCertificate {
   readonly caPem: string;
 }
 
-/** For an agent that is no process of this tree. Throws NotFound where the tree has no authority. */
+/** Makes a certificate for an agent that is no process of this tree. Throws NotFound if the data directory has no certificate authority. */
 export async function issueTreeAgent(data: DataDirectory, path: string, clock: Clock): Promise<AgentCertificate> {
   const read = (name: string) => {
     const file = join(data.pki, name);
@@ -89,16 +89,16 @@ async function ensure(
   base: string,
   clock: Clock,
   make: () => Promise<KeyAndCertificate>,
-  fits: (known: X509Certificate) => boolean = () => true,
+  fits: (existing: X509Certificate) => boolean = () => true,
 ): Promise<KeyAndCertificate> {
   const files = filesAt(base);
   if (existsSync(files.cert) && existsSync(files.key)) {
-    const known = { certPem: readFileSync(files.cert, 'utf8'), keyPem: readFileSync(files.key, 'utf8') };
-    const certificate = new X509Certificate(known.certPem);
-    if (isYoung(certificate, clock) && fits(certificate)) return known;
+    const existing = { certPem: readFileSync(files.cert, 'utf8'), keyPem: readFileSync(files.key, 'utf8') };
+    const certificate = new X509Certificate(existing.certPem);
+    if (isYoung(certificate, clock) && fits(certificate)) return existing;
   }
   const made = await make();
-  // The key first: a certificate without its key would be taken for whole.
+  // The key is written first: a certificate without its key would look complete.
   writeWhole(files.key, made.keyPem);
   writeWhole(files.cert, made.certPem, { mode: 0o644 });
   return made;
@@ -108,7 +108,7 @@ function isYoung(certificate: X509Certificate, clock: Clock): boolean {
   return clock.wallMs() < validityOf(certificate).renewAtMs;
 }
 
-/** The topology may name another host than it did when the certificate was made. */
+/** Whether the certificate is valid for a host. The topology may have named another host when the certificate was made. */
 function isFor(certificate: X509Certificate, host: string): boolean {
   return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
 }

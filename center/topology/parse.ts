@@ -1,4 +1,4 @@
-/** From the text of a topology file to a Topology, or to all its problems with their lines. */
+/** Converts the text of a topology file to a Topology, or to all its problems with their lines. */
 import { isIP } from 'node:net';
 import { isMap, isNode, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import * as z from 'zod';
@@ -22,14 +22,14 @@ const listen = z.strictObject({
     .string()
     .refine(isHost, 'write an address without brackets, port or zone, such as 127.0.0.1 or ::1, or a DNS name')
     .default('127.0.0.1')
-    .describe('An address, of IPv6 without brackets, or a DNS name.'),
-  apiPort: port.optional().describe('Of the Kubernetes API; a free one if left out.'),
-  meshPort: port.optional().describe('Where children attach; a free one if left out.'),
+    .describe('An IP address, for IPv6 without brackets, or a DNS name.'),
+  apiPort: port.optional().describe('Port of the Kubernetes API. Default: a free port.'),
+  meshPort: port.optional().describe('Port for children. Default: a free port.'),
   terminatedTls: z
     .boolean()
     .default(false)
     .describe(
-      'Takes children without a certificate of TLS, who then prove who they are by signature: their link has terminatedTls too.',
+      'Accept children without a TLS certificate. Each child proves its identity by a signature; its link has to set terminatedTls too.',
     ),
 });
 const link = linkOptionsSchema.extend({
@@ -37,51 +37,61 @@ const link = linkOptionsSchema.extend({
     .string()
     .regex(/^(\[[0-9a-fA-F:.]+\]|[^\s:[\]]+):\d{1,5}$/, 'write host:port, or [address]:port for IPv6')
     .optional()
-    .describe('host:port where the parent is reached, such as that of a load balancer; where it listens if left out.'),
+    .describe(
+      'host:port to dial for the parent, such as a load balancer. Default: the address where the parent listens.',
+    ),
 });
 const relay = z.strictObject({
   name: z.string().describe("The last part of the relay's path."),
-  parent: z.string().default('').describe('Path of the node above, such as eu:paris; the center if left out.'),
-  labels: strings.default({}).describe('Inherited by the Locations below, unless they set the key themselves.'),
-  spaces: z.array(space).default([]).describe('Kubernetes API endpoints of their own at this relay.'),
+  parent: z.string().default('').describe('Path of the node above, such as eu:paris. Default: the center.'),
+  labels: strings.default({}).describe('Labels that the Locations below inherit, unless they set the key themselves.'),
+  spaces: z.array(space).default([]).describe('Kubernetes API endpoints of this relay, each with its own objects.'),
   replicas: z
     .number()
     .int()
     .min(1)
     .max(replicasMax)
     .default(1)
-    .describe('Processes that share this path, each a whole copy; when one ends, its children go on with another.'),
+    .describe(
+      'Number of processes that share this path, each a complete copy. If one ends, its children go to another.',
+    ),
   link: link.optional(),
   listen: listen.optional(),
   issuer: issuedSchema.optional(),
   limits: limitsSchema.optional(),
 });
 const cluster = z.strictObject({
-  name: z.string().describe('Of the cluster, its agent, its Location and its SyncTarget.'),
-  parent: z.string().default('').describe('Path of the node above; the center if left out.'),
-  labels: strings.default({}).describe('Labels of the Location: what placements select by.'),
+  name: z.string().describe('Name of the cluster, its agent, its Location and its SyncTarget.'),
+  parent: z.string().default('').describe('Path of the node above. Default: the center.'),
+  labels: strings.default({}).describe('Labels of the Location. Placements select by them.'),
   annotations: strings.default({}).describe('Annotations of the Location.'),
   properties: strings.default({}).describe('Properties of the SyncTarget.'),
   link: link.optional(),
   limits: limitsSchema.optional(),
   provider: z
     .strictObject({
-      embedded: z.strictObject({}).optional().describe("In the agent's process, for trying out and for tests."),
+      embedded: z.strictObject({}).optional().describe("A cluster in the agent's process, for trials and tests."),
       kubeconfig: z
         .strictObject({
-          path: z.string().min(1).describe('File; relative to the topology file.'),
-          context: z.string().min(1).optional().describe('Of the file; its current one if left out.'),
+          path: z.string().min(1).describe('Path of the kubeconfig, relative to the topology file.'),
+          context: z
+            .string()
+            .min(1)
+            .optional()
+            .describe("Context of the kubeconfig. Default: the file's current context."),
           uid: z
             .string()
             .min(1)
             .optional()
-            .describe('Of its namespace kube-system: which cluster it is; the one that it was at first if left out.'),
+            .describe(
+              'uid of the namespace kube-system, which identifies the cluster. Default: the uid at the first contact.',
+            ),
         })
         .optional()
         .describe('A real cluster.'),
     })
     .refine(({ embedded, kubeconfig }) => (embedded === undefined) !== (kubeconfig === undefined), {
-      error: 'a cluster is either embedded or that of a kubeconfig: give one of the two',
+      error: 'a cluster is either embedded or has a kubeconfig: give exactly one of the two',
     })
     .default({ embedded: {} }),
 });
@@ -101,7 +111,7 @@ export const topologySchema = z.strictObject({
       .default({ labels: {}, spaces: [] }),
     relays: z.array(relay).default([]),
     clusters: z.array(cluster).default([]),
-    logs: logRotationSchema.optional().describe('Of each node, below logs/ in the data directory of `banyan up`.'),
+    logs: logRotationSchema.optional().describe('Logs of each node, in logs/ of the data directory of `banyan up`.'),
   }),
 });
 
@@ -109,7 +119,7 @@ function isHost(text: string): boolean {
   return text.includes('%') ? false : isIP(text) !== 0 || checkDnsSubdomain(text.toLowerCase()) === undefined;
 }
 
-/** A file of a tree of 100,000 clusters has some 30 MB; aliases could blow a small one up. */
+/** How many aliases a file may have: they could make a small file enormous. A tree of 100,000 clusters has a file of some 30 MB. */
 const aliasesMax = 100;
 
 export type ParseResult = { readonly topology: Topology } | { readonly problems: readonly Problem[] };
@@ -146,10 +156,10 @@ function problemsOf(issue: z.core.$ZodIssue, at: Locate): Problem[] {
   if (issue.code !== 'unrecognized_keys') {
     return [withLocated({ field: fieldOf(issue.path), message: issue.message }, at(issue.path))];
   }
-  const known = knownKeys(issue.path);
+  const knownNames = knownKeys(issue.path);
   return issue.keys.map((key) => {
-    const near = suggest(key, known);
-    const remedy = near ? `did you mean "${near}"?` : `known keys are: ${known.join(', ')}`;
+    const near = suggest(key, knownNames);
+    const remedy = near ? `did you mean "${near}"?` : `known keys are: ${knownNames.join(', ')}`;
     return withLocated(
       { field: fieldOf([...issue.path, key]), message: `unknown key "${key}"; ${remedy}` },
       at([...issue.path, key]),
@@ -205,7 +215,7 @@ function withLocated(problem: Problem, line: number | undefined): Problem {
   return line === undefined ? problem : { ...problem, line };
 }
 
-/** Line of the key at a path, or of the nearest thing above it that is there. */
+/** The line of the key at a path, or of the nearest existing key above it. */
 function lineOf(root: Node | null, path: readonly PropertyKey[], lines: LineCounter): number | undefined {
   let node: unknown = root;
   let start = root?.range?.[0];

@@ -1,4 +1,4 @@
-/** A topology as the list of its nodes, each with what its configuration needs, parents before children. */
+/** A topology as the list of its nodes, parents before children, each with everything that its configuration needs. */
 
 import type { Limits } from '../../core/entries/deletion-guard.ts';
 import type { Issued } from '../../core/identity/certificate-validity.ts';
@@ -16,12 +16,12 @@ import type {
 } from './topology.ts';
 
 export interface PlannedNode {
-  /** Empty at the center; siblings share one. */
+  /** Empty at the center. All replicas of a relay have the same path. */
   readonly path: string;
-  /** What tells it from all others: the path, with the number behind it that a sibling has. */
+  /** Unique among all nodes: the path, followed by the number of the replica from the second one on. */
   readonly id: string;
   readonly role: 'center' | 'relay' | 'agent';
-  /** Of the siblings of its path this one, of so many. */
+  /** The number of this replica, and how many replicas the path has. */
   readonly replica: number;
   readonly replicas: number;
   readonly parent?: string;
@@ -34,12 +34,12 @@ export interface PlannedNode {
   /** The clusters right below this node. */
   readonly inventory: readonly TopologyCluster[];
   readonly listen?: Listen | undefined;
-  /** What agents right below it get. */
+  /** Settings for the certificates that this node signs for agents directly below it. */
   readonly issuer?: Issued | undefined;
-  /** To the parent. */
+  /** The link to the parent. */
   readonly link?: TopologyLink | undefined;
   readonly limits?: Limits | undefined;
-  /** Of an agent whose cluster is a real one. */
+  /** Only for an agent with a real cluster. */
   readonly kubeconfig?: TopologyKubeconfig | undefined;
 }
 
@@ -50,14 +50,14 @@ export function planOf(topology: Topology): PlannedNode[] {
     relays.filter((relay) => relay.parent === path).flatMap((relay) => replicasOf(relay.name, relay.replicas));
   const replicasAt = new Map(relays.map((relay) => [childPath(relay.parent, relay.name), relay.replicas]));
   const parentsOf = (parent: string, id: string) => inOrderFor(id, replicasOf(parent, replicasAt.get(parent) ?? 1));
-  const sibling = (relay: TopologyRelay, replica: number): PlannedNode => {
+  const replicaOf = (relay: TopologyRelay, replica: number): PlannedNode => {
     const path = childPath(relay.parent, relay.name);
     const id = withReplica(path, replica);
     const { parent, labels, spaces, replicas, listen, issuer, link } = relay;
-    const given = { parent, labels, spaces, replicas, listen, issuer, link };
+    const settings = { parent, labels, spaces, replicas, listen, issuer, link };
     const [relaysHere, inventory] = [relaysBelow(path), below(path)];
     return {
-      ...given,
+      ...settings,
       path,
       id,
       role: 'relay',
@@ -85,7 +85,7 @@ export function planOf(topology: Topology): PlannedNode[] {
       limits: center.limits,
     },
     ...relays
-      .flatMap((relay) => Array.from({ length: relay.replicas }, (_, replica) => sibling(relay, replica)))
+      .flatMap((relay) => Array.from({ length: relay.replicas }, (_, replica) => replicaOf(relay, replica)))
       .sort((a, b) => depthOf(a.path) - depthOf(b.path)),
     ...clusters.map((cluster): PlannedNode => {
       const path = childPath(cluster.parent, cluster.name);
@@ -111,13 +111,13 @@ function replicasOf(name: string, replicas: number): string[] {
   return Array.from({ length: replicas }, (_, replica) => withReplica(name, replica));
 }
 
-/** Each child has a home of its own among the siblings, by hash, so that they share the load; it tries the others after it. */
+/** The order in which a child tries the replicas. Its home is the first, chosen by hash so that the replicas share the load. */
 function inOrderFor(id: string, replicas: readonly string[]): string[] {
   const home = hash128(id)[0]! % replicas.length;
   return [...replicas.slice(home), ...replicas.slice(0, home)];
 }
 
-/** Where a space of a node shows up below it: `center.retail`, `eu.paris.ops`. */
+/** The name of a space at the nodes below: `center.retail`, `eu.paris.ops`. */
 export function sourceName(path: string, space: string): string {
   return `${dottedPath(path)}.${space}`;
 }

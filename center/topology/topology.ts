@@ -1,4 +1,4 @@
-/** The topology file: what it may say, and what a person who wrote it wrong is told. Nothing starts from a file with a problem. */
+/** The topology file: its types, and the checks with a message for each problem. A topology with a problem never starts. */
 
 import type { Limits } from '../../core/entries/deletion-guard.ts';
 import type { Issued } from '../../core/identity/certificate-validity.ts';
@@ -23,7 +23,7 @@ export interface TopologyCenter {
   readonly limits?: Limits | undefined;
 }
 
-/** Where a node listens, when it matters; otherwise a free port of 127.0.0.1. */
+/** Where a node listens. Default: a free port of 127.0.0.1. */
 export interface Listen {
   readonly host: string;
   readonly apiPort?: number | undefined;
@@ -33,7 +33,7 @@ export interface Listen {
 
 /** How a node reaches its parent. */
 export interface TopologyLink extends LinkOptions {
-  /** host:port, where it is not the parent's own. */
+  /** host:port to dial; absent: where the parent listens. */
   readonly endpoint?: string | undefined;
 }
 
@@ -49,7 +49,7 @@ export interface TopologyRelay {
   readonly labels: Record<string, string>;
   readonly spaces: readonly TopologySpace[];
   readonly link?: TopologyLink | undefined;
-  /** Processes with this path: each a whole copy, a child is attached to one of them. */
+  /** How many processes have this path. Each is a complete copy; a child is attached to one of them. */
   readonly replicas: number;
   readonly listen?: Listen | undefined;
   readonly issuer?: Issued | undefined;
@@ -74,13 +74,13 @@ export interface TopologyProvider {
 }
 
 export interface TopologyKubeconfig {
-  /** Of the file, from the topology's folder. */
+  /** Path of the file, relative to the topology's folder. */
   readonly path: string;
   readonly context?: string | undefined;
   readonly uid?: string | undefined;
 }
 
-/** One thing that is wrong, where it stands. */
+/** One problem of a topology, with its field and line. */
 export interface Problem {
   /** `spec.relays[0].labls` */
   readonly field: string;
@@ -88,14 +88,14 @@ export interface Problem {
   readonly line?: number;
 }
 
-/** What no schema can say: who is whose parent, and the syntax of names and labels. */
+/** Checks what a schema can't express: the relation of parents and children, and the syntax of names and labels. */
 export function checkTopology(topology: Topology): Problem[] {
   return [...checkNames(topology), ...checkParents(topology), ...checkAllLabels(topology), ...checkReplicas(topology)];
 }
 
 function checkNames({ name: tree, center, relays, clusters }: Topology): Problem[] {
   const problems: Problem[] = [];
-  // It stands in the identity of every certificate.
+  // The name of the tree is a part of the identity in every certificate.
   const wrongTree = checkDnsLabel(tree);
   if (wrongTree) problems.push({ field: 'metadata.name', message: `"${tree}": ${wrongTree}` });
   const seen = new Map<string, string>();
@@ -104,8 +104,8 @@ function checkNames({ name: tree, center, relays, clusters }: Topology): Problem
     ...clusters.map((cluster, i) => ({ ...cluster, field: `spec.clusters[${i}]` })),
   ];
   for (const { name, parent, field } of members) {
-    const wrong = checkNodeName(name);
-    if (wrong) problems.push({ field: `${field}.name`, message: `"${name}": ${wrong}` });
+    const reason = checkNodeName(name);
+    if (reason) problems.push({ field: `${field}.name`, message: `"${name}": ${reason}` });
     const path = childPath(parent, name);
     const other = seen.get(path);
     if (other) problems.push({ field: `${field}.name`, message: `"${path}" is named twice; the first is ${other}` });
@@ -118,8 +118,8 @@ function checkNames({ name: tree, center, relays, clusters }: Topology): Problem
   for (const { spaces, field } of holders) {
     const names = new Set<string>();
     for (const [i, space] of spaces.entries()) {
-      const wrong = checkDnsLabel(space.name) ?? (names.has(space.name) ? 'the space is named twice' : undefined);
-      if (wrong) problems.push({ field: `${field}.spaces[${i}].name`, message: `"${space.name}": ${wrong}` });
+      const reason = checkDnsLabel(space.name) ?? (names.has(space.name) ? 'the space is named twice' : undefined);
+      if (reason) problems.push({ field: `${field}.spaces[${i}].name`, message: `"${space.name}": ${reason}` });
       names.add(space.name);
     }
   }
@@ -129,7 +129,7 @@ function checkNames({ name: tree, center, relays, clusters }: Topology): Problem
 function checkParents({ relays, clusters }: Topology): Problem[] {
   const problems: Problem[] = [];
   const paths = new Map(relays.map((relay) => [childPath(relay.parent, relay.name), relay]));
-  const known = [...paths.keys()];
+  const relayPaths = [...paths.keys()];
   const members = [
     ...relays.map((relay, i) => ({ ...relay, field: `spec.relays[${i}].parent`, relay: true })),
     ...clusters.map((cluster, i) => ({ ...cluster, field: `spec.clusters[${i}].parent`, relay: false })),
@@ -143,14 +143,14 @@ function checkParents({ relays, clusters }: Topology): Problem[] {
       });
       continue;
     }
-    const sameName = known.find((path) => nameOf(path) === parent);
-    const hint = sameName ? `; did you mean "${sameName}"?` : `; relays are: ${known.join(', ') || 'none'}`;
+    const sameName = relayPaths.find((path) => nameOf(path) === parent);
+    const hint = sameName ? `; did you mean "${sameName}"?` : `; relays are: ${relayPaths.join(', ') || 'none'}`;
     problems.push({ field, message: `"${parent}": there is no relay with this path${hint}` });
   }
   return problems;
 }
 
-/** Walks up by name from a relay whose parent path does not resolve: coming back to it means a cycle. */
+/** Walks up by name from a relay whose parent path does not exist. If the walk reaches the relay again, there is a cycle. */
 function isCycle(relays: readonly TopologyRelay[], start: string): boolean {
   const seen = new Set<string>();
   for (let at: string | undefined = start; at !== undefined && !seen.has(at); ) {
@@ -162,7 +162,7 @@ function isCycle(relays: readonly TopologyRelay[], start: string): boolean {
   return false;
 }
 
-/** What is one thing for a path can't be at each of its siblings, who share nothing. */
+/** Refuses settings that are for one process when a path has several: replicas share nothing. */
 function checkReplicas({ relays }: Topology): Problem[] {
   const withReplicas = new Set(
     relays.filter(({ replicas }) => replicas > 1).map(({ parent, name }) => childPath(parent, name)),
@@ -219,22 +219,22 @@ function checkAllLabels({ center, relays, clusters }: Topology): Problem[] {
 
 function checkLabels(labels: Record<string, string>, field: string): Problem[] {
   return Object.entries(labels).flatMap(([key, value]) => {
-    const wrong = checkLabelValue(value);
+    const reason = checkLabelValue(value);
     return [
       ...keyProblem(key, field),
-      ...(wrong ? [{ field: `${field}.${key}`, message: `"${value}": ${wrong}` }] : []),
+      ...(reason ? [{ field: `${field}.${key}`, message: `"${value}": ${reason}` }] : []),
     ];
   });
 }
 
 function keyProblem(key: string, field: string): Problem[] {
-  const wrong = checkLabelKey(key);
-  if (wrong) return [{ field: `${field}.${key}`, message: `"${key}": ${wrong}` }];
+  const reason = checkLabelKey(key);
+  if (reason) return [{ field: `${field}.${key}`, message: `"${key}": ${reason}` }];
   if (key.startsWith('tree.banyan.io/')) {
     return [
       {
         field: `${field}.${key}`,
-        message: `"${key}": the prefix tree.banyan.io/ is kept for what the tree itself says`,
+        message: `"${key}": the prefix tree.banyan.io/ is reserved for labels of the tree itself: use another prefix`,
       },
     ];
   }

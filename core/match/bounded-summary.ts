@@ -1,29 +1,30 @@
 /**
- * A label summary as a node tells it: no larger than an entry may be, with a second one beside it (`relay/children/owned-label-summary.ts`). What is left out is
- * "maybe": first the values of the keys that have most to say, then what is said of properties and of labels of SyncTargets, and at last the labels that the
- * fewest places have: where there are so many, each is at its own place, and the ones that placements select by are at most.
+ * A label summary in the form that a node sends: small enough for an entry, with a second summary beside it (`relay/children/owned-label-summary.ts`).
+ * Whatever is left out counts as "maybe". The values of the keys with the most text go first. Then the properties and the labels of SyncTargets go, and then
+ * the labels that the fewest places have. Where there are so many labels, each of the rare ones is at one place only, and the labels by which placements
+ * select are at most places.
  */
 import { compareText } from '../object/text-order.ts';
 import { encodeKey, type KeySummaries, type KeySummary, withoutValues } from './key-summary.ts';
 import type { LabelSummary } from './label-summary.ts';
 
-/** Of all keys together, as they are encoded: at most three bytes each, and two summaries fit in one entry (4 MiB). */
+/** Limit for the encoded keys together. A character takes at most three bytes, and two summaries fit in one entry (4 MiB). */
 export const summaryCharactersMax = 524_288;
 
 const summarySections = ['keys', 'properties', 'targetLabels'] as const;
 type SummarySection = (typeof summarySections)[number];
 
-/** The same object for the same summary. */
+/** The same summary gives the same object. */
 export function boundedSummary(summary: LabelSummary): LabelSummary {
   if (summary.sets) return summary;
-  const known = told.get(summary);
-  if (known) return known;
+  const before = boundedSummaries.get(summary);
+  if (before) return before;
   const made = shortened(summary);
-  told.set(summary, made);
+  boundedSummaries.set(summary, made);
   return made;
 }
 
-const told = new WeakMap<LabelSummary, LabelSummary>();
+const boundedSummaries = new WeakMap<LabelSummary, LabelSummary>();
 
 function shortened(summary: LabelSummary): LabelSummary {
   let excess = summarySections.reduce(
@@ -36,7 +37,7 @@ function shortened(summary: LabelSummary): LabelSummary {
     properties: { ...summary.properties },
     targetLabels: { ...summary.targetLabels },
   };
-  // By name where two save as much: the same summary is always shortened to the same.
+  // Keys that save the same are in the order of their names: the same summary is always shortened in the same way.
   const savings = summarySections
     .flatMap((section) => savingsIn(section, short[section]))
     .sort((a, b) => b.saves - a.saves);
@@ -46,7 +47,7 @@ function shortened(summary: LabelSummary): LabelSummary {
     excess -= saves;
   }
   const { properties, targetLabels, ...rest } = summary;
-  // Where the names of keys alone are too many, nothing is said of these two.
+  // The names of the keys alone are too many: both other sections are left out.
   if (excess > 0) return { ...rest, ...commonest(short.keys) };
   return {
     ...rest,
@@ -56,31 +57,31 @@ function shortened(summary: LabelSummary): LabelSummary {
   };
 }
 
-/** The keys that most places have, as far as they may be told. */
+/** The keys that most places have, as many as fit. */
 function commonest(keys: KeySummaries): Pick<LabelSummary, 'keys' | 'moreKeys'> {
   const sorted = Object.entries(keys).sort(
     ([a, { present: atA }], [b, { present: atB }]) => atB - atA || compareText(a, b),
   );
-  let left = summaryCharactersMax;
-  const told: typeof sorted = [];
+  let remaining = summaryCharactersMax;
+  const kept: typeof sorted = [];
   for (const entry of sorted) {
-    left -= charactersOfKey(entry);
-    if (left < 0) break;
-    told.push(entry);
+    remaining -= charactersOfKey(entry);
+    if (remaining < 0) break;
+    kept.push(entry);
   }
-  return told.length === sorted.length ? { keys } : { keys: Object.fromEntries(told), moreKeys: true };
+  return kept.length === sorted.length ? { keys } : { keys: Object.fromEntries(kept), moreKeys: true };
 }
 
 function charactersOf(keys: KeySummaries): number {
   return Object.entries(keys).reduce((sum, entry) => sum + charactersOfKey(entry), 0);
 }
 
-/** With what stands around it in JSON. */
+/** Characters of a key with the punctuation around it in JSON. */
 function charactersOfKey([name, key]: readonly [string, KeySummary]): number {
   return name.length + encodeKey(key).length + 4;
 }
 
-/** What each key is without its values, and how many characters fewer that is. */
+/** For each key: its form without values, and how many characters that form saves. */
 function savingsIn(section: SummarySection, keys: KeySummaries) {
   const named = Object.keys(keys).sort();
   return named.flatMap((name) => {

@@ -1,29 +1,29 @@
 /**
- * One key of a label summary that has too many sets to hold them: how many places have it, which values, which numbers. Each key stands
- * alone, so what is said of two keys together is "maybe".
+ * One key of a label summary that has too many sets to hold them: how many places have the key, which values, which numbers. Each key stands alone, so every
+ * question about two keys together has the answer "maybe".
  */
 
 import { cutCounts, presentMax } from '../object/bounded-counts.ts';
 import { stableStringify } from '../object/canonical.ts';
 import { isInteger, type LabelRequirement, type Labels } from '../object/selector.ts';
 
-/** Values counted per key; with more, only that it is present, and its numbers. */
+/** How many values are counted for a key. With more values, the summary only counts the places with the key, and has the range of its numbers. */
 export const valuesPerKeyMax = 256;
-/** Characters of these values together: labels have 63 at most, properties any number. */
+/** Characters of the values of one key together. Labels have at most 63 characters, properties any number. */
 export const charactersPerKeyMax = 16_384;
 
-/** The smallest and the greatest number among values, as CEL's `double()` reads them; empty: none is a number. */
+/** The smallest and the greatest number among values, as CEL's `double()` reads them. Empty: no value is a number. */
 export type NumberRange = readonly [low: number, high: number] | readonly [];
 
 export interface KeySummary {
   readonly present: number;
-  /** How many places have each value; empty unless `complete`, since a part of the values rules nothing out. */
+  /** How many places have each value. Empty unless `complete`, because a part of the values rules nothing out. */
   readonly values: Readonly<Record<string, number>>;
   readonly complete: boolean;
   /** Over the integer values. */
   readonly min?: number;
   readonly max?: number;
-  /** Absent: not told, or a value is a number without a place in an order (NaN, infinite). Told beyond `complete` values only. */
+  /** The range of the numbers; only without `complete`. Absent: not reported, or a value is a number that no order has (NaN, infinite). */
   readonly numbers?: NumberRange;
 }
 
@@ -31,13 +31,13 @@ export type KeySummaries = Readonly<Record<string, KeySummary>>;
 
 const absentKey: KeySummary = { present: 0, values: {}, complete: true };
 
-/** Of all keys that places have, or with `more` of some: of the others nothing is known. */
+/** All keys of the places. With `more`, places have other keys too, and nothing is known about these. */
 export interface KeySection {
   readonly keys: KeySummaries;
   readonly more?: true;
 }
 
-/** Undefined: the key may be at any of the places, with any value. */
+/** Undefined: the key may be at any place, with any value. */
 export function keySectionIn({ keys, more }: KeySection, name: string): KeySummary | undefined {
   return more && !Object.hasOwn(keys, name) ? undefined : keyOf(keys, name);
 }
@@ -46,7 +46,7 @@ function keyOf(keys: KeySummaries, name: string): KeySummary {
   return Object.hasOwn(keys, name) ? keys[name]! : absentKey;
 }
 
-/** Of groups of places, each with the values that all places of the group have. */
+/** Summaries of the keys of groups of places. All places of one group have the same values. */
 export function keysOfValues(groups: Iterable<readonly [values: Labels, places: number]>): Record<string, KeySummary> {
   const found: Record<string, { present: number; readonly values: Record<string, number> }> = Object.create(null);
   for (const [labels, places] of groups) {
@@ -57,10 +57,12 @@ export function keysOfValues(groups: Iterable<readonly [values: Labels, places: 
       one.values[value] = (one.values[value] ?? 0) + places;
     }
   }
-  return Object.fromEntries(Object.entries(found).map(([key, one]) => [key, known(keptOf(one.present, one.values))]));
+  return Object.fromEntries(
+    Object.entries(found).map(([key, one]) => [key, interned(boundedKey(one.present, one.values))]),
+  );
 }
 
-/** Of disjoint places. A key of which one part knows nothing is among the more. */
+/** Merges sections of disjoint places. A key about which one part knows nothing is left out, and `more` covers it. */
 export function mergeKeySections(parts: readonly KeySection[]): KeySection {
   const keys: Record<string, KeySummary> = Object.create(null);
   const open = parts.filter(({ more }) => more);
@@ -75,8 +77,8 @@ export function mergeKeySections(parts: readonly KeySection[]): KeySection {
 }
 
 /**
- * Merges of a key with another are remembered: of the many keys of a summary one changes at a time, and all others then stay the same
- * objects up to the node's own summary, which spares merging, comparing and encoding them.
+ * Remembers the merge of two keys. Of the many keys of a summary, one changes at a time. All others then stay the same objects, up to the node's own summary,
+ * and need no new merge, comparison or encoding.
  */
 const merges = new WeakMap<KeySummary, WeakMap<KeySummary, KeySummary>>();
 
@@ -88,32 +90,35 @@ function mergedBefore(a: KeySummary, b: KeySummary): KeySummary {
   return sum;
 }
 
-/** Summaries of keys that were made of sets: those of all keys of some hundred subtrees. With more, they are made and merged anew. */
-const interned = new Map<string, KeySummary>();
+/**
+ * Key summaries that were made from sets: enough for all keys of some hundred subtrees. If there are more, the cache begins anew, and they are made and
+ * merged again.
+ */
+const internedKeys = new Map<string, KeySummary>();
 const internedMax = 16_384;
 
-/** One object for what says the same, so that the keys of a set that did not change are merged no more than those of any other. */
-function known(key: KeySummary): KeySummary {
+/** Returns one object for equal summaries, so that the unchanged keys of a set need no new merge. */
+function interned(key: KeySummary): KeySummary {
   const id = encodeKey(key);
-  const before = interned.get(id);
+  const before = internedKeys.get(id);
   if (before) return before;
-  if (interned.size >= internedMax) interned.clear();
-  interned.set(id, key);
+  if (internedKeys.size >= internedMax) internedKeys.clear();
+  internedKeys.set(id, key);
   return key;
 }
 
 const encoded = new WeakMap<KeySummary, string>();
 
-/** Canonical JSON, with numbers that a parent takes. */
+/** Canonical JSON, with numbers that a parent accepts. */
 export function encodeKey(key: KeySummary): string {
-  const known = encoded.get(key);
-  if (known !== undefined) return known;
+  const before = encoded.get(key);
+  if (before !== undefined) return before;
   const made = stableStringify({ ...key, present: Math.min(key.present, presentMax), values: cutCounts(key.values) });
   encoded.set(key, made);
   return made;
 }
 
-/** Names of the keys of which two summaries do not say the same. */
+/** Names of the keys whose summaries differ. */
 export function differentKeys(a: KeySummaries, b: KeySummaries): string[] {
   const isSame = (name: string) => a[name] === b[name] || encodeKey(keyOf(a, name)) === encodeKey(keyOf(b, name));
   const names = Object.keys(a).filter((name) => !isSame(name));
@@ -121,7 +126,7 @@ export function differentKeys(a: KeySummaries, b: KeySummaries): string[] {
   return names;
 }
 
-/** Whatever is so at some of the `places.narrow` places is so at some of the `places.wide` places, key by key. */
+/** True if, for each key, everything that may be true of one of the `places.narrow` places may also be true of one of the `places.wide` places. */
 export function coversKeys(wide: KeySection, narrow: KeySection, places: { wide: number; narrow: number }): boolean {
   if (narrow.more && !wide.more) return false;
   const names = new Set([...Object.keys(wide.keys), ...(wide.more ? [] : Object.keys(narrow.keys))]);
@@ -136,17 +141,17 @@ export function coversKeys(wide: KeySection, narrow: KeySection, places: { wide:
   });
 }
 
-/** Numbers among the values, whether these are told or not; undefined: nothing is known. */
+/** The numbers among the values, whether the values themselves are reported or not. Undefined: nothing is known. */
 export function numbersOf(key: KeySummary): NumberRange | undefined {
   if (!key.complete) return key.numbers;
-  const known = ranges.get(key);
-  if (known) return known.range;
+  const before = ranges.get(key);
+  if (before) return before.range;
   const range = rangeOf(Object.keys(key.values));
   ranges.set(key, { range });
   return range;
 }
 
-/** The key as one with more values than are told. */
+/** The key in the form of a key with too many values. */
 export function withoutValues(key: KeySummary): KeySummary {
   return manyValued(key, numbersOf(key));
 }
@@ -166,16 +171,19 @@ export function mayHold(requirement: LabelRequirement, section: KeySection, plac
   const key = keySectionIn(section, requirement.key);
   if (!key) return true;
   const values = [...new Set(requirement.values ?? [])];
-  const known = values.reduce((sum, value) => sum + (Object.hasOwn(key.values, value) ? key.values[value]! : 0), 0);
+  const placesNamed = values.reduce(
+    (sum, value) => sum + (Object.hasOwn(key.values, value) ? key.values[value]! : 0),
+    0,
+  );
   switch (requirement.operator) {
     case 'In':
-      return known > 0 || (!key.complete && values.length > 0);
+      return placesNamed > 0 || (!key.complete && values.length > 0);
     case 'Exists':
       return key.present > 0;
     case 'DoesNotExist':
       return places - key.present > 0;
     case 'NotIn':
-      return places - key.present > 0 || key.present - known > 0;
+      return places - key.present > 0 || key.present - placesNamed > 0;
     case 'Gt':
       return key.max !== undefined && key.max > Number(values[0]);
     case 'Lt':
@@ -183,7 +191,7 @@ export function mayHold(requirement: LabelRequirement, section: KeySection, plac
   }
 }
 
-/** `absent`: places that do not have the key. */
+/** `absent`: how many places do not have the key. */
 function coversKey(wide: KeySummary, narrow: KeySummary, absent: { wide: number; narrow: number }): boolean {
   if (absent.narrow > 0 && absent.wide <= 0) return false;
   if (narrow.present === 0) return true;
@@ -212,7 +220,7 @@ function mergeKeys(a: KeySummary, b: KeySummary): KeySummary {
   return manyValued({ present, ...range }, joinNumbers(numbersOf(a), numbersOf(b)));
 }
 
-/** Undefined: more than are kept, which is found out before anything is copied. */
+/** Undefined: the values exceed the limits. The number of values is checked before anything is copied. */
 function addValues(a: KeySummary['values'], b: KeySummary['values']): Record<string, number> | undefined {
   const more = Object.keys(b);
   const fresh = more.filter((value) => !Object.hasOwn(a, value)).length;
@@ -222,9 +230,9 @@ function addValues(a: KeySummary['values'], b: KeySummary['values']): Record<str
   return fits(values) ? values : undefined;
 }
 
-function keptOf(present: number, values: Readonly<Record<string, number>>): KeySummary {
+function boundedKey(present: number, values: Readonly<Record<string, number>>): KeySummary {
   const integers = Object.keys(values).filter(isInteger).map(Number);
-  // Not `Math.min(...integers)`: a list may be longer than an argument list.
+  // Not `Math.min(...integers)`: there may be more values than a call may have arguments.
   const range =
     integers.length === 0
       ? {}
@@ -257,8 +265,8 @@ function rangeOf(values: readonly string[]): NumberRange | undefined {
 }
 
 /**
- * A superset of what `double()` and `int()` of the engine take: whatever JavaScript reads as a number, also between blanks, and the
- * words for what is not finite. Undefined: certainly no number.
+ * A superset of what the engine's `double()` and `int()` accept: everything that JavaScript reads as a number, also with blanks around it, and the words for
+ * values that are not finite. Undefined: certainly no number.
  */
 function numberIn(value: string): number | undefined {
   const number = Number(value);

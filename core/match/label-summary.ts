@@ -1,9 +1,10 @@
 /**
- * What a node tells its parent about the destinations below it, so that the parent can prune without knowing them: exact sets of what
- * selectors and expressions read while there are few, else counts and ranges per key. A summary may say "maybe" too often, never "no" wrongly.
+ * What a node reports to its parent about the destinations below it, so that the parent can leave out subtrees without knowing their destinations. While
+ * there are few sets of labels and properties, the summary has the exact sets that selectors and expressions read. With more, the summary has counts and
+ * ranges by key. A summary may say "maybe" too often, and never says "no" wrongly.
  *
- * Leaves are agents, places are their Locations: an agent with two Locations is one leaf with two places, and a placement that matches
- * either of them matches the leaf, once.
+ * Leaves are agents, places are their Locations. An agent with two Locations is one leaf with two places. A placement that matches either of them matches the
+ * leaf, once.
  */
 
 import * as z from 'zod';
@@ -21,18 +22,18 @@ import {
   mergeKeySections,
 } from './key-summary.ts';
 
-/** Distinct sets that a summary holds exactly; beyond it, evaluation is by key. The design's figure. */
+/** How many distinct sets a summary holds exactly. With more sets, a placement is matched by key. The number comes from the design. */
 export const exactSetsMax = 256;
-/** Characters of all sets together: what a node sends again when one of them changes. Some 500 a set, when there are as many as may be. */
+/** Characters of all sets together: a node sends all of them again when one changes. With as many sets as allowed, some 500 characters a set. */
 export const exactCharactersMax = 131_072;
-/** Keys of properties told by key. More are not told, and what reads one is "maybe". */
+/** How many keys of properties a summary holds by key. With more, all are left out, and an expression that reads one gives "maybe". */
 export const propertyKeysMax = 512;
-/** Characters of the properties of one place; those of a place with more are not told. */
+/** Characters of the properties of one place. If a place has more, its properties are left out. */
 export const propertyCharactersMax = 4_096;
 
-/** One Location as its agent has it. What is absent was not told, for its size, and nothing is known of it. */
+/** One Location as its agent has it. An absent field was left out because of its size: nothing is known about it. */
 export interface LocationLabels {
-  /** Own labels over inherited ones. */
+  /** The Location's own labels over the inherited ones. */
   readonly labels: Labels;
   /** `spec.properties` of the SyncTarget. */
   readonly properties?: Labels;
@@ -40,30 +41,30 @@ export interface LocationLabels {
   readonly targetLabels?: Labels;
 }
 
-/** Equal agents: the first of their Locations, and the others. */
+/** Agents with equal facts: the fields of their first Location, and `others` for the other Locations. */
 export interface LabelSet extends LocationLabels {
   readonly leaves: number;
   readonly others?: readonly LocationLabels[];
-  /** Nothing new is placed there: what matches may be there or not. */
+  /** Nothing new is placed at these agents. A placement that matches may be there or not. */
   readonly cordoned?: true;
 }
 
 export interface LabelSummary {
   readonly leaves: number;
-  /** Present while they are few enough; then all of the rest is absent. */
+  /** Present while there are few enough sets; then all fields below are absent. */
   readonly sets?: readonly LabelSet[];
-  /** By label of the Locations. */
+  /** By key of the Locations' labels. */
   readonly keys?: KeySummaries;
-  /** Beside `keys`: Locations have others, of which nothing is known. */
+  /** Only beside `keys`: Locations have other keys too, about which nothing is known. */
   readonly moreKeys?: true;
-  /** Absent: as many as leaves. */
+  /** Absent: as many places as leaves. */
   readonly places?: number;
-  /** Absent beside `keys`: not told by all that is below. */
+  /** Absent beside `keys`: not reported by every child. */
   readonly properties?: KeySummaries;
   readonly targetLabels?: KeySummaries;
 }
 
-/** A summary by key, complete. */
+/** A summary in the form by key, with all fields. */
 export interface Keyed {
   readonly leaves: number;
   readonly places: number;
@@ -73,14 +74,14 @@ export interface Keyed {
   readonly targetLabels?: KeySummaries;
 }
 
-/** Of the labels of the Locations. */
+/** The section of the Locations' labels. */
 export function labelsIn({ keys, moreKeys }: Keyed): KeySection {
   return moreKeys ? { keys, more: moreKeys } : { keys };
 }
 
 export const emptyLabelSummary: LabelSummary = { leaves: 0, sets: [] };
 
-/** Of one agent; without a Location it is no destination. */
+/** The summary of one agent. An agent without a Location is no destination. */
 export function summaryOfAgent(places: readonly LocationLabels[], cordoned = false): LabelSummary {
   const sorted = new Map(places.map(bounded).map((place) => [stableStringify(place), place] as const));
   const [first, ...others] = [...sorted].sort(byId).map(([, place]) => place);
@@ -89,7 +90,7 @@ export function summaryOfAgent(places: readonly LocationLabels[], cordoned = fal
   return { leaves: 1, sets: [cordoned ? { ...set, cordoned } : set] };
 }
 
-/** Associative and commutative up to the values kept beyond the bounds. */
+/** Associative and commutative, except for the values that are kept beyond the bounds. */
 export function mergeLabelSummaries(parts: readonly LabelSummary[]): LabelSummary {
   const leaves = parts.reduce((sum, part) => sum + part.leaves, 0);
   if (parts.every((part) => part.sets)) {
@@ -111,12 +112,12 @@ export function mergeLabelSummaries(parts: readonly LabelSummary[]): LabelSummar
   };
 }
 
-/** What the sets say, by key. */
+/** The summary in the form by key. */
 export function keyedOf(summary: LabelSummary): Keyed {
   const { leaves, sets } = summary;
   if (!sets) return { ...summary, keys: summary.keys ?? {}, places: summary.places ?? leaves };
-  const known = keyedCache.get(summary);
-  if (known) return known;
+  const cached = keyedCache.get(summary);
+  if (cached) return cached;
   const groups = sets.flatMap((set) => placesOf(set).map((place) => [place, set.leaves] as const));
   const properties = sectionOf(groups.map(([place, count]) => [place.properties, count]));
   const targetLabels = sectionOf(groups.map(([place, count]) => [place.targetLabels, count]));
@@ -135,17 +136,19 @@ export function placesOf(set: LabelSet): readonly LocationLabels[] {
   return set.others ? [set, ...set.others] : [set];
 }
 
-/** What a set says, as a key of maps: without how many leaves it has. */
+/** The facts of a set as a key of maps: everything but the number of leaves. */
 export function setId(set: LabelSet): string {
-  const known = setIds.get(set);
-  if (known !== undefined) return known;
+  const cached = setIds.get(set);
+  if (cached !== undefined) return cached;
   const { leaves: _, ...facts } = set;
   const id = stableStringify(facts);
   setIds.set(set, id);
   return id;
 }
 
-/** Whatever matches below `narrow` matches below `wide` too, and there are no more leaves: `wide` may stand a while longer. */
+/**
+ * True if everything that matches below `narrow` matches below `wide` too, and `narrow` has no more leaves. Then a parent may keep using `wide` for a while.
+ */
 export function covers(wide: LabelSummary, narrow: LabelSummary): boolean {
   if (narrow.leaves > wide.leaves) return false;
   if (narrow.leaves === 0) return true;
@@ -162,19 +165,19 @@ export function covers(wide: LabelSummary, narrow: LabelSummary): boolean {
   );
 }
 
-/** The same summary gives the same bytes, so that an unchanged one is not sent again. */
+/** The same summary gives the same bytes, so that an unchanged summary is not sent again. */
 export function encodeLabelSummary(summary: LabelSummary): Uint8Array {
   const { keys, properties, targetLabels, sets, leaves, places, ...rest } = summary;
   const sections = Object.entries({ keys, properties, targetLabels })
     .filter(([, section]) => section !== undefined)
     .map(([name, section]) => `${JSON.stringify(name)}:${encodeSection(section!)}`);
   if (sets) sections.push(`"sets":[${sets.map(encodeSet).join(',')}]`);
-  const told = {
+  const counts = {
     leaves: reportedLocations(leaves),
     ...rest,
     ...(places === undefined ? {} : { places: reportedLocations(places) }),
   };
-  for (const [name, said] of Object.entries(told)) sections.push(`${JSON.stringify(name)}:${said}`);
+  for (const [name, value] of Object.entries(counts)) sections.push(`${JSON.stringify(name)}:${value}`);
   return Buffer.from(`{${sections.join(',')}}`);
 }
 
@@ -225,12 +228,15 @@ const labelSummary = z
   })
   .refine(({ sets, keys }) => sets !== undefined || keys !== undefined, 'neither sets nor keys');
 
-/** Of what a child sent: throws Protocol on anything that is not a summary. */
+/** Decodes the summary that a child sent. Throws Protocol on anything else. */
 export function decodeLabelSummary(bytes: Uint8Array): LabelSummary {
   return withPlacesOfAll(decodeChecked('a label summary', labelSummary, bytes));
 }
 
-/** No key is at more places than there are: one that were would make up for those of other children which do not have it, and "no" would be said of these. */
+/**
+ * Makes sure that no key is at more places than there are. A key with a greater count would make up for places of other children that do not have the key,
+ * and the parent would wrongly say "no" for these.
+ */
 function withPlacesOfAll(summary: LabelSummary): LabelSummary {
   const { leaves, places = leaves, keys = {}, properties = {}, targetLabels = {} } = summary;
   let most = places;
@@ -240,11 +246,11 @@ function withPlacesOfAll(summary: LabelSummary): LabelSummary {
   return most === places ? summary : { ...summary, places: most };
 }
 
-// Sets and summaries are never changed once made, so that what is made of them is kept as long as they are.
+// Sets and summaries never change once they are made. So derived values are kept as long as the sets and summaries are.
 const setIds = new WeakMap<LabelSet, string>();
 const keyedCache = new WeakMap<LabelSummary, Keyed>();
 
-/** Undefined: more than are kept. */
+/** Undefined: the sets exceed the limits. */
 function mergeSets(sets: readonly LabelSet[]): LabelSet[] | undefined {
   const merged = new Map<string, LabelSet>();
   let characters = 0;
@@ -283,7 +289,7 @@ function coversSection(wide: KeySummaries, narrow: KeySummaries | undefined, a: 
   return coversKeys({ keys: wide }, { keys: narrow }, { wide: a.places, narrow: b.places });
 }
 
-/** What a summary tells of a place, and nothing else that it may have. */
+/** The fields of a place that a summary holds, within their limits. */
 function bounded({ labels, properties, targetLabels }: LocationLabels): LocationLabels {
   const characters = Object.entries(properties ?? {}).reduce((sum, [key, value]) => sum + key.length + value.length, 0);
   return {

@@ -1,4 +1,4 @@
-/** Which resources a rule for reports names: of upsync, and of associated objects. */
+/** Which resources a rule of `spec.upsync` or `spec.associated` names. */
 import type { GroupResource } from '../object/key.ts';
 
 export interface ResourceRule {
@@ -6,7 +6,7 @@ export interface ResourceRule {
   readonly resources?: readonly string[];
 }
 
-/** Of objects that the placed ones own: which of them report their state too. */
+/** A rule about objects that placed objects own: which of them report their state too. */
 export interface AssociatedItem {
   apiGroup?: string;
   resources?: string[];
@@ -16,8 +16,8 @@ export interface AssociatedItem {
 }
 
 /**
- * What `*` does not mean: what changes all the time and says nothing of an object, and the containers, which would hold up everything that is sent
- * down into them. Whoever wants these names them.
+ * Resources that `*` does not include. Some of them change all the time and tell nothing about an object. The others are containers, which would hold up
+ * everything that is sent down into them. A rule that wants one of these has to name it.
  */
 const onlyByName = new Set([
   '/events',

@@ -1,6 +1,6 @@
 /**
- * A placement's rule against a label summary: whether something below may match, and how many leaves do as far as that is certain.
- * Everything that a node decides about what it does not know itself is decided here.
+ * Compares a placement's rule with a label summary: whether a destination below may match, and how many leaves certainly match. Everything that a node
+ * decides about destinations that it does not know itself is decided here.
  */
 import {
   type LabelRequirement,
@@ -35,13 +35,13 @@ export interface Expression {
 }
 
 export interface MatchRule {
-  /** ORed; none selects nothing. */
+  /** ORed. Without any selector, the rule selects nothing. */
   readonly selectors: readonly LabelSelector[];
-  /** Must be true beside a selector, at the same place. `unreadable`: only nodes below may know how to evaluate it. */
+  /** Must be true at the same place as one of the selectors. `unreadable`: perhaps only nodes below can evaluate the expression. */
   readonly expression?: Expression | 'unreadable';
 }
 
-/** `expected` is absent where only "maybe" is known. */
+/** `expected` is absent where the answer is only "maybe". */
 export type Match = { readonly matches: boolean; readonly expected: number | undefined };
 
 /** `error`: no match, since the expression can't be evaluated. */
@@ -59,7 +59,7 @@ export function matchSummary(rule: MatchRule, summary: LabelSummary): Match {
   let isMaybe = false;
   for (const set of sets) {
     const verdict = judgeSet(selectors, rule.expression, summary, set);
-    // Nothing new is placed there, and what is there stays: only who is nearer knows which it is.
+    // Nothing new is placed at a cordoned agent, and its present placements stay. Only a node nearer to the agent knows which case this is.
     if (verdict === 'maybe' || (verdict === 'yes' && set.cordoned)) isMaybe = true;
     else if (verdict === 'yes') certain += set.leaves;
   }
@@ -67,8 +67,8 @@ export function matchSummary(rule: MatchRule, summary: LabelSummary): Match {
 }
 
 /**
- * Leaves that a selector selects and where the expression certainly can't be evaluated, with what it says at one of them. Where only counts by
- * key are known, none are certain.
+ * How many leaves a selector selects although the expression certainly can't be evaluated there, with the error message of one of them. Where only counts by
+ * key are known, no failure is certain.
  */
 export function failuresBelow(rule: MatchRule, summary: LabelSummary): { leaves: number; message?: string } {
   const { selectors, expression } = rule;
@@ -91,7 +91,7 @@ function failureAt(expression: Expression, place: LocationLabels): string {
 
 type Selectors = readonly (readonly LabelRequirement[])[];
 
-/** Any of the places is enough. */
+/** One place that matches is enough. */
 function judgeSet(
   selectors: Selectors,
   expression: MatchRule['expression'],
@@ -146,7 +146,7 @@ function verdictOf(outcome: PossibleResults): Verdict {
   return outcome.false || outcome.error ? 'maybe' : 'yes';
 }
 
-/** Every variable of the expression is told of the place. */
+/** True if the summary has all fields of the place that the expression reads. */
 function readsOnly(expression: Expression, place: LocationLabels): boolean {
   return expression.reads.every((path) => !isVariable(path[0]) || mapAt(path, place) !== undefined);
 }
@@ -159,7 +159,7 @@ function isVariable(name: string): boolean {
 
 type LabelSection = 'labels' | 'properties' | 'targetLabels';
 
-/** Where the maps that a summary tells of stand in an expression. */
+/** Where an expression finds the maps that a summary holds. */
 const sections: readonly (readonly [section: LabelSection, at: readonly string[]])[] = [
   ['labels', ['location', 'metadata', 'labels']],
   ['properties', ['properties']],
@@ -167,7 +167,7 @@ const sections: readonly (readonly [section: LabelSection, at: readonly string[]
   ['targetLabels', ['syncTarget', 'metadata', 'labels']],
 ];
 
-/** The map that a path reads, or reads a key of. */
+/** The map that a path reads, or from which it reads a key. */
 export function sectionOf(path: readonly string[]): { section: LabelSection; key?: string } | undefined {
   for (const [section, at] of sections) {
     if (path.length < at.length || path.length > at.length + 1 || at.some((name, i) => path[i] !== name)) continue;
@@ -211,10 +211,10 @@ function sectionIn(keyed: Keyed, section: LabelSection): KeySection | undefined 
 
 const bindings = new WeakMap<LocationLabels, Readonly<Record<string, CelValue>>>();
 
-/** The shape that `location-expression.ts` of the schedule gives an expression at the agent, as far as it is told. */
+/** The shape that `relay/placements/location-expression.ts` gives to an expression at the agent, with the fields that the summary holds. */
 function bindingsOf(place: LocationLabels): Readonly<Record<string, CelValue>> {
-  const known = bindings.get(place);
-  if (known) return known;
+  const before = bindings.get(place);
+  if (before) return before;
   const { labels, properties = {}, targetLabels = {} } = place;
   const made = {
     location: celValue({ metadata: { labels } }),
@@ -227,11 +227,11 @@ function bindingsOf(place: LocationLabels): Readonly<Record<string, CelValue>> {
 
 // ---------------------------------------------------------------------------------------------------- memory
 
-/** Expressions remembered for one summary: beyond it, those of before are evaluated again when they are asked. */
+/** How many expressions are remembered for one summary. With more, the memory begins anew, and former expressions are evaluated again when needed. */
 const rememberedMax = 1_024;
 const verdicts = new WeakMap<LabelSummary, Map<string, Map<object, Verdict>>>();
 
-/** A summary is asked the same with each report of the child that sent it. */
+/** Remembers verdicts, because each report of the child that sent a summary asks the same questions again. */
 function remembered(summary: LabelSummary, of: object, { source }: Expression, judge: () => Verdict): Verdict {
   const bySource = verdicts.get(summary) ?? new Map<string, Map<object, Verdict>>();
   verdicts.set(summary, bySource);

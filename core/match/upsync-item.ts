@@ -1,4 +1,4 @@
-/** Whether an item of a placement's upsync matches an object of a cluster. Fields are ANDed, empty matches nothing. */
+/** Whether an item of a placement's `spec.upsync` matches an object of a cluster. Fields are ANDed. An item without resources matches nothing. */
 import type { ObjectKey } from '../object/key.ts';
 import { type LabelSelector, type Labels, matchesSelector } from '../object/selector.ts';
 import { namesResource } from './resource-rules.ts';
@@ -9,7 +9,7 @@ export interface UpsyncItem {
   namespaces?: string[];
   names?: string[];
   labelSelectors?: LabelSelector[];
-  /** Absent: Parent. */
+  /** Default: Parent. */
   returnTo?: 'Parent' | 'Center';
   statusSummarizers?: string[];
 }
@@ -17,7 +17,7 @@ export interface UpsyncItem {
 export function matchesUpsync(item: UpsyncItem, key: ObjectKey, labels: Labels): boolean {
   if (!namesResource(item, key)) return false;
   if (item.names && !includes(item.names, key.name)) return false;
-  // A rule that asks for namespaces asks for objects that are in one.
+  // A rule with namespaces matches only objects that are in a namespace.
   if (item.namespaces && (key.namespace === '' || !includes(item.namespaces, key.namespace))) return false;
   return !item.labelSelectors || item.labelSelectors.some((selector) => matchesSelector(selector, labels));
 }

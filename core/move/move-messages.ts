@@ -1,4 +1,4 @@
-/** A move in words, for the status of its placement. */
+/** Texts about a move, for the status of its placement. */
 import type { NewCondition } from '../object/conditions.ts';
 import { awaitedOf, heldCopies, type MovePart } from './move-part.ts';
 
@@ -20,7 +20,7 @@ export function movingStatus(part: MovePart): MovingStatus {
   };
 }
 
-/** Without a part: the placement keeps no order. */
+/** Without a part, the placement has no order of moves. */
 export function movingCondition(part: MovePart | undefined): NewCondition {
   const type = 'Moving';
   if (!part)

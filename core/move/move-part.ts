@@ -1,12 +1,14 @@
 /**
- * What a node knows of a placement's move below it: a bounded, mergeable part of its partial. The lowest node that sees both sides of a move
- * decides: whatever is held there is granted when as many have made good for it, and nothing that should is still to come. What it can't pair goes up
- * in its own part, and the origin, above which there is nothing, grants all that is held when nothing is to come any more.
+ * What a node knows about a placement's move below it: a bounded part of its partial, which merges.
  *
- * A grant names the sequence of the part that it was decided on. A sequence grows with every change of the set of moving destinations below its
- * node and never comes twice, so a grant that comes late, after the set has changed, is for nobody. It is a sum: a node's own counter, and the
- * sequences that its children reported. So it merges with the rest, and a sum and the part beside it are always of one moment. It goes around at `sequences`,
- * which only lies of children bring it to: whoever compares two of them compares the shorter way.
+ * The lowest node that sees both sides of a move decides. The node grants all copies that it holds when as many other copies are ready for them and no
+ * awaited copy is still missing. What the node can't pair goes up in the node's own part. There is nothing above the origin, so the origin grants everything
+ * held when no awaited copy is missing.
+ *
+ * A grant names the sequence of the part that it was decided on. The sequence changes with every change of the set of moving destinations below the node, and
+ * no value comes twice. So a grant that arrives late, after the set has changed, applies to nobody. The sequence is a sum: the node's own counter and the
+ * sequences that its children reported. So it merges as the counts do, and a sequence and the counts beside it are always from one moment. The sequence wraps
+ * around at `sequences`. Only false reports of children can bring it there; a comparison of two sequences takes the shorter way around.
  */
 import * as z from 'zod';
 import { countUpTo, cutCounts, destinationsMax } from '../object/bounded-counts.ts';
@@ -15,32 +17,32 @@ import { dueMs, type Move, type MoveOrder, type MoveRow } from './move.ts';
 export interface MovePart {
   readonly order: MoveOrder;
   readonly sequence: number;
-  /** Old destinations that still have their copy, or may have it. */
+  /** Old destinations that have their copy, or may have it. */
   readonly leaving: number;
-  /** New destinations that do not have a copy that is available yet. */
+  /** New destinations that have no available copy yet. */
   readonly joining: number;
-  /** Those that have made good since the last grant: new ones that are available, or old ones that have let go. */
+  /** Destinations that are ready since the last grant: new ones that are available, or old ones that have let go. */
   readonly done: number;
-  /** Destinations that stay and are available with what they were sent last, be it an older release. */
+  /** Destinations that stay, and are available with what was last sent to them, even if that is an older release. */
   readonly serving: number;
   /**
-   * Old destinations that have been told to let go and have not said yet that they have, and subtrees that have not told of what the placement is now,
-   * silent ones too. As long as there are any, the placement is not over below the node, whatever it matches.
+   * Old destinations that were asked to let go and have not confirmed it, and subtrees that have not reported for the placement's present target,
+   * disconnected ones too. While there are any, the placement is not over below the node, whatever it matches.
    */
   readonly breaking: number;
-  /** Subtrees that have not told of what the placement is now and may have copies. */
+  /** Subtrees that have not reported for the placement's present target and may have copies. */
   readonly unheard: number;
-  /** Those that went on without a grant at their deadline, since the placement has its present generation. */
+  /** Destinations that continued without a grant at their deadline, since the placement has its present generation. */
   readonly overdue: number;
-  /** When the first of those that are held goes on by itself: ms since 1970. */
+  /** When the first held destination continues by itself: ms since 1970. */
   readonly untilMs?: number;
-  /** A sample of at most `waitsForMax` paths: those that a grant waits for, the smallest. */
+  /** A sample of the paths that a grant waits for: the smallest, at most `waitsForMax`. */
   readonly waitsFor: readonly string[];
 }
 
 /** Enough for a person to know where to look. */
 export const waitsForMax = 3;
-/** A grant has its sequence as the revision of its row, which has six bytes. */
+/** The sequence of a grant is the revision of its row, which has six bytes. */
 export const sequences = 2 ** 48;
 
 export function emptyMovePart(order: MoveOrder): MovePart {
@@ -58,7 +60,7 @@ export function emptyMovePart(order: MoveOrder): MovePart {
   };
 }
 
-/** Associative and commutative for parts of one order; `contributed` sees to it that no others meet. */
+/** Associative and commutative for parts of one order. `relayPart` makes sure that parts of different orders never meet. */
 export function mergeMoveParts(a: MovePart, b: MovePart): MovePart {
   const untilMs = Math.min(a.untilMs ?? Number.POSITIVE_INFINITY, b.untilMs ?? Number.POSITIVE_INFINITY);
   return {
@@ -79,14 +81,14 @@ export function mergeMoveParts(a: MovePart, b: MovePart): MovePart {
   };
 }
 
-/** By how much a sequence is ahead of another one; negative: behind it. */
+/** By how much `sequence` is ahead of `other`; negative: behind. */
 export function aheadBy(sequence: number, other: number): number {
   const ahead = (sequence - other) % sequences;
   if (ahead > sequences / 2) return ahead - sequences;
   return ahead < -sequences / 2 ? ahead + sequences : ahead;
 }
 
-/** As its parent takes it. */
+/** The part with counts that a parent accepts. */
 export function boundedMovePart(part: MovePart): MovePart {
   const { order, sequence, untilMs, waitsFor, ...counts } = part;
   return { ...part, ...cutCounts(counts) };
@@ -109,7 +111,7 @@ export const movePartSchema = z.object({
 
 // ------------------------------------------------------------------------------------------------ contributions
 
-/** An agent; `serves`: it is available with what it was sent last. */
+/** The part of an agent. `serves`: the agent is available with what was last sent to it. */
 export function agentPart(move: Move, row: MoveRow | undefined, serves: boolean, path: string): MovePart {
   const base = emptyMovePart(move.order);
   const serving = serves ? 1 : 0;
@@ -132,7 +134,7 @@ export function agentPart(move: Move, row: MoveRow | undefined, serves: boolean,
   }
 }
 
-/** How an agent counts in the summary: by what it reports, as one that has not reported yet, or, being old, not at all. */
+/** How an agent counts in the summary: by its report, as a destination that has not reported yet, or, as an old destination, not at all. */
 export function countsAs(row: MoveRow | undefined): 'reported' | 'never' | 'nothing' {
   if (row === undefined || row.state === 'joined') return 'reported';
   return row.state === 'joining' || row.state === 'returning' ? 'never' : 'nothing';
@@ -140,25 +142,28 @@ export function countsAs(row: MoveRow | undefined): 'reported' | 'never' | 'noth
 
 export interface RelayView {
   readonly part: MovePart | undefined;
-  /** The relay has reported of this placement at all … */
+  /** The relay has reported about this placement at all. */
   readonly reported: boolean;
-  /** … and for what the placement is now. */
+  /** The relay's report is for the placement's present target. */
   readonly current: boolean;
   readonly connected: boolean;
-  /** By its last report there are copies below it. */
+  /** By the relay's last report, there are copies below it. */
   readonly mayRun: boolean;
   readonly path: string;
 }
 
-/** A relay. What a silent or outdated one said of copies that are there holds on; what it said of copies that are available is not known now. */
+/**
+ * The part of a relay. The report of a relay that is disconnected or outdated still counts for copies that exist. It does not count for copies that are
+ * available.
+ */
 export function relayPart(order: MoveOrder, view: RelayView): MovePart {
   const base = emptyMovePart(order);
   const { part, path } = view;
   const isOther = part !== undefined && part.order !== order;
   if (part && view.current && !isOther) return view.connected ? part : silent(part, path);
   const leaving = isOther ? 0 : (part?.leaving ?? 0);
-  const known = { ...base, sequence: part?.sequence ?? 0, leaving, breaking: 1 };
-  return isAwaited(order, view) ? { ...known, unheard: 1, waitsFor: [path] } : known;
+  const notCurrent = { ...base, sequence: part?.sequence ?? 0, leaving, breaking: 1 };
+  return isAwaited(order, view) ? { ...notCurrent, unheard: 1, waitsFor: [path] } : notCurrent;
 }
 
 function silent(part: MovePart, path: string): MovePart {
@@ -168,14 +173,15 @@ function silent(part: MovePart, path: string): MovePart {
 }
 
 /**
- * MakeBeforeBreak waits for nobody who is silent: he keeps what he has. BreakBeforeMake does, if he may still run it. Who has never reported had
- * nothing when he got the placement, and gets nothing of it without a grant.
+ * Whether the move waits for a relay without a current report. MakeBeforeBreak does not wait for a disconnected relay: its destinations keep what they have.
+ * BreakBeforeMake waits for a relay that may still run an old copy. A relay that has never reported had nothing when it got the placement, and gets nothing
+ * of it without a grant.
  */
 function isAwaited(order: MoveOrder, view: RelayView): boolean {
   return order === 'MakeBeforeBreak' ? view.connected : view.reported && view.mayRun;
 }
 
-/** A subtree of which is not known what it runs: there may be an old copy, and a new one may not be. A grant of either order waits for it. */
+/** The part of a subtree whose copies are unknown: an old copy may be there, and a new one may be missing. A grant of either order waits for the subtree. */
 export function unknownMovePart(order: MoveOrder, path: string): MovePart {
   const awaited = order === 'MakeBeforeBreak' ? { joining: 1 } : { leaving: 1 };
   return { ...emptyMovePart(order), ...awaited, waitsFor: [path] };
@@ -193,7 +199,7 @@ export function awaitedOf(part: MovePart): number {
   return part.order === 'MakeBeforeBreak' ? part.joining : part.leaving;
 }
 
-/** `isOrigin`: the node has the placement itself, and what it sees is all there is. */
+/** `isOrigin`: the node has the placement itself, and sees all destinations. */
 export function decidesToGrant(part: MovePart, isOrigin: boolean): boolean {
   const held = heldCopies(part);
   if (held === 0 || awaitedOf(part) > 0) return false;
@@ -202,12 +208,12 @@ export function decidesToGrant(part: MovePart, isOrigin: boolean): boolean {
   return part.order === 'BreakBeforeMake' || part.serving > 0;
 }
 
-/** Nothing of a placement is left below a child that has no destination of it either. */
+/** Nothing of the placement is left below a child that has no destination of the placement either. */
 export function isOver(part: MovePart | undefined): boolean {
   return part === undefined || part.leaving + part.joining + part.breaking + part.unheard === 0;
 }
 
-/** Whether a child with this part is part of what was granted. */
+/** Whether a child with this part takes part in the grant. */
 export function isMoving(part: MovePart): boolean {
   return part.leaving + part.joining + part.done > 0;
 }

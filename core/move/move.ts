@@ -1,14 +1,14 @@
 /**
- * A move: the set of a placement's destinations changes, and `spec.move` says in which order old and new copies go and come. Here is what one
- * destination goes through at its parent, the last hop: pure transitions of one row, which the parent keeps durably beside the mailbox.
+ * A move: the set of a placement's destinations changes, and `spec.move` gives the order in which new copies come and old copies go. This file has the states
+ * of one destination at its parent, the last hop. They are pure transitions of one row, which the parent stores durably beside the mailbox.
  *
  *     MakeBeforeBreak   new: joined                        old: leaving ─(granted)→ breaking ─(its cluster has let go)→ no row
  *     BreakBeforeMake   new: joining ─(granted)→ no row    old: breaking ─(its cluster has let go)→ gone
  *
- * One that matches again while it breaks is returning: it gets its objects when its cluster has let go of what it had. So what it reports then is of the
- * new copy, and never of the old one.
+ * A destination that matches again while it breaks is returning. It gets its objects only after its cluster has let go of the old ones. So its next report is
+ * about the new copy, and never about the old one.
  *
- * One side of a move is held until it is granted, the other side is what the grant waits for: see move-part.ts, which decides.
+ * One side of a move is held until a grant, and the grant waits for the other side. move-part.ts decides about grants.
  */
 import type { KubeObject } from '../object/meta.ts';
 
@@ -20,40 +20,40 @@ export interface MoveSpec {
   readonly deadlineSeconds?: number;
 }
 
-/** What a placement says in effect. Where there is none, what goes out of scope goes at once. */
+/** The order of moves that is in effect for a placement. Without one, a destination that no longer matches loses its objects at once. */
 export interface Move {
   readonly order: MoveOrder;
   readonly deadlineSeconds: number;
 }
 
 export type MoveState =
-  /** Matches no more and keeps its objects until it is granted. */
+  /** Does not match any more, and keeps its objects until the grant. */
   | 'leaving'
-  /** Has its objects since this move began; makes good for one that leaves as soon as it is available. */
+  /** Got its objects during this move. Replaces a leaving copy as soon as it is available. */
   | 'joined'
-  /** Matches and gets nothing until it is granted. */
+  /** Matches, and gets nothing until the grant. */
   | 'joining'
-  /** Its objects are taken away and may still be on its cluster. */
+  /** Its objects are being removed and may still be on its cluster. */
   | 'breaking'
-  /** The same, and it matches again. */
+  /** As `breaking`, and it matches again. */
   | 'returning'
-  /** They have gone from its cluster since this move began: makes good for one that joins. */
+  /** Its objects have left its cluster during this move. Makes room for a joining copy. */
   | 'gone';
 
-/** Of one placement and one agent. No row: it is where it is, and no part of a move. */
+/** The row of one placement and one agent. No row: the destination stays as it is, and is no part of a move. */
 export interface MoveRow {
   readonly state: MoveState;
   /** When this state began: the deadline counts from here. */
   readonly sinceMs: number;
-  /** Of the placement, when this state began. */
+  /** The placement's generation when this state began. */
   readonly generation: number;
   readonly granted?: true;
-  /** Of one that is breaking or returning: the number under which its agent is asked to tell when it has let go. */
+  /** Only in `breaking` and `returning`: the number under which the agent is asked to report when it has let go. */
   readonly asked?: number;
 }
 
-/** The time, and the placement as it is now. */
-export interface Now {
+/** The time and the placement's generation at this moment. */
+export interface Moment {
   readonly nowMs: number;
   readonly generation: number;
 }
@@ -61,29 +61,29 @@ export interface Now {
 export interface MoveDecision {
   readonly may: boolean;
   readonly row: MoveRow | undefined;
-  /** It goes on without a grant, because its deadline has passed. */
+  /** The destination continues without a grant, because its deadline has passed. */
   readonly overdue?: true;
 }
 
-/** What a row is looked at again with. */
-export interface MoveFacts extends Now {
+/** The facts for another look at a row. */
+export interface MoveFacts extends Moment {
   readonly matches: boolean;
-  /** Of one that has joined: it is available, by its agent's report for what the placement is now. */
+  /** For a joined destination: it is available, by its agent's report for the placement's present target. */
   readonly available: boolean;
-  /** Of one that breaks: its agent has said so, and tells of the placement no more. */
+  /** For a breaking destination: its agent has answered that it has let go, and reports nothing about the placement any more. */
   readonly letGo: boolean;
 }
 
 export interface Reviewed {
   readonly row: MoveRow | undefined;
-  /** What may be attached or detached is to be asked anew. */
+  /** The caller has to decide again whether the placement may be attached or detached. */
   readonly ask: boolean;
   readonly overdue?: true;
 }
 
 export const deadlineDefaultSeconds = 600;
 
-/** `carriesOnce`: the placement carries a volume that one node at a time may write; see carries-once.ts. */
+/** `carriesOnce`: the placement carries a volume that one node at a time may write (carries-once.ts). */
 export function moveOf(spec: MoveSpec | undefined, carriesOnce: boolean): Move | undefined {
   const { strategy = 'Auto', deadlineSeconds = deadlineDefaultSeconds } = spec ?? { strategy: 'None' };
   if (strategy === 'None') return undefined;
@@ -95,7 +95,7 @@ export function moveSpecOf(placement: KubeObject): MoveSpec | undefined {
   return (placement.spec as { move?: MoveSpec } | undefined)?.move;
 }
 
-/** The clock was set back since: what began ahead of it begins now, so that nobody waits for an hour to come again. */
+/** The clock was set back since the row began. The row then begins now, so that nobody waits until the clock reaches the old time again. */
 export function isAhead({ sinceMs }: MoveRow, nowMs: number): boolean {
   return sinceMs > nowMs;
 }
@@ -104,20 +104,20 @@ export function dueMs(move: Move, row: MoveRow): number {
   return row.sinceMs + move.deadlineSeconds * 1000;
 }
 
-/** An agent that matches and has nothing of the placement: may it have it? */
-export function mayJoin(move: Move | undefined, row: MoveRow | undefined, now: Now): MoveDecision {
+/** May an agent that matches and has nothing of the placement get it? */
+export function mayJoin(move: Move | undefined, row: MoveRow | undefined, now: Moment): MoveDecision {
   if (!move) return { may: true, row: undefined };
   if (row?.state === 'breaking' || row?.state === 'returning')
     return { may: false, row: { ...row, state: 'returning' } };
   if (move.order === 'MakeBeforeBreak') return { may: true, row: begin('joined', now) };
   if (row?.state === 'joining') return row.granted ? { may: true, row: undefined } : { may: false, row };
-  // It had the copy a moment ago and nobody was granted in its place: it pays for itself.
+  // The agent had the copy until a moment ago, and nobody was granted in its place. So the agent takes its own place.
   const isBack = row?.state === 'gone' && row.generation === now.generation;
   return isBack ? { may: true, row: undefined } : { may: false, row: begin('joining', now) };
 }
 
-/** An agent that has the placement and does not match any more: may it lose it? */
-export function mayLeave(move: Move | undefined, row: MoveRow | undefined, now: Now): MoveDecision {
+/** May an agent that has the placement and does not match any more lose it? */
+export function mayLeave(move: Move | undefined, row: MoveRow | undefined, now: Moment): MoveDecision {
   if (!move) return { may: true, row: undefined };
   if (move.order === 'BreakBeforeMake') return { may: true, row: begin('breaking', now) };
   if (row?.state !== 'leaving') return { may: false, row: begin('leaving', now) };
@@ -127,7 +127,7 @@ export function mayLeave(move: Move | undefined, row: MoveRow | undefined, now: 
     : { may: false, row };
 }
 
-/** A row again, after anything that concerns it has changed. */
+/** Reviews a row after anything that concerns it has changed. */
 export function review(move: Move | undefined, before: MoveRow, facts: MoveFacts): Reviewed {
   if (!move) return { row: undefined, ask: true };
   const row = isAhead(before, facts.nowMs) ? { ...before, sinceMs: facts.nowMs } : before;
@@ -146,10 +146,10 @@ export function review(move: Move | undefined, before: MoveRow, facts: MoveFacts
       if (!row.granted && isDue) return { row: { ...row, granted: true }, ask: true, overdue: true };
       return { row, ask: row.granted === true };
     case 'breaking':
-      if (facts.letGo || isDue) return over(move, row, facts);
+      if (facts.letGo || isDue) return finishBreak(move, row, facts);
       return changed(row);
     case 'returning':
-      if (facts.letGo || isDue) return { ...over(move, row, facts), ask: true };
+      if (facts.letGo || isDue) return { ...finishBreak(move, row, facts), ask: true };
       return changed(facts.matches ? row : { ...row, state: 'breaking' });
     case 'gone': {
       const isSpent = row.generation !== facts.generation || isDue || move.order === 'MakeBeforeBreak';
@@ -158,15 +158,15 @@ export function review(move: Move | undefined, before: MoveRow, facts: MoveFacts
   }
 }
 
-/** Its cluster has let go, or is waited for no longer. */
-function over(move: Move, row: MoveRow, facts: MoveFacts): Reviewed {
+/** The cluster has let go, or nobody waits for it any longer. */
+function finishBreak(move: Move, row: MoveRow, facts: MoveFacts): Reviewed {
   if (move.order === 'MakeBeforeBreak') return changed(undefined);
   const { state: _state, asked: _asked, ...rest } = row;
   const gone: MoveRow = { ...rest, state: 'gone', sinceMs: facts.nowMs };
   return facts.letGo ? changed(gone) : { row: gone, ask: false, overdue: true };
 }
 
-/** The grant is for the set of rows as it was decided on. */
+/** A grant applies to the rows as they were when the grant was decided. */
 export function granted(move: Move, row: MoveRow): Reviewed {
   switch (row.state) {
     case 'leaving':
@@ -182,7 +182,7 @@ export function granted(move: Move, row: MoveRow): Reviewed {
   }
 }
 
-function begin(state: MoveState, { nowMs, generation }: Now): MoveRow {
+function begin(state: MoveState, { nowMs, generation }: Moment): MoveRow {
   return { state, sinceMs: nowMs, generation };
 }
 

@@ -1,16 +1,18 @@
 /**
- * How old the origin's word is when it arrives. A last hop counts `authorizationSeconds` from when a release row came with a lease that it had not seen; but
- * a node above that is cut off itself hands on, to whoever attaches to it late, a row that it has had for long, and so could the next one below: each level
- * would have the authorisation anew. What the beats say of the root, which is summed from hop to hop without comparing wall clocks, says how old the row can
- * be at most, and it counts from then.
+ * How old the origin's decision may be when its release row arrives at a last hop.
+ *
+ * A last hop counts `authorizationSeconds` from the arrival of a release row with a lease that the last hop has not seen before. That alone is not safe: a
+ * node above that is cut off itself may pass on a row that it has had for a long time, to a child that attaches only then, and the next node below may do the
+ * same. Each level would start the authorisation anew. The beats carry the age of the root's newest report, summed from hop to hop without a comparison of
+ * wall clocks. That age bounds the age of the row, and the last hop counts from there.
  */
 
-/** Beats are at most so far apart (docs/protocol.md): a root that is that old, a hop, is heard of as well as can be. */
+/** The greatest distance between two beats (docs/protocol.md). A root age of one such distance for each hop is as good as a report can be. */
 const beatApartMs = 20_000;
 
 /**
- * How long before its arrival a word of the root's spaces counts as said. Of a node between, beats say nothing: its word is taken as new, so that a region
- * that is cut off from the root goes on with its own rollouts.
+ * How long before its arrival a row of the root's spaces counts as written. The beats say nothing about a node between the root and the last hop. So a row of
+ * such a node counts as new, and a region that is cut off from the root continues its own rollouts.
  */
 export function authorizationAgeMs(source: string, depth: number, rootAgeMs: number): number {
   if (!source.startsWith('center.')) return 0;

@@ -1,7 +1,7 @@
-/** How many destinations an amount is: of all, and a last hop's share of it. */
+/** How many destinations an amount means: of all destinations, and as the share of one last hop. */
 import type { Amount } from './spec.ts';
 
-/** Of `total`, a percentage rounded up: 10 % of 6 is one. */
+/** The amount as a number of destinations, of `total`. A percentage is rounded up: 10 % of 6 is one. */
 export function amountOf(amount: Amount, total: number): number {
   if (typeof amount === 'number') return amount;
   const percent = Number(amount.slice(0, -1));
@@ -9,8 +9,9 @@ export function amountOf(amount: Amount, total: number): number {
 }
 
 /**
- * What a node with `local` of `total` destinations may use of an amount, rounded up and at least one: a release that may fail nowhere has
- * still to be tried somewhere. Rounding up at every last hop is what local decisions cost: all together may exceed the amount by less than one each.
+ * The part of an amount that a node with `local` of `total` destinations may use. The share is rounded up and is at least one: even a release that may fail
+ * nowhere has to be tried somewhere. The rounding at every last hop is the price of local decisions: all last hops together may exceed the amount by less
+ * than one destination each.
  */
 export function shareOf(amount: Amount, local: number, total: number): number {
   const share =
@@ -18,7 +19,7 @@ export function shareOf(amount: Amount, local: number, total: number): number {
   return Math.max(1, share);
 }
 
-/** A budget is spent when as many have failed as it has; without a failure it never is. */
+/** A budget is spent when as many destinations have failed as the budget allows. Without a failure, no budget is spent. */
 export function isSpent(budget: Amount, failed: number, total: number): boolean {
   return failed > 0 && failed >= amountOf(budget, total);
 }

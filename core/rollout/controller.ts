@@ -1,9 +1,10 @@
 /**
- * What becomes of a release: a function of what is remembered, what the spec says, and what is known now. It is asked again after everything that may
- * matter, so what it says is never older than the state: nothing is kept but what state.ts keeps.
+ * The next step of a release: a function of the remembered state, the spec, and what the node knows at this moment. The caller asks again after everything
+ * that may matter, so the answer is never older than the state. Only the fields of state.ts are kept.
  *
- * A wave is done when the release was handed to all of its connected destinations and those of the waves before, and is available there, or its
- * expression gates say that it is good enough; then it soaks; then all its gates have to pass. A release is promoted when its last wave is through.
+ * A wave is done when the release was handed to all connected destinations of this wave and of the waves before, and one of two holds: the release is
+ * available at all of them, or the expression gates of the wave hold. A wave that is done soaks. Then all its gates have to pass. A release is promoted when
+ * its last wave has passed.
  */
 import { amountOf, isSpent } from './budget.ts';
 import { evaluateGate, type GateResult } from './gates.ts';
@@ -12,11 +13,11 @@ import { type Gate, gateConditionsOf, type RolloutSpec, type Wave, wavesOf } fro
 import { nextRelease, type Phase, type RolloutState, type StopReason, withPromotion } from './state.ts';
 import { greatestCount } from './waves.ts';
 
-/** `status` of a RolloutGate. */
+/** `status` of a RolloutGate, written by the gate's owner. */
 export interface GateStatus {
   readonly phase?: string;
   readonly message?: string;
-  /** What it speaks of; absent: of any. */
+  /** The release that the status is about; absent: any release. */
   readonly release?: number;
   readonly wave?: string;
 }
@@ -25,30 +26,30 @@ export interface ControllerInput {
   readonly nowMs: number;
   readonly rollout: RolloutSpec;
   readonly part: RolloutPart | undefined;
-  /** Destinations of the placement in all. */
+  /** All destinations of the placement. */
   readonly expected: number;
-  /** The release that somebody has approved. */
+  /** The number of the release that a person has approved. */
   readonly approved?: number;
   gateStatus(name: string): GateStatus | undefined;
-  /** The last answer of a webhook for this release; undefined: none yet. */
+  /** The last answer of a webhook for this release; undefined: no answer yet. */
   webhookResult(wave: number, gate: number): GateResult | undefined;
 }
 
 export interface RolloutStep {
   readonly state: RolloutState;
-  /** In words, for the status. */
+  /** Text for people, shown in the status. */
   readonly message: string;
   readonly wave?: { readonly name: string; readonly number: number; readonly of: number };
   readonly counts: WaveCounts;
-  /** Webhooks whose answer is needed. */
+  /** Webhooks that have to be asked now. */
   readonly asks: readonly { readonly wave: number; readonly gate: number }[];
-  /** When something may be due though nothing happens. */
+  /** When the caller has to ask again, even if nothing happens. */
   readonly wakeAtMs?: number;
 }
 
-/** What one command writes, object by object, is over by then, and is one release. */
+/** One command writes object by object. The command is over after this time, and all of its writes are one release. */
 const quietMs = 1_000;
-/** A parent that is half open is given up after 60 s, and its children are with another one half a minute later at most. */
+/** A parent gives up a half-open connection after 60 s. The children of a lost parent are at another replica at most half a minute later. */
 const awayMaxMs = 90_000;
 
 export function stepRollout(former: RolloutState, input: ControllerInput): RolloutStep {
@@ -59,18 +60,18 @@ export function stepRollout(former: RolloutState, input: ControllerInput): Rollo
     return { state, message, counts: noCounts, asks: [] };
   }
   const { rollout, nowMs } = input;
-  if (before.phase === 'RolledBack') return at(before, input, wordsOfStop(before));
+  if (before.phase === 'RolledBack') return stepAt(before, input, stopMessage(before));
   if (rollout.paused === true) {
     const state = { ...before, phase: 'Paused' as const, progressAtMs: nowMs };
-    return at(state, input, 'paused by hand; goes on when spec.rollout.paused is false');
+    return stepAt(state, input, 'paused by hand; goes on when spec.rollout.paused is false');
   }
-  if (before.stopped) return at({ ...before, phase: 'Paused' }, input, wordsOfStop(before));
+  if (before.stopped) return stepAt({ ...before, phase: 'Paused' }, input, stopMessage(before));
   const state = renewed(before, input);
-  const outcome = state.wave < 0 ? authoriseFirst(state, input) : goOn(state, input);
+  const outcome = state.wave < 0 ? authoriseFirst(state, input) : stepWave(state, input);
   return withLease(outcome, rollout);
 }
 
-/** A clock that was set back: what began ahead of it begins now, so that nobody waits for an hour to come again. */
+/** The clock was set back: a time that is now in the future becomes the present, so that nobody waits until the clock reaches it again. */
 function notAhead(state: RolloutState, nowMs: number): RolloutState {
   const { doneAtMs, awayAtMs, progressAtMs } = state;
   if (progressAtMs <= nowMs && (doneAtMs ?? 0) <= nowMs && (awayAtMs ?? 0) <= nowMs) return state;
@@ -86,13 +87,13 @@ function authoriseFirst(state: RolloutState, input: ControllerInput): RolloutSte
   const quietAtMs = state.changedAtMs + quietMs;
   if (nowMs >= state.changedAtMs && nowMs < quietAtMs) {
     return {
-      ...at(inPhase(state, 'Progressing'), input, 'begins when the objects have come to rest'),
+      ...stepAt(inPhase(state, 'Progressing'), input, 'begins when the objects have come to rest'),
       wakeAtMs: quietAtMs,
     };
   }
   const conditions = gateConditionsOf(rollout);
-  if (greatestCount(conditions) > 0 && !hasHeard(state, part)) {
-    return late(inPhase(state, 'Progressing'), input, 'waits for the relays to count their destinations');
+  if (greatestCount(conditions) > 0 && !hasReceivedRelease(state, part)) {
+    return waitUntilDeadline(inPhase(state, 'Progressing'), input, 'waits for the relays to count their destinations');
   }
   const nobody = greatestCount(conditions) > 0 && input.expected > 0 && part?.smallest.length === 0;
   const waiting = awayFor(state, nobody, input);
@@ -100,7 +101,7 @@ function authoriseFirst(state: RolloutState, input: ControllerInput): RolloutSte
   return authorised({ ...state, drawn: part?.smallest.slice(0, greatestCount(conditions)) ?? [] }, input);
 }
 
-function goOn(state: RolloutState, input: ControllerInput): RolloutStep {
+function stepWave(state: RolloutState, input: ControllerInput): RolloutStep {
   const { rollout, part, expected, nowMs } = input;
   const waves = wavesOf(rollout);
   const wave = waves[Math.min(state.wave, waves.length - 1)]!;
@@ -110,36 +111,43 @@ function goOn(state: RolloutState, input: ControllerInput): RolloutStep {
     return stop(state, input, 'ErrorBudgetSpent', `${upTo.failed} destinations fail; the error budget is ${budget}`);
   }
   if (isBarred(upTo, part)) {
-    const words = `${upTo.failed} destinations fail, and the relays that have them hold back ${part?.barred} more`;
-    return stop(state, input, 'ErrorBudgetSpent', `${words}; each has its share of the error budget`);
+    const message = `${upTo.failed} destinations fail, and the relays that have them hold back ${part?.barred} more`;
+    return stop(state, input, 'ErrorBudgetSpent', `${message}; each has its share of the error budget`);
   }
   if (state.passed >= state.wave) return advance(state, input, waves);
-  const known = noteProgress(state, upTo, nowMs);
-  if (!hasHeard(state, part)) {
-    return late(inPhase(known, 'Progressing'), input, 'waits for connected relays that have not received the release');
+  const progressed = noteProgress(state, upTo, nowMs);
+  if (!hasReceivedRelease(state, part)) {
+    return waitUntilDeadline(
+      inPhase(progressed, 'Progressing'),
+      input,
+      'waits for connected relays that have not received the release',
+    );
   }
   const alone = part?.waves[state.wave] ?? noCounts;
-  const waiting = awayFor(known, alone.expected > 0 && alone.fresh === 0, input);
+  const waiting = awayFor(progressed, alone.expected > 0 && alone.fresh === 0, input);
   if (waiting) return waiting;
-  const { awayAtMs: _awayAtMs, ...present } = known;
-  const back = alone.fresh > 0 ? present : known;
+  const { awayAtMs: _awayAtMs, ...present } = progressed;
+  const afterAway = alone.fresh > 0 ? present : progressed;
   const gates =
     alone.expected === 0 ? (wave.gates ?? []).filter(({ expression }) => expression === undefined) : wave.gates;
   if (!isDone(upTo, alone, gates ?? [])) {
-    const { doneAtMs: _doneAtMs, ...undone } = back;
-    return late(inPhase(undone, 'Progressing'), input, waitsForDestinations(upTo));
+    const { doneAtMs: _doneAtMs, ...undone } = afterAway;
+    return waitUntilDeadline(inPhase(undone, 'Progressing'), input, waitsForDestinations(upTo));
   }
-  return afterDone({ ...back, doneAtMs: back.doneAtMs ?? nowMs }, input, wave, waves, { upTo, alone });
+  return afterDone({ ...afterAway, doneAtMs: afterAway.doneAtMs ?? nowMs }, input, wave, waves, { upTo, alone });
 }
 
-/** None of those that the wave is about is connected: what is away for good holds nobody up, what comes back by another way is waited for. */
+/**
+ * No destination that the wave is about is connected. They may be on the way to another replica, so the rollout waits for `awayMaxMs`. After that,
+ * destinations that stay away hold up nobody.
+ */
 function awayFor(state: RolloutState, isAway: boolean, input: ControllerInput): RolloutStep | undefined {
   if (!isAway) return undefined;
   const awayAtMs = state.awayAtMs ?? input.nowMs;
   const untilMs = awayAtMs + awayMaxMs;
   if (input.nowMs >= untilMs) return undefined;
-  const words = `none of its destinations is connected, goes on without them at ${timeOf(untilMs)}`;
-  return { ...at(inPhase({ ...state, awayAtMs }, 'Progressing'), input, words), wakeAtMs: untilMs };
+  const message = `none of its destinations is connected, goes on without them at ${timeOf(untilMs)}`;
+  return { ...stepAt(inPhase({ ...state, awayAtMs }, 'Progressing'), input, message), wakeAtMs: untilMs };
 }
 
 function afterDone(
@@ -152,8 +160,8 @@ function afterDone(
   const { nowMs } = input;
   const soakedAtMs = state.doneAtMs + (counts.alone.expected === 0 ? 0 : (wave.soakSeconds ?? 0) * 1000);
   if (nowMs < soakedAtMs) {
-    const words = `soaks until ${timeOf(soakedAtMs)}`;
-    return { ...at(inPhase(state, 'Soaking'), input, words), wakeAtMs: soakedAtMs };
+    const message = `soaks until ${timeOf(soakedAtMs)}`;
+    return { ...stepAt(inPhase(state, 'Soaking'), input, message), wakeAtMs: soakedAtMs };
   }
   const soaked = { ...state, progressAtMs: Math.max(state.progressAtMs, soakedAtMs) };
   const asks: { wave: number; gate: number }[] = [];
@@ -162,9 +170,9 @@ function afterDone(
     const result = resultOf(gate, index, soaked, input, wave, counts);
     if (gate.webhook && !result.passed) asks.push({ wave: state.wave, gate: index });
     if (result.passed) continue;
-    const words = `gate '${gate.name ?? gate.rolloutGate ?? index + 1}' (${result.message})`;
-    if (result.failed) return stop(soaked, input, 'GateFailed', words);
-    return { ...late(inPhase(soaked, 'WaitingForGate'), input, `waits for ${words}`), asks };
+    const message = `gate '${gate.name ?? gate.rolloutGate ?? index + 1}' (${result.message})`;
+    if (result.failed) return stop(soaked, input, 'GateFailed', message);
+    return { ...waitUntilDeadline(inPhase(soaked, 'WaitingForGate'), input, `waits for ${message}`), asks };
   }
   return advance({ ...soaked, passed: state.wave }, input, waves);
 }
@@ -175,9 +183,9 @@ function advance(state: RolloutState, input: ControllerInput, waves: readonly Wa
     return { state: done, message: `release ${done.release} is promoted`, counts: noCounts, asks: [] };
   }
   if (input.rollout.strategy === 'BlueGreen' && state.wave === 0 && input.approved !== state.release) {
-    // A person decides, and is told so: no deadline.
+    // A person decides, and the status asks for the decision: no deadline.
     const waiting = { ...inPhase(state, 'WaitingForApproval'), progressAtMs: input.nowMs };
-    return at(waiting, input, `waits for the annotation ${approveAnnotation}: "${state.release}"`);
+    return stepAt(waiting, input, `waits for the annotation ${approveAnnotation}: "${state.release}"`);
   }
   return authorised(state, input);
 }
@@ -196,12 +204,12 @@ function authorised(state: RolloutState, input: ControllerInput): RolloutStep {
     progressAtMs: nowMs,
     progress: 0,
   };
-  return at(next, input, 'begins');
+  return stepAt(next, input, 'begins');
 }
 
 // ------------------------------------------------------------------------------------------------------------ rules
 
-/** Everybody else has it, and has said how it is there: only spent budgets of last hops are in the way. */
+/** Every other destination has the release and has reported its state. Only last hops whose share of the error budget is spent are in the way. */
 function isBarred(upTo: WaveCounts, part: RolloutPart | undefined): boolean {
   const barred = part?.barred ?? 0;
   return barred > 0 && upTo.exposed + barred >= upTo.fresh && upTo.available + upTo.failed >= upTo.exposed;
@@ -228,56 +236,57 @@ function resultOf(
   }
   const status = input.gateStatus(gate.rolloutGate ?? '');
   if (!status) return { passed: false, failed: false, message: `there is no RolloutGate "${gate.rolloutGate}"` };
-  const speaks = (status.release ?? state.release) === state.release && (status.wave ?? wave.name) === wave.name;
-  if (status.phase === undefined || !speaks) {
-    const of = `release ${state.release}, wave ${wave.name}`;
-    return { passed: false, failed: false, message: `nobody has written its status for ${of}` };
+  const isAboutThisWave =
+    (status.release ?? state.release) === state.release && (status.wave ?? wave.name) === wave.name;
+  if (status.phase === undefined || !isAboutThisWave) {
+    const subject = `release ${state.release}, wave ${wave.name}`;
+    return { passed: false, failed: false, message: `nobody has written its status for ${subject}` };
   }
   if (status.phase === 'Passed') return { passed: true };
-  const message = status.message ?? `it says ${status.phase}`;
+  const message = status.message ?? `its phase is ${status.phase}`;
   return { passed: false, failed: status.phase === 'Failed', message };
 }
 
-function hasHeard(state: RolloutState, part: RolloutPart | undefined): boolean {
+function hasReceivedRelease(state: RolloutState, part: RolloutPart | undefined): boolean {
   return part?.release === state.id && part.heard >= state.wave;
 }
 
-/** More destinations that have it, or have it available, are progress. */
+/** Progress is: more destinations have the release, or more have it available. */
 function noteProgress(state: RolloutState, counts: WaveCounts, nowMs: number): RolloutState {
   const progress = counts.exposed + counts.available;
   return progress > state.progress ? { ...state, progress, progressAtMs: nowMs } : state;
 }
 
-/** Where it waits for others: not for ever. */
-function late(state: RolloutState, input: ControllerInput, words: string): RolloutStep {
+/** The release waits for others, at most until the progress deadline. */
+function waitUntilDeadline(state: RolloutState, input: ControllerInput, message: string): RolloutStep {
   const deadlineAtMs = state.progressAtMs + input.rollout.progressDeadlineSeconds * 1000;
   if (input.nowMs >= deadlineAtMs) {
     const seconds = input.rollout.progressDeadlineSeconds;
-    return stop(state, input, 'ProgressDeadlineExceeded', `no progress for ${seconds} s; ${words}`);
+    return stop(state, input, 'ProgressDeadlineExceeded', `no progress for ${seconds} s; ${message}`);
   }
-  return { ...at(state, input, words), wakeAtMs: deadlineAtMs };
+  return { ...stepAt(state, input, message), wakeAtMs: deadlineAtMs };
 }
 
-/** A rollback is a release of its own, handed to nobody: what was delivered is never relabelled. */
+/** A rollback is a release of its own that is handed to nobody. So a release that was delivered never changes its meaning. */
 function stop(state: RolloutState, input: ControllerInput, reason: StopReason, message: string): RolloutStep {
   const waves = wavesOf(input.rollout);
-  const where = `wave ${state.wave + 1}/${waves.length} '${waves[state.wave]?.name ?? ''}'`;
-  const stopped = { reason, message: state.wave < 0 ? message : `${where}: ${message}` };
+  const waveText = `wave ${state.wave + 1}/${waves.length} '${waves[state.wave]?.name ?? ''}'`;
+  const stopped = { reason, message: state.wave < 0 ? message : `${waveText}: ${message}` };
   const next: RolloutState =
     input.rollout.onFailure === 'Rollback'
       ? { ...nextRelease(state, input.nowMs), phase: 'RolledBack', stopped }
       : { ...inPhase(state, 'Paused'), stopped };
-  return at(next, input, wordsOfStop(next));
+  return stepAt(next, input, stopMessage(next));
 }
 
 function renewed(state: RolloutState, { nowMs, rollout }: ControllerInput): RolloutState {
   const ageMs = nowMs - state.leaseAtMs;
-  // Also when the clock was set back.
+  // A negative age means that the clock was set back: renew then too.
   if (ageMs >= 0 && ageMs < renewEveryMs(rollout)) return state;
   return { ...state, lease: state.lease + 1, leaseAtMs: nowMs };
 }
 
-/** Two renewals may be lost on the way before an authorisation expires. */
+/** An authorisation is renewed three times before it expires, so two renewals may be lost on the way. */
 function renewEveryMs(rollout: RolloutSpec): number {
   return (rollout.authorizationSeconds * 1000) / 3;
 }
@@ -289,18 +298,18 @@ function withLease(outcome: RolloutStep, rollout: RolloutSpec): RolloutStep {
   return { ...outcome, wakeAtMs: Math.min(outcome.wakeAtMs ?? leaseDueMs, leaseDueMs) };
 }
 
-// ------------------------------------------------------------------------------------------------------------ words
+// ------------------------------------------------------------------------------------------------------------ texts
 
-function at(state: RolloutState, input: ControllerInput, words: string): RolloutStep {
+function stepAt(state: RolloutState, input: ControllerInput, message: string): RolloutStep {
   const waves = wavesOf(input.rollout);
   const wave = waves[state.wave];
   const { part } = input;
   const counts = part && part.release === state.id ? countsUpTo(part, state.wave) : noCounts;
-  if (!wave) return { state, message: words, counts, asks: [] };
+  if (!wave) return { state, message, counts, asks: [] };
   const place = `wave ${state.wave + 1}/${waves.length} '${wave.name}'`;
   return {
     state,
-    message: state.stopped ? words : `${place}: ${counts.available} of ${counts.fresh} available, ${words}`,
+    message: state.stopped ? message : `${place}: ${counts.available} of ${counts.fresh} available, ${message}`,
     wave: { name: wave.name, number: state.wave + 1, of: waves.length },
     counts,
     asks: [],
@@ -313,11 +322,11 @@ function waitsForDestinations(upTo: WaveCounts): string {
   return upTo.failed > 0 ? `${waiting}, of which ${upTo.failed} fail` : waiting;
 }
 
-function wordsOfStop(state: RolloutState): string {
-  const why = state.stopped?.message ?? 'stopped';
+function stopMessage(state: RolloutState): string {
+  const reason = state.stopped?.message ?? 'stopped';
   return state.phase === 'RolledBack'
-    ? `rolled back: ${why}; everything has what was promoted before; change the objects or the placement to begin anew`
-    : `paused: ${why}; what has the release keeps it; change the objects, or the placement to try again`;
+    ? `rolled back: ${reason}; every destination has what was promoted before; change the objects or the placement to begin anew`
+    : `paused: ${reason}; destinations that have the release keep it; change the objects or the placement to try again`;
 }
 
 function inPhase(state: RolloutState, phase: Phase): RolloutState {

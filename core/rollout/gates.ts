@@ -1,7 +1,7 @@
 /**
- * Gates that are CEL over the counts of what the release was handed to. All counts are doubles, so that `available/expected >= 0.99` says what it
- * seems to say; integers would divide to 0 or 1. Destinations that are not connected are in no count but `total`: one that is offline must not
- * hold up the others.
+ * Gates that are CEL expressions over the counts of the destinations that have the release. All counts are doubles, so that `available/expected >= 0.99`
+ * means what an author expects; a division of integers would give 0 or 1. A destination that is not connected is in no count but `total`: an offline
+ * destination must not hold up the others.
  */
 import { type CelProgram, type CelType, compileCel } from '../match/cel/cel.ts';
 import { CelError } from '../match/cel/cel-error.ts';
@@ -17,12 +17,12 @@ const counts = {
   failed: 'double',
 } as const satisfies Record<string, CelType>;
 
-/** The counts of the waves up to this one, and under `wave` those of this one alone. */
+/** The counts of all waves up to and including this one. The counts of this wave alone are under `wave`. */
 export const gateVariables: Readonly<Record<string, CelType>> = { ...counts, wave: { fields: counts } };
 
 export type GateResult =
   | { readonly passed: true }
-  /** `failed`: it will not pass any more. */
+  /** `failed`: the gate will not pass any more. */
   | { readonly passed: false; readonly failed: boolean; readonly message: string };
 
 export function compileGate(expression: string): CelProgram {
@@ -30,7 +30,7 @@ export function compileGate(expression: string): CelProgram {
 }
 
 const compiled = new Map<string, CelProgram>();
-/** Distinct expressions that an origin meets are those of its placements. */
+/** An origin meets as many distinct expressions as its placements have. */
 const compiledMax = 1_000;
 
 export function evaluateGate(gate: Gate, upTo: WaveCounts, alone: WaveCounts): GateResult {

@@ -1,9 +1,10 @@
 /**
- * A release at a last hop: which of its children have the candidate, and who may be next. Decided without the root, within what it has authorised.
- * In flight (handed out and not available) are never more than the share of `maxUnavailable` and of the error budget: were all of them to fail, the
- * budget would still hold, and when it is spent nothing more is handed out, whatever the root knows by then.
+ * A release at a last hop: which children have the candidate, and which children may be next. The last hop decides without the root, within what the root has
+ * authorised. A child is in flight when it has the candidate and is not available yet. The children in flight are never more than the node's share of
+ * `maxUnavailable` and of the error budget. So even if all of them fail, the budget still holds. When the budget is spent, the last hop hands out nothing
+ * more, whether the root knows of the failures or not.
  *
- * A change of one child costs the same however many there are: those who wait and those in flight are kept as sets.
+ * A change of one child costs the same for any number of children, because the waiting children and the children in flight are kept as sets.
  */
 import type { Labels } from '../object/selector.ts';
 import { TokenBucket } from '../runtime/token-bucket.ts';
@@ -15,19 +16,19 @@ import { greatestCount, positionOf, waveOf } from './waves.ts';
 
 export interface ChildFacts {
   readonly path: string;
-  /** Of each Location through which the placement reaches it. */
+  /** The labels of each Location through which the placement reaches the child. */
   readonly labels: readonly Labels[];
   readonly connected: boolean;
-  /** The candidate was handed to it. */
+  /** The candidate was handed to the child. */
   readonly exposed: boolean;
-  /** What it reports of the candidate; both false until it has. */
+  /** The child's report about the candidate; both are false until the child reports. */
   readonly available: boolean;
   readonly failed: boolean;
 }
 
 export interface WaveAdmission {
   readonly children: readonly string[];
-  /** When the rate lets the next one through; absent: something else has to happen first. */
+  /** Milliseconds until the rate allows the next child; absent: something else has to happen first. */
   readonly waitMs?: number;
 }
 
@@ -44,7 +45,7 @@ export class LocalRelease {
     const { ratePerMinute, expected } = release;
     if (ratePerMinute === undefined) return;
     const share = (ratePerMinute * local) / Math.max(expected, local, 1);
-    // A burst of one: a minute's worth at once is what a rate is to prevent.
+    // A burst of one: the rate exists to prevent that the children of a whole minute go at once.
     this.#rate = new TokenBucket(1, 60_000 / share, nowMs);
   }
 
@@ -52,12 +53,12 @@ export class LocalRelease {
     return this.#release;
   }
 
-  /** The same authorisation once more: of what decides who is next, at most the total has changed. */
+  /** The same authorisation again. Of the fields that decide who is next, only the total may have changed. */
   renew(release: ReleaseAttributes): void {
     this.#release = release;
   }
 
-  /** What is known of a child now, and what it adds to the node's part. */
+  /** Stores the facts of a child and returns what the child adds to the node's part. */
   set(name: string, facts: ChildFacts): RolloutPart {
     const { salt, waves, drawn, wave: authorised, release } = this.#release;
     const position = positionOf(salt, facts.path);
@@ -66,13 +67,13 @@ export class LocalRelease {
     toggle(this.#waiting, name, connected && !exposed && wave <= authorised);
     toggle(this.#inFlight, name, connected && exposed && !facts.available);
     toggle(this.#failed, name, connected && exposed && facts.failed);
-    const here = connected && exposed;
+    const isCounted = connected && exposed;
     const counts = {
       expected: 1,
       fresh: Number(connected),
-      exposed: Number(here),
-      available: Number(here && facts.available),
-      failed: Number(here && facts.failed),
+      exposed: Number(isCounted),
+      available: Number(isCounted && facts.available),
+      failed: Number(isCounted && facts.failed),
     };
     const k = this.#positionsNeeded();
     const part = {
@@ -96,14 +97,14 @@ export class LocalRelease {
     return this.#waiting.size;
   }
 
-  /** What the node adds to the part as a whole. */
+  /** The node's own contribution to the part, beside its children. */
   own(): RolloutPart {
     const { release, errorBudget } = this.#release;
     const isSpent = this.#failed.size > 0 && this.#failed.size >= this.#share(errorBudget);
     return { ...emptyPart(release, 0), barred: isSpent ? this.#waiting.size : 0 };
   }
 
-  /** Who gets the candidate now. The caller sets them exposed. */
+  /** The children that get the candidate now. The caller then sets them as exposed. */
   admit(nowMs: number): WaveAdmission {
     const { halted } = this.#release;
     const children: string[] = [];
@@ -127,7 +128,7 @@ export class LocalRelease {
     return shareOf(amount, this.#children.size, this.#release.expected);
   }
 
-  /** Only until they are drawn. */
+  /** Positions are needed only until the origin has drawn the waves by count. */
   #positionsNeeded(): number {
     const { waves, drawn } = this.#release;
     return drawn ? 0 : greatestCount(waves);

@@ -1,6 +1,6 @@
 /**
- * What a partial says of an unfinished release: mergeable like the rest of it, bounded by the number of waves and the greatest count. Parts of
- * different releases do not mix: the older one counts for nothing but that somebody has not heard of the newer one yet.
+ * The part of a partial that is about an unfinished release. Parts merge as the rest of a partial does. Their size is bounded by the number of waves and the
+ * greatest count. Parts of different releases do not mix: an older part only shows that somebody below has not received the newer release yet.
  */
 import * as z from 'zod';
 import { countUpTo, cutCounts, destinationsMax } from '../object/bounded-counts.ts';
@@ -8,34 +8,37 @@ import { smallestPositions } from './waves.ts';
 
 export interface WaveCounts {
   readonly expected: number;
-  /** Connected. */
+  /** Connected destinations. */
   readonly fresh: number;
-  /** Of the fresh ones: those that the candidate was handed to. */
+  /** Fresh destinations that have the candidate. */
   readonly exposed: number;
-  /** Of the exposed ones: those where all of the candidate is available. */
+  /** Exposed destinations where all of the candidate is available. */
   readonly available: number;
-  /** Of the exposed ones: those where something of the candidate fails. */
+  /** Exposed destinations where something of the candidate fails. */
   readonly failed: number;
 }
 
 export interface RolloutPart {
   readonly release: number;
-  /** The smallest wave index that all connected last hops have heard of; `receivedByAll` if there is none of them, `notHeard` if one knows only older releases. */
+  /**
+   * The smallest wave index that every connected last hop has received. `receivedByAll` without any last hop; `notReceived` if a last hop has only older
+   * releases.
+   */
   readonly heard: number;
-  /** By wave, the rest last. */
+  /** Counts by wave; the rest wave is the last. */
   readonly waves: readonly WaveCounts[];
   /** The smallest positions of connected destinations, at most `k`. */
   readonly smallest: readonly number[];
   readonly k: number;
-  /** Destinations that could be next, but for a last hop whose own error budget is spent. */
+  /** Destinations that could be next, but whose last hop has spent its own share of the error budget. */
   readonly barred: number;
 }
 
 export const receivedByAll = 1_000;
 export const notReceived = -2;
-/** Waves that an author may name: more are a program, not a plan. */
+/** How many waves an author may name. More waves would be a program, not a plan. */
 export const wavesMax = 20;
-/** The greatest count of a wave; what a partial carries until they are drawn, and a release from then on, is bounded by it: 1,000 numbers are some 20 KiB. */
+/** The greatest `count` of a wave. It bounds a partial until the waves are drawn, and the release row after that: 1,000 numbers take some 20 KiB. */
 export const countMax = 1_000;
 
 export const noCounts: WaveCounts = { expected: 0, fresh: 0, exposed: 0, available: 0, failed: 0 };
@@ -73,25 +76,25 @@ export function addCounts(a: WaveCounts, b: WaveCounts): WaveCounts {
   };
 }
 
-/** The waves up to and including one. */
+/** The sum of all waves up to and including `wave`. */
 export function countsUpTo(part: RolloutPart | undefined, wave: number): WaveCounts {
   return (part?.waves ?? []).slice(0, wave + 1).reduce(addCounts, noCounts);
 }
 
-/** Of a child that is not connected: who belongs to the waves is known, how they are is not. */
+/** The part of a child that is not connected: its destinations still belong to the waves, their states are unknown. */
 export function silentPart(part: RolloutPart): RolloutPart {
   const waves = part.waves.map(({ expected }) => ({ ...noCounts, expected }));
   return { ...part, heard: receivedByAll, waves, smallest: [], barred: 0 };
 }
 
-/** As its parent takes it. */
+/** The part with counts that a parent accepts. */
 export function boundedRolloutPart(part: RolloutPart): RolloutPart {
   const waves = part.waves.map((wave) => cutCounts({ ...wave }));
   return { ...part, waves, ...cutCounts({ barred: part.barred }) };
 }
 
 const count = countUpTo(destinationsMax);
-/** Bounded as the sender has to: see the fields. */
+/** The bounds that a sender keeps too; the comments of the fields explain them. */
 export const partSchema = z.object({
   release: z.number().int().min(0),
   heard: z.number().int(),

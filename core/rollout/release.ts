@@ -1,6 +1,6 @@
 /**
- * What the origin tells the last hops of a release: the attributes of the `r/` row. Of constant size for each wave, and all that a last hop needs to
- * decide: conditions, limits, how far it may go, and until when.
+ * What the origin sends to the last hops about a release: the attributes of the `r/` row. Their size is constant for each wave. They hold all that a last hop
+ * needs to decide: conditions, limits, the greatest authorised wave, and how long the authorisation lasts.
  */
 import type { Amount, RolloutSpec, WaveCondition } from './spec.ts';
 import { gateConditionsOf } from './spec.ts';
@@ -8,37 +8,37 @@ import type { RolloutState } from './state.ts';
 import type { Drawn } from './waves.ts';
 
 export interface ReleaseAttributes {
-  /** Name of the placement: the row goes where the placement goes. */
+  /** Name of the placement: the row goes to the same nodes as the placement. */
   readonly refs: readonly string[];
-  /** Its id (state.ts): what nodes compare. */
+  /** The id of the release (state.ts). Nodes compare ids. */
   readonly release: number;
-  /** For people. */
+  /** The number that people see. */
   readonly number: number;
   readonly salt: string;
-  /** The greatest wave that may be handed out; -1: none. */
+  /** The greatest wave that may get the release; -1: none. */
   readonly wave: number;
-  /** Nothing more is handed out: paused, or failed. */
+  /** The release is paused or has failed: no further destination gets it. */
   readonly halted: boolean;
   readonly waves: readonly WaveCondition[];
   readonly drawn: Drawn;
   readonly maxUnavailable?: Amount;
   readonly errorBudget: Amount;
   readonly ratePerMinute?: number;
-  /** Grows while the release goes on; a last hop that has not seen it grow for `authorizationSeconds` hands out nothing more. */
+  /** Grows while the release continues. A last hop that has not seen it grow for `authorizationSeconds` hands out nothing more. */
   readonly lease: number;
   readonly authorizationSeconds: number;
-  /** Destinations of the placement in all, for a last hop's share of the limits. */
+  /** All destinations of the placement, for a last hop's share of the limits. */
   readonly expected: number;
-  /** Of the candidate, and of what was promoted last: see TargetAttributes. */
+  /** Target revisions of the candidate and of the last promoted state: see TargetAttributes. */
   readonly target: number;
   readonly promotedTarget: number;
-  /** Objects and Customizers whose candidate differs from what was promoted. */
+  /** Number of objects and Customizers whose candidate differs from the promoted form. */
   readonly held: number;
-  /** Of the rows that the release is about: who has others has not got all of them yet. */
+  /** Digest of the rows that the release is about. A node whose rows have another digest has not received all of them yet. */
   readonly digest: string;
-  /** The same of the Customizers that they are made with. */
+  /** Digest of the Customizers that the objects are made with. */
   readonly customizerDigest: string;
-  /** It was taken back: what everybody is to have is what was promoted. */
+  /** The release was taken back: every destination is to have the promoted form. */
   readonly rolledBack?: true;
 }
 
@@ -73,7 +73,7 @@ export function releaseOf(
   };
 }
 
-/** Nothing is held back: everybody gets what the source has. */
+/** Nothing is held back: every destination gets what the source has. */
 export function isPromoted(release: ReleaseAttributes): boolean {
   return release.held === 0;
 }

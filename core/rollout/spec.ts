@@ -1,7 +1,7 @@
-/** `EdgePlacement.spec.rollout` as code reads it; core/apiserver/kinds/rollout-kinds.ts is the schema of the same, with the defaults. */
+/** `EdgePlacement.spec.rollout` as types. core/apiserver/kinds/rollout-kinds.ts has the schema with the defaults. */
 import type { LabelSelector } from '../object/selector.ts';
 
-/** A number of destinations, or a share of them: `3` or `"10%"`. */
+/** A number of destinations, or a percentage: `3` or `"10%"`. */
 export type Amount = number | string;
 
 export interface RolloutSpec {
@@ -16,7 +16,7 @@ export interface RolloutSpec {
   readonly paused?: boolean;
 }
 
-/** Who belongs to a wave: exactly one of the three. */
+/** Which destinations belong to a wave: exactly one of the three fields. */
 export interface WaveCondition {
   readonly selector?: LabelSelector;
   readonly fraction?: number;
@@ -41,13 +41,13 @@ export interface Gate {
 
 export interface Webhook {
   readonly url: string;
-  /** Absent: 10. */
+  /** Default: 10. */
   readonly timeoutSeconds?: number;
   /** Base64 of PEM certificates. */
   readonly caBundle?: string;
 }
 
-/** What is left after the waves that the author names. */
+/** The name of the wave with the destinations that belong to no wave of the author. */
 export const restName = 'rest';
 
 export function isStaged(rollout: RolloutSpec | undefined): rollout is RolloutSpec {
@@ -62,7 +62,7 @@ export function gateConditionsOf(rollout: RolloutSpec): WaveCondition[] {
   }));
 }
 
-/** The waves in order; the rest is one of them unless the last one that is named takes everything. */
+/** The waves in order. The rest is the last wave, unless the author's last wave takes every destination. */
 export function wavesOf(rollout: RolloutSpec): Wave[] {
   const waves = rollout.waves ?? [];
   const last = waves.at(-1);

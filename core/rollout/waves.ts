@@ -1,15 +1,16 @@
 /**
- * To which wave a destination belongs, decided where it is known. Its position in [0, 1) is a hash of the release's salt and its path: a
- * fraction takes the positions below it, so that fractions are nested, and the same destinations are not always the first. A count takes the
- * smallest of all positions of connected destinations, found by merging the smallest of each subtree (bottom-k), so that no node knows the
- * destinations of another. The root publishes just these: everything up to a threshold would be more than the count as soon as a destination
- * comes back that was away when it was drawn.
+ * To which wave a destination belongs. The parent of the destination decides. The position of a destination in [0, 1) is a hash of the release's salt and the
+ * destination's path. A fraction takes the positions below it. So fractions are nested, and different destinations come first in each release.
+ *
+ * A count takes the smallest positions of all connected destinations. Each subtree reports its smallest positions, and the merge keeps the smallest k
+ * (bottom-k). So no node needs to know the destinations of another node. The root publishes exactly these positions. A threshold would not do: a destination
+ * that was away during the draw and comes back could lie below the threshold, and the wave would get more destinations than its count.
  */
 import { hash128 } from '../object/hash.ts';
 import { type Labels, matchesSelector } from '../object/selector.ts';
 import type { WaveCondition } from './spec.ts';
 
-/** Bits of a hash that a double holds exactly. */
+/** As many bits as a double holds exactly. */
 const positionBits = 53n;
 
 /** Uniform in [0, 1): the first 53 bits of a hash of salt and path. */
@@ -19,10 +20,10 @@ export function positionOf(salt: string, path: string): number {
   return Number(first >> (64n - positionBits)) / 2 ** Number(positionBits);
 }
 
-/** The positions that waves with a count have, in order: each takes as many from the start as it counts. Null: not drawn yet. */
+/** The drawn positions of waves with a count, in order; each such wave takes as many from the start as its count. Null: not drawn yet. */
 export type Drawn = readonly number[] | null;
 
-/** The first wave whose condition holds; their number, if none does: the rest. */
+/** The index of the first wave whose condition holds. If none holds: the number of conditions, which is the rest wave. */
 export function waveOf(
   conditions: readonly WaveCondition[],
   drawn: Drawn,

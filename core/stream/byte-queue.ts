@@ -1,24 +1,24 @@
 /**
- * Bytes in their order, put in and taken out in pieces of any size. What is kept for a byte is bounded: a peer may send a window in frames of a byte each, and
- * a buffer of its own costs 190 bytes; or a few bytes in a frame of megabytes, which they would keep alive. So what is small, or a small part of its
- * memory, is copied into blocks; the rest goes through as it is.
+ * Bytes in order, put in and taken out in pieces of any size. The memory for each byte is bounded. Without that, a peer could send a whole window in frames
+ * of one byte, and each would need a buffer of its own of 190 bytes; or send a few bytes in a frame of megabytes, and the bytes would keep the frame in
+ * memory. So a chunk that is small, or is a small part of its memory, is copied into blocks. Other chunks are not copied.
  */
 
-/** Beside as many bytes, a buffer of its own costs nothing; and an idle stream keeps no more than a block. */
+/** For a chunk of this size, the cost of its own buffer does not matter. An idle stream keeps at most one block. */
 const blockBytes = 4 * 1024;
-/** Memory that is kept for a byte that is not copied: the frames of this product are larger than their data by some bytes. */
+/** Memory for each byte of a chunk that is not copied: the frames of this product are larger than their data by a few bytes only. */
 const keptPerByteMax = 2;
 
 const noBlock = Buffer.alloc(0);
 
 export class ByteQueue {
   #chunks: Uint8Array[] = [];
-  /** Of the first chunk: taken already. */
+  /** How many bytes of the first chunk were taken already. */
   #taken = 0;
-  /** The one that has room yet, if any. What is written in it never changes, since it may have been taken out as it is. */
+  /** The block that still has room, if there is one. Bytes in it never change once written, because they may have been taken out without a copy. */
   #block = noBlock;
   #filled = 0;
-  /** Of the block: what comes next is added to it as long as it is the last chunk. */
+  /** The part of the block that is in the queue. The next bytes extend it while it is the last chunk. */
   #tail: Uint8Array | undefined;
 
   get isEmpty(): boolean {
@@ -31,7 +31,7 @@ export class ByteQueue {
     else this.#copy(chunk);
   }
 
-  /** There are as many. */
+  /** The queue has at least this many bytes. */
   take(bytes: number): Buffer {
     const parts: Uint8Array[] = [];
     let index = 0;
@@ -51,7 +51,7 @@ export class ByteQueue {
     return Buffer.concat(parts);
   }
 
-  /** As many as there are without copying them. */
+  /** As many bytes as possible without a copy. */
   takeSome(): Buffer | undefined {
     const first = this.#chunks[0];
     return first && this.take(first.length - this.#taken);
@@ -66,7 +66,7 @@ export class ByteQueue {
   #copy(chunk: Uint8Array): void {
     for (let at = 0; at < chunk.length; ) {
       const missing = chunk.length - at;
-      // Not of Buffer's pool, of which a part would keep all.
+      // Not from Buffer's pool: a part would keep the whole pool in memory.
       if (this.#block.length === 0) this.#block = Buffer.allocUnsafeSlow(Math.max(blockBytes, missing));
       const bytes = Math.min(missing, this.#block.length - this.#filled);
       this.#block.set(chunk.subarray(at, at + bytes), this.#filled);
@@ -76,7 +76,7 @@ export class ByteQueue {
     }
   }
 
-  /** What was just written in the block, to the last chunk if that is of it. */
+  /** Queues the bytes that were just written into the block: extends the last chunk if that is a part of the block. */
   #append(bytes: number): void {
     const tail = this.#tail;
     const isLast = tail !== undefined && this.#chunks.at(-1) === tail;

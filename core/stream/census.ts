@@ -1,19 +1,19 @@
 /**
- * Finds streams that only one side of a session knows: each side lists its own from time to time, and the other resets what it does not
- * know the second time in a row. Once is no sign: the call of a stream may be on its way while its id is in a list.
+ * Finds streams that only one side of a session knows. From time to time, each side sends a list of its streams. The other side resets a stream that it does
+ * not know in two lists in a row. Once proves nothing: the call of the stream may be on its way while its id is in a list.
  */
 
-/** Long beside the time between an Open and its call, short beside a working day. */
+/** Much longer than the time between an Open and its call, and much shorter than a working day. */
 export const censusEveryMs = 30_000;
 
 export interface CensusState {
-  /** Of the last list: what was not known here. */
+  /** The ids of the last list that were not known here. */
   readonly suspects: ReadonlySet<number>;
 }
 
 export const noSuspects: CensusState = { suspects: new Set() };
 
-/** `listed`: the other side's ids, of which only the first `idsMax` count. `unknown`: to be reset. */
+/** `listed`: ids that the other side has sent; only the first `idsMax` count. `unknown`: the ids that have to be reset. */
 export function takeCensus(
   state: CensusState,
   listed: readonly number[],

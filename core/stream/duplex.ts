@@ -1,19 +1,19 @@
 /**
- * A stream's end as a Duplex of Node, for what speaks HTTP or pipes files over it. Back pressure goes through: bytes are consumed when the
- * reader asked for them, and a write is done when its bytes have left. A reset destroys it with an error; destroying it resets the stream.
+ * A stream's end as a Duplex of Node, for code that speaks HTTP or pipes files. Back pressure passes through: bytes count as consumed when the reader asks
+ * for them, and a write is done when its bytes were sent. A reset destroys the Duplex with an error. Destroying the Duplex resets the stream.
  */
 import { Duplex } from 'node:stream';
 import { ByteQueue } from './byte-queue.ts';
 import { type ByteStream, errorOfReset, type StreamHandler } from './stream.ts';
 
-/** `join` gives the end for a handler: `router.open` or `offer.accept`. `at`: path of this node. */
+/** `join` makes the end for a handler: `router.open` or `offer.accept`. `at`: path of this node. */
 export function duplexOf(at: string, join: (handler: StreamHandler) => ByteStream): Duplex {
   return new StreamDuplex(at, join);
 }
 
 /**
- * What waits, waits in the queue: Node's own buffer, 64 KiB otherwise, keeps each chunk as it came, and 64 Ki of a byte each are 12 MB. At one byte it
- * takes a chunk, and the next one when that is read.
+ * Bytes wait in the queue, not in Node's own buffer. Node's buffer, 64 KiB by default, keeps each chunk as it arrived, and 64 Ki chunks of one byte take 12
+ * MB. With a mark of one byte, Node's buffer takes one chunk, and the next one when that chunk is read.
  */
 const readableHighWaterMark = 1;
 
@@ -24,7 +24,7 @@ class StreamDuplex extends Duplex {
   readonly #arrived = new ByteQueue();
   #wanted = false;
   #ended = false;
-  #over = false;
+  #closed = false;
   #unwritten = 0;
   #written: (() => void) | undefined;
 
@@ -35,15 +35,15 @@ class StreamDuplex extends Duplex {
       onAccepted: () => this.emit('accepted'),
       onData: (bytes) => {
         this.#arrived.put(bytes);
-        this.#handOut();
+        this.#deliver();
       },
-      onWritten: (bytes) => this.#left(bytes),
+      onWritten: (bytes) => this.#sent(bytes),
       onEnd: () => {
         this.#ended = true;
-        this.#handOut();
+        this.#deliver();
       },
       onClosed: (reset) => {
-        this.#over = true;
+        this.#closed = true;
         if (reset) this.destroy(errorOfReset(reset));
       },
     });
@@ -51,7 +51,7 @@ class StreamDuplex extends Duplex {
 
   override _read(): void {
     this.#wanted = true;
-    this.#handOut();
+    this.#deliver();
   }
 
   override _write(chunk: Buffer, _encoding: string, done: () => void): void {
@@ -71,7 +71,7 @@ class StreamDuplex extends Duplex {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    if (!this.#over) {
+    if (!this.#closed) {
       const message = error?.message ?? 'the other end wants no more';
       this.#stream.reset({ code: 'Cancelled', message, at: this.#at });
     }
@@ -85,7 +85,7 @@ class StreamDuplex extends Duplex {
     for (const chunk of chunks) this.#stream.write(chunk);
   }
 
-  #left(bytes: number): void {
+  #sent(bytes: number): void {
     this.#unwritten -= bytes;
     if (this.#unwritten > 0) return;
     const written = this.#written;
@@ -93,7 +93,7 @@ class StreamDuplex extends Duplex {
     written?.();
   }
 
-  #handOut(): void {
+  #deliver(): void {
     while (this.#wanted) {
       const bytes = this.#arrived.takeSome();
       if (!bytes) break;

@@ -1,4 +1,4 @@
-/** The kind `echo`: what comes goes back, no faster than it is taken. For people who look for what is wrong with a line. */
+/** The kind `echo`: sends all bytes back, no faster than the peer takes them. For people who look for a problem of a line. */
 import { createHash, type Hash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { Readable, Writable } from 'node:stream';
@@ -9,7 +9,7 @@ import type { ByteStream } from './stream.ts';
 
 export const echoKind = 'echo';
 
-/** A gigabyte: a minute of a fast line. */
+/** A gigabyte takes a minute on a fast line. */
 export const echoBytesMax = 2 ** 30;
 const chunkBytes = 64 * 1024;
 
@@ -22,7 +22,7 @@ export const echoEndpoint: Endpoint = (offer) => {
   });
 };
 
-/** Sends that many bytes, no two chunks alike, and compares what comes back. Throws Protocol when it is not the same. */
+/** Sends this many bytes, each chunk different, and compares the bytes that come back. Throws Protocol if they differ. */
 export async function echo(stream: Duplex, bytes: number): Promise<void> {
   const [sent, received] = [createHash('sha256'), createHash('sha256')];
   let receivedBytes = 0;
@@ -40,11 +40,11 @@ export async function echo(stream: Duplex, bytes: number): Promise<void> {
 }
 
 function* numbered(bytes: number, hash: Hash): Generator<Buffer> {
-  for (let left = bytes, number = 0; left > 0; number++) {
-    const chunk = Buffer.alloc(Math.min(left, chunkBytes), number % 251);
+  for (let remaining = bytes, number = 0; remaining > 0; number++) {
+    const chunk = Buffer.alloc(Math.min(remaining, chunkBytes), number % 251);
     chunk.writeUIntBE(number, 0, Math.min(6, chunk.length));
     hash.update(chunk);
-    left -= chunk.length;
+    remaining -= chunk.length;
     yield chunk;
   }
 }

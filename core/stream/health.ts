@@ -1,4 +1,4 @@
-/** The kind `health`: a node says in one line who it is, and what stands in the way of being ready. */
+/** The kind `health`: a node sends one line with its identity, and the reason why it is not ready. */
 import type { Readable } from 'node:stream';
 import { BanyanError, describeError } from '../runtime/errors.ts';
 import type { Endpoint } from './router.ts';
@@ -14,13 +14,13 @@ export interface NodeHealth {
   readonly notReady?: string;
 }
 
-/** A line is some hundred bytes. */
+/** A line has some hundred bytes. */
 const lineBytesMax = 64 * 1024;
 
 export function healthEndpoint(health: () => NodeHealth): Endpoint {
   return (offer) => {
     const stream = offer.accept({
-      // Whoever asks has nothing to say.
+      // The peer has nothing to send.
       onData: (bytes) => stream.consumed(bytes.length),
       onWritten() {},
       onEnd() {},
@@ -43,7 +43,7 @@ export async function readHealth(stream: Readable): Promise<NodeHealth> {
   const line = Buffer.concat(chunks).toString();
   try {
     const { path, role, version, ready, notReady } = JSON.parse(line) as NodeHealth;
-    // The peer may be of another make: what is no word is no reason.
+    // The peer may be another implementation: a reason that is no text is dropped.
     const why = ready !== true && typeof notReady === 'string' && notReady !== '' ? { notReady } : {};
     return { path, role, version, ready: ready === true, ...why };
   } catch (cause) {

@@ -1,4 +1,4 @@
-/** HTTP/1.1 over byte streams, one request each: to the API of a node of the tree, and to the API server of an agent's cluster. */
+/** HTTP/1.1 over byte streams, one request for each stream: to the API of a node of the tree, and to the API server of an agent's cluster. */
 import { request as httpRequest } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { duplexOf } from './duplex.ts';
@@ -10,13 +10,13 @@ export const apiKind = 'api';
 /** The API server of the agent's cluster. */
 export const clusterKind = 'cluster';
 
-/** Who asks, as the node says at which the stream began. */
+/** The user of the request, as named by the node where the stream began. */
 export interface StreamUser {
   readonly name: string;
   readonly groups: readonly string[];
 }
 
-/** Until an endpoint has taken the stream: two seconds a hop in a deep tree. */
+/** Until an endpoint takes the stream: two seconds a hop in a deep tree. */
 const deadlineMs = 10_000;
 
 export interface HttpDestination {
@@ -25,11 +25,11 @@ export interface HttpDestination {
   readonly user: StreamUser;
 }
 
-/** `at`: path of this node. A request fails with what errorOfReset makes of a stream's reset. */
+/** `at`: path of this node. If the stream is reset, the request fails with the error of `errorOfReset`. */
 export function askOver(router: StreamRouter, at: string, { path, kind, user }: HttpDestination): Ask {
   const { name, groups } = user;
-  const asked = { path, kind, header: new Uint8Array(0), user: name, groups, deadlineMs, bulk: false };
-  const createConnection = () => duplexOf(at, (handler) => router.open(asked, handler));
+  const request = { path, kind, header: new Uint8Array(0), user: name, groups, deadlineMs, bulk: false };
+  const createConnection = () => duplexOf(at, (handler) => router.open(request, handler));
   return ({ method, target, headers }) =>
     httpRequest({ method, path: target, headers: { ...headers, host: 'banyan' }, createConnection });
 }

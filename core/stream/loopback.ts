@@ -1,4 +1,4 @@
-/** A stream inside one node: both ends with their machines and credits, frames handed over as they are, a turn later. */
+/** A stream inside one node: both ends with their machines and credits. Frames are passed without encoding, in a later turn of the event loop. */
 import type { PeerIdentity } from '../identity/peer-identity.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Frame } from '../wire/generated/mesh.ts';
@@ -20,7 +20,7 @@ export interface LoopbackPorts {
   readonly observer: StreamObserver;
 }
 
-/** The end of who asks; `offered` is told of the other one. */
+/** Returns the end of the requester. `offered` gets the offer of the other end. */
 export function openLoopback(
   { at, clock, observer }: LoopbackPorts,
   request: StreamRequest,
@@ -41,9 +41,9 @@ export function openLoopback(
   const nothing = { sendReset() {}, closed() {} };
   const asking: StreamEnd = new StreamEnd({ ...ports, ...nothing }, { handler });
   const answering: StreamEnd = new StreamEnd({ ...ports, ...nothing }, { credit: window });
-  const here: PeerIdentity = { path: at, role: 'relay' };
-  asking.attach(new LoopbackLink(here, answering));
-  answering.attach(new LoopbackLink(here, asking));
+  const self: PeerIdentity = { path: at, role: 'relay' };
+  asking.attach(new LoopbackLink(self, answering));
+  answering.attach(new LoopbackLink(self, asking));
   queueMicrotask(() => {
     if (answering.isClosed) return;
     offered({

@@ -1,6 +1,6 @@
 /**
- * An HTTP request handed on to another server as it came, and the answer back as that comes: watches, logs, uploads, and connections that change their
- * protocol (kubectl's exec, attach and port-forward). What belongs to one connection alone stays behind (https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1).
+ * Passes an HTTP request to another server unchanged, and the answer back: watches, logs, uploads, and connections that change their protocol (kubectl's
+ * exec, attach and port-forward). Headers that belong to a single connection are not passed on (https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1).
  */
 import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
@@ -10,19 +10,19 @@ import { BanyanError } from '../runtime/errors.ts';
 
 export interface ForwardedRequest {
   readonly method: string;
-  /** With its query, encoded as it came. */
+  /** Path and query, encoded as received. */
   readonly target: string;
   readonly headers: OutgoingHttpHeaders;
 }
 
-/** Begins the request; whoever asked for it sends its body and hears its answer. */
+/** Begins the request to the other server. The caller sends its body and reads its answer. */
 export type Ask = (passed: ForwardedRequest) => ClientRequest | Promise<ClientRequest>;
 
 export interface PassOn {
-  /** Instead of what the request was to here. */
+  /** The target at the other server, instead of the target here. */
   readonly target: string;
   readonly ask: Ask;
-  /** Nothing has been answered yet. */
+  /** Called only while nothing has been answered. */
   failed(error: unknown): void;
 }
 
@@ -44,11 +44,11 @@ export async function passOn(
   to: ServerResponse | Http2ServerResponse,
   { target, ask, failed }: PassOn,
 ): Promise<void> {
-  const isOver = closedOf(to);
-  const sent = await asked(from, target, ask, failed);
+  const clientClosed = closedOf(to);
+  const sent = await beginRequest(from, target, ask, failed);
   if (!sent) return;
-  if (isOver()) return giveUp(sent);
-  // What has been answered in full ends by itself, in order.
+  if (clientClosed()) return giveUp(sent);
+  // A request that was answered in full ends by itself, in order.
   let isAnswered = false;
   to.once('close', () => {
     if (!isAnswered) sent.destroy();
@@ -75,14 +75,14 @@ export async function passOn(
     pipeline(answer, to as ServerResponse, () => {});
   });
   from.on('error', () => {});
-  // It was broken off, or answered before it had all arrived.
+  // The client broke the request off, or the answer ended before the whole request arrived.
   from.once('close', () => {
     if (!from.readableEnded) sent.destroy();
   });
   from.pipe(sent);
 }
 
-/** `socket`, `head`: as of the event `upgrade` of a server. */
+/** `socket`, `head`: the arguments of the event `upgrade` of a server. */
 export async function passUpgrade(
   from: IncomingMessage,
   socket: Duplex,
@@ -90,26 +90,26 @@ export async function passUpgrade(
   { target, ask, failed }: PassOn,
 ): Promise<void> {
   socket.on('error', () => {});
-  const isOver = closedOf(socket);
-  const sent = await asked(from, target, ask, failed, { connection: 'Upgrade', upgrade: from.headers.upgrade });
+  const clientClosed = closedOf(socket);
+  const sent = await beginRequest(from, target, ask, failed, { connection: 'Upgrade', upgrade: from.headers.upgrade });
   if (!sent) return;
-  if (isOver()) return giveUp(sent);
+  if (clientClosed()) return giveUp(sent);
   let isAnswered = false;
-  const gone = () => sent.destroy();
-  socket.once('close', gone);
+  const clientGone = () => sent.destroy();
+  socket.once('close', clientGone);
   sent.on('error', (error) => {
     if (isAnswered) socket.destroy();
     else failed(error);
   });
   sent.once('upgrade', (answer, far, farHead) => {
     isAnswered = true;
-    socket.off('close', gone);
-    const kept = { connection: 'Upgrade', upgrade: answer.headers.upgrade };
-    socket.write(headOf(answer, { ...passedHeaders(answer.headers), ...kept }));
+    socket.off('close', clientGone);
+    const upgradeHeaders = { connection: 'Upgrade', upgrade: answer.headers.upgrade };
+    socket.write(headOf(answer, { ...passedHeaders(answer.headers), ...upgradeHeaders }));
     if (farHead.length > 0) socket.write(farHead);
     if (head.length > 0) far.write(head);
-    carry(far, socket);
-    carry(socket, far);
+    pipeOneWay(far, socket);
+    pipeOneWay(socket, far);
   });
   sent.once('response', (answer) => {
     isAnswered = true;
@@ -119,24 +119,28 @@ export async function passUpgrade(
   sent.end();
 }
 
-/** What servers of node take for the status of an answer; for anything else they throw. Who answers may be anybody's edge cluster. */
+/** The statuses that servers of Node accept; they throw for any other status. The answering server may belong to anybody's edge cluster. */
 function isFinal({ statusCode = 0 }: IncomingMessage): boolean {
   return statusCode >= 200 && statusCode <= 599;
 }
 
 function noAnswer(why: string): BanyanError {
-  return new BanyanError('Unavailable', `what came from there is no answer to a request: it ${why}`);
+  return new BanyanError('Unavailable', `the server's answer can't be passed on: it ${why}`);
 }
 
-/** What is watched may stay silent for long, and who watches wants to know that it has begun: HTTP/1.1 would send the head with the first of the body. */
+/**
+ * Sends the head at once. A watch may stay silent for long, and its client wants to know that the watch has begun; HTTP/1.1 would send the head only with the
+ * first bytes of the body.
+ */
 export function sendHead(to: ServerResponse | Http2ServerResponse): void {
   if ('flushHeaders' in to) to.flushHeaders();
 }
 
 /**
- * For a request of the event `upgrade` that is answered as any other; the connection ends with it, at both ends: nobody would read what came after. node:http
- * has let go of the socket by then: an error that nobody hears would end the process, and no answer would hear that there is room again. Undefined: it came
- * before the request in front of it was answered, and the connection is over; whoever changes the protocol waits for what it has asked before.
+ * For a request of the event `upgrade` that gets an ordinary answer. The connection ends with the answer at both ends, because nobody would read further
+ * requests. At that time node:http has let go of the socket. Without listeners here, an error of the socket would end the process, and the answer would never
+ * learn that the socket has room again. Undefined: the request arrived before the request in front of it was answered, so the connection is destroyed; a
+ * client has to wait for its former answers before it changes the protocol.
  */
 export function answerOf(request: IncomingMessage, socket: Duplex): ServerResponse | undefined {
   socket.on('error', () => {});
@@ -149,13 +153,13 @@ export function answerOf(request: IncomingMessage, socket: Duplex): ServerRespon
   }
   answer.shouldKeepAlive = false;
   socket.on('drain', () => answer.emit('drain'));
-  // Where the request has a body, node:http has put something of its own in front of the connection.
+  // If the request has a body, node:http has put a stream of its own in front of the connection.
   const { socket: connection } = request;
   answer.once('finish', () => (connection instanceof Socket ? connection.destroySoon() : socket.end()));
   return answer;
 }
 
-/** Whether it has closed since: to begin a request may take its time, and who asked may have hung up meanwhile. */
+/** Whether the connection has closed since this call. The start of a request may take time, and the client may hang up meanwhile. */
 function closedOf(to: { once(event: 'close', act: () => void): unknown }): () => boolean {
   let isClosed = false;
   to.once('close', () => {
@@ -164,13 +168,13 @@ function closedOf(to: { once(event: 'close', act: () => void): unknown }): () =>
   return () => isClosed;
 }
 
-/** Nobody would send its body, nor end it. */
+/** Drops a request that has no client any more: nobody would send its body or end it. */
 function giveUp(sent: ClientRequest): void {
   sent.on('error', () => {}).destroy();
 }
 
-/** As far as it goes: who has ended is done, and what it said last still arrives; who breaks off takes the other one along. */
-function carry(from: Duplex, to: Duplex): void {
+/** Carries bytes in one direction. If `from` ends in order, its last bytes still arrive. If `from` breaks off, `to` is destroyed too. */
+function pipeOneWay(from: Duplex, to: Duplex): void {
   from.on('error', () => to.destroy());
   from.once('close', () => {
     if (!from.readableEnded) to.destroy();
@@ -178,7 +182,7 @@ function carry(from: Duplex, to: Duplex): void {
   from.pipe(to);
 }
 
-async function asked(
+async function beginRequest(
   { method = 'GET', headers }: IncomingMessage | Http2ServerRequest,
   target: string,
   ask: Ask,

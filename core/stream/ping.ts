@@ -1,4 +1,4 @@
-/** Asks a node through the tree who it is and how it is, and, if wanted, sends bytes there and back. */
+/** Asks a node for its identity and health through the tree. If `bytes` is set, also sends bytes there and back. */
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../runtime/clock.ts';
 import { durationText } from '../runtime/duration-text.ts';
@@ -20,19 +20,19 @@ export interface PingRequest {
   readonly path: string;
   readonly user: string;
   readonly groups: readonly string[];
-  /** Over all. */
+  /** For the whole ping. */
   readonly timeoutMs: number;
-  /** There and back; 0: none. */
+  /** Bytes to send there and back; 0: none. */
   readonly bytes: number;
 }
 
 export interface Pinged extends NodeHealth {
-  /** From the question to the whole answer. */
+  /** From the request to the complete answer. */
   readonly roundTripMs: number;
   readonly echo?: { readonly bytes: number; readonly ms: number };
 }
 
-/** Throws what errorOfReset makes of a reset, with the path of the node that gave the reason. */
+/** Throws the error of `errorOfReset`, with the path of the node that found the reason. */
 export async function ping(ports: PingPorts, request: PingRequest): Promise<Pinged> {
   const { clock } = ports;
   const { bytes, timeoutMs } = request;
@@ -44,8 +44,8 @@ export async function ping(ports: PingPorts, request: PingRequest): Promise<Ping
   const answeredMs = clock.monotonicMs();
   const answer = { ...health, roundTripMs: answeredMs - begunMs };
   if (bytes === 0) return answer;
-  const leftMs = timeoutMs - answer.roundTripMs;
-  await within(ports, request, echoKind, leftMs, (stream) => echo(stream, bytes));
+  const remainingMs = timeoutMs - answer.roundTripMs;
+  await within(ports, request, echoKind, remainingMs, (stream) => echo(stream, bytes));
   return { ...answer, echo: { bytes, ms: clock.monotonicMs() - answeredMs } };
 }
 
@@ -53,10 +53,10 @@ async function within<T>(
   { router, clock, at }: PingPorts,
   { path, user, groups, bytes }: PingRequest,
   kind: string,
-  leftMs: number,
+  remainingMs: number,
   use: (stream: Duplex) => Promise<T>,
 ): Promise<T> {
-  const deadlineMs = Math.max(1, Math.floor(leftMs));
+  const deadlineMs = Math.max(1, Math.floor(remainingMs));
   const bulk = kind === echoKind && bytes > streamWindowBytes;
   const request = { path, kind, header: new Uint8Array(0), user, groups, deadlineMs, bulk };
   const stream = duplexOf(at, (handler) => router.open(request, handler));

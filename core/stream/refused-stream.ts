@@ -1,4 +1,4 @@
-/** The end of a stream that never began: its handler is told why, after it has its end. */
+/** The end of a stream that never began. Its handler gets the reason after the caller has the end. */
 import type { ByteStream, StreamHandler, StreamReset } from './stream.ts';
 
 export class RefusedStream implements ByteStream {

@@ -4,12 +4,14 @@ import type { RequestOrigin } from './stream.ts';
 
 export type Hop =
   | { readonly to: 'here' }
-  /** `below`: the name after the child's on the way; absent: the child is the one that is meant. */
+  /** `below`: the name after the child's name on the way; absent: the child is the target. */
   | { readonly to: 'child'; readonly name: string; readonly below?: string }
   | { readonly to: 'parent' }
   | { readonly to: 'nowhere'; readonly why: string };
 
-/** `own`, `target`: paths; `from`: a child's name, where it comes from below. A way goes up, then down, and never back where it came from. */
+/**
+ * `own`, `target`: paths. `from`: for a request from below, the name of the child. A way goes up, then down, and never back to where the request came from.
+ */
 export function nextHop(own: string, target: string, origin: RequestOrigin, from?: string): Hop {
   if (target === own) return { to: 'here' };
   if (isBelow(target, own)) {

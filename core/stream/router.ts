@@ -1,6 +1,6 @@
 /**
- * Where streams meet at a node: what its API, its parent or a child asks for is judged by the node's own rules, then taken by an endpoint
- * here or asked of the next hop, with what is left of its deadline.
+ * Where streams meet at a node. Its own API, its parent and its children ask for streams. The node's own rules decide about each request. Then an endpoint of
+ * the node takes the stream, or the node asks the next hop, within the rest of the deadline.
  */
 import type { Clock } from '../runtime/clock.ts';
 import { durationText } from '../runtime/duration-text.ts';
@@ -25,7 +25,10 @@ import { SessionStreams } from './streams.ts';
 /** Takes the offer or refuses it. */
 export type Endpoint = (offer: Offer) => void;
 
-/** Of a neighbour: its streams while it is attached, those of its siblings after them; otherwise whether it is known at all, and since when it is gone. */
+/**
+ * A neighbour of this node. While it is attached: its streams, and in `others` the streams of its other replicas. Otherwise: whether the neighbour exists at
+ * all, and how long it has been disconnected.
+ */
 export type AdjacentNode =
   | { readonly streams: SessionStreams; readonly others?: readonly SessionStreams[] }
   | { readonly known: boolean; readonly silentMs?: number };
@@ -34,15 +37,15 @@ export interface RouterPorts {
   readonly path: string;
   readonly clock: Clock;
   readonly observer: StreamObserver;
-  /** In words why not; undefined: it may pass. Asked at every hop, by that hop's own rules. */
+  /** Undefined: the request may pass; otherwise the reason against it. Every hop decides by its own rules. */
   authorize(request: StreamRequest, origin: RequestOrigin): string | undefined;
-  /** `below`: the name after it on the way, by which one of several siblings may be nearer than the others. */
+  /** `below`: the next name on the way. One of several replicas may be nearer to it than the others. */
   child(name: string, below?: string): AdjacentNode;
   /** Undefined at the root. */
   parent(): AdjacentNode | undefined;
 }
 
-/** Of what is left of a deadline a hop keeps a tenth, and this much at least, so that who is nearer to a node that is silent speaks first. */
+/** Each hop keeps a tenth of the remaining deadline, and at least 20 ms. So the hop next to a silent node is the first to report the time-out. */
 const deadlineShare = 0.1;
 const deadlineReserveMs = 20;
 
@@ -54,12 +57,12 @@ export class StreamRouter {
     this.#ports = ports;
   }
 
-  /** What this node does with streams of a kind. */
+  /** Sets what this node does with streams of a kind. */
   register(kind: string, endpoint: Endpoint): void {
     this.#endpoints.set(kind, endpoint);
   }
 
-  /** The streams of a new session with a child, by its name, or with the parent. */
+  /** The streams of a new session, with a child by its name or with the parent. */
   sessionWith(adjacent: { child: string } | 'parent', link: Link): SessionStreams {
     const { path, clock, observer } = this.#ports;
     return new SessionStreams({
@@ -75,7 +78,7 @@ export class StreamRouter {
     });
   }
 
-  /** From this node itself. Throws BadRequest for a request that no node would take. */
+  /** Opens a stream from this node itself. Throws BadRequest for a request that no node would take. */
   open(request: StreamRequest, handler: StreamHandler): ByteStream {
     checkRequest(request);
     const { path: at, clock, observer } = this.#ports;
@@ -108,8 +111,8 @@ export class StreamRouter {
     const { kind } = offer.request;
     const endpoint = this.#endpoints.get(kind);
     if (!endpoint) {
-      const known = [...this.#endpoints.keys()].sort().join(', ');
-      return this.#refuse(offer, 'NotFound', `this node has no streams of the kind ${kind}; it has ${known || 'none'}`);
+      const kinds = [...this.#endpoints.keys()].sort().join(', ');
+      return this.#refuse(offer, 'NotFound', `this node has no streams of the kind ${kind}; it has ${kinds || 'none'}`);
     }
     try {
       endpoint(offer);
@@ -125,14 +128,14 @@ export class StreamRouter {
       return this.#refuse(offer, 'Disconnected', `the ${who} is not connected`, adjacent.silentMs);
     }
     const { deadlineMs } = offer.request;
-    const leftMs = Math.floor(deadlineMs - Math.max(deadlineReserveMs, deadlineMs * deadlineShare));
-    if (leftMs <= 0)
+    const remainingMs = Math.floor(deadlineMs - Math.max(deadlineReserveMs, deadlineMs * deadlineShare));
+    if (remainingMs <= 0)
       return this.#refuse(
         offer,
         'DeadlineExceeded',
         `${durationText(deadlineMs)} is too little time to ask the ${who}`,
       );
-    handOn(offer, [adjacent.streams, ...(adjacent.others ?? [])], leftMs, this.#ports.clock);
+    handOn(offer, [adjacent.streams, ...(adjacent.others ?? [])], remainingMs, this.#ports.clock);
   }
 
   #refuse(offer: Offer, code: ResetCode, message: string, sinceMs?: number): void {

@@ -1,11 +1,11 @@
-/** Who may have a stream pass or end at a node, as long as rights can't be given (docs/decisions/0003-users.md). */
+/** Who may open a stream that passes or ends at a node, until users can have other rights (docs/decisions/0003-users.md). */
 import type { RequestOrigin, StreamRequest } from './stream.ts';
 
 const administrators = 'system:masters';
 
 /**
- * Administrators only. Whoever is above is believed who it speaks for: it could send workloads just as well. Whoever is below is not, unless
- * that is configured: an agent in a shop could name any user it likes.
+ * Only administrators may. A node above is believed about the user that it names: it could send workloads just as well. A node below is not believed unless
+ * that is configured: an agent in a shop could name any user.
  */
 export function streamRules({ fromBelow }: { readonly fromBelow: boolean }) {
   return ({ user, groups, kind }: StreamRequest, origin: RequestOrigin): string | undefined => {

@@ -1,14 +1,17 @@
-/** Joins two hops of a stream at a node in between. Each hop keeps its own credits: what the far side does not take is not taken from the near one. */
+/**
+ * Joins two hops of a stream at the node between them. Each hop keeps its own credits: bytes that the far side does not take are not taken from the near
+ * side.
+ */
 import type { ByteStream, Offer, StreamHandler, StreamReset } from './stream.ts';
 
-/** `openNext` asks the next hop; the offer is taken when that is. `refused`: that was not, and whoever asked still waits. */
+/** `openNext` asks the next hop. The offer is accepted when the next hop accepts. `refused`: the next hop refused, and the requester still waits. */
 export function splice(
   offer: Offer,
   openNext: (handler: StreamHandler) => ByteStream,
   refused: (reset: StreamReset) => void,
 ): void {
   let near: ByteStream | undefined;
-  let gone = false;
+  let withdrawn = false;
   const next: ByteStream = openNext({
     onAccepted: () => {
       near = offer.accept(onward(() => next));
@@ -17,16 +20,16 @@ export function splice(
     onClosed: (reset) => {
       if (!reset) return;
       if (near) near.reset(reset);
-      else if (!gone) refused(reset);
+      else if (!withdrawn) refused(reset);
     },
   });
   offer.onGone((reset) => {
-    gone = true;
+    withdrawn = true;
     next.reset(reset);
   });
 }
 
-/** What comes goes to the other end, and what has left there is taken here. */
+/** Bytes from one end go to the other end. When they were sent there, they count as consumed here. */
 function onward(other: () => ByteStream): StreamHandler {
   return {
     onData: (bytes) => other().write(bytes),

@@ -1,12 +1,12 @@
-/** What a node counts of streams; metrics read it. */
+/** What a node counts about streams. Metrics read it. */
 import type { ResetCode, StreamObserver } from './stream.ts';
 
 export class StreamCounts implements StreamObserver {
-  /** Ends that are open now. A stream that passes a node has two there. */
+  /** Open ends. A stream that passes through the node has two ends there. */
   open = 0;
-  /** Ends that are closed, by the code of their reset; `''`: in order. */
+  /** Closed ends, by the code of their reset; `''`: closed in order. */
   readonly closedBy = new Map<ResetCode | '', number>();
-  /** Requests and frames that were turned away. */
+  /** Requests and frames that were refused. */
   readonly refusedBy = new Map<ResetCode, number>();
 
   opened(): void {

@@ -1,4 +1,4 @@
-/** Carries out what a stream's machine decides: an end with its queue, its handler, and the link of its call once that is there. */
+/** One end of a stream: its queue, its handler, and the link of its call once that exists. Carries out what the stream's machine decides. */
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Frame } from '../wire/generated/mesh.ts';
@@ -19,39 +19,39 @@ import {
 
 export interface StreamEndPorts {
   readonly id: number;
-  /** Of this node: what its own resets say. */
+  /** Path of this node, for the resets that it makes. */
   readonly at: string;
   readonly clock: Clock;
   readonly observer: StreamObserver;
   readonly windowBytes: number;
-  /** How long until the stream has to be taken. */
+  /** Time until the stream has to be accepted. */
   readonly deadlineMs: number;
-  /** Both ends are in this process: nothing is lost between them, and neither looks for signs of life. */
+  /** Both ends are in this process: nothing is lost between them, and neither needs signs of life. */
   readonly isLocal?: boolean;
-  /** In words, for who did not answer. */
+  /** Name of the peer, for error messages. */
   readonly peer: string;
-  /** A reset while there is no call yet: on the session. */
+  /** Sends a reset on the session, while there is no call yet. */
   sendReset(frame: Frame): void;
-  /** Once, after the handler knows. */
+  /** Called once, after the handler. */
   closed(): void;
 }
 
 export class StreamEnd implements ByteStream, LinkEvents {
   readonly #ports: StreamEndPorts;
   readonly #queue = new ByteQueue();
-  /** What is to be sent as soon as the call is there: a credit and an end at most. */
+  /** Frames to send as soon as there is a call: at most a credit and an end. */
   readonly #waiting: Frame[] = [];
   #state: StreamState;
   #handler: StreamHandler | undefined;
-  #gone: ((reset: StreamReset) => void) | undefined;
+  #withdrawn: ((reset: StreamReset) => void) | undefined;
   #link: Link | undefined;
   #timer: Timer | undefined;
   #delivered: Uint8Array = noBytes;
-  #told: StreamReset | undefined;
+  #resetReason: StreamReset | undefined;
   #life = { sentAtMs: 0, receivedAtMs: 0 };
   #pulse: Timer | undefined;
 
-  /** With a handler it is the end that asks. Otherwise `credit` is what the Open gave. */
+  /** With a handler, this is the end that asks. Otherwise `credit` is the credit of the Open. */
   constructor(ports: StreamEndPorts, side: { handler: StreamHandler } | { credit: number }) {
     this.#ports = ports;
     this.#handler = 'handler' in side ? side.handler : undefined;
@@ -67,7 +67,7 @@ export class StreamEnd implements ByteStream, LinkEvents {
     return this.#state.phase === 'closed';
   }
 
-  /** Whether the call is there, or on its way. */
+  /** Whether there is a call. */
   get isAttached(): boolean {
     return this.#link !== undefined;
   }
@@ -76,19 +76,19 @@ export class StreamEnd implements ByteStream, LinkEvents {
 
   accept(handler: StreamHandler): this {
     if (this.isClosed) {
-      // Withdrawn meanwhile, and whoever takes it has not asked to be told.
-      queueMicrotask(() => handler.onClosed(this.#told));
+      // The stream was withdrawn before this call: the new handler gets the reason.
+      queueMicrotask(() => handler.onClosed(this.#resetReason));
       return this;
     }
     this.#handler = handler;
-    this.#gone = undefined;
+    this.#withdrawn = undefined;
     this.#timer?.stop();
     this.#input({ type: 'accept' });
     return this;
   }
 
-  onGone(gone: (reset: StreamReset) => void): void {
-    this.#gone = gone;
+  onGone(withdrawn: (reset: StreamReset) => void): void {
+    this.#withdrawn = withdrawn;
   }
 
   write(bytes: Uint8Array): void {
@@ -107,19 +107,19 @@ export class StreamEnd implements ByteStream, LinkEvents {
   }
 
   reset(reset: StreamReset): void {
-    this.#told = reset;
+    this.#resetReason = reset;
     this.#input({ type: 'abort', code: reset.code, message: reset.message });
   }
 
   // ------------------------------------------------------------------------------------------------------ the line
 
-  /** The call is there. A stream that ended meanwhile hangs up. */
+  /** The call exists now. If the stream has ended meanwhile, the call is closed. */
   attach(link: Link): void {
     this.#link = link;
     if (this.isClosed) return link.close('the stream is over');
     const nowMs = this.#ports.clock.monotonicMs();
     this.#life = { sentAtMs: nowMs, receivedAtMs: nowMs };
-    if (!this.#ports.isLocal) this.#look();
+    if (!this.#ports.isLocal) this.#checkLife();
     for (const frame of this.#waiting.splice(0)) link.send(frame);
     this.#input({ type: 'drained' });
   }
@@ -143,7 +143,7 @@ export class StreamEnd implements ByteStream, LinkEvents {
       case 'data':
         this.#delivered = frame.value.data;
         this.#input({ type: 'data', bytes: frame.value.data.length });
-        // It would keep its frame alive until the next one comes.
+        // Otherwise these bytes would keep their frame in memory until the next one comes.
         this.#delivered = noBytes;
         return;
       case 'credit':
@@ -156,13 +156,13 @@ export class StreamEnd implements ByteStream, LinkEvents {
   }
 
   resetByPeer(reset: StreamReset): void {
-    this.#told = reset;
+    this.#resetReason = reset;
     this.#input({ type: 'reset' });
   }
 
-  /** The session, or the call, is over. */
+  /** The session or the call is over. */
   lost(message: string, code: ResetCode = 'Unavailable'): void {
-    this.#told = { code, message, at: this.#ports.at };
+    this.#resetReason = { code, message, at: this.#ports.at };
     this.#input({ type: 'lost' });
   }
 
@@ -176,7 +176,7 @@ export class StreamEnd implements ByteStream, LinkEvents {
 
   onClose(error?: Error): void {
     const message = `${this.#ports.peer}: ${error?.message ?? 'the call ended before the stream'}`;
-    // Of all that a peer says by refusing the call, the only one that is about this stream, and not about the way to it.
+    // Only this refusal of a call is about the stream itself. Every other one is about the way to the peer.
     const isTooMany = error instanceof BanyanError && error.code === 'TooManyRequests';
     this.lost(message, isTooMany ? 'TooMany' : 'Unavailable');
   }
@@ -213,7 +213,7 @@ export class StreamEnd implements ByteStream, LinkEvents {
       case 'ended':
         return this.#handler!.onEnd();
       case 'closed':
-        return this.#closed(effect.why, effect.tell);
+        return this.#closed(effect.why, effect.sendReset);
     }
   }
 
@@ -227,29 +227,29 @@ export class StreamEnd implements ByteStream, LinkEvents {
     return link.send(frame);
   }
 
-  #look(): void {
+  #checkLife(): void {
     if (this.isClosed) return;
     const { clock, peer } = this.#ports;
     const { beat, dead, afterMs } = pulseOf(this.#life, clock.monotonicMs());
     if (dead) return this.lost(`${peer}: no frame was received on the call of the stream`);
     if (beat) this.#sendOn(this.#link!, signOfLife);
-    this.#pulse = clock.after(afterMs, () => this.#look());
+    this.#pulse = clock.after(afterMs, () => this.#checkLife());
   }
 
-  #closed(why: Reason | undefined, tell: boolean): void {
+  #closed(why: Reason | undefined, sendReset: boolean): void {
     const { id, at, observer, peer } = this.#ports;
     this.#timer?.stop();
     this.#pulse?.stop();
     this.#queue.clear();
-    let reset: StreamReset | undefined = this.#told;
+    let reset: StreamReset | undefined = this.#resetReason;
     if (why === undefined) reset = undefined;
     else if (typeof why === 'object' && (reset?.code !== why.code || reset.message !== why.message)) {
-      const late = this.#state.asks ? peer : 'this node';
-      const message = why.code === 'DeadlineExceeded' ? `${late} ${why.message}` : why.message;
+      const silentSide = this.#state.asks ? peer : 'this node';
+      const message = why.code === 'DeadlineExceeded' ? `${silentSide} ${why.message}` : why.message;
       reset = { code: why.code, message, at };
     }
-    this.#told = reset;
-    if (tell && reset) {
+    this.#resetReason = reset;
+    if (sendReset && reset) {
       const frame = resetFrame(id, reset);
       if (this.#link) this.#link.send(frame);
       else this.#ports.sendReset(frame);
@@ -257,12 +257,12 @@ export class StreamEnd implements ByteStream, LinkEvents {
     this.#link?.close(reset ? reset.message : 'the stream is over');
     observer.closed(reset?.code);
     if (this.#handler) this.#handler.onClosed(reset);
-    else if (reset) this.#gone?.(reset);
+    else if (reset) this.#withdrawn?.(reset);
     this.#ports.closed();
   }
 }
 
 const noBytes = new Uint8Array(0);
 
-/** An empty frame, which every version passes over. */
+/** An empty frame, which every version ignores. */
 const signOfLife: Frame = { frame: undefined };

@@ -1,4 +1,4 @@
-/** Between requests and resets and their frames. What a peer sends is checked here, field by field, before anything is made of it. */
+/** Converts requests and resets to frames and back. Every field that a peer sends is checked here before it is used. */
 import { segmentsOf } from '../identity/node-path.ts';
 import { checkDnsLabel } from '../object/names.ts';
 import { BanyanError } from '../runtime/errors.ts';
@@ -15,10 +15,10 @@ import {
 
 /** 16 levels of names of 63 characters. */
 export const pathLengthMax = 1024;
-/** A request line with its headers, as HTTP servers take them. */
+/** As much as HTTP servers accept for a request line with its headers. */
 export const headerBytesMax = 64 * 1024;
 const userLengthMax = 1024;
-/** A reason is a sentence. */
+/** A reason has one sentence. */
 const messageLengthMax = 1024;
 
 export function openFrame(stream: number, request: StreamRequest, creditBytes: number): Frame {
@@ -57,13 +57,13 @@ export function resetFromWire({ code, message, at, sinceMs }: Reset): StreamRese
   };
 }
 
-/** A code of a later version is a failure of which this one knows the words only. */
+/** The code of a later version reads as a failure; only its message is known. */
 function codeOf(code: number): ResetCode {
   for (const [name, value] of Object.entries(resetCodes)) if (value === code) return name as ResetCode;
   return 'Internal';
 }
 
-/** Throws BadRequest with the field, its value and what it may be. */
+/** Throws BadRequest with the field, its value and the allowed values. */
 export function streamRequestFromWire(open: Open): StreamRequest {
   const { path, kind, deadlineMs, header, user, groups, bulk, creditBytes } = open;
   checkRequest({ path, kind, deadlineMs, header, user, groups, bulk });

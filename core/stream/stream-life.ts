@@ -1,11 +1,11 @@
 /**
- * Signs of life on the call of a stream: gateways cut calls on which nothing goes, and a connection that is only half there looks like a
- * peer that has nothing to say. As with sessions, but on the stream's own call, which may be on another connection.
+ * Signs of life on the call of a stream. Gateways cut calls without traffic, and a half-open connection looks like a silent peer. Sessions do the same, but
+ * the call of a stream may be on another connection.
  */
 
-/** When nothing else was sent for so long; the shortest patience of gateways in common use is 30 s. */
+/** A beat goes out when nothing else was sent for this time. The shortest time-out of common gateways is 30 s. */
 export const streamBeatEveryMs = 15_000;
-/** Without a byte for so long the peer is gone: four beats. */
+/** A peer from which no byte arrived for this time is gone: four beats. */
 export const streamDeathAfterMs = 60_000;
 
 export interface StreamLife {
@@ -16,7 +16,7 @@ export interface StreamLife {
 export interface Pulse {
   readonly beat: boolean;
   readonly dead: boolean;
-  /** When to look again. */
+  /** When to check again. */
   readonly afterMs: number;
 }
 

@@ -1,11 +1,11 @@
 /**
- * One end of a stream at one hop as a pure state machine over counts of bytes: an input gives effects, in order. The bytes themselves lie
- * in the end that carries the effects out (stream-end.ts).
+ * One end of a stream at one hop, as a pure state machine over counts of bytes: an input gives effects, in order. stream-end.ts has the bytes themselves and
+ * carries out the effects.
  *
- * Credit: a side sends what it was credited and no more. The first credit of the side that was asked is its word that an endpoint has
- * taken the stream; the side that asks gives its own with the Open. Credits, ends and resets need none themselves.
+ * Credit: a side sends no more than it was credited. The side that asks gives its credit with the Open. The first credit of the other side says that an
+ * endpoint has taken the stream. Credits, ends and resets need no credit.
  *
- * Invariant while open: window = what the peer may still send + what is handed out and not consumed + what is consumed and not given back.
+ * Invariant while open: window = bytes that the peer may still send + bytes delivered and not consumed + bytes consumed and not credited again.
  */
 import { creditBytesMax, dataBytesMax, type ResetCode } from './stream.ts';
 
@@ -21,11 +21,11 @@ export type StreamInput =
   | { readonly type: 'credit'; readonly bytes: number }
   | { readonly type: 'fin' }
   | { readonly type: 'reset' }
-  /** The call ended, or the connection under it broke. */
+  /** The call ended, or its connection broke. */
   | { readonly type: 'lost' }
-  /** What `sendData` asked for is sent; `full`: the transport wants a pause. */
+  /** The data of `sendData` was sent. `full`: the transport asks for a pause. */
   | { readonly type: 'sent'; readonly full: boolean }
-  /** The transport takes data: the call is there, or its buffer has room again. */
+  /** The transport accepts data: the call exists, or its buffer has room again. */
   | { readonly type: 'drained' }
   | { readonly type: 'deadline' };
 
@@ -36,8 +36,8 @@ export type StreamEffect =
   | { readonly type: 'accepted' }
   | { readonly type: 'deliver' }
   | { readonly type: 'ended' }
-  /** Without `why`: in order. `tell`: the peer is sent a reset. The reason of a `reset` or `lost` is the caller's, who gave the input. */
-  | { readonly type: 'closed'; readonly why?: Reason; readonly tell: boolean };
+  /** Without `why`: closed in order. `sendReset`: the peer gets a reset. For `reset` and `lost`, the caller that gave the input knows the reason. */
+  | { readonly type: 'closed'; readonly why?: Reason; readonly sendReset: boolean };
 
 export type Reason = { readonly code: ResetCode; readonly message: string } | 'reset' | 'lost';
 
@@ -52,16 +52,18 @@ export interface StreamState {
   readonly ending: boolean;
   readonly finSent: boolean;
   // Receiving.
-  /** What the peer may still send. */
+  /** How many bytes the peer may still send. */
   readonly granted: number;
+  /** Delivered and not consumed. */
   readonly held: number;
+  /** Consumed and not credited again. */
   readonly owed: number;
   readonly finReceived: boolean;
 }
 
 export type StreamStepped = { readonly state: StreamState; readonly effects: readonly StreamEffect[] };
 
-/** `credit`: what the Open gave to the side that is asked. */
+/** `credit`: the credit that the Open gave to the other side. */
 export function beginStream(side: { asks: true } | { asks: false; credit: number }, windowBytes: number): StreamState {
   return {
     asks: side.asks,
@@ -103,7 +105,7 @@ export function stepStream(state: StreamState, input: StreamInput): StreamSteppe
     case 'reset':
       return close(state, 'reset', false);
     case 'lost':
-      // The peer has all and said all: it hung up first.
+      // The peer has received everything and has sent everything. It closed the call first.
       if (state.finSent && state.finReceived) return close({ ...state, held: 0 }, undefined, false);
       return close(state, 'lost', false);
     case 'sent':
@@ -118,7 +120,7 @@ export function stepStream(state: StreamState, input: StreamInput): StreamSteppe
 
 function onData(state: StreamState, bytes: number): StreamStepped {
   if (state.phase === 'opening') return broken(state, 'Protocol', 'data before the stream was taken');
-  if (state.finReceived) return broken(state, 'Protocol', 'data behind the end');
+  if (state.finReceived) return broken(state, 'Protocol', 'data after the end');
   if (bytes === 0) return broken(state, 'Protocol', 'a data frame without data');
   if (bytes > state.granted) {
     return broken(state, 'FlowControl', `${bytes} bytes of data where ${state.granted} were credited`);
@@ -136,7 +138,7 @@ function onCredit(state: StreamState, bytes: number): StreamStepped {
     return broken(
       state,
       'FlowControl',
-      `a credit of ${bytes} bytes on top of ${state.credit}: ${creditBytesMax} is most`,
+      `a credit of ${bytes} bytes on top of ${state.credit}: the limit is ${creditBytesMax}`,
     );
   }
   if (state.phase === 'open') return pump({ ...state, credit });
@@ -150,9 +152,9 @@ function onFin(state: StreamState): StreamStepped {
   return closeIfDone({ ...state, finReceived: true }, [{ type: 'ended' }]);
 }
 
-/** Given back by halves, so that a slow reader costs a frame for each half of the window and not one for each byte. */
+/** Credits are returned in halves of the window, so that a slow reader costs one frame for each half and not one for each byte. */
 function onConsumed(state: StreamState, bytes: number): StreamStepped {
-  if (bytes > state.held) throw new Error(`${bytes} bytes are said to be consumed of ${state.held}`);
+  if (bytes > state.held) throw new Error(`${bytes} bytes were reported as consumed, and only ${state.held} are held`);
   const owed = state.owed + bytes;
   const held = state.held - bytes;
   if (state.finReceived || owed < state.windowBytes / 2) return closeIfDone({ ...state, held, owed }, []);
@@ -162,7 +164,7 @@ function onConsumed(state: StreamState, bytes: number): StreamStepped {
   };
 }
 
-/** One frame at a time: `sent` asks for the next. */
+/** One frame at a time: `sent` triggers the next one. */
 function pump(state: StreamState, before: readonly StreamEffect[] = []): StreamStepped {
   if (state.phase !== 'open') return { state, effects: before };
   const { queued, credit, full, ending, finSent } = state;
@@ -187,9 +189,9 @@ function broken(state: StreamState, code: ResetCode, message: string): StreamSte
   return close(state, { code, message }, true);
 }
 
-function close(state: StreamState, why: Reason | undefined, tell: boolean): StreamStepped {
+function close(state: StreamState, why: Reason | undefined, sendReset: boolean): StreamStepped {
   return {
     state: { ...state, phase: 'closed', queued: 0 },
-    effects: [{ type: 'closed', tell, ...(why ? { why } : {}) }],
+    effects: [{ type: 'closed', sendReset, ...(why ? { why } : {}) }],
   };
 }

@@ -1,4 +1,4 @@
-/** The counts of streams in the text format of Prometheus; read when they are asked for. */
+/** The counts of streams as Prometheus metrics. They are read at each scrape. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { StreamCounts } from './stream-counts.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The streams of one session: ids, limits, the census, and which call belongs to which stream. The parent asks for a stream on the session
- * and the child opens a call for it; what the child asks for comes as the first frame of the call that it opens.
+ * The streams of one session: ids, limits, the census, and which call belongs to which stream. The parent asks for a stream on the session, and the child
+ * opens a call for it. If the child asks, it opens the call itself, and the request is the first frame of the call.
  */
 
 import type { Clock, Timer } from '../runtime/clock.ts';
@@ -28,7 +28,7 @@ import { UsedIds } from './used-ids.ts';
 
 export interface SessionStreamsPorts {
   readonly side: 'parent' | 'child';
-  /** The session's. */
+  /** The link of the session. */
   readonly link: Link;
   /** Path of this node. */
   readonly at: string;
@@ -38,20 +38,20 @@ export interface SessionStreamsPorts {
   offered(offer: Offer): void;
 }
 
-/** All windows of a session together. Half of it is kept for streams that are still to come: four bulk streams, or 32 others, get all they want. */
+/** The sum of all windows of a session. Half of it is kept for streams that open later: four bulk streams, or 32 others, get their full windows. */
 export const windowBytesTotal = 16 * 1024 * 1024;
-/** What each stream gets at least, however many there are: half a megabyte a second at a round trip of 60 ms. */
+/** The smallest window of a stream, with any number of streams: half a megabyte a second at a round trip of 60 ms. */
 const windowBytesMin = windowBytesTotal / 2 / streamsMax;
-/** Opens of the other side, each with its call if it has one: a burst of all streams, then so many a second. */
+/** Opens of the other side, each together with its call: a burst of all streams, then this rate. */
 const opensBurst = streamsMax;
 const openEveryMs = 10;
-/** Calls of the child on which no open has come: as many as the burst of opens. Each is a timer and a call of some 15 KB. */
-const silentCallsMax = opensBurst;
-/** Ids that a call with a connection of its own may still bring: as many calls as may be open, and as many that came to nothing. */
+/** Calls of the child without an Open yet: as many as the burst of opens. Each is a timer and a call of some 15 KB. */
+const callsWithoutOpenMax = opensBurst;
+/** Ids that may still arrive by a call on a connection of its own: as many as there may be open calls, and as many calls that failed. */
 const skippedMax = 2 * streamsMax;
 /**
- * What is turned away, or unknown in a census, is answered that often a second. Who asks more than that hears nothing until its deadline, who lists more
- * is answered at its next list: one in full is half of the burst, and they are half a minute apart.
+ * How many refusals a second are answered, and unknown streams of a census. A peer that asks more often gets no answer until its deadline. A peer that lists
+ * more unknown streams gets the answer for its next list: a full list is half of the burst, and lists are half a minute apart.
  */
 const refusalsBurst = 2 * streamsMax;
 const refusalEveryMs = 5;
@@ -61,14 +61,14 @@ export class SessionStreams {
   readonly #ends = new Map<number, StreamEnd>();
   readonly #opens: TokenBucket;
   readonly #refusals: TokenBucket;
-  /** Calls of the child that have not said yet what for. */
-  readonly #silent = new Set<Link>();
+  /** Calls of the child whose first frame has not arrived. */
+  readonly #callsWithoutOpen = new Set<Link>();
   readonly #used: UsedIds;
   #nextId: number;
   #windows = 0;
   #census: CensusState = noSuspects;
   #timer: Timer | undefined;
-  #over: string | undefined;
+  #endedBy: string | undefined;
 
   constructor(ports: SessionStreamsPorts) {
     this.#ports = ports;
@@ -83,7 +83,7 @@ export class SessionStreams {
     return this.#ends.size;
   }
 
-  /** Asks the other side. What stands in the way is told to the handler, later. */
+  /** Asks the other side for a stream. If that is impossible, the handler gets the reason in a later turn of the event loop. */
   open(request: StreamRequest, handler: StreamHandler): ByteStream {
     const refusal = this.#refusalOf(request);
     if (refusal) return new RefusedStream(handler, refusal);
@@ -97,23 +97,23 @@ export class SessionStreams {
     return end;
   }
 
-  /** A frame of the session that concerns streams. */
+  /** A frame of the session about a stream. */
   receive({ frame }: Frame): void {
-    if (this.#over !== undefined) return;
+    if (this.#endedBy !== undefined) return;
     switch (frame?.$case) {
       case 'open':
-        return this.#asked(frame.value);
+        return this.#onOpen(frame.value);
       case 'reset':
         return this.#ends.get(frame.value.stream)?.resetByPeer(resetFromWire(frame.value));
       case 'census':
-        return this.#listed(frame.value.streams);
+        return this.#onCensus(frame.value.streams);
     }
   }
 
-  /** At the parent: the child opened a call for a stream. Throws NotFound, TooManyRequests or Protocol to refuse it. */
+  /** Only at the parent: the child has opened a call for a stream. Refuses the call by throwing NotFound, TooManyRequests or Protocol. */
   accept(id: number, link: Link): LinkEvents {
-    if (this.#over !== undefined) throw new BanyanError('NotFound', `there is no stream ${id}: ${this.#over}`);
-    if (id % 2 === 1) return this.#called(id, link);
+    if (this.#endedBy !== undefined) throw new BanyanError('NotFound', `there is no stream ${id}: ${this.#endedBy}`);
+    if (id % 2 === 1) return this.#onCall(id, link);
     const end = this.#ends.get(id);
     if (!end || end.isAttached) {
       this.#ports.observer.refused('Unknown');
@@ -126,17 +126,17 @@ export class SessionStreams {
     return end;
   }
 
-  /** The session is over, and its streams with it. */
+  /** The session is over, and so are its streams. */
   end(reason: string): void {
-    this.#over = reason;
+    this.#endedBy = reason;
     this.#timer?.stop();
     for (const end of [...this.#ends.values()]) end.lost(reason);
   }
 
   // ------------------------------------------------------------------------------------------- the other side asks
 
-  /** At the child: the parent asks on the session. */
-  #asked(open: Open): void {
+  /** Only at the child: the parent asks on the session. */
+  #onOpen(open: Open): void {
     const refuse = (reset: StreamReset) => this.#ports.link.send(resetFrame(open.stream, reset));
     const end = this.#take(open, refuse);
     if (!end) return;
@@ -154,16 +154,16 @@ export class SessionStreams {
     this.#ports.offered(offer);
   }
 
-  /** At the parent: a call that the child opened by itself; its first frame says what for. */
-  #called(id: number, link: Link): LinkEvents {
-    const tooMany = this.#silentFull() ?? this.#tooFast();
+  /** Only at the parent: a call that the child opened for a request of its own. Its first frame is the request. */
+  #onCall(id: number, link: Link): LinkEvents {
+    const tooMany = this.#tooManyCalls() ?? this.#tooFast();
     if (tooMany) {
       this.#ports.observer.refused('TooMany');
       throw new BanyanError('TooManyRequests', `the call of stream ${id} is refused: ${tooMany}; ask later`);
     }
-    this.#silent.add(link);
+    this.#callsWithoutOpen.add(link);
     let end: StreamEnd | undefined;
-    const timer = this.#ports.clock.after(openWithinMs, () => link.close('no open came'));
+    const timer = this.#ports.clock.after(openWithinMs, () => link.close('no open arrived'));
     const refuse = (reset: StreamReset) => {
       link.send(resetFrame(id, reset));
       link.close(reset.message);
@@ -172,13 +172,13 @@ export class SessionStreams {
       onFrame: (frame) => {
         if (end) return end.onFrame(frame);
         timer.stop();
-        this.#silent.delete(link);
+        this.#callsWithoutOpen.delete(link);
         if (frame.frame?.$case !== 'open' || frame.frame.value.stream !== id) {
           this.#ports.observer.refused('Protocol');
-          return refuse(this.#resetOf('Protocol', `the first frame on the call of stream ${id} is no open of it`));
+          return refuse(this.#resetOf('Protocol', `the first frame on the call of stream ${id} is not its open`));
         }
         const taken = this.#take(frame.frame.value, refuse);
-        // Also where too much was answered already: it would stay as long as the session.
+        // Also if too many refusals were answered already: otherwise the call would stay open as long as the session.
         if (!taken) return link.close('its open is not taken');
         end = taken.end;
         end.attach(link);
@@ -193,7 +193,7 @@ export class SessionStreams {
       onDrain: () => end?.onDrain(),
       onClose: (error) => {
         timer.stop();
-        this.#silent.delete(link);
+        this.#callsWithoutOpen.delete(link);
         end?.onClose(error);
       },
     };
@@ -211,7 +211,7 @@ export class SessionStreams {
       this.#ends.get(stream)?.lost(`its id ${stream} was used again`);
       return turnAway('Protocol', `an open with the id ${stream}, which is used, or not of that side`);
     }
-    // At the parent its call was counted.
+    // At the parent, the call was counted already.
     const tooFast = side === 'child' ? this.#tooFast() : undefined;
     if (tooFast) return turnAway('TooMany', tooFast);
     let request: StreamRequest;
@@ -229,7 +229,7 @@ export class SessionStreams {
 
   // ------------------------------------------------------------------------------------------------------ helpers
 
-  /** At the child: the call of a stream, and what is to be said on it first. */
+  /** Only at the child: opens the call of a stream. `first`: the first frame on it. */
   #call(id: number, bulk: boolean, end: StreamEnd, first?: Frame): void {
     const { link } = this.#ports;
     const failed = (reason: string) => end.reset(this.#resetOf('Unavailable', reason));
@@ -259,7 +259,7 @@ export class SessionStreams {
       deadlineMs,
       peer: link.peer.path === '' ? 'the center' : link.peer.path,
       sendReset: (frame) => {
-        if (this.#over === undefined) link.send(frame);
+        if (this.#endedBy === undefined) link.send(frame);
       },
       closed: () => {
         this.#windows -= window;
@@ -268,12 +268,12 @@ export class SessionStreams {
     };
     const end = new StreamEnd(ports, side);
     this.#ends.set(id, end);
-    this.#countLater();
+    this.#scheduleCensus();
     return end;
   }
 
   #refusalOf(request: StreamRequest): StreamReset | undefined {
-    if (this.#over !== undefined) return this.#resetOf('Unavailable', this.#over);
+    if (this.#endedBy !== undefined) return this.#resetOf('Unavailable', this.#endedBy);
     const full = this.#full();
     if (!full) return undefined;
     this.#ports.observer.refused('TooMany');
@@ -290,14 +290,14 @@ export class SessionStreams {
     return `more than ${1000 / openEveryMs} streams a second are asked for`;
   }
 
-  #silentFull(): string | undefined {
-    if (this.#silent.size < silentCallsMax) return undefined;
-    return `${silentCallsMax} calls wait for the open that says what they are for`;
+  #tooManyCalls(): string | undefined {
+    if (this.#callsWithoutOpen.size < callsWithoutOpenMax) return undefined;
+    return `${callsWithoutOpenMax} calls wait for the open of their stream`;
   }
 
   #takeWindow(bulk: boolean): number {
-    const kept = windowBytesMin * (streamsMax - this.#ends.size - 1);
-    const free = windowBytesTotal - this.#windows - kept;
+    const reserved = windowBytesMin * (streamsMax - this.#ends.size - 1);
+    const free = windowBytesTotal - this.#windows - reserved;
     const window = Math.max(windowBytesMin, Math.min(bulk ? bulkWindowBytes : streamWindowBytes, free));
     this.#windows += window;
     return window;
@@ -313,18 +313,18 @@ export class SessionStreams {
 
   // ------------------------------------------------------------------------------------------------------- census
 
-  /** Only while there are streams: an idle session sends nothing of it. */
-  #countLater(): void {
+  /** Runs only while there are streams: an idle session sends no census. */
+  #scheduleCensus(): void {
     if (this.#timer) return;
     this.#timer = this.#ports.clock.after(censusEveryMs, () => {
       this.#timer = undefined;
-      if (this.#ends.size === 0 || this.#over !== undefined) return;
+      if (this.#ends.size === 0 || this.#endedBy !== undefined) return;
       this.#ports.link.send({ frame: { $case: 'census', value: { streams: [...this.#ends.keys()] } } });
-      this.#countLater();
+      this.#scheduleCensus();
     });
   }
 
-  #listed(streams: readonly number[]): void {
+  #onCensus(streams: readonly number[]): void {
     const { state, unknown } = takeCensus(this.#census, streams, (id) => this.#ends.has(id), streamsMax);
     this.#census = state;
     for (const id of unknown) {
@@ -335,5 +335,5 @@ export class SessionStreams {
   }
 }
 
-/** The open is sent in the same breath as the call. */
+/** The Open follows its call at once, so ten seconds are ample. */
 const openWithinMs = 10_000;

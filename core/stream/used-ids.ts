@@ -1,17 +1,20 @@
-/** Which ids of the other side have come. It gives them in order, and they come in another one: each call of a child may have a connection of its own. */
+/**
+ * Which ids of the other side have arrived. The other side assigns ids in order, but they may arrive in another order, because each call of a child may have
+ * its own connection.
+ */
 export class UsedIds {
   #highest: number;
   readonly #skippedMax: number;
-  /** Passed over, and they may still come. Oldest first. */
+  /** Ids below the highest that have not arrived and still may. Oldest first. */
   readonly #skipped = new Set<number>();
 
-  /** `first`: of the other side, 1 or 2. `skippedMax`: so many that were passed over are remembered, the last ones. */
+  /** `first`: the first id of the other side, 1 or 2. `skippedMax`: how many missing ids are remembered, the newest ones. */
   constructor(first: number, skippedMax: number) {
     this.#highest = first - 2;
     this.#skippedMax = skippedMax;
   }
 
-  /** False: it was taken before, is of this side, or so old that nobody knows. */
+  /** False: the id was taken before, belongs to this side, or is too old to be remembered. */
   take(id: number): boolean {
     if ((id - this.#highest) % 2 !== 0) return false;
     if (id <= this.#highest) return this.#skipped.delete(id);

@@ -1,6 +1,6 @@
 /**
- * What is kept of one subject over a group of rows: one cell for each kind of aggregate, a value that merges in any order. A cell is absent where no row had a
- * value. Two aggregates that need the same share a cell.
+ * What a group keeps about one subject of its rows: one cell for each kind of aggregate. A cell is a value that merges in any order. Without a row that has a
+ * value, there is no cell. Two aggregates that need the same value share a cell.
  */
 import * as z from 'zod';
 import { boundedRowCount, countedMax, countUpTo } from '../object/bounded-counts.ts';
@@ -22,10 +22,10 @@ export interface CellValues {
 
 export type CellKind = keyof CellValues;
 
-/** Its kind is known from its place. */
+/** The kind of a cell follows from its place. */
 export type Cell = CellValues[CellKind];
 
-/** What a row gives: a number for those that calculate, a text for those that compare. */
+/** The value of a row: as a number for aggregates that calculate, as a text for aggregates that compare. */
 export interface CellInput {
   readonly number: bigint;
   readonly text: string;
@@ -42,7 +42,7 @@ interface CellRules<T> {
 
 const naturals = countUpTo(countedMax);
 const hash = z.string().regex(/^[0-9a-f]{16}$/);
-/** Of a sum that travels. */
+/** Digits of a sum that travels. */
 const decimalDigitsMax = 60;
 const decimalMax = 10n ** BigInt(decimalDigitsMax) - 1n;
 const decimal = z
@@ -53,7 +53,7 @@ const bins = z
   .array(z.tuple([z.number().int(), naturals]))
   .max(1024)
   .transform((pairs) => new Map(pairs));
-/** Longer values are refused when a row is read. */
+/** A longer value is refused when a row is evaluated. */
 const value = z.string().max(1024);
 
 const rules: { readonly [kind in CellKind]: CellRules<CellValues[kind]> } = {
@@ -109,12 +109,12 @@ export function cellOf(kind: CellKind, input: CellInput): Cell {
 export function mergeCells(kind: CellKind, a: Cell | undefined, b: Cell | undefined): Cell | undefined {
   if (a === undefined) return b;
   if (b === undefined) return a;
-  // Cells stand where their kind stands in the summarizer: both are of it.
+  // Both cells have this kind: cells stand in the order of the summarizer's kinds.
   const { merge } = rules[kind] as CellRules<Cell>;
   return merge(a, b);
 }
 
-/** JSON that is the same for the same cell. */
+/** Equal cells give equal JSON. */
 export function encodeCell(kind: CellKind, cell: Cell | undefined): unknown {
   const { encode } = rules[kind] as CellRules<Cell>;
   return cell === undefined ? null : encode(cell);
@@ -129,7 +129,7 @@ function sortedBins(from: ReadonlyMap<number, number>): [number, number][] {
   return [...from].sort(([a], [b]) => a - b).map(([bin, count]) => [bin, boundedRowCount(count)]);
 }
 
-/** Sums of what rows give are far below: see `decimalOf`. */
+/** Sums of rows stay far below this bound: see `decimalOf`. */
 function boundedDecimal(sum: bigint): string {
   if (sum > decimalMax) return decimalMax.toString();
   return (sum < -decimalMax ? -decimalMax : sum).toString();

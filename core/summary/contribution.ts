@@ -1,22 +1,24 @@
 /**
- * What one child adds to a placement's summary here: a pure function of what it reported, whether it is connected, and what the placement
- * is now. docs/architecture.md, "Summaries", has the rules; the sum over the children is the node's own partial.
+ * What one child adds to a placement's summary at this node: a pure function of the child's report, of whether the child is connected, and of the placement's
+ * present target. docs/architecture.md, "Summaries", has the rules. The sum over all children is the node's own partial.
  */
 import { type DestinationCounts, emptyPartial, type Failure, type Partial, smallestFailures } from './partial.ts';
 
 export interface ChildView {
-  /** The child's latest partial of this placement, if any. */
+  /** The child's latest partial of this placement, if there is one. */
   readonly reported?: Partial;
   readonly connected: boolean;
-  /** How long the child has been silent; 0 while connected. */
+  /** How long the child has been disconnected; 0 while it is connected. */
   readonly silentMs: number;
-  /** Destinations at or below the child by this node's own knowledge; undefined when it is only "maybe". */
+  /** Destinations at or below the child, as far as this node knows; undefined when the node knows only "maybe". */
   readonly expected: number | undefined;
-  /** It has reported nothing here, and was attached to a sibling of this node: what it said there is not known. */
+  /** The child has reported nothing here, and was attached to another replica of this node before. What it reported there is not known. */
   readonly wasAttached?: boolean;
-  /** Destinations of which nothing is known, since the child's entry is not what its key says (core/entries/up-check.ts); instead of `reported`. */
+  /**
+   * Destinations whose state is unknown, because the child's entry does not have the form of its key (core/entries/up-check.ts). Used instead of `reported`.
+   */
   readonly refused?: number;
-  /** Of an agent: objects that this node could not make for it, so that it has an older form of them, or none. */
+  /** Only for an agent: objects that this node could not make for the agent. The agent has an older form of them, or none. */
   readonly heldBack?: readonly Failure[];
 }
 
@@ -31,7 +33,10 @@ export function contribution(wanted: PlacementTarget, child: ChildView): Partial
   return connected && heldBack.length > 0 ? withHeldBack(partial, heldBack) : partial;
 }
 
-/** What an agent says of the target is of the objects that it was sent: those that it could not be sent are not part of it. */
+/**
+ * An agent reports about the objects that it received. Objects that could not be made for the agent are not part of its report, so they are added here as
+ * failed.
+ */
 function withHeldBack(partial: Partial, heldBack: readonly Failure[]): Partial {
   const { fresh, outdated } = partial.counts;
   const counts = { synced: 0, applied: 0, available: 0, failed: fresh - outdated };
@@ -62,19 +67,19 @@ function reportedBy(wanted: PlacementTarget, child: ChildView): Partial {
   return aged(counted(base, outdatedCounts(counts)), reported.oldestAgeMs);
 }
 
-/** Fresh destinations that have reported, but on an older target: nothing of their state is known for this one. */
+/** Fresh destinations with a report for an older target: their state for the present target is unknown. */
 function outdatedCounts(counts: DestinationCounts): Record<string, number> {
   const { expected, fresh, stale, never, quarantined } = counts;
   return { expected, fresh, stale, never, quarantined, outdated: fresh };
 }
 
-/** What a silent child last said is not known now: neither available nor failed. */
+/** The last report of a disconnected child may be outdated: its destinations are neither available nor failed. */
 function staleCounts(counts: DestinationCounts): Record<string, number> {
   const { expected, fresh, stale, never, quarantined } = counts;
   return { expected, stale: stale + fresh, never, quarantined };
 }
 
-/** The placement selects anew: the child's own count is of the old selection, so this node's knowledge stands in, if it is exact. */
+/** The placement's selection has changed, and the child's count is for the old selection. This node's own count replaces it, if that is exact. */
 function reselected(counts: DestinationCounts, expected: number | undefined): DestinationCounts {
   if (expected === undefined) return counts;
   const fresh = Math.min(counts.fresh, expected);

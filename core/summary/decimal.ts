@@ -1,6 +1,6 @@
 /**
- * The numbers of summaries: fixed-point decimals, as whole multiples of 10⁻⁹ (the smallest unit of a Kubernetes quantity). Their sums are exact and
- * the same in any order, which sums of binary fractions are not.
+ * The numbers of summaries: fixed-point decimals, as whole multiples of 10⁻⁹ (the smallest unit of a Kubernetes quantity). Their sums are exact and do not
+ * depend on the order. Sums of binary fractions do.
  */
 import { Duration } from '@marcbachmann/cel-js/evaluator';
 import { Quantity } from '../match/cel/quantity.ts';
@@ -8,10 +8,10 @@ import { Quantity } from '../match/cel/quantity.ts';
 const decimalUnit = 1_000_000_000n;
 const decimalDigits = 9;
 
-/** 10³⁰: a sum of as many as there can be rows still has less than the 60 digits that a partial may carry. */
+/** 10³⁰: the sum of the greatest possible number of rows still has fewer than the 60 digits that a partial may carry. */
 const magnitudeMax = 10n ** 30n * decimalUnit;
 
-/** Undefined: no number, or one beyond 10³⁰. Fractions are rounded to the nearest 10⁻⁹, durations are in seconds. */
+/** Undefined: the value is no number, or is beyond 10³⁰. Fractions are rounded to the nearest 10⁻⁹. Durations are in seconds. */
 export function decimalOf(value: unknown): bigint | undefined {
   const decimal = exactly(value);
   return decimal !== undefined && decimal <= magnitudeMax && decimal >= -magnitudeMax ? decimal : undefined;
@@ -28,12 +28,12 @@ function exactly(value: unknown): bigint | undefined {
 function ofFraction(value: number): bigint | undefined {
   if (!Number.isFinite(value)) return undefined;
   if (Number.isInteger(value)) return BigInt(value) * decimalUnit;
-  // toFixed is exact for what is below 10²¹ (ECMA-262, 21.1.3.3); fractions end at 2⁵³.
+  // toFixed is exact below 10²¹ (ECMA-262, 21.1.3.3), and numbers have no fraction from 2⁵³ on.
   const [whole = '', fraction = ''] = value.toFixed(decimalDigits).split('.');
   return BigInt(whole + fraction);
 }
 
-/** Half away from zero. */
+/** Divides, rounding half away from zero. */
 export function divideDecimal(value: bigint, by: number): bigint {
   const divisor = BigInt(by);
   const half = value < 0n ? -divisor / 2n : divisor / 2n;
@@ -48,14 +48,14 @@ export function formatDecimal(value: bigint): string {
   return `${sign}${digits.slice(0, -decimalDigits)}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
-/** For JSON: a whole number that every reader of JSON takes exactly is a number, anything else its decimal text. */
+/** For JSON: a number if every reader of JSON takes it exactly, else its decimal text. */
 export function shownDecimal(value: bigint): number | string {
   const whole = value / decimalUnit;
   const isShort = value % decimalUnit === 0n && Number.isSafeInteger(Number(whole));
   return isShort ? Number(whole) : formatDecimal(value);
 }
 
-/** What `shownDecimal` gave. */
+/** The inverse of `shownDecimal`. */
 export function parseDecimal(shown: unknown): bigint | undefined {
   if (typeof shown === 'number') return decimalOf(shown);
   const parts = typeof shown === 'string' ? /^(-?)(\d+)(?:\.(\d{1,9}))?$/.exec(shown) : null;

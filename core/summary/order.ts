@@ -1,4 +1,4 @@
-/** Orders that are the same on every node, whatever its locale, and hashes that order what has no order of its own. */
+/** Orders that are the same on every node and in every locale, and hashes for values that have no order of their own. */
 import { hash128 } from '../object/hash.ts';
 import { hex } from '../store/bytes.ts';
 
@@ -6,12 +6,12 @@ export function compareNumbers(a: number, b: number): number {
   return a - b;
 }
 
-/** 64 bits in hex: the order of a uniform sample, the same wherever it is taken. */
+/** 64 bits in hex. Ordered by this hash, the first rows are a uniform sample, and the same sample on every node. */
 export function sampleHash(data: string | Uint8Array): string {
   return hex(hash128(data).subarray(0, 8));
 }
 
-/** The union of two sorted lists without duplicates, its smallest `max`. */
+/** The `max` smallest items of the union of two sorted lists without duplicates. */
 export function smallestOf<T>(
   a: readonly T[],
   b: readonly T[],

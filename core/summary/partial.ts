@@ -1,7 +1,7 @@
 /**
- * The partial of the built-in summary: what is known of one placement at some destinations. Partials of disjoint sets of
- * destinations merge into the partial of the union; the merge is associative and commutative, so that any tree of merges gives the
- * same result, and `emptyPartial` changes nothing but the generation and target that it names.
+ * The partial of the built-in summary: what is known about one placement at some destinations. The partials of disjoint sets of destinations merge into the
+ * partial of the union. The merge is associative and commutative, so any tree of merges gives the same result. Merging `emptyPartial` changes only the
+ * generation and the target.
  */
 import * as z from 'zod';
 import { boundedMovePart, type MovePart, mergeMoveParts, movePartSchema } from '../move/move-part.ts';
@@ -13,42 +13,42 @@ import { boundedRolloutPart, mergeParts, partSchema, type RolloutPart } from '..
 import { text } from '../store/bytes.ts';
 
 export interface Partial {
-  /** Of the placement, at its origin. */
+  /** The placement's generation at its origin. */
   readonly generation: number;
-  /** Revision of the origin's space that the counts are exact for: see TargetAttributes in wire/entries.ts. */
+  /** The revision of the origin's space for which the counts are exact: see TargetAttributes in core/entries/down-attributes.ts. */
   readonly target: number;
   readonly counts: DestinationCounts;
-  /** Of the destination that has been silent for the longest; absent when none is silent. */
+  /** The longest time for which a destination has been silent; absent when no destination is silent. */
   readonly oldestAgeMs?: number;
-  /** A sample of at most `failuresMax`, the smallest by path, then object. */
+  /** A sample of at most `failuresMax` failures: the smallest by path, then by object. */
   readonly failures: readonly Failure[];
-  /** Of an unfinished release. */
+  /** Only while a release is unfinished. */
   readonly rollout?: RolloutPart;
-  /** Of a placement that keeps an order when its destinations change. */
+  /** Only if the placement keeps an order when its destinations change. */
   readonly move?: MovePart;
 }
 
-/** Numbers of destinations; fresh + stale + never + quarantined = expected. */
+/** Numbers of destinations: fresh + stale + never + quarantined = expected. */
 export interface DestinationCounts {
   readonly expected: number;
   readonly fresh: number;
   readonly stale: number;
   readonly never: number;
   readonly quarantined: number;
-  /** Those whose agent has stored all objects of the target. */
+  /** The agent has stored all objects of the target. */
   readonly synced: number;
-  /** … whose cluster has accepted them. */
+  /** The cluster has accepted all objects of the target. */
   readonly applied: number;
-  /** … whose objects are all available. */
+  /** All objects of the target are available. */
   readonly available: number;
   readonly failed: number;
   readonly conflicted: number;
-  /** Those that have reported, but for an older target. */
+  /** The destination has reported, but for an older target. */
   readonly outdated: number;
 }
 
 export interface Failure {
-  /** Of the destination's agent: `eu:paris:store-17`. */
+  /** Path of the destination's agent: `eu:paris:store-17`. */
   readonly path: string;
   /** `deployments.apps shop/till` */
   readonly object: string;
@@ -56,7 +56,7 @@ export interface Failure {
   readonly message: string;
 }
 
-/** A page of text for a person, and a bound on what a placement's status holds however many destinations fail. */
+/** One page of text for a person. Also bounds a placement's status, for any number of failing destinations. */
 export const failuresMax = 10;
 
 export const countNames = [
@@ -100,25 +100,25 @@ function mergedMove(a: MovePart | undefined, b: MovePart | undefined): { move?: 
   return move ? { move } : {};
 }
 
-/** The sample of both: the smallest of all are among the smallest of each, which is why the merge is associative. */
+/** The sample of several samples. The smallest failures of all are among the smallest of each, so the merge is associative. */
 export function smallestFailures(...samples: readonly (readonly Failure[])[]): readonly Failure[] {
   const all = samples.flat();
   return all.length === 0 ? all : all.sort(compareFailures).slice(0, failuresMax);
 }
 
-/** The same partial gives the same bytes, so that an unchanged one is not sent again. */
+/** Equal partials give equal bytes, so that an unchanged partial is not sent again. */
 export function encodePartial(partial: Partial): Uint8Array {
   const { counts, rollout, move } = partial;
-  const told = {
+  const sent = {
     ...partial,
     counts: reportedCounts(counts),
     ...(rollout ? { rollout: boundedRolloutPart(rollout) } : {}),
     ...(move ? { move: boundedMovePart(move) } : {}),
   };
-  return text(stableStringify(told));
+  return text(stableStringify(sent));
 }
 
-/** What is expected is the sum of the others also where these are cut: a parent adds them up. */
+/** `expected` stays the sum of the other counts even when these are cut, because a parent adds them up. */
 function reportedCounts(counts: DestinationCounts): DestinationCounts {
   if (counts.expected <= destinationsMax) return counts;
   const cut = cutCounts({ ...counts });
@@ -129,7 +129,7 @@ const count = countUpTo(destinationsMax).default(0);
 const partialSchema = z.object({
   generation: z.number().int().min(0),
   target: z.number().int().min(0),
-  // Counts that the sender does not know, being older, read as 0.
+  // A count that an older sender does not have reads as 0.
   counts: z.object({ ...mapCounts(() => count), expected: countUpTo(expectedMax).default(0) }),
   oldestAgeMs: z.number().min(0).exactOptional(),
   failures: z
@@ -139,7 +139,7 @@ const partialSchema = z.object({
   move: movePartSchema.exactOptional(),
 });
 
-/** Of what a child sent: throws Protocol on anything that is not a partial. */
+/** Decodes the partial that a child sent. Throws Protocol on anything else. */
 export function decodePartial(bytes: Uint8Array): Partial {
   return decodeChecked('a partial', partialSchema, bytes);
 }

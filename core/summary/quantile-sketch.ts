@@ -1,21 +1,21 @@
 /**
- * Quantiles of many values within a relative error of 1 %: DDSketch (Masson, Rim, Lee: "DDSketch: a fast and fully-mergeable quantile
- * sketch with relative-error guarantees", VLDB 2019). Values are counted in buckets whose bounds grow by a constant factor, so that a merge is
- * an addition: exact, in any order. Own code, since @datadog/sketches-js changes its stores in place, and a segment tree needs values that stay.
+ * Quantiles of many values within a relative error of 1 %: DDSketch (Masson, Rim, Lee: "DDSketch: a fast and fully-mergeable quantile sketch with
+ * relative-error guarantees", VLDB 2019). Values are counted in buckets whose bounds grow by a constant factor. So a merge is an addition: exact, in any
+ * order. This is own code because @datadog/sketches-js changes its stores in place, and a segment tree needs values that do not change.
  *
- * Bound: `binsMax` buckets for each sign. What lies below the greatest value by more than a factor of 10⁸ is counted in the lowest bucket that is
- * kept. That is associative: a bucket that a part has folded lies below the lowest one of the whole too.
+ * Bound: `binsMax` buckets for each sign. Values that are smaller than the greatest value by more than a factor of 10⁸ are counted in the lowest bucket that
+ * is kept. This is associative: a bucket that one part has folded lies below the lowest bucket of the whole, too.
  */
 import { compareNumbers } from './order.ts';
 
 export interface QuantileSketch {
   readonly zero: number;
-  /** Bucket -> count, of values above and below zero; the latter by magnitude. */
+  /** Bucket to count, for values above and below zero. Values below zero are in buckets by their magnitude. */
   readonly above: ReadonlyMap<number, number>;
   readonly below: ReadonlyMap<number, number>;
 }
 
-/** A little less than what is promised, so that a result rounded to six digits keeps the promise. */
+/** A little less than the promised 1 %, so that a result rounded to six digits keeps the promise. */
 const bucketError = 0.0099;
 const growth = (1 + bucketError) / (1 - bucketError);
 const logGrowth = Math.log(growth);
@@ -33,25 +33,25 @@ export function mergeSketches(a: QuantileSketch, b: QuantileSketch): QuantileSke
   return { zero: a.zero + b.zero, above: mergeBins(a.above, b.above), below: mergeBins(a.below, b.below) };
 }
 
-/** The value at a rank, 0.5 for the median; undefined: there are none. */
+/** The value at a rank, 0.5 for the median. Undefined: there are no values. */
 export function quantile({ zero, above, below }: QuantileSketch, q: number): number | undefined {
   const count = zero + sum(above) + sum(below);
   if (count === 0) return undefined;
-  let left = Math.floor(q * (count - 1));
+  let rank = Math.floor(q * (count - 1));
   for (const [bin, n] of [...below].sort(([x], [y]) => compareNumbers(y, x))) {
-    if (left < n) return -middleOf(bin);
-    left -= n;
+    if (rank < n) return -middleOf(bin);
+    rank -= n;
   }
-  if (left < zero) return 0;
-  left -= zero;
+  if (rank < zero) return 0;
+  rank -= zero;
   for (const [bin, n] of [...above].sort(([x], [y]) => compareNumbers(x, y))) {
-    if (left < n) return middleOf(bin);
-    left -= n;
+    if (rank < n) return middleOf(bin);
+    rank -= n;
   }
   throw new Error('a sketch counts less than it has');
 }
 
-/** The value whose distance to both bounds of the bucket is the same part of them; six digits of it. */
+/** The value whose relative distance to both bounds of the bucket is the same, with six digits. */
 function middleOf(bin: number): number {
   return Number(((2 * growth ** bin) / (growth + 1)).toPrecision(6));
 }
@@ -61,7 +61,7 @@ function mergeBins(a: ReadonlyMap<number, number>, b: ReadonlyMap<number, number
   if (b.size === 0) return a;
   const bins = new Map(a);
   for (const [bin, n] of b) bins.set(bin, (bins.get(bin) ?? 0) + n);
-  // Buckets that span no more than the bound need no look, which is almost always.
+  // Almost always, the buckets fit within the bound, and nothing has to be folded.
   return bins.size <= 1 ? bins : folded(bins);
 }
 

@@ -1,4 +1,4 @@
-/** What an expression gave, as a value without parts that JSON can hold. */
+/** The result of an expression as a value without parts that JSON can hold. */
 import { Optional } from '@marcbachmann/cel-js';
 import { Duration } from '@marcbachmann/cel-js/evaluator';
 import { Quantity } from '../match/cel/quantity.ts';
@@ -6,13 +6,13 @@ import type { CelValue } from '../match/cel/values.ts';
 import { decimalOf, shownDecimal } from './decimal.ts';
 import type { Scalar } from './user-partial.ts';
 
-/** An optional value is what it holds, or null. */
+/** An optional value gives its content, or null. */
 export function plainOf(value: CelValue): CelValue {
   if (!(value instanceof Optional)) return value;
   return value.hasValue() ? plainOf(value.value()) : null;
 }
 
-/** Undefined: a list, a map or bytes. Numbers as `shownDecimal` has them, times in RFC 3339, durations in seconds. */
+/** Undefined: the value is a list, a map or bytes. Numbers as in `shownDecimal`, times in RFC 3339, durations in seconds. */
 export function scalarOf(value: unknown): Scalar | undefined {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (value instanceof Date) return value.toISOString();
@@ -20,7 +20,7 @@ export function scalarOf(value: unknown): Scalar | undefined {
   return number === undefined ? undefined : shownDecimal(number);
 }
 
-/** For messages: `the string "abc"`. */
+/** A value in an error message: `the string "abc"`. */
 export function describeValue(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';

@@ -1,20 +1,20 @@
 /**
- * An associative merge over many slots: a change of one costs at most ceil(log2(slots)) merges, whatever the merge is. Retractions (minimum,
- * samples) need no inverse, which a running total would.
+ * An associative merge over many slots. A change of one slot costs at most ceil(log2(slots)) merges, whatever the merge is. A value can be taken out without
+ * an inverse of the merge (minimum, samples have none); a running total would need one.
  *
- * Merges are done when the total is asked for: of many changes in between, those that share a way to the root share its merges, so that a change of
- * all slots costs no more than one merge each. A slot that is empty holds `undefined` and costs no merge.
+ * Merges are made when the total is asked for. Changes in between that share a part of their way to the root share its merges. So a change of all slots costs
+ * at most one merge each. An empty slot holds `undefined` and costs no merge.
  */
 export class SegmentTree<T> {
   readonly #merge: (a: T, b: T) => T;
   /** Node i has children 2i and 2i+1; leaves begin at #capacity. */
   #nodes: (T | undefined)[];
-  /** Nodes above the leaves whose children have changed; with a node all those above it. */
+  /** Marks the nodes above the leaves whose children have changed. If a node is marked, all nodes above it are. */
   #stale: Uint8Array;
   #capacity = 1;
   readonly #slots = new Map<string, number>();
   readonly #free: number[] = [];
-  /** Merges done since the start: the promise of log2(n) is asserted on it. */
+  /** How many merges were made since the start. Tests check the bound of log2(n) with it. */
   merges = 0;
 
   constructor(merge: (a: T, b: T) => T) {
@@ -51,7 +51,7 @@ export class SegmentTree<T> {
     return true;
   }
 
-  /** The merge of all slots; undefined when there is none. */
+  /** The merge of all slots; undefined if there are none. */
   total(): T | undefined {
     return this.#capacity === 1 ? this.#nodes[1] : this.#at(1);
   }
@@ -62,7 +62,7 @@ export class SegmentTree<T> {
 
   #write(slot: number, value: T | undefined): void {
     this.#nodes[this.#capacity + slot] = value;
-    // Above a stale node all are.
+    // All nodes above a stale node are stale already.
     for (let at = (this.#capacity + slot) >> 1; at >= 1 && this.#stale[at] === 0; at >>= 1) this.#stale[at] = 1;
   }
 

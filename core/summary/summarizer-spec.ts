@@ -1,4 +1,4 @@
-/** StatusSummarizer as code reads it; apiserver/kinds/summary-kinds.ts is the schema of the same. */
+/** StatusSummarizer as types. core/apiserver/kinds/summary-kinds.ts has its schema. */
 
 export interface SummarizerSpec {
   filter?: string;
@@ -16,21 +16,21 @@ export interface NamedExpression {
   def: string;
 }
 
-/** As many as a person reads. */
+/** As many values as a person reads. */
 export const topValuesDefault = 10;
 
 export interface CombinedField {
   name: string;
   type: AggregateType;
   subject?: string;
-  /** Of TOPK: how many values; absent: topValuesDefault. */
+  /** Only for TOPK: how many values; absent: topValuesDefault. */
   k?: number;
 }
 
 export const aggregateTypes = ['COUNT', 'SUM', 'AVG', 'MIN', 'MAX', 'DISTINCT', 'P50', 'P90', 'P99', 'TOPK'] as const;
 export type AggregateType = (typeof aggregateTypes)[number];
 
-/** What the expressions of a row see. */
+/** The variables of the expressions of a row. */
 export const rowVariables = {
   obj: 'dyn',
   returned: 'dyn',
@@ -59,7 +59,7 @@ export const rowVariables = {
 
 export type RowVariable = keyof typeof rowVariables;
 
-/** Types that a number can be calculated from; `dyn` is found out row by row. */
+/** Types that convert to a number. The type `dyn` is decided for each row. */
 export const numericTypes: ReadonlySet<string> = new Set([
   'dyn',
   'int',
@@ -69,7 +69,7 @@ export const numericTypes: ReadonlySet<string> = new Set([
   'kubernetes.Quantity',
 ]);
 
-/** Types of a value that has no parts: a column of a row, a key of a group. */
+/** Types of values without parts: a column of a row, a key of a group. */
 export const scalarTypes: ReadonlySet<string> = new Set([
   ...numericTypes,
   'string',

@@ -1,8 +1,8 @@
 /**
- * A StatusSummarizer made ready to run: its expressions compiled, its aggregates laid out in cells, and how one row becomes a partial.
+ * A StatusSummarizer that is ready to run: its expressions are compiled, its aggregates have cells. This file also makes the partial of one row.
  *
- * A row that an expression fails for counts nowhere but among the errors, so that all columns of a summary are of the same rows. A subject that names what is not
- * there, or is null, has no value, which is no error: COUNT, AVG and the others pass over the row.
+ * If an expression fails for a row, the row counts only among the errors, so that all columns of a summary cover the same rows. A subject that names a
+ * missing field, or is null, has no value. That is no error: COUNT, AVG and the others leave out the row.
  */
 import { type CelProgram, compileCel } from '../match/cel/cel.ts';
 import { CelError } from '../match/cel/cel-error.ts';
@@ -23,30 +23,30 @@ import {
 import type { Grouped, RowError, Scalar, SelectedRows, UserPartial } from './user-partial.ts';
 
 export interface SummaryRow {
-  /** Of the destination's agent: `eu:paris:store-17`. */
+  /** Path of the destination's agent: `eu:paris:store-17`. */
   readonly path: string;
   /** `deployments.apps shop/till` */
   readonly object: string;
-  /** Only the fields in `fields` will be named; absent: any. */
+  /** The expressions name only these `fields`; absent: any field. */
   variable(name: RowVariable, fields: ReadonlySet<string> | undefined): CelValue;
 }
 
 export interface Summarizer {
   readonly spec: SummarizerSpec;
-  /** What its partials carry in `UserPartial.spec`. */
+  /** The value of `UserPartial.spec` in its partials. */
   readonly fingerprint: string;
   readonly kinds: readonly CellKind[];
-  /** For each combined field, the place of its cell; undefined for a COUNT of rows. */
+  /** For each combined field, the index of its cell; undefined for a COUNT of rows. */
   readonly cellOfField: readonly (number | undefined)[];
-  /** The partial of nothing. */
+  /** The partial without any row. */
   readonly empty: UserPartial;
-  /** The partial of one row; undefined: the filter leaves it out. */
+  /** The partial of one row. Undefined: the filter leaves the row out. */
   evaluate(row: SummaryRow): UserPartial | undefined;
 }
 
-/** Steps for all expressions of one row: some 0.5 ms. Ten thousand rows then take no longer than a few seconds, whatever somebody writes. */
+/** CEL steps for all expressions of one row: some 0.5 ms. So ten thousand rows take no more than a few seconds, whatever the expressions are. */
 const rowSteps = 10_000;
-/** Bounds on what a row gives, with `partialBytesMax` in mind. */
+/** Bounds for the values of a row. They keep a partial within `partialBytesMax`. */
 const keyBytesMax = 1024;
 const valueBytesMax = 256;
 const columnCharactersMax = 512;
@@ -68,7 +68,7 @@ const cellOfType: { readonly [type in AggregateType]: CellKind } = {
 
 interface CompiledCell {
   readonly kind: CellKind;
-  /** The first combined field that needs it: errors name its subject. */
+  /** The first combined field that needs this cell: error messages name its subject. */
   readonly field: string;
   readonly type: AggregateType;
   readonly subject: CelProgram;
@@ -81,7 +81,7 @@ interface Compiled {
   readonly select: readonly CelProgram[];
 }
 
-/** What an expression of a row gave that can't be used. */
+/** An expression of a row gave a value that can't be used. */
 class RowProblem extends Error {}
 
 /** Throws CelError for an expression that does not compile. */
@@ -98,7 +98,7 @@ export function compileSummarizer(spec: SummarizerSpec): Summarizer {
   const nothing: Grouped | SelectedRows = spec.select
     ? { form: 'selected', limit: spec.limit, sample: [] }
     : { form: 'grouped', kinds, groupsMax: spec.maxGroups, groups: new Map() };
-  // What changes only how rows are shown leaves the partials as they are.
+  // Fields that only change how rows are shown do not change the partials.
   const { having: _having, orderBy: _orderBy, ...counting } = spec;
   const fingerprint = sampleHash(stableStringify(counting));
   const empty: UserPartial = {
@@ -118,15 +118,15 @@ export function compileSummarizer(spec: SummarizerSpec): Summarizer {
   };
 }
 
-/** One cell for each subject and kind. */
+/** Makes one cell for each subject and kind. */
 function layOut(fields: readonly CombinedField[]): { cells: CompiledCell[]; cellOfField: (number | undefined)[] } {
   const cells: CompiledCell[] = [];
   const places = new Map<string, number>();
   const cellOfField = fields.map(({ type, subject }, i) => {
     if (subject === undefined) return undefined;
     const kind = cellOfType[type];
-    const known = places.get(`${kind} ${subject}`);
-    if (known !== undefined) return known;
+    const place = places.get(`${kind} ${subject}`);
+    if (place !== undefined) return place;
     const field = `spec.combinedFields[${i}].subject`;
     places.set(`${kind} ${subject}`, cells.length);
     return cells.push({ kind, field, type, subject: compileCel(subject, rowVariables) }) - 1;
@@ -142,8 +142,8 @@ function usesOf({ filter, groupBy, cells, select }: Compiled): Uses {
     for (const name of Object.keys(rowVariables) as RowVariable[]) {
       if (!program.variables.has(name)) continue;
       const fields = program.fieldsOf(name);
-      const known = uses.get(name);
-      uses.set(name, (uses.has(name) && !known) || !fields ? undefined : new Set([...(known ?? []), ...fields]));
+      const before = uses.get(name);
+      uses.set(name, (uses.has(name) && !before) || !fields ? undefined : new Set([...(before ?? []), ...fields]));
     }
   }
   return uses;
@@ -199,7 +199,7 @@ function keyPart(value: CelValue): Scalar {
   throw new RowProblem(`must be a text, a number, true, false or null, is ${describeValue(value)}`);
 }
 
-/** What is not there is null. */
+/** The value of a column. A missing field gives null. */
 function column(read: () => CelValue): Scalar {
   const value = valueOrNothing(read);
   const scalar = scalarOf(value);
@@ -236,18 +236,18 @@ function valueOrNothing(read: () => CelValue): CelValue {
   }
 }
 
-/** Keys recur with every row of their group. */
-const knownIds = new Map<string, string>();
-const knownIdsMax = 10_000;
+/** Remembers the id of a key, because the key recurs with every row of its group. */
+const idsByKey = new Map<string, string>();
+const idsByKeyMax = 10_000;
 
 function groupId(key: string): string {
-  const known = knownIds.get(key);
-  if (known !== undefined) return known;
+  const before = idsByKey.get(key);
+  if (before !== undefined) return before;
   if (Buffer.byteLength(key) > keyBytesMax)
     throw new RowProblem(`the values take more than ${keyBytesMax} bytes: shorten them with substring(0, 64)`);
   const id = `${sampleHash(key)}${key}`;
-  if (knownIds.size >= knownIdsMax) knownIds.clear();
-  knownIds.set(key, id);
+  if (idsByKey.size >= idsByKeyMax) idsByKey.clear();
+  idsByKey.set(key, id);
   return id;
 }
 

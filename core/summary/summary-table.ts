@@ -1,4 +1,7 @@
-/** From a partial to what a StatusSummary shows: typed columns, rows in their order, and what is left out of them. Deterministic: by values, never by arrival. */
+/**
+ * Makes the table of a StatusSummary from a partial: typed columns, ordered rows, and the counts of left-out rows. The table depends on the values only,
+ * never on the order of their arrival.
+ */
 import { type CelProgram, type CelType, compileCel } from '../match/cel/cel.ts';
 import { CelError } from '../match/cel/cel-error.ts';
 import { type CelValue, celValue } from '../match/cel/values.ts';
@@ -17,7 +20,7 @@ export interface Column {
   readonly type: ColumnType;
 }
 
-/** `Any`: of a group or a selection, what its expression gives. A number that JSON can't hold exactly is its decimal text. */
+/** `Any`: the result of an expression of a group or a selection. A number that JSON can't hold exactly is its decimal text. */
 export type ColumnType = 'Any' | 'Integer' | 'Number' | 'List';
 
 export type ShownValue = Scalar | readonly { readonly value: Scalar; readonly count: number }[];
@@ -25,21 +28,21 @@ export type ShownValue = Scalar | readonly { readonly value: Scalar; readonly co
 export interface SummaryTable {
   readonly columns: readonly Column[];
   readonly rows: readonly { readonly columns: readonly ShownValue[] }[];
-  /** Rows that were summarized. */
+  /** How many rows were summarized. */
   readonly total: number;
   readonly rowErrors: RowErrors;
-  /** Groups that were merged into `otherGroup`. */
+  /** How many groups were merged into `otherGroup`. */
   readonly dropped?: number;
-  /** Rows in there: no group that is not shown has more. */
+  /** How many rows `otherGroup` has. No group that is left out has more. */
   readonly errorBound?: number;
 }
 
-/** The first column of the row that has all groups beyond the limit. */
+/** The text in the first column of the row that has all groups beyond the limit. */
 export const otherGroup = '__other__';
 
 interface TableRow {
   readonly values: readonly ShownValue[];
-  /** For conditions: numbers of CEL. */
+  /** The columns as CEL values, for `having`. */
   readonly bindings: () => Record<string, CelValue>;
 }
 
@@ -92,7 +95,7 @@ const columnType: { readonly [type in AggregateType]: ColumnType } = {
 
 // ------------------------------------------------------------------------------------------------------ groups
 
-/** Without a groupBy there is one group, also of no rows at all. */
+/** Without a groupBy, there is one group, even if there are no rows. */
 function groupRows(summarizer: Summarizer, { groups }: Grouped, columns: readonly Column[]): TableRow[] {
   const isWhole = (summarizer.spec.groupBy ?? []).length === 0;
   const all = isWhole && groups.size === 0 ? [{ key: '[]', rows: 0, cells: [] }] : [...groups.values()].map(keyed);
@@ -119,7 +122,7 @@ function aggregates(
   });
 }
 
-/** Over no values COUNT, DISTINCT and SUM are 0, TOPK is empty, the others are null. */
+/** Without any value, COUNT, DISTINCT and SUM are 0, TOPK is empty, and the others are null. */
 function aggregate({ type, k = topValuesDefault }: CombinedField, cell: Cell | undefined): ShownValue {
   switch (type) {
     case 'COUNT':
@@ -155,7 +158,7 @@ function calculated(type: 'AVG' | 'MIN' | 'MAX' | 'P50' | 'P90' | 'P99', cell: C
 
 const programs = new WeakMap<SummarizerSpec, CelProgram>();
 
-/** A group for which the condition fails is left out, and counted as an error. */
+/** Leaves out the groups for which the condition is false. A group for which it fails is left out too, and counts as an error. */
 function having(spec: SummarizerSpec, rows: readonly TableRow[]): { kept: readonly TableRow[]; errors: number } {
   if (spec.having === undefined) return { kept: rows, errors: 0 };
   const program = programs.get(spec) ?? compileCel(spec.having, havingVariables(spec), 'bool');
@@ -173,20 +176,20 @@ function having(spec: SummarizerSpec, rows: readonly TableRow[]): { kept: readon
   return { kept, errors };
 }
 
-/** Decimal texts of aggregates are numbers again. */
+/** A column's value for CEL. The decimal text of an aggregate becomes a number again. */
 function bound({ type }: Column, value: ShownValue): CelValue {
   return type === 'Number' && typeof value === 'string' ? Number(value) : celValue(value);
 }
 
 type RowOrder = (a: readonly ShownValue[], b: readonly ShownValue[]) => number;
 
-/** As the summarizer says, then by all columns from the left, so that equal tables are equal texts. */
+/** The order of the summarizer, then by all columns from the left, so that equal tables are equal texts. */
 function orderOf(spec: SummarizerSpec, columns: readonly Column[]): RowOrder {
-  const asked = (spec.orderBy ?? []).map(({ name, descending = false }) => ({
+  const requested = (spec.orderBy ?? []).map(({ name, descending = false }) => ({
     at: columns.findIndex((column) => column.name === name),
     descending,
   }));
-  const keys = [...asked, ...columns.map((_, at) => ({ at, descending: false }))];
+  const keys = [...requested, ...columns.map((_, at) => ({ at, descending: false }))];
   return (a, b) => {
     for (const { at, descending } of keys) {
       const order = compareShown(columns[at]!, a[at] ?? null, b[at] ?? null, descending);
@@ -196,14 +199,14 @@ function orderOf(spec: SummarizerSpec, columns: readonly Column[]): RowOrder {
   };
 }
 
-/** What is absent comes last, whatever the order. */
+/** A missing value comes last in both directions. */
 function compareShown(column: Column, a: ShownValue, b: ShownValue, descending: boolean): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null);
   const order = compareValues(column, a, b);
   return descending ? -order : order;
 }
 
-/** Numbers before texts. */
+/** Numbers come before texts. */
 function compareValues({ type }: Column, a: Exclude<ShownValue, null>, b: Exclude<ShownValue, null>): number {
   const [x, y] = type === 'Number' ? [parseDecimal(a), parseDecimal(b)] : [a, b];
   if (isNumber(x) && isNumber(y)) return x < y ? -1 : x > y ? 1 : 0;

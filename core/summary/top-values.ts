@@ -1,8 +1,7 @@
 /**
- * The most frequent values. Counts of up to `valuesMax` different values are exact. A summary that forgets the rarest values instead would depend
- * on the order of the merges, so of more values those with the smallest hashes are counted, and beside them a uniform sample of rows is kept, in
- * which a frequent value shows up however many rare ones there are: its count is then estimated, with a standard error of at most 1/(2√rowsMax), 4.4 %
- * of the rows.
+ * The most frequent values. The counts of up to `topValuesMax` different values are exact. Dropping the rarest values beyond that would depend on the order
+ * of merges. So with more values, those with the smallest hashes are counted, and a uniform sample of rows is kept beside them. A frequent value appears in
+ * the sample, however many rare values there are. Its count is then an estimate, with a standard error of at most 1/(2√rowsMax), 4.4 % of the rows.
  */
 import { compareText } from '../object/text-order.ts';
 import { sampleHash, smallestOf } from './order.ts';
@@ -13,7 +12,7 @@ export const rowsMax = 128;
 export interface TopValues {
   /** Sorted by hash. */
   readonly values: readonly CountedValue[];
-  /** Rows in all: more than the counts add up to when values were left out. */
+  /** All rows. If values were left out, this is more than the sum of the counts. */
   readonly rows: number;
   /** Sorted by hash. */
   readonly sample: readonly SampledRow[];
@@ -30,7 +29,7 @@ export interface SampledRow {
   readonly value: string;
 }
 
-/** `row` names the row, uniquely. */
+/** `row` is a unique name of the row. */
 export function topOf(value: string, row: string): TopValues {
   return {
     values: [{ hash: sampleHash(value), value, count: 1 }],
@@ -42,8 +41,8 @@ export function topOf(value: string, row: string): TopValues {
 export function mergeTop(a: TopValues, b: TopValues): TopValues {
   const counts = new Map(a.values.map((counted) => [counted.value, counted]));
   for (const counted of b.values) {
-    const known = counts.get(counted.value);
-    counts.set(counted.value, known ? { ...known, count: known.count + counted.count } : counted);
+    const before = counts.get(counted.value);
+    counts.set(counted.value, before ? { ...before, count: before.count + counted.count } : counted);
   }
   return {
     values: [...counts.values()].sort(byHash).slice(0, topValuesMax),
@@ -52,7 +51,7 @@ export function mergeTop(a: TopValues, b: TopValues): TopValues {
   };
 }
 
-/** The k most frequent, the first of equals by value. */
+/** The k most frequent values. Values with equal counts are ordered by text. */
 export function topValues({ values, rows, sample }: TopValues, k: number): { value: string; count: number }[] {
   const counts = new Map(values.map(({ value, count }) => [value, count]));
   const counted = values.reduce((sum, { count }) => sum + count, 0);

@@ -1,4 +1,4 @@
-/** Partials of user-defined summaries as they travel: JSON, the same bytes for the same partial. */
+/** The form in which partials of user-defined summaries travel: JSON. Equal partials give equal bytes. */
 import * as z from 'zod';
 import { boundedRowCount, countedMax, countUpTo } from '../object/bounded-counts.ts';
 import { stableStringify } from '../object/canonical.ts';
@@ -10,14 +10,14 @@ import { type Cell, type CellKind, cellKinds, cellSchema, encodeCell } from './c
 import { hashesMax } from './distinct.ts';
 import { errorsMax, type Grouped, type SelectedRows, type UserPartial, withGroupsMax } from './user-partial.ts';
 
-/** A quarter of the largest frame, and about what a StatusSummary of as many rows takes. */
+/** A quarter of the largest frame, and about the size of a StatusSummary with as many rows. */
 export const partialBytesMax = 1024 * 1024;
-/** The largest limits that a summarizer can have. */
+/** The largest limits that a summarizer may have. */
 export const groupsLimit = 1000;
 export const selectLimit = 200;
 const cellsMax = 32;
 
-/** A partial that is too large goes with half as many groups, the others merged. */
+/** If the partial is too large, it goes with half as many groups; the other groups are merged. */
 export function encodeUserPartial(partial: UserPartial): Uint8Array {
   const bytes = text(stableStringify(wireOf(partial)));
   const { content } = partial;
@@ -25,18 +25,18 @@ export function encodeUserPartial(partial: UserPartial): Uint8Array {
   return encodeUserPartial(withGroupsMax(partial, Math.floor(content.groups.size / 2)));
 }
 
-/** Of what a child sent: throws Protocol on anything that is not a partial. */
+/** Decodes the partial that a child sent. Throws Protocol on anything else. */
 export function decodeUserPartial(bytes: Uint8Array): UserPartial {
   const { content, ...rest } = decodeChecked('a summary', partialSchema, bytes);
   return { ...rest, content: content.form === 'selected' ? content : groupedOf(content) };
 }
 
-/** The same for who asks again for the same content, as those do who check, keep and merge it. */
+/** Decodes each content once, because several callers check, keep and merge the same content. */
 const decoded = new WeakMap<object, UserPartial>();
 
 export function readUserPartial(content: { readonly body: Uint8Array }): UserPartial {
-  const known = decoded.get(content);
-  if (known) return known;
+  const before = decoded.get(content);
+  if (before) return before;
   const partial = decodeUserPartial(content.body);
   decoded.set(content, partial);
   return partial;
@@ -69,17 +69,17 @@ function groupedWire({ form, kinds, groupsMax, groups, below, rest }: Grouped): 
 
 const naturals = countUpTo(countedMax);
 const hash = z.string().regex(/^[0-9a-f]{16}$/);
-/** Of what rows say: they are cut shorter when they are read. */
-const said = z.string().max(4096);
+/** Texts from rows. The summarizer cuts them to less than this. */
+const rowText = z.string().max(4096);
 const cells = z.array(z.unknown()).max(cellsMax);
-const scalar = z.union([said, z.number(), z.boolean(), z.null()]);
+const scalar = z.union([rowText, z.number(), z.boolean(), z.null()]);
 
 const groupedSchema = z.object({
   form: z.literal('grouped'),
   kinds: z.array(z.enum(cellKinds)).max(cellsMax),
   groupsMax: naturals.max(groupsLimit),
-  groups: z.array(z.tuple([said, naturals, cells])).max(groupsLimit),
-  below: said.exactOptional(),
+  groups: z.array(z.tuple([rowText, naturals, cells])).max(groupsLimit),
+  below: rowText.exactOptional(),
   rest: z.object({ rows: naturals, groups: z.array(hash).max(hashesMax), cells }).exactOptional(),
 });
 const selectedSchema = z.object({
@@ -92,7 +92,7 @@ const partialSchema = z.object({
   rows: naturals,
   errors: z.object({
     count: naturals,
-    sample: z.array(z.object({ path: said, object: said, field: said, message: said })).max(errorsMax),
+    sample: z.array(z.object({ path: rowText, object: rowText, field: rowText, message: rowText })).max(errorsMax),
   }),
   outdated: naturals,
   content: z.discriminatedUnion('form', [groupedSchema, selectedSchema]),

@@ -1,10 +1,12 @@
 /**
- * The partial of a summary that a user defines: rows of some destinations, aggregated. Partials of disjoint sets of rows merge into that of their union,
- * associatively and commutatively and without any loss of exactness, so that any tree of merges equals a fold over the rows.
+ * The partial of a summary that a user defines: the aggregated rows of some destinations. The partials of disjoint sets of rows merge into the partial of the
+ * union. The merge is associative, commutative and exact, so any tree of merges equals a fold over the rows.
  *
- * Bounds. Groups: at most `groupsMax`, those with the smallest hashes, the rest merged into one. What is kept was never merged into the rest anywhere:
- * `below` says up to which hash groups are kept, and a merge keeps to the lower of both. So groups that are shown are exact. Rows of a selection: a sample,
- * the smallest hashes. Errors: a count and a sample.
+ * Bounds:
+ * - Groups: at most `groupsMax`, those with the smallest hashes. All other groups are merged into `rest`. A group that is kept was never merged into `rest`
+ *   anywhere: `below` is the hash up to which groups are kept, and a merge uses the lower bound of both sides. So the groups that are shown are exact.
+ * - Rows of a selection: a sample, by the smallest hashes.
+ * - Errors: a count and a sample.
  */
 
 import { compareText } from '../object/text-order.ts';
@@ -12,50 +14,50 @@ import { type Cell, type CellKind, mergeCells } from './cells.ts';
 import { type Distinct, distinctOf, mergeDistinct } from './distinct.ts';
 import { smallestOf } from './order.ts';
 
-/** What a column of a row can hold. */
+/** The value of a column of a row. */
 export type Scalar = string | number | boolean | null;
 
 export interface UserPartial {
-  /** The summarizer's specification, hashed: partials of different ones don't merge. */
+  /** Hash of the summarizer's specification. Partials with different hashes do not merge. */
   readonly spec: string;
   /** Rows that passed the filter and had no error. */
   readonly rows: number;
   readonly errors: RowErrors;
-  /** Destinations whose rows are left out, since their part of the tree has another version of the summarizer. */
+  /** Destinations whose rows are left out, because their part of the tree has another version of the summarizer. */
   readonly outdated: number;
   readonly content: Grouped | SelectedRows;
 }
 
 export interface RowErrors {
   readonly count: number;
-  /** At most `errorsMax`, the smallest. */
+  /** The smallest errors, at most `errorsMax`. */
   readonly sample: readonly RowError[];
 }
 
 export interface RowError {
-  /** Of the destination's agent: `eu:paris:store-17`. */
+  /** Path of the destination's agent: `eu:paris:store-17`. */
   readonly path: string;
   /** `deployments.apps shop/till` */
   readonly object: string;
-  /** Of the summarizer: `spec.combinedFields[1].subject`. */
+  /** Field of the summarizer: `spec.combinedFields[1].subject`. */
   readonly field: string;
   readonly message: string;
 }
 
 export interface Grouped {
   readonly form: 'grouped';
-  /** The kinds of the cells of each group. */
+  /** The kinds of the cells; the same for each group. */
   readonly kinds: readonly CellKind[];
   readonly groupsMax: number;
   /** By `Group.id`. */
   readonly groups: ReadonlyMap<string, SummaryGroup>;
-  /** Ids from here on are in `rest`; absent: none is. */
+  /** Groups with ids from here on are in `rest`; absent: all groups are kept. */
   readonly below?: string;
   readonly rest?: Rest;
 }
 
 export interface SummaryGroup {
-  /** The hash of the key, and the key: JSON of the values. */
+  /** The hash of the key, then the key: JSON of the values. */
   readonly id: string;
   readonly rows: number;
   readonly cells: readonly (Cell | undefined)[];
@@ -64,7 +66,7 @@ export interface SummaryGroup {
 export interface Rest {
   readonly rows: number;
   readonly cells: readonly (Cell | undefined)[];
-  /** Which groups are in it, counted. */
+  /** The groups in `rest`, for the count of different groups. */
   readonly groups: Distinct;
 }
 
@@ -76,14 +78,14 @@ export interface SelectedRows {
 }
 
 export interface SelectedRow {
-  /** Of what names the row: a uniform sample, whatever the rows hold. */
+  /** Hash of the row's name, so that the sample is uniform, whatever the rows hold. */
   readonly hash: string;
   readonly values: readonly Scalar[];
 }
 
-/** A bound on what a summary's object holds however many rows fail, and more than a person reads. */
+/** Bounds the size of a StatusSummary for any number of failing rows. More than a person reads. */
 export const errorsMax = 10;
-/** The hash before the key in a group's id. */
+/** Length of the hash before the key in the id of a group. */
 const hashLength = 16;
 
 export function groupKey(id: string): string {
@@ -103,7 +105,7 @@ export function mergeUserPartials(a: UserPartial, b: UserPartial): UserPartial {
   };
 }
 
-/** The same with fewer groups: for a partial that is too large to send. */
+/** The partial with fewer groups, for a partial that is too large to send. */
 export function withGroupsMax(partial: UserPartial, groupsMax: number): UserPartial {
   const { content } = partial;
   if (content.form === 'selected') return partial;
@@ -124,8 +126,8 @@ function mergeGrouped(a: Grouped, b: Grouped): Grouped {
   const [larger, smaller] = a.groups.size >= b.groups.size ? [a.groups, b.groups] : [b.groups, a.groups];
   const groups = new Map(larger);
   for (const [id, group] of smaller) {
-    const known = groups.get(id);
-    groups.set(id, known ? { id, ...mergeTotals(kinds, known, group) } : group);
+    const before = groups.get(id);
+    groups.set(id, before ? { id, ...mergeTotals(kinds, before, group) } : group);
   }
   const rest = a.rest && b.rest ? mergeRests(kinds, a.rest, b.rest) : (a.rest ?? b.rest);
   const below = a.below === undefined || (b.below !== undefined && b.below < a.below) ? b.below : a.below;
@@ -133,7 +135,7 @@ function mergeGrouped(a: Grouped, b: Grouped): Grouped {
   return cut({ form: 'grouped', kinds, groupsMax, groups, ...(rest ? { rest } : {}) }, below);
 }
 
-/** Moves into the rest what does not lie below, and what is too many. */
+/** Moves groups into `rest`: those from `below` on, and those beyond `groupsMax`. */
 function cut(content: Grouped & { groups: Map<string, SummaryGroup> }, below: string | undefined): Grouped {
   const { kinds, groups, groupsMax } = content;
   let bound = below;

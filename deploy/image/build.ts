@@ -1,4 +1,4 @@
-/** `npm run image -- [--out FILE] [--name NAME:TAG]`: the image of all roles as one file, made without a registry and without a container engine. */
+/** `npm run image -- [--out FILE] [--name NAME:TAG]`: makes the image of all roles as one file, without a registry and without a container engine. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -24,7 +24,7 @@ try {
     layers: [runtime, program],
     config: {
       User: `${userId}:${userId}`,
-      // `agent`, `relay` or `center`, with --config FILE.
+      // The arguments of a container are `agent`, `relay` or `center`, and --config FILE.
       Entrypoint: ['/usr/bin/node', '/app/dist/banyan.js'],
       Env: ['PATH=/usr/bin'],
       WorkingDir: '/data',

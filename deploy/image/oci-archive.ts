@@ -1,6 +1,6 @@
 /**
- * An image as one file: an OCI layout (https://github.com/opencontainers/image-spec/blob/main/image-layout.md) with the index of `docker save` beside it, so
- * that `ctr images import`, `docker load` and `podman load` all take it. The same folders give the same bytes.
+ * Writes an image as one file: an OCI layout (https://github.com/opencontainers/image-spec/blob/main/image-layout.md), with the index of `docker save` beside
+ * it. So `ctr images import`, `docker load` and `podman load` can all read the file. The same folders give the same bytes.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -11,7 +11,7 @@ import { gzipSync } from 'node:zlib';
 export interface Image {
   /** `banyan:0.1.0` */
   readonly name: string;
-  /** Folders whose content lies one over the other. */
+  /** Folders whose contents are put on top of each other, in this order. */
   readonly layers: readonly string[];
   readonly config: {
     readonly User?: string;
@@ -28,21 +28,21 @@ interface Descriptor {
   readonly size: number;
 }
 
-/** As Go and the registries name them. */
+/** Names of architectures in Go and in registries. */
 const architectures: Readonly<Partial<Record<string, string>>> = { x64: 'amd64', arm64: 'arm64' };
-/** Half of the time of the best one, for a twentieth more. */
+/** Takes half of the time of the best level, for a file that is a twentieth larger. */
 const compression = 6;
-/** A Node of 150 MB and what comes to it. */
+/** Enough for a Node of 150 MB and the files beside it. */
 const layerBytesMax = 1 << 30;
 
-/** Of this machine, and so of the images that are made on it. Throws where there are none. */
+/** The platform of this machine, and so of the images that are made on it. Throws if the platform has no images. */
 export function platform(): { readonly os: 'linux'; readonly architecture: string } {
   const architecture = architectures[process.arch];
   if (process.platform === 'linux' && architecture) return { os: 'linux', architecture };
   throw new Error(`an image is built on Linux for amd64 or arm64, and this is ${process.platform} on ${process.arch}`);
 }
 
-/** Writes the archive; the bytes of the image, packed as it travels and as it lies on a node. */
+/** Writes the archive. Returns the size of the image, packed as it travels and unpacked as on a node. */
 export function writeArchive(file: string, image: Image): { packedBytes: number; bytes: number } {
   const layout = mkdtempSync(`${file}.`);
   try {
@@ -91,14 +91,14 @@ export function writeArchive(file: string, image: Image): { packedBytes: number;
   }
 }
 
-/** As containerd names what Docker calls `banyan:0.1.0`. */
+/** The name of an image in containerd: Docker's `banyan:0.1.0` is `docker.io/library/banyan:0.1.0`. */
 function referenceOf(name: string): string {
   const [first = '', ...rest] = name.split('/');
   if (rest.length === 0) return `docker.io/library/${name}`;
   return /[.:]|^localhost$/.test(first) ? name : `docker.io/${name}`;
 }
 
-/** Nobody's, of no time, in one order. */
+/** Files have no owner, no time and one order, so that the same folder gives the same bytes. */
 function archiveOf(folder: string): Buffer {
   const plain = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner', '--format=ustar'];
   const modes = '--mode=u+rwX,go+rX,go-w';

@@ -1,6 +1,6 @@
 /**
- * What is in the image: Node with the libraries that it is linked to, the bundles, and lmdb with the packages that it needs. No shell, no package manager,
- * nobody's home directory. The libraries are this machine's, so the image is for its architecture.
+ * The files of the image: Node with the libraries that it is linked to, the bundles, and lmdb with the packages that it needs. There is no shell, no package
+ * manager and no home directory. The libraries are copied from this machine, so the image is for this machine's architecture.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
@@ -8,24 +8,24 @@ import { dirname, join } from 'node:path';
 
 const root = join(import.meta.dirname, '../..');
 const modules = join(root, 'node_modules');
-/** Who the agent is in it; the chart has the same number. */
+/** The user of the agent in the image. The chart has the same number. */
 export const userId = 65_532;
 /** glibc before 2.34 loads these by name, to find hosts: https://sourceware.org/glibc/wiki/Release/2.34 */
 const loadedByName = ['libnss_dns.so.2', 'libnss_files.so.2', 'libresolv.so.2'];
 
-/** Changes with Node alone. */
+/** The lower layer: changes only when Node changes. */
 export function writeRuntime(directory: string): void {
   const node = join(modules, 'node/bin/node');
   put(directory, node, 'usr/bin/node');
   for (const library of librariesOf([node, ...nativeModules()])) put(directory, library, library);
   text(directory, 'etc/passwd', `root:x:0:0:root:/:/none\nbanyan:x:${userId}:${userId}:banyan:/data:/none\n`);
   text(directory, 'etc/group', `root:x:0:\nbanyan:x:${userId}:\n`);
-  // Without it glibc asks the network for localhost.
+  // Without this file, glibc asks the network for localhost.
   text(directory, 'etc/nsswitch.conf', 'hosts: files dns\n');
   for (const folder of ['data', 'tmp']) mkdirSync(join(directory, folder), { recursive: true });
 }
 
-/** Changes with the program. */
+/** The upper layer: changes with the program. */
 export function writeProgram(directory: string): void {
   const app = join(directory, 'app');
   execFileSync(process.execPath, [join(root, 'test/support/build.ts'), join(app, 'dist')], { cwd: root });
@@ -40,7 +40,7 @@ export function writeProgram(directory: string): void {
   }
 }
 
-/** A package and all that it needs at run time and that is installed; a nested copy travels with its owner. */
+/** A package and all installed packages that it needs at run time. A nested copy is copied together with its owner. */
 function packagesBelow(name: string, found = new Set<string>()): Set<string> {
   const file = join(modules, name, 'package.json');
   if (found.has(name) || !existsSync(file)) return found;
@@ -56,12 +56,12 @@ function nativeModules(): string[] {
   throw new Error(`there is no ${built}: an image is built on Linux with glibc, after npm ci`);
 }
 
-/** As the loader finds them, with the loader itself. */
+/** The libraries that the dynamic loader finds, and the loader itself. */
 function librariesOf(programs: readonly string[]): Set<string> {
-  const said = programs.map((program) => execFileSync('ldd', [program], { encoding: 'utf8' })).join('\n');
-  const lacking = /^\s*(\S+) => not found/m.exec(said)?.[1];
+  const lddOutput = programs.map((program) => execFileSync('ldd', [program], { encoding: 'utf8' })).join('\n');
+  const lacking = /^\s*(\S+) => not found/m.exec(lddOutput)?.[1];
   if (lacking) throw new Error(`${lacking} is not on this machine, and Node needs it: install it`);
-  const linked = [...said.matchAll(/(?:=> |^\s*)(\/\S+) \(0x/gm)].map((match) => match[1]!);
+  const linked = [...lddOutput.matchAll(/(?:=> |^\s*)(\/\S+) \(0x/gm)].map((match) => match[1]!);
   const folder = dirname(linked.find((file) => /\/libc\.so/.test(file)) ?? '');
   return new Set([...linked, ...loadedByName.map((name) => join(folder, name)).filter((file) => existsSync(file))]);
 }

@@ -43,7 +43,7 @@ export class LocalNodes implements AsyncDisposable {
     const nodes = planned.filter(runs);
     const ports = await assignPorts(planned, data);
     const pki = await ensureTreePki(data, topology.name, planned, systemClock);
-    const options = { nodes, data, ports, pki, clock: systemClock, restart: false, programOf, say() {} };
+    const options = { nodes, data, ports, pki, clock: systemClock, restart: false, programOf, print() {} };
     const supervisor = new Supervisor(options);
     const started = new LocalNodes({ data, nodes, ports, pki, supervisor });
     supervisor.start();

@@ -125,7 +125,10 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     [{ ...least, identity: { joinToken: token }, link: { terminatedTls: true } }, /agent\.link\.terminatedTls: with a/],
     [{ ...least, link: { ca: 'x' } }, /agent\.link\.ca is no PEM/],
     [{ ...least, link: { transport: 'http' } }, /agent\/link\/transport.*'auto', 'grpc', 'websocket'/],
-    [{ ...least, proxy: { url: 'proxy:3128' } }, /agent\.proxy\.url is no proxy's: http:\/\/user:password@host:port/],
+    [
+      { ...least, proxy: { url: 'proxy:3128' } },
+      /agent\.proxy\.url is no URL of a proxy: write http:\/\/user:password@host:port/,
+    ],
     [{ ...least, proxy: { url: 'http://a:1', secretName: 'b' } }, /agent\.proxy has a url and a secretName/],
     [{ ...least, data: { hostPath: 'relative' } }, /agent\.data\.hostPath: "relative" is no folder/],
     [{ ...least, data: { hostPath: '/a/../../etc' } }, /agent\.data\.hostPath.*has a \.\. in it/],

@@ -1,8 +1,8 @@
 /**
- * What an expression may cost. The engine has no limit of its own, and loops nest: every turn of a loop is charged with the size of its
- * body, every concatenation with what it makes, every call with the texts that it looks through and gives; and the first that finds nothing
- * left throws. Functions whose result can be much larger than what they are given ask before they make it (`chargeText`). Works on the
- * engine's syntax tree after the check, where a loop is a node `comprehension` with a node `step`.
+ * What an expression may cost. The engine has no limit of its own, and loops nest. So every turn of a loop costs the size of its body, every concatenation
+ * costs the size of its result, and every call costs the texts that it reads and returns. The first charge that exceeds the budget throws. Functions whose
+ * result can be much larger than their arguments charge before they make the result (`chargeText`). The charges are added to the engine's syntax tree after
+ * the check, where a loop is a node `comprehension` with a node `step`.
  */
 import type { ParseResult } from '@marcbachmann/cel-js';
 import { describeError } from '../../runtime/errors.ts';
@@ -10,13 +10,13 @@ import { CelError } from './cel-error.ts';
 import { compilePattern } from './pattern.ts';
 
 export interface EvaluationBudget {
-  /** Steps left; below 0: exceeded. */
+  /** The steps that are left; below 0: exceeded. */
   remaining: number;
 }
 
 /**
- * For all rules of one object together: about 50 ms. Kubernetes allows ten million units an expression and a hundred
- * million an object, a second or so.
+ * For all rules of one object together: about 50 ms. Kubernetes allows ten million units for an expression and a hundred million for an object, about a
+ * second.
  */
 const budgetSteps = 1_000_000;
 
@@ -28,14 +28,14 @@ export function defaultBudget(): EvaluationBudget {
 }
 
 export interface BudgetedExpression {
-  /** Variables by name, with the fields of each that are named; undefined: used as a whole somewhere. */
+  /** Variables by name, each with the fields that the expression names. Undefined: the expression also uses the variable as a whole. */
   readonly names: ReadonlyMap<string, ReadonlySet<string> | undefined>;
   run(bindings: Readonly<Record<string, unknown>>, budget: EvaluationBudget): unknown;
 }
 
 type Evaluate = (evaluator: unknown, node: unknown, context: unknown) => unknown;
 
-/** What of the engine's nodes is used here; version 8 is pinned, and a test stands on it. */
+/** The used part of the engine's nodes. Version 8 is pinned, and a test checks this form. */
 interface CelNode {
   readonly op: string;
   readonly args: unknown;
@@ -43,20 +43,20 @@ interface CelNode {
   setMeta(key: 'evaluate', evaluate: Evaluate): unknown;
 }
 
-/** Characters or items a step pays for in a concatenation. */
+/** Characters or items that one step pays for in a concatenation. */
 const unitsPerStep = 16;
-/** Characters that a call looks through in a step. */
+/** Characters of text that one step pays for when a call reads them. */
 const scannedPerStep = 64;
 
-/** Of the expression that is evaluated now; evaluation is synchronous. */
-let chargeNow: ((steps: number) => void) | undefined;
+/** The charge function of the expression under evaluation. Evaluation is synchronous, so there is one at a time. */
+let currentCharge: ((steps: number) => void) | undefined;
 
-/** For functions of the library: throws when so many characters, or items, are not to be had any more. */
+/** For functions of the library: throws when the budget does not allow this many more characters or items. */
 export function chargeText(characters: number): void {
-  chargeNow?.(Math.ceil(characters / unitsPerStep));
+  currentCharge?.(Math.ceil(characters / unitsPerStep));
 }
 
-/** Checks (which expands macros) and then wraps the nodes that cost. */
+/** Checks the expression, which expands macros, and then wraps the nodes that cost. */
 export function instrument(parsed: ParseResult): BudgetedExpression {
   const state: { budget: EvaluationBudget } = { budget: { remaining: 0 } };
   const charge = (steps: number): void => {
@@ -75,22 +75,22 @@ export function instrument(parsed: ParseResult): BudgetedExpression {
     run(bindings, budget) {
       state.budget = budget;
       charge(1);
-      const before = chargeNow;
-      chargeNow = charge;
+      const before = currentCharge;
+      currentCharge = charge;
       try {
         return parsed(bindings);
       } finally {
-        chargeNow = before;
+        currentCharge = before;
       }
     },
   };
 }
 
-/** The engine's own functions can't be replaced: calls go to the guarded ones of library.ts. */
-const ownFunctions: ReadonlyMap<string, string> = new Map([
-  // JavaScript's RegExp.
+/** The engine's own functions can't be replaced. So calls are renamed to the guarded functions of library.ts. */
+const guardedNames: ReadonlyMap<string, string> = new Map([
+  // The engine would use JavaScript's RegExp.
   ['matches', 'matchesPattern'],
-  // A short list and a long separator make any length.
+  // A short list and a long separator can make a text of any length.
   ['join', 'joinTexts'],
 ]);
 
@@ -98,14 +98,14 @@ function renameCalls(tree: unknown): void {
   eachNode(tree, (node) => {
     const args = node.args;
     if (node.op !== 'rcall' || !Array.isArray(args)) return;
-    if (typeof args[0] === 'string') args[0] = ownFunctions.get(args[0]) ?? args[0];
+    if (typeof args[0] === 'string') args[0] = guardedNames.get(args[0]) ?? args[0];
     if (args[0] !== 'matchesPattern') return;
     const [pattern]: unknown[] = Array.isArray(args[2]) ? args[2] : [];
     if (isNode(pattern) && pattern.op === 'value' && typeof pattern.args === 'string') checkPattern(pattern.args);
   });
 }
 
-/** A literal pattern that is wrong is found when the expression is compiled, not when it is used. */
+/** Finds an invalid literal pattern when the expression is compiled, and not only when it is evaluated. */
 function checkPattern(source: string): void {
   try {
     compilePattern(source);
@@ -157,11 +157,11 @@ function wrapLoop(node: CelNode, loop: CelNode, charge: (steps: number) => void)
   });
 }
 
-/** What is called upon is looked through, also by a function that gives a number. */
+/** Charges for the receiver of a call: the function reads it, even if the function returns only a number. */
 function wrapCall(node: CelNode, charge: (steps: number) => void): void {
   const receiver: unknown = Array.isArray(node.args) ? node.args[1] : undefined;
   const evaluate = isNode(receiver) ? receiver.meta.evaluate : undefined;
-  // A macro has no receiver of its own any more.
+  // After the expansion, a macro has no receiver.
   if (!isNode(receiver) || !evaluate) return;
   receiver.setMeta('evaluate', (evaluator, at, context) => {
     const value = evaluate(evaluator, at, context);

@@ -1,10 +1,10 @@
-/** What is wrong with an expression, or went wrong in it. */
+/** An error in an expression, found when it is compiled or when it is evaluated. */
 
 export type CelErrorKind = 'syntax' | 'type' | 'evaluation' | 'cost';
 
 export class CelError extends Error {
   readonly kind: CelErrorKind;
-  /** A field or an item that the expression names is not there. */
+  /** The expression reads a field or an item that does not exist. */
   readonly isMissing: boolean;
 
   constructor(kind: CelErrorKind, message: string, options: { cause?: unknown; isMissing?: boolean } = {}) {

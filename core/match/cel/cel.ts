@@ -1,10 +1,10 @@
 /**
- * CEL, the Common Expression Language (https://github.com/google/cel-spec), behind an interface of our own: expressions are compiled once
- * against declared variables, evaluated often, and can neither run for long nor hang.
+ * CEL, the Common Expression Language (https://github.com/google/cel-spec), behind an interface of this project. Expressions are compiled once against
+ * declared variables and evaluated often. They can neither run for long nor hang.
  *
- * Three things are added to the engine (@marcbachmann/cel-js): regular expressions go to RE2 (pattern.ts), every turn of a loop
- * and every concatenation is charged to a budget, and the functions that Kubernetes has beyond the language (library.ts). The
- * checker knows declared types; at run time everything is dynamic, so that values need no wrapping.
+ * Three things are added to the engine (@marcbachmann/cel-js): regular expressions go to RE2 (pattern.ts); every turn of a loop and every concatenation is
+ * charged to a budget; and Kubernetes' functions beyond the language are defined (library.ts). The checker knows the declared types. At run time everything
+ * is dynamic, so that values need no wrapping.
  */
 import { type Environment, EvaluationError } from '@marcbachmann/cel-js';
 import { describeError } from '../../runtime/errors.ts';
@@ -26,31 +26,31 @@ export type CelType =
   | { readonly list: CelType }
   /** Keys are strings. */
   | { readonly map: CelType }
-  /** Only these fields can be named; each may be missing at run time. */
+  /** Only these fields can be named. Each may be missing at run time. */
   | { readonly fields: Readonly<Record<string, CelType>> }
   | { readonly optional: CelType };
 
 export interface CelProgram {
   readonly source: string;
-  /** What the checker found it to be: `string`, `int`, `map<string, dyn>`; `dyn` when only the values will tell. */
+  /** The type that the checker found: `string`, `int`, `map<string, dyn>`; `dyn` when the type depends on the values. */
   readonly resultType: string;
   /** Variables that the expression names. */
   readonly variables: ReadonlySet<string>;
-  /** The fields of a variable that the expression names; undefined: it uses the variable as a whole. Others need not be there. */
+  /** The fields of a variable that the expression names. Callers may leave out all others. Undefined: the expression uses the variable as a whole. */
   fieldsOf(variable: string): ReadonlySet<string> | undefined;
-  /** Throws CelError of kind `evaluation` or `cost`. The budget is shared by all who are given it. */
+  /** Throws CelError of kind `evaluation` or `cost`. All evaluations with the same budget share it. */
   evaluate(bindings: Readonly<Record<string, CelValue>>, budget?: EvaluationBudget): CelValue;
 }
 
 const nothing: ReadonlySet<string> = new Set();
 
-/** The engine's codes for a field and an item that are not there. */
+/** The engine's codes for a missing field and a missing item. */
 const missingCodes: ReadonlySet<string> = new Set(['no_such_key', 'index_out_of_bounds']);
 
-/** A longer expression is not a rule any more but a program. */
+/** A longer expression would be a program, not a rule. */
 const sourceCharactersMax = 16_384;
 
-/** Throws CelError of kind `syntax` or `type`. `result`: what the expression must be. */
+/** Throws CelError of kind `syntax` or `type`. `result`: the type that the expression must have. */
 export function compileCel(
   source: string,
   variables: Readonly<Record<string, CelType>>,
@@ -108,7 +108,7 @@ function checkTypes(source: string, variables: Readonly<Record<string, CelType>>
   return checked.type ?? 'dyn';
 }
 
-/** One name for one type: values of the same declared type can be compared, `self == oldSelf`. */
+/** Gives one name to one declared type, so that two values of that type can be compared: `self == oldSelf`. */
 interface TypeNames {
   readonly environment: Environment;
   readonly byType: Map<CelType, string>;
@@ -121,8 +121,8 @@ function typeName(type: CelType, names: TypeNames): string {
   if ('list' in type) return `list<${typeName(type.list, names)}>`;
   if ('map' in type) return `map<string, ${typeName(type.map, names)}>`;
   if ('optional' in type) return `optional<${typeName(type.optional, names)}>`;
-  const known = names.byType.get(type);
-  if (known !== undefined) return known;
+  const registered = names.byType.get(type);
+  if (registered !== undefined) return registered;
   const fields = Object.fromEntries(Object.entries(type.fields).map(([name, field]) => [name, typeName(field, names)]));
   const name = `Object${names.byType.size}`;
   names.byType.set(type, name);

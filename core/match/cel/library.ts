@@ -1,5 +1,5 @@
 /**
- * Functions that expressions of Kubernetes have beyond the language: strings, lists, regular expressions, quantities, format.
+ * Functions that Kubernetes' expressions have beyond the language: strings, lists, regular expressions, quantities, format.
  * https://kubernetes.io/docs/reference/using-api/cel/#cel-options-language-features-and-libraries
  */
 import { Environment } from '@marcbachmann/cel-js';
@@ -72,7 +72,7 @@ define('list.max(): dyn', (list: Ordered[]) => first(list, 'max', (a, b) => a > 
 define('list.indexOf(dyn): int', (list: unknown[], item: unknown) => BigInt(list.indexOf(item)));
 define('list.lastIndexOf(dyn): int', (list: unknown[], item: unknown) => BigInt(list.lastIndexOf(item)));
 
-/** The item that stands before all others. */
+/** The item that is before all others by `isBefore`. */
 function first(list: Ordered[], name: string, isBefore: (a: Ordered, b: Ordered) => boolean): Ordered {
   const [head, ...rest] = list;
   if (head === undefined) throw new RangeError(`${name} called on empty list`);
@@ -83,7 +83,7 @@ function first(list: Ordered[], name: string, isBefore: (a: Ordered, b: Ordered)
 
 // ------------------------------------------------------------------------------------- regular expressions
 
-/** Patterns are mostly literals of a rule; those made at run time must not fill the memory. */
+/** Most patterns are literals of a rule. Patterns that are made at run time must not fill the memory, so the cache is bounded. */
 const patternsMax = 256;
 const patterns = new Map<string, Pattern>();
 
@@ -133,7 +133,7 @@ const nanosPerUnit = 1_000_000_000n;
 
 // ------------------------------------------------------------------------------------------------- format
 
-/** The verbs %s %d %f %e %b %o %x %X of the strings extension; %.3f gives a precision. */
+/** Formats with the verbs %s %d %f %e %b %o %x %X of the strings extension; %.3f gives a precision. */
 function format(text: string, args: unknown[]): string {
   let next = 0;
   return text.replace(/%(?:\.(\d{1,2}))?([a-zA-Z%])/g, (_, precision: string | undefined, verb: string) => {

@@ -1,11 +1,12 @@
 /**
- * Regular expressions of users (schemas' `pattern`, CEL's `matches`). Kubernetes and CEL mean RE2, which takes time linear in the
- * text; JavaScript's engine can take exponential time on a hostile pair of pattern and text, so it is never given one.
+ * Regular expressions of users (`pattern` in schemas, `matches` in CEL). Kubernetes and CEL use RE2, whose time is linear in the length of the text.
+ * JavaScript's engine can take exponential time on a hostile pattern and text, so it never gets a pattern of a user unless `compileSimple` accepts the
+ * pattern.
  */
 import { RE2JS } from '@bufbuild/re2';
 import { describeError } from '../../runtime/errors.ts';
 
-/** A longer pattern costs more to compile than any schema is worth (Kubernetes' own estimate of CEL's cost stops near here too). */
+/** A longer pattern costs more to compile than any schema is worth. Kubernetes' own cost estimate for CEL ends near this length too. */
 export const patternCharactersMax = 4096;
 
 export interface Pattern {
@@ -13,7 +14,7 @@ export interface Pattern {
   test(text: string): boolean;
 }
 
-/** Throws SyntaxError with what is wrong with the pattern. */
+/** Throws SyntaxError with the error in the pattern. */
 export function compilePattern(source: string): Pattern {
   if (source.length > patternCharactersMax) {
     throw new SyntaxError(`pattern has ${source.length} characters, at most ${patternCharactersMax} are allowed`);
@@ -33,8 +34,8 @@ const simplePattern = new RegExp(
 );
 
 /**
- * Anchored at both ends, with one repetition at most and that last: JavaScript's engine can't backtrack there and means the same.
- * It is ten times as fast, and most patterns of schemas are of this kind.
+ * Handles patterns that are anchored at both ends and have at most one repetition, at the end. JavaScript's engine can't backtrack there and gives the same
+ * results as RE2. It is ten times as fast, and most patterns of schemas are of this kind.
  */
 function compileSimple(source: string): Pattern | undefined {
   return simplePattern.test(source) ? new RegExp(source) : undefined;

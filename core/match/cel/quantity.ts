@@ -1,7 +1,7 @@
 /** Quantities of Kubernetes (`100m`, `1.5Gi`, `2e3`) as exact numbers: https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/ */
 
 const syntax = /^([+-]?)(\d*)(?:\.(\d*))?(?:([eE][+-]?\d{1,3})|(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei))?$/;
-/** The smallest unit of a quantity is 10⁻⁹; what is finer is rounded up, away from zero. */
+/** The smallest unit of a quantity is 10⁻⁹. A finer value is rounded up, away from zero. */
 const nanoDigits = 9;
 
 const decimalExponents: Readonly<Record<string, number>> = {
@@ -26,7 +26,7 @@ export class Quantity {
   }
 }
 
-/** Undefined: not a quantity. */
+/** Undefined: the text is no quantity. */
 export function parseQuantity(text: string): Quantity | undefined {
   const parts = syntax.exec(text);
   if (!parts) return undefined;

@@ -1,9 +1,9 @@
-/** The engine's syntax tree, as it is before the check expands macros: what is read of an expression without evaluating it. */
+/** The engine's syntax tree before the check expands macros. It shows what an expression reads without an evaluation. */
 import { describeError } from '../../runtime/errors.ts';
 import { CelError } from './cel-error.ts';
 import { baseEnvironment } from './library.ts';
 
-/** What is used of the engine's nodes; version 8 is pinned, and tests stand on it. */
+/** The used part of the engine's nodes. Version 8 is pinned, and tests check this form. */
 export interface Syntax {
   /** `id`, `value`, `.`, `[]`, `call`, `rcall`, `!_`, `&&`, `<`, … */
   readonly op: string;
@@ -23,19 +23,19 @@ export function isSyntax(value: unknown): value is Syntax {
   return typeof value === 'object' && value !== null && 'op' in value && 'args' in value;
 }
 
-/** The nodes right below, in order. */
+/** The nodes directly below a node, in order. */
 export function partsOf(node: Syntax): Syntax[] {
   const parts: Syntax[] = [];
   const collect = (args: unknown): void => {
     if (isSyntax(args)) parts.push(args);
     else if (Array.isArray(args)) for (const item of args) collect(item);
   };
-  // A literal's value is no syntax, whatever it looks like.
+  // The value of a literal is never a node, even if it has the form of one.
   if (node.op !== 'value') collect(node.args);
   return parts;
 }
 
-/** `location.metadata.labels["a/b"]` as a variable and its fields; undefined: not only names and constant strings. */
+/** `location.metadata.labels["a/b"]` as a variable and its fields. Undefined: the node has other parts than names and constant strings. */
 export function fieldPathOf(node: Syntax): readonly [variable: string, ...fields: string[]] | undefined {
   if (node.op === 'id') return typeof node.args === 'string' ? [node.args] : undefined;
   if (node.op !== '.' && node.op !== '[]') return undefined;
@@ -45,7 +45,7 @@ export function fieldPathOf(node: Syntax): readonly [variable: string, ...fields
   return path && typeof name === 'string' ? [...path, name] : undefined;
 }
 
-/** Every path that the expression reads, each as long as it is written. What a macro binds looks like a variable too. */
+/** Every path that the expression reads, each in its full length. A variable that a macro binds also looks like a path. */
 export function readsOf(node: Syntax): (readonly [variable: string, ...fields: string[]])[] {
   const path = fieldPathOf(node);
   return path ? [path] : partsOf(node).flatMap(readsOf);

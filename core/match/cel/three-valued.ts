@@ -1,39 +1,39 @@
 /**
- * An expression where its variables are known in part: over all places that a summary stands for at once. Every sub-expression gets a set of
- * what it may be (some values, numbers in a range, anything) and whether it may fail; each place's own value is among them, so what
- * can't be true here is true nowhere below. How two variables hang together is not known, which errs on the side of "maybe".
+ * Evaluates an expression whose variables are only partly known: for all places of a summary at once. Every sub-expression gets the set of its possible
+ * results (some values, numbers in a range, anything), and whether it may fail. The result at each single place is in this set, so what can't be true here is
+ * true nowhere below. Dependencies between two variables are not known, which only adds "maybe".
  *
- * Operators on known values are the engine's own, one small expression each: what this file knew of their meaning besides would be a second
- * truth. Rejected: an interpreter of our own with exact semantics, for the same reason.
+ * Operators on known values are evaluated by the engine, each as a small expression of its own. Their meaning is not repeated in this file, because a second
+ * copy could differ. An interpreter of our own with exact semantics was rejected for the same reason.
  */
 import { type CelProgram, compileCel } from './cel.ts';
 import { CelError } from './cel-error.ts';
 import { fieldPathOf, isSyntax, partsOf, type Syntax } from './syntax.ts';
 import type { CelValue } from './values.ts';
 
-/** What an expression may give: each of the three is possible or not. An error is no match. */
+/** The possible results of an expression. An error counts as no match. */
 export interface PossibleResults {
   readonly true: boolean;
   readonly false: boolean;
   readonly error: boolean;
 }
 
-/** A field of strings at all places together. */
+/** What is known about one field of strings at all places together. */
 export interface FieldFact {
   readonly mayBePresent: boolean;
   readonly mayBeAbsent: boolean;
-  /** All values there are; absent: any string. */
+  /** All values of the field; absent: any string. */
   readonly values?: readonly string[];
-  /** With any string: those that are numbers lie in it. Empty: none is a number; absent: not known. */
+  /** Only without `values`: the range of those strings that are numbers. Empty: no string is a number; absent: not known. */
   readonly numbers?: readonly [low: number, high: number] | readonly [];
 }
 
 export interface KnownFields {
-  /** Of a path like `["properties", "x"]`; undefined: nothing is known of it. */
+  /** The fact for a path such as `["properties", "x"]`; undefined: nothing is known. */
   fieldOf(path: readonly string[]): FieldFact | undefined;
 }
 
-/** What a sub-expression may be. */
+/** The possible results of a sub-expression. */
 type ValueRange =
   | { readonly kind: 'some'; readonly values: readonly CelValue[]; readonly error: boolean }
   | { readonly kind: 'numbers'; readonly low: number; readonly high: number; readonly error: boolean }
@@ -43,23 +43,23 @@ type ValueRange =
 const any: ValueRange = { kind: 'any' };
 const nothing: ValueRange = { kind: 'some', values: [], error: true };
 
-/** Combinations of values that one operator is evaluated for; with more, its result is "anything". */
+/** For how many combinations of values one operator is evaluated. With more, its result is "anything". */
 const combinationsMax = 1_024;
-/** Evaluations by the engine for one expression: some 20 ms. What comes after it is "anything". */
+/** How many evaluations by the engine one expression may take: some 20 ms. After that, results are "anything". */
 const evaluationsMax = 16_384;
 
-/** May throw CelError of kind `syntax` from nothing: the syntax is parsed before. */
+/** Never throws CelError of kind `syntax`, because the caller has parsed the syntax. */
 export function evaluateAbstractly(syntax: Syntax, facts: KnownFields): PossibleResults {
-  const state: State = { facts, left: evaluationsMax };
+  const state: State = { facts, evaluationsLeft: evaluationsMax };
   return outcomeOf(rangeOf(syntax, state));
 }
 
 interface State {
   readonly facts: KnownFields;
-  left: number;
+  evaluationsLeft: number;
 }
 
-/** Those that bind a variable, or don't evaluate what they are given: their parts mean something else than they would by themselves. */
+/** Macros that bind a variable or do not evaluate their arguments. The parts of such a call mean something else than the same text alone. */
 const macros = new Set(['all', 'exists', 'exists_one', 'existsOne', 'map', 'filter', 'bind', 'has', 'dyn']);
 for (const name of ['optMap', 'optFlatMap', 'transformList', 'transformMap', 'transformMapEntry']) macros.add(name);
 
@@ -104,15 +104,15 @@ function fieldRange(node: Syntax, { facts }: State): ValueRange | undefined {
 
 // -------------------------------------------------------------------------------------------------- logic
 
-/** An error beside what decides does not count, on either side: https://github.com/google/cel-spec, "Logical Operators". */
+/** An error on one side does not count if the other side decides, on either side: https://github.com/google/cel-spec, "Logical Operators". */
 function logical(node: Syntax, state: State): ValueRange {
   const [a, b] = partsOf(node).map((part) => outcomeOf(rangeOf(part, state))) as [PossibleResults, PossibleResults];
   const isOr = node.op === '||';
-  const [lets, also] = isOr ? [a.false, b.false] : [a.true, b.true];
+  const [aUndecided, bUndecided] = isOr ? [a.false, b.false] : [a.true, b.true];
   return fromFlags({
     true: isOr ? a.true || b.true : a.true && b.true,
     false: isOr ? a.false && b.false : a.false || b.false,
-    error: (a.error && (b.error || also)) || (b.error && lets),
+    error: (a.error && (b.error || bUndecided)) || (b.error && aUndecided),
   });
 }
 
@@ -144,7 +144,7 @@ function outcomeOf(range: ValueRange): PossibleResults {
       return {
         true: range.values.includes(true),
         false: range.values.includes(false),
-        // What is no truth value can't decide anything.
+        // A value that is not boolean can't decide anything.
         error: range.error || range.values.some((value) => typeof value !== 'boolean'),
       };
     case 'numbers':
@@ -162,7 +162,7 @@ function fromFlags(outcome: PossibleResults): ValueRange {
 
 // -------------------------------------------------------------------------------------------------- fields
 
-/** `"key" in properties` asks as `has()` does; in a list, or an unknown map, it is an operator like others. */
+/** `"key" in properties` asks the same as `has()`. In a list or an unknown map, `in` is evaluated like other operators. */
 function membership(node: Syntax, state: State): ValueRange {
   const [item, list] = partsOf(node) as [Syntax, Syntax];
   const path = fieldPathOf(list);
@@ -194,7 +194,7 @@ function call(node: Syntax, state: State): ValueRange {
   return applied(node, state);
 }
 
-/** Beyond 2^53 a double is not what the text says: such a bound bounds nothing. */
+/** Above 2^53, a double differs from the text. A bound of that size counts as no bound. */
 function numbersIn(numbers: FieldFact['numbers']): ValueRange {
   if (!numbers) return any;
   if (numbers.length === 0) return nothing;
@@ -232,7 +232,7 @@ const opposites: Readonly<Record<string, string>> = {
   '!=': '==',
 };
 
-/** Undefined: not numbers alone. No values at all compare to nothing, which an empty range says. */
+/** Undefined: there are other values than numbers. Without any value, the range is empty (low > high), and a comparison with it has no result. */
 function boundsOf(range: ValueRange): NumberBounds | undefined {
   if (range.kind === 'numbers') return [range.low, range.high];
   if (range.kind !== 'some') return undefined;
@@ -270,7 +270,7 @@ function applied(node: Syntax, state: State): ValueRange {
   );
 }
 
-/** The operator for each combination of what its operands may be. */
+/** Evaluates the operator for each combination of its operands' possible values. */
 function operated(node: Syntax, operands: readonly ValueRange[], state: State): ValueRange {
   let combinations: CelValue[][] = [[]];
   let error = false;
@@ -280,8 +280,8 @@ function operated(node: Syntax, operands: readonly ValueRange[], state: State): 
     if (combinations.length * operand.values.length > combinationsMax) return any;
     combinations = combinations.flatMap((before) => operand.values.map((value) => [...before, value]));
   }
-  state.left -= combinations.length;
-  const program = state.left < 0 ? undefined : operatorOf(node);
+  state.evaluationsLeft -= combinations.length;
+  const program = state.evaluationsLeft < 0 ? undefined : operatorOf(node);
   if (!program) return any;
   const results = new Set<CelValue>();
   for (const values of combinations) {
@@ -300,8 +300,8 @@ function operated(node: Syntax, operands: readonly ValueRange[], state: State): 
 const binary = new Set(['+', '-', '*', '/', '%', '<', '<=', '>', '>=', '==', '!=', 'in']);
 
 /**
- * Operands of different types, or with items of different types, mean one thing where the checker knows the types and another where it does
- * not, and here it never does: only scalars of one type are compared.
+ * Whether the engine gives the same result with and without type information. The checker would know the types of operands and items; here they are never
+ * known. Operands or items of different types have a different meaning in the two cases, so only scalars of one type are compared.
  */
 function isAlike(node: Syntax, values: readonly CelValue[]): boolean {
   if (!binary.has(node.op)) return true;
@@ -318,10 +318,10 @@ function typeOf(value: CelValue): string {
 const operandName = (index: number) => `operand${index}`;
 
 const operators = new Map<string, CelProgram | undefined>();
-/** Distinct operators and functions, by number of operands; users name functions, so the number is bounded. */
+/** How many compiled operators and functions are kept, by source and number of operands. Users name functions, so the number needs a bound. */
 const operatorsMax = 1_000;
 
-/** The node with variables for its operands; undefined: not an operator of values. */
+/** The compiled node with variables for its operands. Undefined: the node is no operator on values. */
 function operatorOf(node: Syntax): CelProgram | undefined {
   const source = templateOf(node);
   if (source === undefined) return undefined;

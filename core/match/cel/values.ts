@@ -1,4 +1,4 @@
-/** Values as expressions see them: integers are bigint, fractions number, objects Map (a field may be called `constructor`). */
+/** Values as expressions see them: whole numbers are bigint, fractions are number, objects are Map (a field may have the name `constructor`). */
 import type { Optional } from '@marcbachmann/cel-js';
 import type { Duration } from '@marcbachmann/cel-js/evaluator';
 
@@ -15,7 +15,7 @@ export type CelValue =
   | CelValue[]
   | Map<string, CelValue>;
 
-/** A JSON value about whose type nothing is known: a whole number is an integer. */
+/** Converts a JSON value of unknown type. A whole number becomes an integer. */
 export function celValue(value: unknown): CelValue {
   switch (typeof value) {
     case 'string':
@@ -44,7 +44,7 @@ const keywords = new Set(
 );
 
 /**
- * The name by which an expression reaches a field, as Kubernetes escapes it; undefined when it can't be reached:
+ * The name by which an expression reaches a field, escaped as Kubernetes does. Undefined: no expression can reach the field.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#escaping
  */
 export function celFieldName(name: string): string | undefined {

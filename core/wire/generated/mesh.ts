@@ -47,7 +47,7 @@ export interface Frame {
     | undefined;
 }
 
-/** What the consumer of a feed has. The tuple decides whether the feed resumes. */
+/** How far the consumer has a feed. The tuple decides whether the feed resumes. */
 export interface ResumeTuple {
   epoch: Buffer;
   incarnation: Buffer;
@@ -55,7 +55,10 @@ export interface ResumeTuple {
   seenHead: number;
 }
 
-/** Where TLS is terminated on the way: the parent's challenge, then Hello and Welcome, each with the proof of who sends it. A Proof has one of the three. */
+/**
+ * Used where TLS is terminated on the way: the parent's challenge, then Hello and Welcome, each with a proof of its sender's identity. A Proof has one of the
+ * three.
+ */
 export interface Proof {
   /** 32 random bytes. */
   challenge: Buffer;
@@ -63,7 +66,10 @@ export interface Proof {
   welcome:
     | Sealed
     | undefined;
-  /** Beside a challenge: which replica sends it, 0 for the first. The child counts its attach sequence by it. The proof of Welcome must be by the same replica. */
+  /**
+   * Beside a challenge: the number of the replica that sends it, 0 for the first. The child counts its attach sequence for each replica. The
+   * same replica has to prove the Welcome.
+   */
   replica: number;
 }
 
@@ -72,7 +78,7 @@ export interface Sealed {
   body: Buffer;
   /** From the child: 32 random bytes. Empty with a Welcome, because the child knows them. */
   nonce: Buffer;
-  /** DER: the sender's own certificate first, then those between it and the tree's authority. */
+  /** DER: the sender's own certificate first, then the certificates between it and the tree's authority. */
   certificates: Buffer[];
   /** ECDSA with SHA-256, ASN.1. docs/protocol.md names the signed bytes. */
   signature: Buffer;
@@ -86,7 +92,7 @@ export interface Hello {
   bootCounter: number;
   bootNonce: Buffer;
   attachSequence: number;
-  /** What the child has of the down feed. */
+  /** How far the child has the down feed. */
   down:
     | ResumeTuple
     | undefined;
@@ -96,7 +102,7 @@ export interface Hello {
   software: string;
   /** How the child reaches the parent, for example grpc+proxy. The parent can't see all of the way. */
   transport: string;
-  /** The boot nonce of the start in which a parent last welcomed this store. Empty: no parent has. */
+  /** The boot nonce of the start in which a parent last welcomed this store. Empty: no parent has welcomed it. */
   attachedNonce: Buffer;
   /** Contents of the down feed whose beginning the child has. */
   held: HeldPieces[];
@@ -111,18 +117,18 @@ export interface HeldPieces {
 export interface Welcome {
   version: number;
   sessionSequence: number;
-  /** What the parent has of the up feed. */
+  /** How far the parent has the up feed. */
   up: ResumeTuple | undefined;
   upCreditBytes: number;
   /** The down feed resumes from the child's cursor. If false, the child reconciles once the parent is ready. */
   downResumes: boolean;
-  /** Everything that is missing in the parent's feed is meant to be missing. */
+  /** The parent's feed is complete: the child may delete rows that the feed does not have. */
   ready: boolean;
   maxFrameBytes: number;
   software: string;
   downEpoch: Buffer;
   downIncarnation: Buffer;
-  /** The parent has replicas. A child that does not resume takes nothing before the parent's watermarks have reached the child's. */
+  /** The parent has replicas. A child that does not resume takes no rows before the parent's watermarks have reached the child's. */
   hasReplicas: boolean;
   /** Contents of the up feed whose beginning the parent has. */
   held: HeldPieces[];
@@ -133,9 +139,12 @@ export interface Retry {
   /** docs/protocol.md lists the reasons. */
   reason: string;
   message: string;
-  /** With clone, when the known session has been over for long: the known boot counter. The child goes on above it. */
+  /** With reason clone, if the session that the parent knows ended long ago: that session's boot counter. The child continues above it. */
   bootCounter: number;
-  /** With superseded, from the replica that has the child, when its session there has been over for long: the known attach sequence. The child goes on above it. */
+  /**
+   * With reason superseded, from the replica that has the child, if the child's session there ended long ago: that session's attach sequence. The child
+   * continues above it.
+   */
   attachSequence: number;
 }
 
@@ -148,7 +157,7 @@ export interface Entry {
   key: string;
   attributes: Buffer;
   body: Buffer;
-  /** Instead of key, attributes and body: the hash of the content that came in pieces before. */
+  /** Instead of key, attributes and body: the hash of the content, which was sent in pieces before. */
   pieces: Buffer;
 }
 
@@ -160,15 +169,15 @@ export interface Batch {
   head: number;
   epoch: Buffer;
   incarnation: Buffer;
-  /** These entries overtake an entry whose content still comes in pieces. The receiver stores them and leaves its cursor where it is. */
+  /** These entries overtake an entry whose content is still arriving in pieces. The receiver stores them and does not move its cursor. */
   ahead: boolean;
 }
 
-/** A part of a content record that is larger than a batch (core/feed/content.ts). Pieces go beside the order of the feed. */
+/** A part of a content record that is larger than a batch (core/feed/content.ts). Pieces travel beside the order of the feed. */
 export interface Piece {
   feed: Feed;
   contentHash: Buffer;
-  /** Where the data begin in the record. Pieces of one content come in order. */
+  /** The position of the data in the record. The pieces of one content come in order. */
   offset: number;
   /** Length of the whole record, in bytes. */
   total: number;
@@ -185,7 +194,7 @@ export interface Ack {
 export interface ReconcileRequest {
   feed: Feed;
   round: number;
-  /** 8 random bytes that the fingerprints of this reconciliation hash first. Empty in a request without prefixes. */
+  /** 8 random bytes. Each fingerprint of this reconciliation hashes them first. Empty in a request without prefixes. */
   seed: Buffer;
   prefixes: PrefixSummary[];
   /** Hashes of the keys whose entries the consumer wants. */
@@ -201,7 +210,7 @@ export interface PrefixSummary {
 
 export interface PrefixAnswer {
   kind: PrefixAnswer_Kind;
-  /** For a split: a fingerprint for each next digit, one behind the other. */
+  /** For a split: one fingerprint for each next digit, in order. */
   parts: Buffer;
   /** For a list: 30 bytes a row. */
   rows: Buffer;
@@ -233,18 +242,18 @@ export interface ReconcileReply {
 export interface Open {
   /** The parent's ids are even, the child's are odd. Each side gives its ids in order. */
   stream: number;
-  /** Path of the node that is meant, from the root. */
+  /** Path of the target node, from the root. */
   path: string;
   kind: string;
-  /** The time that is left until the stream must be taken. */
+  /** The time until an endpoint has to take the stream. */
   deadlineMs: number;
   header: Buffer;
-  /** Who asks, as the first node on the way has authenticated. */
+  /** The user who asks, as the first node on the way has authenticated. */
   user: string;
   groups: string[];
   /** Large amounts of data: the stream goes on a second connection, apart from the session's. */
   bulk: boolean;
-  /** Bytes that the asked end may send before the asking end gives more. */
+  /** Bytes that the end that is asked may send before the asking end credits more. */
   creditBytes: number;
 }
 
@@ -269,9 +278,9 @@ export interface Reset {
   /** docs/protocol.md lists the codes. */
   code: number;
   message: string;
-  /** Path of the node that found the reason. Nodes in between hand it on. */
+  /** Path of the node that found the reason. Nodes in between pass it on. */
   at: string;
-  /** With code 6: how long the child has been away. */
+  /** With code 6: how long the child has been disconnected. */
   sinceMs: number;
 }
 
@@ -280,7 +289,7 @@ export interface Census {
   streams: number[];
 }
 
-/** Of the live rows of a feed at a revision: see docs/protocol.md, "Digests". */
+/** Digest of the live rows of a feed at a revision: see docs/protocol.md, "Digests". */
 export interface Digest {
   revision: number;
   count: number;
@@ -289,19 +298,19 @@ export interface Digest {
 
 export interface Beat {
   sequence: number;
-  /** Durable head of the feed that the sender produces. */
+  /** The durable head of the feed that the sender produces. */
   head: number;
   purgeRevision: number;
-  /** The ms since the sender last received something from the root, summed over the hops. */
+  /** Milliseconds since the sender last received something from the root, summed over the hops. */
   rootAgeMs: number;
   ready: boolean;
-  /** How far each source is complete in the feed up to the head. A beat may leave out sources that did not change since an earlier beat. */
+  /** How far the feed, up to its head, has each source. A beat may leave out sources that did not change since an earlier beat. */
   watermarks: Watermark[];
-  /** Of the sender's feed at its head. Present only if the session has sent everything up to the head before this beat. */
+  /** Digest of the sender's feed at its head. Present only if the session has sent everything up to the head before this beat. */
   digest: Digest | undefined;
 }
 
-/** Everything of the source up to this revision of its space is in the feed. */
+/** The feed has everything of the source up to this revision of its space. */
 export interface Watermark {
   source: string;
   revision: number;
@@ -312,7 +321,7 @@ export interface Goodbye {
   returnAfterMs: number;
 }
 
-/** The child sends it after Welcome. If the up feed does not resume from the parent's cursor, the parent reconciles it. */
+/** The child sends Resume after Welcome. If the up feed does not resume from the parent's cursor, the parent reconciles the feed. */
 export interface Resume {
   feed: Feed;
   resumes: boolean;

@@ -19,7 +19,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 
-{{/* Of the namespace too: two releases of one name do not share it. */}}
+{{/* The namespace is a part of the name, so that two releases of one name do not share it. */}}
 {{- define "banyan.agent.clusterName" -}}
 {{ .Release.Namespace }}-{{ include "banyan.agent.name" . }}
 {{- end }}
@@ -37,12 +37,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end }}
 
-{{/* Where the pods keep what they got for it. */}}
+{{/* The Secret in which the pods keep the key and certificate that they got with the join token. */}}
 {{- define "banyan.agent.joinedSecret" -}}
 {{ include "banyan.agent.name" . }}-joined
 {{- end }}
 
-{{/* The Secret that the pods may change: what they got for a token, or what they renew. Empty: none. */}}
+{{/* The Secret that the pods may change: certificates that they got with a join token, or that they renew. Empty: none. */}}
 {{- define "banyan.agent.ownSecret" -}}
 {{- if include "banyan.agent.tokenSecret" . -}}
 {{ include "banyan.agent.joinedSecret" . }}
@@ -79,7 +79,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end }}
 
-{{/* The configuration of an agent: edge-agent/config.ts says what it may have. */}}
+{{/* The configuration of an agent: edge-agent/config.ts has its fields. */}}
 {{- define "banyan.agent.config" -}}
 {{- $agent := .Values.agent -}}
 {{- $names := splitList ":" $agent.path -}}
@@ -141,7 +141,7 @@ cluster:
       inFlightBytes: {{ toJson $agent.cluster.inFlightBytes }}
 {{- end }}
 
-{{/* Names of users and groups of the tree as the cluster knows them. */}}
+{{/* Names of users and groups of the tree, with the prefix under which the cluster knows them. */}}
 {{- define "banyan.agent.prefixed" -}}
 {{- $names := list -}}
 {{- range .names }}{{ $names = append $names (printf "%s%s" $.prefix .) }}{{ end -}}

@@ -124,8 +124,8 @@ describe('banyan join-token', () => {
     await run({ again: true });
     expect(steps).toEqual(['end node/eu:paris unused', 'end node/eu:paris~1 late', 'make JoinToken']);
     expect(warned).toEqual([
-      'the join token unused of eu:paris:store-17, which nobody has used, is good no more',
-      'the join token late of eu:paris:store-17, which nobody has used, is good no more',
+      'the join token unused of eu:paris:store-17, which nobody has used, is no longer valid',
+      'the join token late of eu:paris:store-17, which nobody has used, is no longer valid',
     ]);
   });
 
@@ -137,7 +137,7 @@ describe('banyan join-token', () => {
     await half.run({ again: true });
     expect(half.steps).toEqual(['make JoinToken']);
     expect(half.warned.at(-1)).toMatch(
-      /^an older join token of eu:paris:store-17 at node\/eu:paris~1 is good until it expires: when it answers, npm exec -- banyan/,
+      /^an older join token of eu:paris:store-17 at node\/eu:paris~1 stays valid until it expires: when it answers, npm exec -- banyan/,
     );
   });
 

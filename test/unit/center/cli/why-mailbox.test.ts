@@ -54,6 +54,6 @@ it('tells of the cluster what is there, or how to look where the kubeconfig does
   expect(await onCluster(tree({ 'cluster/eu:till': { [path]: prices } }), 'eu:till', path)).toMatch(/there, uid u-1$/);
   expect(await onCluster(tree({ 'cluster/eu:till': {} }), 'eu:till', path)).toMatch(/it is not there yet/);
   expect(await onCluster(tree({ 'node/eu': {} }), 'eu:till', path)).toBe(
-    `cluster/eu:till: the kubeconfig of the tree does not reach this cluster; look there with its own: kubectl get --raw ${path}`,
+    `cluster/eu:till: the kubeconfig of the tree does not reach this cluster; look there with the cluster's own kubeconfig: kubectl get --raw ${path}`,
   );
 });

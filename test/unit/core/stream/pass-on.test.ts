@@ -225,7 +225,7 @@ describe.each(['HTTP/1.1', 'HTTP/2'])('over %s', (version) => {
     const near = version === 'HTTP/2' ? createHttp2Server(act as never) : createServer(act);
     const port = await listening(near as Server);
     const said = version === 'HTTP/2' ? await overHttp2(port) : await (await fetch(`http://127.0.0.1:${port}/`)).text();
-    expect(said).toContain(`what came from there is no answer to a request: it ${why}`);
+    expect(said).toContain(`the server's answer can't be passed on: it ${why}`);
     far.close();
   });
 });

@@ -71,7 +71,11 @@ describe('the side that asks', () => {
   it('is over when nobody took the stream in time, and not when somebody did', () => {
     const late = asks();
     expect(late.step({ type: 'deadline' })).toEqual([
-      { type: 'closed', tell: true, why: { code: 'DeadlineExceeded', message: 'did not take the stream in time' } },
+      {
+        type: 'closed',
+        sendReset: true,
+        why: { code: 'DeadlineExceeded', message: 'did not take the stream in time' },
+      },
     ]);
     const early = asks();
     early.step({ type: 'credit', bytes: 1 });
@@ -101,13 +105,13 @@ describe('the side that is asked', () => {
     machine.step({ type: 'accept' }, { type: 'data', bytes: 7 });
     expect(machine.step({ type: 'fin' })).toEqual([{ type: 'ended' }]);
     expect(machine.step({ type: 'end' })).toEqual([{ type: 'sendFin' }]);
-    expect(machine.step({ type: 'consumed', bytes: 7 })).toEqual([{ type: 'closed', tell: false }]);
+    expect(machine.step({ type: 'consumed', bytes: 7 })).toEqual([{ type: 'closed', sendReset: false }]);
   });
 
   it('takes it as an end in order when the other side, done, hangs up first', () => {
     const machine = answers();
     machine.step({ type: 'accept' }, { type: 'data', bytes: 7 }, { type: 'fin' }, { type: 'end' });
-    expect(machine.step({ type: 'lost' })).toEqual([{ type: 'closed', tell: false }]);
+    expect(machine.step({ type: 'lost' })).toEqual([{ type: 'closed', sendReset: false }]);
   });
 });
 
@@ -142,7 +146,7 @@ describe('a peer that breaks the rules is told so and loses the stream', () => {
   ])('%s', (_, make, inputs, code) => {
     const machine = make();
     const effects = machine.step(...inputs);
-    expect(effects.at(-1)).toMatchObject({ type: 'closed', tell: true, why: { code } });
+    expect(effects.at(-1)).toMatchObject({ type: 'closed', sendReset: true, why: { code } });
     expect(machine.state.phase).toBe('closed');
     expect(
       machine.step({ type: 'data', bytes: 1 }, { type: 'fin' }, { type: 'reset' }, { type: 'write', bytes: 3 }),

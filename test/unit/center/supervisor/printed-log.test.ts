@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { SaidLog } from '../../../../center/supervisor/said-log.ts';
+import { PrintedLog } from '../../../../center/supervisor/printed-log.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 
 let directory: string;
 let file: string;
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'banyan-said-'));
+  directory = mkdtempSync(join(tmpdir(), 'banyan-printed-'));
   file = join(directory, 'logs', 'eu.log');
 });
 afterEach(() => rmSync(directory, { recursive: true }));
@@ -19,7 +19,7 @@ const by = { node: 'eu', pid: 17, clock: new VirtualClock(1_000) };
 
 async function print(...chunks: string[]): Promise<void> {
   const output = new PassThrough();
-  new SaidLog({ file }, by).take(output);
+  new PrintedLog({ file }, by).take(output);
   for (const chunk of chunks) output.write(chunk);
   output.end();
   await finished(output);

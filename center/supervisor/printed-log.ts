@@ -1,6 +1,6 @@
 /**
- * What a node's process prints beside its log, as JSON lines in that log: the last words of V8 when memory ends, or of a library. The node writes its log itself, and has
- * no part in this, so that it goes on when this process is gone.
+ * Adds output that a node's process prints outside its log to that log, as JSON lines: for example the last message of V8 when memory ends, or a library's
+ * output. The node writes its log itself, so that the log continues when this process has ended.
  */
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -14,28 +14,28 @@ import {
   putAside,
 } from '../../core/runtime/log-rotation.ts';
 
-/** Longer text without an end of line becomes several lines of the log. */
+/** Longer text without a line end becomes several lines of the log. */
 const lineCharsMax = 64 * 1024;
-/** Bytes that one process may print: a program that prints without end must not fill the disk. */
-const saidBytesMax = 2 ** 20;
+/** How much text of one process is kept: a program that prints without end must not fill the disk. */
+const printedBytesMax = 2 ** 20;
 /** The level of warnings in pino. */
 const level = 40;
 
-export interface SaidBy {
+export interface PrintedBy {
   readonly node: string;
   readonly pid: number | undefined;
   readonly clock: Clock;
 }
 
-export class SaidLog {
+export class PrintedLog {
   readonly #file: string;
-  readonly #by: SaidBy;
+  readonly #by: PrintedBy;
   #bytes = 0;
 
-  /** Before the process writes to the log, which puts the file aside itself from then on: two at once would do so twice. */
+  /** Made before the process begins. From then on the process itself rotates the file; two rotations at once would move the file aside twice. */
   constructor(
     { file, rotation = defaultLogRotation }: { file: string; rotation?: LogRotation | undefined },
-    by: SaidBy,
+    by: PrintedBy,
   ) {
     this.#file = file;
     this.#by = by;
@@ -44,18 +44,18 @@ export class SaidLog {
   }
 
   take(output: Readable): void {
-    let begun = '';
+    let unfinished = '';
     output.setEncoding('utf8');
     output.on('data', (text: string) => {
-      const lines = (begun + text).split('\n');
-      begun = lines.pop()!;
-      if (begun.length > lineCharsMax) {
-        lines.push(begun);
-        begun = '';
+      const lines = (unfinished + text).split('\n');
+      unfinished = lines.pop()!;
+      if (unfinished.length > lineCharsMax) {
+        lines.push(unfinished);
+        unfinished = '';
       }
       this.#append(lines);
     });
-    output.once('end', () => this.#append([begun]));
+    output.once('end', () => this.#append([unfinished]));
   }
 
   #append(lines: readonly string[]): void {
@@ -63,18 +63,18 @@ export class SaidLog {
       .filter((line) => line.trim() !== '')
       .map((line) => logLine(line, this.#by))
       .join('');
-    if (text === '' || this.#bytes > saidBytesMax) return;
+    if (text === '' || this.#bytes > printedBytesMax) return;
     this.#bytes += text.length;
     try {
       appendFileSync(this.#file, text, { mode: 0o600 });
     } catch {
-      // A log that can't be written costs lines, and not the tree.
+      // If the log can't be written, lines are lost, and the tree continues.
     }
   }
 }
 
-/** A line that is one of a log stays as it is. */
-export function logLine(line: string, { node, pid, clock }: SaidBy): string {
+/** A line that already is a line of a log stays as it is. */
+export function logLine(line: string, { node, pid, clock }: PrintedBy): string {
   if (isJsonObject(line)) return `${line}\n`;
   return `${JSON.stringify({ level, time: clock.wallMs(), node, pid, printed: true, msg: line })}\n`;
 }
