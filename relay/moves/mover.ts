@@ -282,7 +282,7 @@ export class Mover implements Passage {
       const reports = otherReplicas.map((other) => this.#reportedBy(t, id, other));
       if (reports.some((report) => report !== undefined && !hasNoCopies(report))) return false;
     }
-    this.#moveRecovery.hasHeard(id, name);
+    this.#moveRecovery.recoveryEnded(id, name);
     // The relay's sequence and its overdue count go on in this node's own counter.
     const { sequence, overdue } = reported?.move ?? { sequence: 0, overdue: 0 };
     if (sequence > 0) this.#ports.moveStore.advance(t, id, sequence + 1);
