@@ -1,6 +1,6 @@
 /**
- * The spaces that live in this node's store: the system space with the inventory of its agents,
- * inventory spaces for all that is below it, and workload spaces whose placements reach there.
+ * The spaces in this node's store: the system space with the inventory of its agents, inventory spaces for all agents below the node, and workload spaces
+ * whose placements reach all of them.
  */
 import { builtinKinds } from '../../core/apiserver/builtin/builtin-kinds.ts';
 import { CrdController } from '../../core/apiserver/crd/crd-controller.ts';
@@ -30,7 +30,7 @@ export interface SpacePorts {
   readonly random: Random;
   readonly log: Logger;
   defer(run: () => void): void;
-  /** Of the node; the center's is empty. */
+  /** The path of the node. The path of the center is empty. */
   readonly path: string;
 }
 
@@ -51,10 +51,10 @@ export interface InventorySpace extends OpenSpace {
   readonly rows: InventoryRows;
 }
 
-/** A space with everything that lives in every space: definitions, garbage collection, namespaces that end. */
+/** Opens a space with the controllers that every space has: definitions, garbage collection, deletion of namespaces. */
 export function openSpace(ports: SpacePorts, name: string, type: SpaceType, hook: WriteHook): OpenSpace {
   const { store, clock, random, log, defer, path } = ports;
-  // The system space sends nothing anywhere.
+  // Objects of the system space do not travel, so its revisions need not begin at the time.
   const startsAt = type === 'System' ? {} : { startsAt: Math.floor(clock.wallMs()) };
   const storage = new EmbeddedStorage({ store, name, logger: log, hook, ...startsAt });
   const kinds = new SpaceKinds(storage, [...builtinKinds(), ...ownKinds(type)]);
@@ -81,7 +81,7 @@ export function openSpace(ports: SpacePorts, name: string, type: SpaceType, hook
   };
 }
 
-/** A workload space with its selection. `changed` is told after each commit that the selection may have to look at, and how many ms that may wait. */
+/** Opens a workload space with its selection. `changed` is called after each commit that the selection may have to work off; the work may wait `waitMs`. */
 export function openWorkloadSpace(
   ports: SpacePorts,
   name: string,
@@ -109,7 +109,7 @@ export function openWorkloadSpace(
   return { ...opened, source, table, selection };
 }
 
-/** An inventory space with the rows that it makes. `changed` is told after each commit. */
+/** Opens an inventory space with its rows. `changed` is called after each commit. */
 export function openInventorySpace(
   ports: SpacePorts,
   name: string,
@@ -125,7 +125,7 @@ export function openInventorySpace(
   return { ...opened, table, rows };
 }
 
-/** Those that clients take for granted. */
+/** Creates the namespaces that every client expects. */
 function ensureNamespaces(space: Space): void {
   for (const name of ['default', 'kube-system']) {
     const object = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
