@@ -129,7 +129,7 @@ export class ChildRegistry {
   /** This node counts these children from now on, or no longer counts them. */
   recount(t: Transaction, names: readonly string[]): void {
     // A relay's owned label summary may arrive together with the decision that this node counts the relay. Sums use both before the scheduler reads the relay
-    // again.
+    // again, so the summary is read here.
     for (const name of names) {
       const mailbox = this.#ports.mailboxes.get(name);
       const child = this.children.get(name);
@@ -190,8 +190,8 @@ export class ChildRegistry {
     }
     const { producer, consumer, reported } = existing ?? this.#addRelay(t, name);
     consumer.forgetPoison(t);
-    // If this node has no label summary of the relay, it does not send `ready` to the relay. A relay whose store was restored waits for `ready` before it
-    // reports anything. So its feed begins again from the first revision, and the relay reports its labels.
+    // Without a label summary of the relay, this node does not send `ready` to it. A relay whose store was restored waits for `ready` before it reports
+    // anything. Both would wait forever. So the relay's up feed begins again with its first revision, and the relay reports its labels.
     if (role === 'relay' && !this.#reportedLabelSummary(t, reported)) consumer.beginAgain(t);
     return { producer, consumer };
   }
@@ -239,11 +239,11 @@ export class ChildRegistry {
   #agentOf(reader: Reader, name: string): { destinations: Destination[]; labels: LabelSummary } {
     const { inventory, evictions, inherited, rowsAt } = this.#ports;
     const path = childPath(this.#ports.path, name);
-    const own: AgentTarget = {
+    const systemTarget: AgentTarget = {
       schedulability: inventory.takesPlacements(name),
       locations: inventory.locationsOf(name, inherited()),
     };
-    const targets = [own, ...rowsAt(reader, name).map((row) => targetOfRow(row, inherited()))];
+    const targets = [systemTarget, ...rowsAt(reader, name).map((row) => targetOfRow(row, inherited()))];
     const due = evictions.areDue(
       name,
       targets.map(({ schedulability }) => schedulability.evictAfterMs),
@@ -262,8 +262,8 @@ export class ChildRegistry {
 
   /**
    * All replicas of a relay get the same: what any of them needs. So a child of theirs finds it at each replica to which it may attach next. Most replicas
-   * report equal summaries, and equal summaries are merged once. If the summaries differ, a Location counts once for each replica that knows it. Only counts
-   * of expected destinations use these numbers, and they may be too high.
+   * report equal summaries, and equal summaries are merged once. If the summaries differ, a Location counts once for each replica that knows it. Counts do
+   * not use these numbers: they use the owned label summaries.
    */
   #groupLabels(reader: Reader, name: string): LabelSummary | undefined {
     const summaries = this.#ports.mailboxes.replicasOf(name).flatMap((replica) => {

@@ -53,9 +53,9 @@ export interface Child {
  */
 export function matchChild(placement: Placement, child: Child): Match {
   if (child.role === 'agent') {
-    const has = placement.children.has(child.name);
-    const open = has ? child.destinations : child.destinations.filter(({ cordoned }) => cordoned !== true);
-    const matches = open.some((destination) => matchesDestination(placement, destination));
+    const isAttached = placement.children.has(child.name);
+    const candidates = isAttached ? child.destinations : child.destinations.filter(({ cordoned }) => cordoned !== true);
+    const matches = candidates.some((destination) => matchesDestination(placement, destination));
     return { matches, expected: matches ? 1 : 0 };
   }
   if (!child.labels) return { matches: false, expected: 0 };

@@ -43,13 +43,13 @@ export class LabelSummaryShrinkGuard {
     this.#ports = ports;
   }
 
-  /** Runs in the transaction that applies a report of a relay, before anything reads the report. `isAnew`: the report arrived by a reconciliation. */
-  received(t: Transaction, child: string, changes: readonly AppliedChange[], isAnew: boolean): void {
+  /** Runs in the transaction that applies a report of a relay, before anything reads the report. `isReconciled`: the report arrived by a reconciliation. */
+  received(t: Transaction, child: string, changes: readonly AppliedChange[], isReconciled: boolean): void {
     const change = changes.find(({ key }) => key === entryKey.labels());
     if (!change) return;
     const current = change.after ? decodeLabelSummary(change.after.attributes) : emptyLabelSummary;
     const held = readHeld(t, child);
-    const former = held?.labels ?? (isAnew && change.before ? asText(change.before.attributes) : undefined);
+    const former = held?.labels ?? (isReconciled && change.before ? asText(change.before.attributes) : undefined);
     if (former === undefined) return;
     const lost = this.#lost(t, child, decodeLabelSummary(text(former)), current);
     if (lost) this.#hold(t, child, former, lost, held);
@@ -81,8 +81,8 @@ export class LabelSummaryShrinkGuard {
   }
 
   /**
-   * What the mailbox would lose; undefined if that is within the budget. Runs only when a reconciliation brought a narrower summary: it reads the rows of the
-   * child's placements.
+   * What the mailbox would lose; undefined if that is within the budget. If the present summary is narrower than the former one, this reads the rows of all
+   * placements of the child.
    */
   #lost(reader: Reader, child: string, former: LabelSummary, current: LabelSummary): Lost | undefined {
     if (covers(current, former)) return undefined;

@@ -45,7 +45,7 @@ export class HeldDeletionApprovals {
     this.#ports = ports;
   }
 
-  /** The Node object, the row from above or the report of the node has changed. An approval may go on or end by that. */
+  /** The Node object, the row from above or the report of the node has changed. So an approval may go on, or end. */
   consider(t: Transaction, path: string): void {
     const { path: ownPath, mailboxOf, replicasOf, approve, approveFor } = this.#ports;
     const tokens = [this.#approvedHere(path), this.#approvedAbove(t, path)].filter((token) => token !== undefined);

@@ -1,6 +1,6 @@
 /**
  * Decides which grants of a move are for the present sequence of this node: grants that this node has decided itself, grants that it has carried out, and
- * grants from above. A grant for another store incarnation is for nobody.
+ * grants from above. The node ignores a grant for another store incarnation.
  */
 
 import type { GrantAttributes } from '../../core/entries/down-attributes.ts';
@@ -55,7 +55,7 @@ export class Grants {
 
   /**
    * A grant of a sequence that this node has not reported yet, or may have reported twice, is of a lost incarnation: the store of this node, or of a node
-   * below, was restored from an older copy. Such a grant is for nobody. The node raises its own sequence above the grant. Otherwise the parent's next grant
+   * below, was restored from an older copy. The node ignores such a grant, and raises its own sequence above the grant. Otherwise the parent's next grant
    * would be older than this one.
    *
    * How the node knows that a grant is of this run: at an earlier look, the node had received everything that the parent had, and its sequence was above all
@@ -85,7 +85,7 @@ export class Grants {
     this.#decided.set(id, sequence);
   }
 
-  /** Returns the decided sequence once: a decision is for the present piece of work, or for nobody. */
+  /** Returns the decided sequence once: a decision is carried out by the next piece of work, or never. */
   takeDecided(id: PlacementId): number | undefined {
     const sequence = this.#decided.get(id);
     this.#decided.delete(id);

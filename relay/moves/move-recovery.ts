@@ -30,7 +30,7 @@ export class MoveRecovery {
   readonly #ports: MoveRecoveryPorts;
   /** Children with another history whose reports this node has not received completely. */
   readonly #histories = new PendingHistories();
-  /** Agents that reported everything before this node had received the parent's feed. */
+  /** Children of these that reported everything before this node had received the parent's feed. */
   readonly #waitingForParent = new Set<string>();
   /** `PLACEMENT RELAY`: relays that have copies of a placement which does not match them. A relay stays here until it may lose the placement. */
   readonly #toRecover = new Set<string>();
@@ -40,8 +40,8 @@ export class MoveRecovery {
   }
 
   /**
-   * Called before the child reports: its mailbox has rows that this node does not know. `wasRestored`: the node's store was restored, so it no longer knows
-   * these rows.
+   * Called before the child reports: the child's copy of its mailbox does not match, or may not match, what this node recorded as sent. `wasRestored`: this
+   * node sent that copy, and its store was restored since.
    */
   hasOtherHistory(name: string, wasRestored: boolean): void {
     this.#histories.note(name, wasRestored);

@@ -81,9 +81,10 @@ export class MoveStore {
   }
 
   /**
-   * Raises the node's sequence by `by`: one for a change, and the sequence of a child that is detached. The sequence is never below the clock in seconds. A
-   * store that was lost, or restored from an older copy, does not know the sequences that it reported since, and a grant of one of those must be for nobody.
-   * Rows do not change more than once a second for long, so the sequence stays near the clock.
+   * Raises the node's sequence: by 1 for a change, and by the sequence of a detached child plus 1 for the detachment. The sequence is never below the clock
+   * in seconds. A store that was lost, or restored from an older copy, does not know the sequences that it reported since, and must not use one of them
+   * again: a grant for it would take effect. Rows do not change more often than once a second for long, so the clock is above all sequences that were
+   * reported before.
    */
   advance(t: Transaction, id: PlacementId, by: number): void {
     const counter = this.counter(id);

@@ -2,7 +2,7 @@
  * Keeps the order of moves at this node: it decides what the scheduler may attach and detach, what is granted, and what goes on at its deadline. The rules
  * are in core/move. This file reads what the rules need: the rows, the reports of the children and the mailboxes. All of this is in the store. A decision is
  * made after a commit and carried out later, in the work of the scheduler. The decision names its sequence. If something has changed in between, the sequence
- * no longer fits, the decision is for nobody, and the node decides again.
+ * no longer fits, and the node decides again.
  */
 
 import type { GrantAttributes } from '../../core/entries/down-attributes.ts';
@@ -79,7 +79,7 @@ export class Mover implements Passage {
       keep: (t, placement, child, row) => this.#keep(t, placement, child, row),
       now: (placement) => this.#now(placement),
     });
-    this.#deadlines = new Deadlines({ ...ports, due: (ids) => this.#mark(ids) });
+    this.#deadlines = new Deadlines({ ...ports, due: (ids) => this.#markMoves(ids) });
   }
 
   /**
@@ -126,7 +126,7 @@ export class Mover implements Passage {
     const row = isKnown || placement.move?.order === 'BreakBeforeMake' ? passed.row : undefined;
     this.#keep(t, placement, name, row);
     if (row?.state === 'breaking') markDirty(t, 'move', id);
-    if (passed.overdue) this.#overdue(t, placement, name, 'an old copy is taken away at its deadline');
+    if (passed.overdue) this.#countOverdue(t, placement, name, 'an old copy is taken away at its deadline');
     return passed.may || !isKnown;
   }
 
@@ -150,22 +150,22 @@ export class Mover implements Passage {
       this.#forget(t, id);
       return 0;
     }
-    let asked = 0;
+    let rowsPut = 0;
     for (const [child, row] of [...this.#ports.moveStore.rowsOf(id)]) {
-      if (this.#review(t, placement, child, row)) asked++;
+      if (this.#review(t, placement, child, row)) rowsPut++;
     }
     const sequence = this.#ports.total(t, id)?.move?.sequence;
     const above = this.#grants.above(t, id);
     const decided = this.#grants.takeDecided(id);
-    if (sequence === undefined) return asked;
+    if (sequence === undefined) return rowsPut;
     const grant = this.#grants.fromAbove(id, above, sequence);
     if (grant === 'ofLostIncarnation') {
       this.#ports.moveStore.advance(t, id, aheadBy(above!, sequence) + 1);
-      return asked;
+      return rowsPut;
     }
-    if (sequence !== decided && grant !== 'ours') return asked;
+    if (sequence !== decided && grant !== 'ours') return rowsPut;
     this.#grants.granted(id, sequence);
-    return asked + this.#grant(t, placement);
+    return rowsPut + this.#grant(t, placement);
   }
 
   // ------------------------------------------------------------------------------------------- called by the node
@@ -180,11 +180,11 @@ export class Mover implements Passage {
     );
     const part = partial?.move;
     if (!part) return;
-    if (this.#grants.fromAbove(id, above, part.sequence) === 'ofLostIncarnation') return this.#mark([id]);
+    if (this.#grants.fromAbove(id, above, part.sequence) === 'ofLostIncarnation') return this.#markMoves([id]);
     if (this.#grants.isGranted(id, part.sequence) && (child === undefined || this.#hasNewestGrant(id, child))) return;
     if (!decidesToGrant(part, this.#ports.isOrigin(placement.source))) return;
     this.#grants.decide(id, part.sequence);
-    this.#mark([id]);
+    this.#markMoves([id]);
   }
 
   /**
@@ -201,7 +201,7 @@ export class Mover implements Passage {
   /** The node has received everything that the parent had. */
   receivedFromParent(): void {
     const ids = this.#grants.receivedFromParent();
-    if (ids.length > 0) this.#mark(ids);
+    if (ids.length > 0) this.#markMoves(ids);
   }
 
   /** A child has reported something new about a placement. */
@@ -224,8 +224,8 @@ export class Mover implements Passage {
   }
 
   /**
-   * Called before the child reports: its mailbox has rows that this node does not know. `wasRestored`: the node's store was restored, so it no longer knows
-   * these rows.
+   * Called before the child reports: the child's copy of its mailbox does not match, or may not match, what this node recorded as sent. `wasRestored`: this
+   * node sent that copy, and its store was restored since.
    */
   hasOtherHistory(name: string, wasRestored: boolean): void {
     this.#moveRecovery.hasOtherHistory(name, wasRestored);
@@ -258,7 +258,7 @@ export class Mover implements Passage {
 
   /** An agent has reported that it has removed a placement. */
   letGo(id: PlacementId, name: string): void {
-    if (this.#ports.moveStore.row(id, name)?.asked !== undefined) this.#mark([id]);
+    if (this.#ports.moveStore.row(id, name)?.asked !== undefined) this.#markMoves([id]);
   }
 
   // ---------------------------------------------------------------------------------------------------- details
@@ -307,7 +307,7 @@ export class Mover implements Passage {
     });
     this.#keep(t, placement, name, reviewed.row);
     if (reviewed.ask) markDirty(t, 'match', `${id} ${name}`);
-    if (reviewed.overdue) this.#overdue(t, placement, name, 'a destination goes on at its deadline');
+    if (reviewed.overdue) this.#countOverdue(t, placement, name, 'a destination goes on at its deadline');
     return (
       asks &&
       reviewed.row?.asked !== undefined &&
@@ -362,7 +362,7 @@ export class Mover implements Passage {
     if (row && placement.move && !row.granted) this.#deadlines.await(placement.move, row);
   }
 
-  /** The placement is gone. Nobody waits any more for the answer of an agent. */
+  /** The placement is gone. No row waits any more for the answer of an agent. */
   #forget(t: Transaction, id: PlacementId): void {
     const { moveStore } = this.#ports;
     for (const [child, { asked }] of moveStore.rowsOf(id)) this.#removeRequest(t, id, child, asked);
@@ -384,7 +384,7 @@ export class Mover implements Passage {
     return row?.content && table ? decodePartial(table.content(reader, row.content).body) : undefined;
   }
 
-  #overdue(t: Transaction, { id, move }: Placement, child: string, message: string): void {
+  #countOverdue(t: Transaction, { id, move }: Placement, child: string, message: string): void {
     if (this.#ports.counts?.(child) === false) return;
     this.#ports.moveStore.overdue(t, id, move?.generation ?? 0, 1);
     this.#ports.log.warn({ placement: id, child }, message);
@@ -397,7 +397,7 @@ export class Mover implements Passage {
     }
   }
 
-  #mark(ids: readonly PlacementId[]): void {
+  #markMoves(ids: readonly PlacementId[]): void {
     this.#ports.enqueue((t) => {
       for (const id of ids) markDirty(t, 'move', id);
     });

@@ -74,21 +74,21 @@ export function recoverRows(input: RecoveryInput): RecoveredRows {
 }
 
 /**
- * An agent that comes from another replica of this node may be further in its move there. If it was to wait for a copy, here for the first time or again, and
- * has the copy, or if it was to keep a copy and has none left, then the move has gone on, and this is not undone. If the agent can't come from another
- * replica, a missing copy is lost, and the agent gets it again.
+ * An agent that comes from another replica of this node may be further in its move there. If it was to wait for its copy (joining or returning) and has the
+ * copy, or if it was to keep its copy (leaving) and has none left, then the move has gone on there, and this node does not undo that. If the agent can't come
+ * from another replica, a missing copy is lost, and the agent gets it again.
  */
 function hasPassed({ name, moveStore, reported, hasReplicas }: RecoveryInput, id: PlacementId): boolean {
   const row = moveStore.row(id, name);
-  const has = reported(id) !== undefined;
+  const hasCopy = reported(id) !== undefined;
   if (row?.granted) return false;
-  if (row?.state === 'joining') return has;
-  return hasReplicas && ((row?.state === 'leaving' && !has) || (row?.state === 'returning' && has));
+  if (row?.state === 'joining') return hasCopy;
+  return hasReplicas && ((row?.state === 'leaving' && !hasCopy) || (row?.state === 'returning' && hasCopy));
 }
 
 /**
- * An old copy that the child got from another replica, or from a store incarnation that is over, waits for a new copy here as well. A relay that has copies
- * in either order must receive the move: a node below the relay would not learn about the move from a placement that is gone.
+ * An old copy that the child got from another replica, or from a store incarnation that is over, waits for a new copy here as well. A relay with copies gets
+ * the placement in either order of moves: without the placement, the nodes below the relay could not learn about the move.
  */
 function oldCopiesElsewhere(input: RecoveryInput): Placement[] {
   return [...input.placements.all()].filter((placement) => hasOldCopyElsewhere(input, placement));

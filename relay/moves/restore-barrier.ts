@@ -1,8 +1,8 @@
 /**
- * Holds all moves of a node whose store was restored from an older copy, or lost. Such a node knows only old facts about the copies below it, until its
- * children have reported. Until all children have reported in this run of the process, or are no longer children, the node adds one destination to each move,
- * for which every grant waits. So nobody decides by the old facts, neither here nor above. The store remembers the barrier, because a later start would not
- * show the loss again.
+ * Holds all moves of a node whose store was restored from an older copy, or lost. Such a node does not know which copies are below it now, until its children
+ * have reported. Until all children have reported in this run of the process, or are no longer children, the node adds one destination to each move, for
+ * which every grant waits. So no node decides by old facts, neither here nor above. The store remembers the barrier, because a later start would not show the
+ * loss again.
  *
  * Bound: one name for each child. The search for a missing child starts with the last one found.
  */

@@ -90,7 +90,7 @@ export class Exposures implements OutgoingStage {
     for (const { timer } of this.#releases.all()) timer?.stop();
   }
 
-  // ---------------------------------------------------------------------------------------------- what has changed
+  // ------------------------------------------------------------------------------------------------------- changes
 
   /** A release row, or a promoted form of an object, has come, changed or gone. Returns true if agents may be at another step of the release now. */
   rowChanged(
@@ -173,21 +173,21 @@ export class Exposures implements OutgoingStage {
     markDirty(t, 'target', id);
   }
 
-  // ------------------------------------------------------------------------------------------------- what is shipped
+  // ------------------------------------------------------------------------------------------------------- shipments
 
   outgoing(t: Transaction, shipment: Shipment, what: OutgoingContent): OutgoingContent {
     if (what.type === 'keep' || what.type === 'later') return what;
     const { child, source, keyHash, changed } = shipment;
     const { placements, tableOf } = this.#ports;
-    const wanting = refsOf(what).map((name) => placementId(source, name));
+    const wantedBy = refsOf(what).map((name) => placementId(source, name));
     // The object has just gone. Its promoted form may not have arrived yet, or has arrived together with the row that makes its placement staged.
     const formerPlacements =
       what.type === 'nothing' && changed ? changed.refs.map((name) => placementId(source, name)) : [];
     const isStaged = (id: PlacementId) => this.#releases.isStaged(t, id);
-    if (placements.staged().size === 0 && !wanting.some(isStaged) && !formerPlacements.some(isStaged)) return what;
-    const reaching = (id: PlacementId) => placements.get(id)?.children.has(child.name) ?? false;
+    if (placements.staged().size === 0 && !wantedBy.some(isStaged) && !formerPlacements.some(isStaged)) return what;
+    const reaches = (id: PlacementId) => placements.get(id)?.children.has(child.name) ?? false;
     // A placement without stages brings the object to the agent as it is.
-    if (wanting.some((id) => reaching(id) && !isStaged(id))) return what;
+    if (wantedBy.some((id) => reaches(id) && !isStaged(id))) return what;
     const table = tableOf(source);
     if (!table) return what;
     let promotedForm: OutgoingContent | undefined;
@@ -195,10 +195,10 @@ export class Exposures implements OutgoingStage {
     let promotedKey: string | undefined;
     const incomplete: PlacementId[] = [];
     // In the order of names: if two placements hold back the same object, every call chooses the same one.
-    for (const id of [...new Set([...wanting, ...formerPlacements, ...holders(t, keyHash)])].sort()) {
-      if (!isStaged(id) || !reaching(id)) continue;
+    for (const id of [...new Set([...wantedBy, ...formerPlacements, ...holders(t, keyHash)])].sort()) {
+      if (!isStaged(id) || !reaches(id)) continue;
       const promoted = promotedOf(t, table, id, keyHash);
-      const isInCandidate = wanting.includes(id);
+      const isInCandidate = wantedBy.includes(id);
       const isWanted = isInCandidate || promoted?.content !== undefined;
       if (
         (isWanted || (formerPlacements.includes(id) && this.#releases.get(id) !== undefined)) &&
@@ -265,7 +265,7 @@ export class Exposures implements OutgoingStage {
     return this.#ports.placements.get(id)?.staged === true && this.#releases.get(id)?.release.rolledBack === true;
   }
 
-  // ---------------------------------------------------------------------------------------------- what is reported
+  // ------------------------------------------------------------------------------------------------------- reports
 
   /** What one child adds to the node's part of an unfinished release. */
   place(
@@ -309,7 +309,7 @@ export class Exposures implements OutgoingStage {
     return known.local?.own() ?? emptyPart(known.release.release, 0);
   }
 
-  // ------------------------------------------------------------------------------------------------------ who is next
+  // -------------------------------------------------------------------------------------------------------- admission
 
   #schedule(id: PlacementId, known: KnownRelease): void {
     if (known.scheduled || !known.local || known.local.waiting === 0) return;

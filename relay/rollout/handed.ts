@@ -75,8 +75,10 @@ export class HandedReleases {
   isBehind(reader: Reader, id: PlacementId, child: string, release: ReleaseAttributes | undefined): string | undefined {
     const reported = this.#reported(reader, id, child);
     if (!reported || (release && reported.release <= release.release)) return undefined;
-    const here = release ? `this node has release ${release.release}` : 'this node has not received all of its release';
-    return `the agent has release ${reported.release} of ${id}, and ${here}`;
+    const thisNode = release
+      ? `this node has release ${release.release}`
+      : 'this node has not received all of its release';
+    return `the agent has release ${reported.release} of ${id}, and ${thisNode}`;
   }
 
   /**

@@ -91,10 +91,10 @@ export class KnownReleases {
   /** All rows that the release row is about are here, and no others. */
   isWhole(reader: Reader, id: PlacementId): boolean {
     const known = this.known(reader, id);
-    const has = digestsOf(reader, id);
-    if (!known || !has) return false;
+    const digests = digestsOf(reader, id);
+    if (!known || !digests) return false;
     const { digest, customizerDigest } = known.release;
-    return digest === has.digest && customizerDigest === has.customizerDigest;
+    return digest === digests.digest && customizerDigest === digests.customizerDigest;
   }
 
   /**

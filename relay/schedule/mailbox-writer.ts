@@ -50,8 +50,8 @@ export class MailboxWriter {
     const row = this.#ports.tableOf(source)?.get(t, keyHash);
     if (!row?.content) return;
     // The mailbox may have a tombstone that is newer than the source's row: the row's space was restored, or `detach` removed the row because of labels, and
-    // the row comes again. The row gets at least the revision of the tombstone. Otherwise the child would take the row only if
-    // it has not received the tombstone.
+    // the row comes again. The row gets at least the revision of the tombstone. Otherwise the child would take the row only if it has not received the
+    // tombstone.
     const before = mailbox.get(t, keyHash);
     const originRevision = Math.max(row.originRevision, before?.content ? 0 : (mailbox.newest(before) ?? 0));
     if (!mailbox.putReference(t, keyHash, row.content, originRevision)) return;

@@ -89,7 +89,8 @@ export class PlacementBindings {
       // Another placement may still bring the object, but perhaps in another form.
       if (to?.role === 'agent') this.#shipAlone(t, to, mailbox, source, keyHash);
     }
-    // Removes rows that were kept back because the node did not know enough about a release.
+    // Also ships the rows that were kept back because this node did not know a release completely: the agent loses them, or keeps what another placement
+    // wants.
     for (const key of this.#ports.releases.detached(t, id, child)) {
       if (to?.role === 'agent') this.#writer.ship(t, to, mailbox, source, hash128(key));
     }

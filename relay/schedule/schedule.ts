@@ -223,10 +223,10 @@ export class Scheduler {
     for (const child of children.values()) {
       const mailbox = this.#ports.mailboxOf(child.name);
       if (!mailbox) continue;
-      const has = current.has(child.name);
-      if (!has && !matchChild(placement, child).matches) continue;
+      const isAttached = current.has(child.name);
+      if (!isAttached && !matchChild(placement, child).matches) continue;
       // A child that may not lose the placement yet also needs its present form.
-      if (has) {
+      if (isAttached) {
         this.#placementBindings.announce(t, placement, child, mailbox, originRevision);
         for (const stage of this.#ports.stages) stage.rematched?.(t, child);
       } else if (passage.mayAttach(t, placement, child)) this.#placementBindings.attach(t, placement, child, mailbox);

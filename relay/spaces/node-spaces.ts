@@ -91,8 +91,8 @@ export class NodeSpaces {
 
   /** The spaces whose objects travel, by source. */
   spaceIncarnations(): Map<string, OriginSpace> {
-    const own = [...this.#workload, ...this.#inventories];
-    return new Map(own.map(([source, { storage, table }]) => [source, originSpaceOf(source, storage, table)]));
+    const ownSpaces = [...this.#workload, ...this.#inventories];
+    return new Map(ownSpaces.map(([source, { storage, table }]) => [source, originSpaceOf(source, storage, table)]));
   }
 
   /** The spaces whose placements the rollouts of this node work on. */

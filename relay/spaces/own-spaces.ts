@@ -54,7 +54,7 @@ export interface InventorySpace extends OpenSpace {
 /** Opens a space with the controllers that every space has: definitions, garbage collection, deletion of namespaces. */
 export function openSpace(ports: SpacePorts, name: string, type: SpaceType, hook: WriteHook): OpenSpace {
   const { store, clock, random, log, defer, path } = ports;
-  // Objects of the system space do not travel, so its revisions need not begin at the time.
+  // Objects of the system space do not travel, so its revisions need not begin at the wall time (core/apiserver/storage/history.ts).
   const startsAt = type === 'System' ? {} : { startsAt: Math.floor(clock.wallMs()) };
   const storage = new EmbeddedStorage({ store, name, logger: log, hook, ...startsAt });
   const kinds = new SpaceKinds(storage, [...builtinKinds(), ...ownKinds(type)]);

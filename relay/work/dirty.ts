@@ -65,7 +65,7 @@ export function isDirty(reader: Reader, in_: WorkClass, key: string): boolean {
 
 /**
  * The node has not worked off the newest form of a placement. After a start, this form is in memory all the same, and the counts from below belong to an
- * older form. Until the work is done, nobody may report or decide about one by the other. The node reports when the work is done.
+ * older form. Until the work is done, no report and no decision may combine the two. The node reports when the work is done.
  */
 export function isBeingScheduled(reader: Reader, id: string): boolean {
   if ((['placement', 'target'] as const).some((in_) => isDirty(reader, in_, id))) return true;

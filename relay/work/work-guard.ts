@@ -61,7 +61,7 @@ export class PoisonWorkGuard {
   readonly #ports: PoisonWorkGuardPorts;
   readonly #marks: Map<string, Marked>;
   #isRecorded = false;
-  #retrying: Timer | undefined;
+  #retryTimer: Timer | undefined;
 
   constructor(ports: PoisonWorkGuardPorts) {
     this.#ports = ports;
@@ -69,7 +69,7 @@ export class PoisonWorkGuard {
     const before = store.read((reader) => readMarks(reader));
     const interrupted = readRecord(workNote?.found);
     if (interrupted) before.set(nameOf(interrupted), working(interrupted, before.get(nameOf(interrupted))));
-    this.#marks = found(before, afterStart(before, { build, wallMs: clock.wallMs(), words }));
+    this.#marks = withWork(before, afterStart(before, { build, wallMs: clock.wallMs(), words }));
     const changed = [...this.#marks].filter(([key, { state }]) => before.get(key)?.state !== state);
     workNote?.write('');
     if (changed.length === 0) return;
@@ -89,7 +89,7 @@ export class PoisonWorkGuard {
   }
 
   stop(): void {
-    this.#retrying?.stop();
+    this.#retryTimer?.stop();
   }
 
   /**
@@ -148,7 +148,7 @@ export class PoisonWorkGuard {
   /** Tries each piece again that has been quarantined long enough. */
   #retryLater(): void {
     const { clock, due, changed } = this.#ports;
-    this.#retrying = clock.after(quarantineMinMs / 4, () => {
+    this.#retryTimer = clock.after(quarantineMinMs / 4, () => {
       const retried = [...this.#marks].filter(
         ([, mark]) => mark.state === 'quarantined' && isRetryDue(mark, clock.wallMs()),
       );
@@ -205,7 +205,7 @@ function working(piece: WorkItem, former: Marked | undefined): Marked {
   return { ...piece, hash, state: 'working', crashes: former?.hash === hash ? former.crashes : 0 };
 }
 
-function found(before: ReadonlyMap<string, Marked>, after: ReadonlyMap<string, Mark>): Map<string, Marked> {
+function withWork(before: ReadonlyMap<string, Marked>, after: ReadonlyMap<string, Mark>): Map<string, Marked> {
   return new Map(
     Array.from(after, ([key, mark]) => {
       const { in: in_, work, about } = before.get(key)!;
