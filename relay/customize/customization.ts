@@ -182,10 +182,6 @@ export class Customization implements OutgoingStage {
     return this.#renderings.failures(id, child, this.#ports.pathOf(child));
   }
 
-  takeChanged(): readonly { child: string; id: PlacementId }[] {
-    return this.#renderings.takeChanged();
-  }
-
   // ---------------------------------------------------------------------------------------------------- one object
 
   #recipe(

@@ -15,6 +15,7 @@ import { asBuffer, asText, concat, prefixRange, text } from '../../core/store/by
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { type Failure, smallestFailures } from '../../core/summary/partial.ts';
+import { atChild, contributionTopic } from '../work/topics.ts';
 
 /** As the row says it. */
 export interface Customized {
@@ -45,7 +46,6 @@ export class Renderings {
   readonly #users = new Map<string, Map<string, number>>();
   /** Agents with failures, and which: few, and asked for with every report. */
   readonly #failing = new Map<string, Map<string, Customized>>();
-  #changed: { child: string; id: PlacementId }[] = [];
 
   load(reader: Reader): void {
     const prefix = prefixOf('customized');
@@ -59,7 +59,6 @@ export class Renderings {
         trace: undefined,
       });
     }
-    this.#changed = [];
   }
 
   set(t: Transaction, child: string, keyHash: Uint8Array, row: Customized, trace: readonly ReadObservation[]): void {
@@ -71,8 +70,12 @@ export class Renderings {
       return;
     }
     t.put(rowKey(child, keyHash), text(json));
-    if (before) this.#unlearn(child, at, before);
+    if (before) {
+      this.#unlearn(child, at, before);
+      announceFailure(t, child, before.row);
+    }
     this.#learn(child, at, { row, json, trace });
+    announceFailure(t, child, row);
   }
 
   forget(t: Transaction, child: string, keyHash: Uint8Array): void {
@@ -81,6 +84,7 @@ export class Renderings {
     if (!before) return;
     t.remove(rowKey(child, keyHash));
     this.#unlearn(child, at, before);
+    announceFailure(t, child, before.row);
   }
 
   forgetChild(t: Transaction, child: string): void {
@@ -132,13 +136,6 @@ export class Renderings {
     return smallestFailures(found);
   }
 
-  /** Placements and children for which failures have come, changed or gone since the last call. */
-  takeChanged(): readonly { child: string; id: PlacementId }[] {
-    const changed = this.#changed;
-    this.#changed = [];
-    return changed;
-  }
-
   #learn(child: string, at: string, known: KnownRendering): void {
     const { row } = known;
     inner(this.#byChild, child).set(at, known);
@@ -146,9 +143,7 @@ export class Renderings {
       const users = inner(this.#users, userKey(row, customizer));
       users.set(row.key, (users.get(row.key) ?? 0) + 1);
     }
-    if (!row.failure) return;
-    inner(this.#failing, child).set(at, row);
-    this.#noteChange(child, row);
+    if (row.failure) inner(this.#failing, child).set(at, row);
   }
 
   #unlearn(child: string, at: string, { row }: KnownRendering): void {
@@ -159,16 +154,16 @@ export class Renderings {
       if (count > 1) this.#users.get(name)!.set(row.key, count - 1);
       else remove(this.#users, name, row.key);
     }
-    if (!row.failure) return;
-    remove(this.#failing, child, at);
-    this.#noteChange(child, row);
+    if (row.failure) remove(this.#failing, child, at);
   }
+}
 
-  #noteChange(child: string, { key, failure }: Customized): void {
-    const entry = parseEntryKey(key);
-    if (entry?.type !== 'object') return;
-    for (const name of failure?.refs ?? []) this.#changed.push({ child, id: placementId(entry.source, name) });
-  }
+/** A failure has come or gone: the child adds failures to the sums of the placements that want the object. */
+function announceFailure(t: Transaction, child: string, { key, failure }: Customized): void {
+  const entry = failure && parseEntryKey(key);
+  if (entry?.type !== 'object') return;
+  for (const name of failure?.refs ?? [])
+    t.announce(contributionTopic, atChild(placementId(entry.source, name), child));
 }
 
 function userKey({ key }: Customized, customizer: string): string {

@@ -17,6 +17,7 @@ import { decodePartial, encodePartial, type Partial } from '../../core/summary/p
 import type { Child } from '../children/children.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
+import { ownContributionTopic } from '../work/topics.ts';
 
 export interface RestoreBarrierPorts {
   /** The path of this node. The status of a move shows it as a place that the move waits for. */
@@ -26,8 +27,6 @@ export interface RestoreBarrierPorts {
   readonly outbox: Producer;
   /** This node reports the child. Otherwise another replica of this node does. */
   counts(child: string): boolean;
-  /** The reports about these moves change from now on. */
-  changed(placements: readonly Placement[]): void;
 }
 
 export class RestoreBarrier {
@@ -59,7 +58,7 @@ export class RestoreBarrier {
     this.#isPending = true;
     const moving = this.#moving();
     for (const placement of moving) this.#addToReport(t, placement);
-    t.afterCommit(() => this.#ports.changed(moving));
+    announce(t, moving);
   }
 
   /** The child has reported everything, and the reports are stored. */
@@ -83,8 +82,8 @@ export class RestoreBarrier {
       t.remove(prefixOf('restoreBarrier'));
       t.afterCommit(() => {
         this.#isPending = false;
-        this.#ports.changed(this.#moving());
       });
+      announce(t, this.#moving());
     });
   }
 
@@ -113,4 +112,9 @@ export class RestoreBarrier {
     const move = mergeMoveParts(reported.move, unknownMovePart(reported.move.order, path));
     outbox.put(t, { ...content, body: encodePartial({ ...reported, move }) }, row.originRevision);
   }
+}
+
+/** Announces that this node's own part of these moves has changed. */
+function announce(t: Transaction, placements: readonly Placement[]): void {
+  for (const { id } of placements) t.announce(ownContributionTopic, id);
 }

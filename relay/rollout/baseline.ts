@@ -179,9 +179,9 @@ export class Baseline {
   }
 
   /** Stores the state, and writes the release row for the last hops. */
-  write(t: Transaction, name: string, state: RolloutState, expected?: number): boolean {
+  write(t: Transaction, name: string, state: RolloutState, expected?: number): void {
     const staged = this.#staged.get(name);
-    if (!staged) return false;
+    if (!staged) return;
     const id = this.#id(name);
     const before = this.release(t, name);
     const digests = ensureDigests(t, this.#ports.table, id);
@@ -190,7 +190,7 @@ export class Baseline {
     const row = this.#ports.table.get(t, hash128(entryKey.release(id)));
     const revision = Math.max(state.target, row?.originRevision ?? 0);
     const attributes = text(stableStringify(release));
-    return this.#ports.put(t, { key: entryKey.release(id), attributes, body: new Uint8Array(0) }, revision);
+    this.#ports.put(t, { key: entryKey.release(id), attributes, body: new Uint8Array(0) }, revision);
   }
 
   /** Every destination has to get the candidate now. No promoted form is kept beside it any more. */

@@ -29,6 +29,7 @@ import { holders, type Promoted, promotedOf } from '../promoted/held-back.ts';
 import { isHeldCustomizer } from '../promoted/held-customizers.ts';
 import type { OutgoingContent, OutgoingStage, Shipment } from '../schedule/outgoing.ts';
 import { isDirty, markDirty } from '../work/dirty.ts';
+import { atChild, contributionTopic } from '../work/topics.ts';
 import { CarriedReleases } from './carried.ts';
 import { exposureKey, storedExposures, withheldKey, withheldRows } from './exposure-rows.ts';
 import type { HandedReleases } from './handed.ts';
@@ -48,8 +49,6 @@ export interface ExposurePorts {
   authorizationAgeMs(source: string): number;
   /** Runs the function in a later turn of the event loop, after everything that waits already. */
   defer(run: () => void): void;
-  /** These agents have the candidate from now on. Their mailboxes do not have it yet. */
-  admitted(id: PlacementId, children: readonly string[]): void;
 }
 
 export class Exposures implements OutgoingStage {
@@ -327,7 +326,7 @@ export class Exposures implements OutgoingStage {
   }
 
   #admit(id: PlacementId, known: KnownRelease): void {
-    const { store, clock, admitted } = this.#ports;
+    const { store, clock } = this.#ports;
     const nowMs = clock.monotonicMs();
     const { renewedAtMs, release, local } = known;
     const expired = renewedAtMs === undefined || nowMs - renewedAtMs >= release.authorizationSeconds * 1000;
@@ -342,6 +341,9 @@ export class Exposures implements OutgoingStage {
           this.#ports.handed.write(t, id, child, release, true);
           t.put(exposureKey(id, child), text(JSON.stringify({ release: release.release })));
           markDirty(t, 'exposure', `${id} ${child}`);
+          // Subscribers of the topic run after this callback. They compute the sums again, and read there which agents have the release.
+          t.afterCommit(() => known.exposed.set(child, release.release));
+          t.announce(contributionTopic, atChild(id, child));
         }
       }),
     );
@@ -349,10 +351,7 @@ export class Exposures implements OutgoingStage {
       // No agent got the candidate. The rate has counted these agents all the same: it is an upper bound.
       known.timer?.stop();
       known.timer = clock.after(roomAgainMs, () => this.#schedule(id, known));
-      return;
     }
-    for (const child of children) known.exposed.set(child, release.release);
-    admitted(id, children);
   }
 }
 

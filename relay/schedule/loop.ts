@@ -10,7 +10,6 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import { lacksRoom, roomAgainMs } from '../../core/store/room.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import type { PoisonWorkGuard } from '../work/work-guard.ts';
-import type { ScheduleStep } from './ports.ts';
 import type { Scheduler } from './schedule.ts';
 
 export interface LoopPorts {
@@ -23,8 +22,6 @@ export interface LoopPorts {
   before(): Iterable<{ step(t: Transaction): boolean }>;
   /** Runs the function in a later turn of the event loop, after everything that waits already: setImmediate in the product. */
   defer(run: () => void): void;
-  /** Called after the commit of a step that did something. */
-  stepped(step: ScheduleStep): void;
   /** Called when no work is left. */
   idle(): void;
   /** A step failed for another reason than lack of room: the store is broken. */
@@ -42,6 +39,8 @@ export class ScheduleLoop {
   readonly #turn: CoalescedTask;
   readonly #waitingWrites: ((t: Transaction) => void)[] = [];
   #busy = true;
+  /** Work came after the current step began. */
+  #isAsked = false;
   /** The timer of work that may wait for more work. */
   #timer: Timer | undefined;
 
@@ -60,6 +59,7 @@ export class ScheduleLoop {
 
   wake(): void {
     this.#busy = true;
+    this.#isAsked = true;
     this.#turn.ask();
   }
 
@@ -67,6 +67,7 @@ export class ScheduleLoop {
   wakeIn(ms: number): void {
     if (ms <= 0) return this.wake();
     this.#busy = true;
+    this.#isAsked = true;
     this.#timer ??= this.#ports.clock.after(ms, () => {
       this.#timer = undefined;
       this.#turn.ask();
@@ -93,12 +94,12 @@ export class ScheduleLoop {
     this.#timer?.stop();
     this.#timer = undefined;
     if (!this.#writeWaiting()) return;
-    const step = this.#attempt((t) => this.#step(t));
-    if (!step) return;
-    if (step.worked) this.#ports.stepped(step);
-    if (step.more) {
+    this.#isAsked = false;
+    const isMore = this.#attempt((t) => this.#step(t));
+    if (isMore === undefined) return;
+    if (isMore) {
       this.wake();
-    } else {
+    } else if (!this.#isAsked) {
       this.#busy = false;
       this.#ports.idle();
     }
@@ -133,10 +134,8 @@ export class ScheduleLoop {
   }
 
   /** The selections and the inventory run first: the rows that they make are the scheduler's work. */
-  #step(t: Transaction): ScheduleStep {
-    for (const room of this.#ports.before()) {
-      if (room.step(t)) return { more: true, worked: false, changed: new Set(), changedWith: new Map() };
-    }
+  #step(t: Transaction): boolean {
+    for (const room of this.#ports.before()) if (room.step(t)) return true;
     return this.#ports.scheduler.step(t);
   }
 }

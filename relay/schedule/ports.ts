@@ -79,13 +79,3 @@ export interface Passage {
   /** Reviews the held copies of a placement. Returns how many rows it put into mailboxes. */
   work(t: Transaction, id: PlacementId): number;
 }
-
-export interface ScheduleStep {
-  readonly more: boolean;
-  /** The step did some work: rows outside of mailboxes may have changed too. */
-  readonly worked: boolean;
-  /** Placements whose children, target or existence changed. */
-  readonly changed: ReadonlySet<PlacementId>;
-  /** For other placements: the children for which something changed. Whoever adds up such a placement need not read other children. */
-  readonly changedWith: ReadonlyMap<PlacementId, ReadonlySet<string>>;
-}

@@ -20,10 +20,11 @@ import { readPlacement } from '../placements/read-placement.ts';
 import { heldObjects } from '../promoted/held-back.ts';
 import { heldCustomizers } from '../promoted/held-customizers.ts';
 import { clearDirty, dirtyClasses, dirtyWork, markDirty, type ScheduleWork, type WorkClass } from '../work/dirty.ts';
+import { atChild, bindingTopic, placementTopic } from '../work/topics.ts';
 import { MailboxWriter } from './mailbox-writer.ts';
 import { PlacementBindings } from './placement-bindings.ts';
 import { PlacementInterestIndex } from './placement-interest-index.ts';
-import type { SchedulePorts, ScheduleStep } from './ports.ts';
+import type { SchedulePorts } from './ports.ts';
 
 /**
  * The number of rows put or removed in one transaction before other tasks get their turn: some ms on one core. These rows are flushed and sent while the next
@@ -40,9 +41,6 @@ export class Scheduler {
   readonly #writer: MailboxWriter;
   readonly #placementBindings: PlacementBindings;
   readonly #interest: PlacementInterestIndex;
-  #worked = false;
-  #changed = new Set<PlacementId>();
-  #changedWith = new Map<PlacementId, Set<string>>();
   /** The classes that have work. */
   #present: ReadonlySet<WorkClass> = new Set();
   /** Number of placements matched with a changed child, since the start. */
@@ -69,13 +67,10 @@ export class Scheduler {
     }
   }
 
-  /** One bounded piece of work, in the caller's transaction. */
-  step(t: Transaction): ScheduleStep {
+  /** Does one bounded piece of work in the caller's transaction. Returns true if more work is left. */
+  step(t: Transaction): boolean {
     this.#writer.begin();
     this.#placementBindings.begin();
-    this.#worked = false;
-    this.#changed = new Set();
-    this.#changedWith = new Map();
     this.#present = dirtyClasses(t);
     for (const stage of this.#ports.stages) stage.begin?.();
     const done =
@@ -92,15 +87,7 @@ export class Scheduler {
       this.#each(t, 'aim', (work) => this.#aim(t, work.key));
     this.#ports.guard.rest();
     // `match` may have made work for moves.
-    const more = !done || this.#present.has('move');
-    const changedWith = this.#changedWith;
-    for (const id of this.#changed) changedWith.delete(id);
-    return { more, worked: this.#worked, changed: this.#changed, changedWith };
-  }
-
-  #changedFor(id: PlacementId, child: string): void {
-    const children = this.#changedWith.get(id) ?? new Set();
-    this.#changedWith.set(id, children.add(child));
+    return !done || this.#present.has('move');
   }
 
   /** Returns true if the class is empty afterwards. A piece of work that returns false stays dirty for the next step. */
@@ -128,8 +115,6 @@ export class Scheduler {
         clearDirty(t, in_, item.key);
         continue;
       }
-      // A piece of work that is not done yet may have changed mailboxes, too.
-      this.#worked = true;
       if (!act(todo)) return false;
       clearDirty(t, in_, item.key);
       this.#ports.guard.ended(t, in_, item);
@@ -153,7 +138,8 @@ export class Scheduler {
       if (isAttached && !child) this.#dropFrom(t, placement, name);
       else if (isAttached !== matches) markDirty(t, 'match', `${placement.id} ${name}`);
       // The expression may fail in another way now, even if it does not match. The author of the placement reads that in the status.
-      if (isAttached || matches || placement.locationExpression !== undefined) this.#changedFor(placement.id, name);
+      if (isAttached || matches || placement.locationExpression !== undefined)
+        t.announce(bindingTopic, atChild(placement.id, name));
     }
     this.#ports.passage.childChanged(t, name);
     this.#interest.matched(name, child);
@@ -169,7 +155,7 @@ export class Scheduler {
     const [id, name] = key.split(' ') as [PlacementId, string];
     const placement = this.#ports.placements.get(id);
     if (!placement) return true;
-    this.#changedFor(id, name);
+    t.announce(bindingTopic, atChild(id, name));
     const child = this.#ports.children.get(name);
     const mailbox = this.#ports.mailboxOf(name);
     if (child && mailbox && matchChild(placement, child).matches) {
@@ -191,7 +177,7 @@ export class Scheduler {
   }
 
   #move(t: Transaction, id: PlacementId): boolean {
-    this.#changed.add(id);
+    t.announce(placementTopic, id);
     this.#writer.rows += this.#ports.passage.work(t, id);
     return true;
   }
@@ -200,7 +186,7 @@ export class Scheduler {
 
   #placement(t: Transaction, { key: id, originRevision }: ScheduleWork): boolean {
     const { placements, children, passage } = this.#ports;
-    this.#changed.add(id);
+    t.announce(placementTopic, id);
     const before = placements.get(id);
     const current = before?.children ?? new Set(matchedChildren(t, id));
     const placement = readPlacement(t, this.#ports, id, current);
@@ -260,7 +246,7 @@ export class Scheduler {
       this.#ports.auxiliaryChanged(t, entry.source, entry.object);
     }
     if (entry.type === 'auxiliary') return true;
-    if (this.#ports.releases.rowChanged(t, entry)) this.#changed.add(entry.id);
+    if (this.#ports.releases.rowChanged(t, entry)) t.announce(placementTopic, entry.id);
     if (entry.type === 'promoted') {
       const { name } = splitPlacementId(entry.id);
       markDirty(t, 'row', entryKey.object(entry.source, entry.object), [name], work.originRevision);
@@ -314,7 +300,7 @@ export class Scheduler {
   #target(t: Transaction, id: PlacementId): boolean {
     const placement = this.#ports.placements.get(id);
     if (!placement) return true;
-    this.#changed.add(id);
+    t.announce(placementTopic, id);
     const fresh = readPlacement(t, this.#ports, id, placement.children);
     if (fresh) this.#ports.placements.set(fresh);
     for (const child of placement.children) this.#aimAt(t, placement, child);
@@ -326,7 +312,7 @@ export class Scheduler {
     const [id, child] = key.split(' ') as [PlacementId, string];
     const placement = this.#ports.placements.get(id);
     if (!placement) return true;
-    this.#changedFor(id, child);
+    t.announce(bindingTopic, atChild(id, child));
     if (placement.children.has(child)) this.#aimAt(t, placement, child);
     return true;
   }

@@ -20,6 +20,7 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import { noteSourceChange } from '../schedule/source-changes.ts';
+import { workTopic } from '../work/topics.ts';
 import { Bursts } from './bursts.ts';
 import { InventoryRows } from './inventory-rows.ts';
 import { PlacementSelection } from './selection.ts';
@@ -81,13 +82,8 @@ export function openSpace(ports: SpacePorts, name: string, type: SpaceType, hook
   };
 }
 
-/** Opens a workload space with its selection. `changed` is called after each commit that the selection may have to work off; the work may wait `waitMs`. */
-export function openWorkloadSpace(
-  ports: SpacePorts,
-  name: string,
-  source: string,
-  changed: (waitMs: number) => void,
-): WorkloadSpace {
+/** Opens a workload space with its selection. The space announces work after each commit that the selection may have to work off. */
+export function openWorkloadSpace(ports: SpacePorts, name: string, source: string): WorkloadSpace {
   let selection: PlacementSelection | undefined;
   const table = ports.store.write((t) => LocalTable.open(t, `source/${source}`));
   const opened = openSpace(ports, name, 'Workload', (t: Transaction, event: StorageEvent) => selection?.note(t, event));
@@ -104,24 +100,20 @@ export function openWorkloadSpace(
   storage.subscribe((events) => {
     const nowMs = ports.clock.monotonicMs();
     const namespaces = new Set(events.map(({ object }) => object.key.namespace));
-    changed(Math.min(...Array.from(namespaces, (namespace) => bursts.waitMs(namespace, nowMs))));
+    const waitMs = Math.min(...Array.from(namespaces, (namespace) => bursts.waitMs(namespace, nowMs)));
+    ports.store.announce(workTopic, waitMs);
   });
   return { ...opened, source, table, selection };
 }
 
-/** Opens an inventory space with its rows. `changed` is called after each commit. */
-export function openInventorySpace(
-  ports: SpacePorts,
-  name: string,
-  source: string,
-  changed: () => void,
-): InventorySpace {
+/** Opens an inventory space with its rows. The space announces work after each commit. */
+export function openInventorySpace(ports: SpacePorts, name: string, source: string): InventorySpace {
   let rows: InventoryRows | undefined;
   const table = ports.store.write((t) => LocalTable.open(t, `source/${source}`));
   const opened = openSpace(ports, name, 'Inventory', (t: Transaction, event: StorageEvent) => rows?.note(t, event));
   const { storage } = opened;
   rows = new InventoryRows({ source, storage, table, noteChange: noteSourceChange });
-  storage.subscribe(changed);
+  storage.subscribe(() => ports.store.announce(workTopic, 0));
   return { ...opened, table, rows };
 }
 

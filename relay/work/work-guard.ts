@@ -24,6 +24,7 @@ import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { clearDirty, markDirty, type ScheduleWork, type WorkClass } from './dirty.ts';
+import { ownNodeTopic } from './topics.ts';
 
 /** A piece of work, with its name for people. */
 export interface WorkItem {
@@ -49,10 +50,6 @@ export interface PoisonWorkGuardPorts {
   readonly crashMessage?: string | undefined;
   /** Absent if work can't end the process. */
   readonly workNote?: CrashJournal | undefined;
-  /** There is work again. */
-  due(): void;
-  /** The set of quarantined work items changed. */
-  changed(): void;
 }
 
 type Marked = Mark & WorkItem;
@@ -133,10 +130,8 @@ export class PoisonWorkGuard {
     const both = merged(mark.work, work);
     if (work.originRevision > mark.work.originRevision) {
       t.remove(rowKey(key));
-      t.afterCommit(() => {
-        this.#marks.delete(key);
-        this.#ports.changed();
-      });
+      t.afterCommit(() => this.#marks.delete(key));
+      t.announce(ownNodeTopic, 'self');
       return both;
     }
     const more = { ...mark, work: both };
@@ -147,7 +142,7 @@ export class PoisonWorkGuard {
 
   /** Tries each piece again that has been quarantined long enough. */
   #retryLater(): void {
-    const { clock, due, changed } = this.#ports;
+    const { clock } = this.#ports;
     this.#retryTimer = clock.after(quarantineMinMs / 4, () => {
       const retried = [...this.#marks].filter(
         ([, mark]) => mark.state === 'quarantined' && isRetryDue(mark, clock.wallMs()),
@@ -155,15 +150,12 @@ export class PoisonWorkGuard {
       this.#write((t) => {
         for (const [key, mark] of retried) {
           const suspect: Marked = { ...again(mark), in: mark.in, work: mark.work, about: mark.about };
-          this.#marks.set(key, suspect);
+          t.afterCommit(() => this.#marks.set(key, suspect));
           put(t, key, suspect);
           redo(t, suspect);
+          t.announce(ownNodeTopic, 'self');
         }
       });
-      if (retried.length > 0) {
-        changed();
-        due();
-      }
       this.#retryLater();
     });
   }

@@ -22,6 +22,7 @@ import { prefixOf } from '../../../core/store/keyspace.ts';
 import type { Reader, Store } from '../../../core/store/store.ts';
 import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
+import { shownTopic } from '../../work/topics.ts';
 import { mayHaveStatus, objectsWithStatus, type SingletonPorts, singletonStatus } from './singleton.ts';
 import { updateStatus } from './update-status.ts';
 
@@ -31,8 +32,6 @@ export interface ExactStatusesPorts extends SingletonPorts {
   readonly outbox: Producer;
   readonly placements: Placements;
   ownSpace(source: string): Space | undefined;
-  /** The objects of a source from above have other exact statuses now. */
-  changed(source: string, objects: readonly ObjectKey[]): void;
 }
 
 export class ExactStatuses {
@@ -92,7 +91,7 @@ export class ExactStatuses {
       return;
     }
     this.#keepOf(id, objects.keys(), new Set(this.#handOn(id, single, objects)));
-    this.#ports.changed(source, [...objects.values()]);
+    this.#announce(source, [...objects.values()]);
   }
 
   /** What the destination says of these objects has changed, or is about other ones than before: work that grows with them alone. */
@@ -111,7 +110,11 @@ export class ExactStatuses {
       return;
     }
     this.#keepOf(id, objects.keys(), new Set(this.#handOn(id, placement, objects)));
-    this.#ports.changed(source, selected);
+    this.#announce(source, selected);
+  }
+
+  #announce(source: string, objects: readonly ObjectKey[]): void {
+    this.#ports.store.announce(shownTopic, ...objects.map((key) => ({ source, key })));
   }
 
   /** While this is the same, and the placement single, what is to be told changes with what the destination says of an object and with nothing else. */

@@ -6,14 +6,15 @@
 import { type PlacementId, splitPlacementId } from '../../../core/entries/placement-id.ts';
 import { canonicalBytes } from '../../../core/object/canonical.ts';
 import type { ObjectKey } from '../../../core/object/key.ts';
+import type { Store } from '../../../core/store/store.ts';
 import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
+import { shownTopic } from '../../work/topics.ts';
 import { type SliceSources, sliceContents, sliceName, sliceOf, sliceResource } from './slice-contents.ts';
 
 export interface SubtreeSlicesPorts extends SliceSources {
   readonly placements: Placements;
-  /** Who looks at the source's space may see another slice now, or none. */
-  changed(source: string, key: ObjectKey): void;
+  readonly store: Pick<Store, 'announce'>;
 }
 
 export interface ShownSlice {
@@ -53,7 +54,8 @@ export class SubtreeSlices {
     const count = Math.max(now, this.#counts.get(id) ?? 0);
     if (now > 0) this.#counts.set(id, now);
     else this.#counts.delete(id);
-    for (let i = 0; i < count; i++) this.#ports.changed(source, keyOf(sliceName(name, i)));
+    const shown = Array.from({ length: count }, (_, i) => ({ source, key: keyOf(sliceName(name, i)) }));
+    this.#ports.store.announce(shownTopic, ...shown);
   }
 
   #slices(placement: Placement): ShownSlice[] {

@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { contributionTopic } from '../../../../relay/work/topics.ts';
+import { announced } from '../../../support/schedule-steps.ts';
 import { factsOf } from '../support/facts.ts';
 import { idOf, mapKey, selecting, source } from '../support/schedule-bench.ts';
 import { CustomizeBench } from './customize-bench.ts';
@@ -8,8 +10,12 @@ const welcome = 'Welcome to ${{ location.metadata.annotations["store-name"] }}';
 describe('customization at the last hop', () => {
   let bench: CustomizeBench;
 
+  /** Since the last call. */
+  let contributions: () => string[];
+
   beforeEach(() => {
     bench = new CustomizeBench();
+    contributions = announced(bench.store, contributionTopic);
     bench.shop('one', 'Rivoli');
     bench.shop('two', 'Mitte');
     bench.relay('asia', [{ site: 'shop' }]);
@@ -147,10 +153,7 @@ describe('customization at the last hop', () => {
       expect(bench.texts('one', 'two')).toEqual(['Welcome to Rivoli', 'Welcome to Mitte']);
       expect(bench.failures('one')).toEqual([failed]);
       expect(bench.head('one')).toBe(before);
-      expect(bench.customization.takeChanged().map(({ child, id }) => `${id} ${child}`)).toEqual([
-        `${idOf('p')} one`,
-        `${idOf('p')} two`,
-      ]);
+      expect(contributions()).toEqual([`${idOf('p')} one`, `${idOf('p')} two`]);
     });
 
     it('has the last good object held by the placements that want it now', () => {
@@ -170,11 +173,11 @@ describe('customization at the last hop', () => {
     it('says so no more when it works again', () => {
       bench.greet(failing);
       bench.settle();
-      bench.customization.takeChanged();
+      contributions();
       bench.greet(welcome);
       bench.settle();
       expect(bench.failures('one')).toEqual([]);
-      expect(bench.customization.takeChanged()).toHaveLength(2);
+      expect(contributions()).toHaveLength(2);
     });
 
     it('sends nothing where there was no good one, and fails at the destinations that it fails at', () => {
