@@ -1,4 +1,4 @@
-/** What of a child has changed, in the keys that placements name (relay/placements/route-keys.ts). */
+/** Compares two states of a child and returns the keys that differ, as placements name them (relay/placements/route-keys.ts). */
 import { differentKeys, type KeySummaries } from '../../core/match/key-summary.ts';
 import { keyedOf, type LabelSet, type LabelSummary, setId } from '../../core/match/label-summary.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
@@ -6,13 +6,13 @@ import type { Labels } from '../../core/object/selector.ts';
 import { type RouteSection, routeSections } from '../placements/route-keys.ts';
 import { type Child, type Destination, destinationNameOf } from './children.ts';
 
-/** `all`: destinations have come or gone, which concerns also who names no key. */
+/** `all`: destinations have come or gone. This concerns placements that name no key, too. */
 export function changedKeys(before: Child | undefined, after: Child | undefined): ReadonlySet<string> | 'all' {
   if (!before || !after || before.role !== after.role) return 'all';
   if (after.role === 'agent') return changedDestinations(before.destinations, after.destinations);
   const labels = changedLabels(before.labels, after.labels);
   if (!before.counted && !after.counted) return labels;
-  // What is counted says how many places a placement has there.
+  // The owned label summary decides how many destinations of the relay a placement counts.
   const counted = changedLabels(before.counted ?? before.labels, after.counted ?? after.labels);
   return labels === 'all' || counted === 'all' ? 'all' : new Set([...labels, ...counted]);
 }
@@ -25,9 +25,9 @@ function changedLabels(before: LabelSummary | undefined, after: LabelSummary | u
 function changedDestinations(before: readonly Destination[], after: readonly Destination[]): Set<string> | 'all' {
   if (before.length !== after.length) return 'all';
   const keys = new Set<string>();
-  const known = new Map(before.map((destination) => [destinationNameOf(destination), destination]));
+  const oldByName = new Map(before.map((destination) => [destinationNameOf(destination), destination]));
   for (const destination of after) {
-    const old = known.get(destinationNameOf(destination));
+    const old = oldByName.get(destinationNameOf(destination));
     if (!old || (old.cordoned ?? false) !== (destination.cordoned ?? false)) return 'all';
     for (const section of routeSections) addDifferent(keys, section, old[section] ?? {}, destination[section] ?? {});
     if (old.rest !== destination.rest) keys.add('*');
@@ -54,9 +54,9 @@ function changedSummary(before: LabelSummary, after: LabelSummary): Set<string> 
   if (a.places !== b.places || a.moreKeys !== b.moreKeys) return 'all';
   const keys = new Set<string>();
   for (const section of routeSections) {
-    const [old, now] = section === 'labels' ? [a.keys, b.keys] : [a[section], b[section]];
-    if (!old !== !now) return 'all';
-    if (old && now) addDifferentSummaries(keys, section, old, now);
+    const [old, current] = section === 'labels' ? [a.keys, b.keys] : [a[section], b[section]];
+    if (!old !== !current) return 'all';
+    if (old && current) addDifferentSummaries(keys, section, old, current);
   }
   return keys;
 }
@@ -66,24 +66,25 @@ function addDifferentSummaries(keys: Set<string>, section: RouteSection, a: KeyS
 }
 
 /**
- * The keys without which what went and what came are the same. They are guessed from each key's own values, and checked: keys may have
- * changed places among sets while each kept its counts, and then every key of these sets counts as changed.
+ * Finds the keys that explain the difference of two lists of sets: without these keys, the removed sets and the added sets are equal. The function guesses
+ * the keys from each key's own values and then checks the guess. The guess fails if values have moved between sets while each key kept its counts. Then every
+ * key of these sets counts as changed.
  */
 function changedSets(before: readonly LabelSet[], after: readonly LabelSet[]): Set<string> | 'all' {
-  const [gone, come] = [without(before, after), without(after, before)];
-  if ([...gone, ...come].some((set) => set.cordoned || set.others || !set.properties || !set.targetLabels))
+  const [removed, added] = [without(before, after), without(after, before)];
+  if ([...removed, ...added].some((set) => set.cordoned || set.others || !set.properties || !set.targetLabels))
     return 'all';
   const keys = new Set<string>();
-  const [a, b] = [asKeyed(gone), asKeyed(come)];
+  const [a, b] = [asKeyed(removed), asKeyed(added)];
   for (const section of routeSections) addDifferentSummaries(keys, section, a[section], b[section]);
-  if (projected(gone, keys) === projected(come, keys)) return keys;
+  if (projected(removed, keys) === projected(added, keys)) return keys;
   for (const section of routeSections) {
     for (const name of [...Object.keys(a[section]), ...Object.keys(b[section])]) add(keys, section, name);
   }
   return keys;
 }
 
-/** Those of `sets` that are not in `others` with as many leaves, with what they have more. */
+/** The sets that have more leaves in `sets` than in `others`, each with the difference as its leaves. */
 function without(sets: readonly LabelSet[], others: readonly LabelSet[]): LabelSet[] {
   const leaves = new Map(others.map((set) => [setId(set), set.leaves]));
   return sets
@@ -96,13 +97,13 @@ function asKeyed(sets: readonly LabelSet[]): Record<RouteSection, KeySummaries> 
   return { labels: keyed.keys, properties: keyed.properties ?? {}, targetLabels: keyed.targetLabels ?? {} };
 }
 
-function projected(sets: readonly LabelSet[], leaving: ReadonlySet<string>): string {
+function projected(sets: readonly LabelSet[], ignoredKeys: ReadonlySet<string>): string {
   const counts = new Map<string, number>();
   for (const set of sets) {
-    const left = routeSections.map((section) =>
-      Object.fromEntries(Object.entries(set[section] ?? {}).filter(([name]) => !leaving.has(`${section}/${name}`))),
+    const rest = routeSections.map((section) =>
+      Object.fromEntries(Object.entries(set[section] ?? {}).filter(([name]) => !ignoredKeys.has(`${section}/${name}`))),
     );
-    const id = stableStringify(left);
+    const id = stableStringify(rest);
     counts.set(id, (counts.get(id) ?? 0) + set.leaves);
   }
   return stableStringify(Object.fromEntries(counts));

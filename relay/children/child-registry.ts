@@ -1,4 +1,4 @@
-/** The children of this node with what the scheduler needs of them, read from the inventory and from what they report. */
+/** The children of this node, with what the scheduler needs to know about each. The registry reads them from the inventory and from their reports. */
 
 import { entryKey } from '../../core/entries/entry-keys.ts';
 import type { ChildRole } from '../../core/entries/entry-kind.ts';
@@ -45,13 +45,13 @@ export interface ChildRegistryPorts extends LabelSummaryPublisherPorts {
   readonly inventory: Inventory;
   readonly mailboxes: Mailboxes;
   readonly evictions: Evictions;
-  /** What inventory spaces, here and above, say of a child. */
+  /** The rows of inventory spaces, here and above, that are about a child. */
   rowsAt(reader: Reader, child: string): readonly InventoryRow[];
   /** A relay is a child from now on. */
   relayCame(t: Transaction, child: string): void;
-  /** Whose children count, where replicas are about. */
+  /** Which children this node counts, if relays have replicas. */
   readonly counting: { readonly isOtherReplica: boolean; counts(child: string): boolean };
-  /** What Locations of this node inherit. */
+  /** The labels that Locations of this node inherit. */
   inherited(): Labels;
   readonly path: string;
 }
@@ -59,19 +59,19 @@ export interface ChildRegistryPorts extends LabelSummaryPublisherPorts {
 export class ChildRegistry {
   readonly children = new Map<string, Child>();
   readonly #ports: ChildRegistryPorts;
-  readonly #told: LabelSummaryPublisher;
-  readonly #counted = new OwnedLabelSummary();
-  /** Children whose part of the summary is of a transaction that may have failed. */
-  readonly #unsure = new Set<string>();
-  #settling: Timer | undefined;
+  readonly #publisher: LabelSummaryPublisher;
+  readonly #owned = new OwnedLabelSummary();
+  /** Children whose part of the summary comes from a transaction that may have failed. */
+  readonly #uncommitted = new Set<string>();
+  #rereadTimer: Timer | undefined;
   readonly #labels = new SegmentTree<LabelSummary>((a, b) => mergeLabelSummaries([a, b]));
 
   constructor(ports: ChildRegistryPorts) {
     this.#ports = ports;
-    this.#told = new LabelSummaryPublisher({ ...ports, counted: (attributes) => this.#counted.beside(attributes) });
+    this.#publisher = new LabelSummaryPublisher({ ...ports, counted: (attributes) => this.#owned.beside(attributes) });
   }
 
-  /** At start: all known children, and the agents that the inventory names. */
+  /** Runs at the start: reads all children with a mailbox, and the agents that the inventory names. */
   load(t: Transaction): void {
     for (const { child } of this.#ports.mailboxes.all()) this.#read(t, child);
     for (const name of this.#ports.inventory.syncTargets()) {
@@ -79,23 +79,23 @@ export class ChildRegistry {
       this.#ports.mailboxes.ensure(t, name, 'agent');
       this.#read(t, name);
     }
-    // Labels of this node, or the time, have changed since the last start: all that was matched is matched anew.
+    // The labels of this node, or the time, may have changed since the last start. If the summary differs, every child is matched again.
     this.#count(t, [...this.children.keys()]);
-    if (this.#told.begin(t, this.#summary())) for (const name of this.children.keys()) markDirty(t, 'child', name);
+    if (this.#publisher.begin(t, this.#summary())) for (const name of this.children.keys()) markDirty(t, 'child', name);
   }
 
-  /** One child anew; false when it is gone for good: its mailbox is dropped. */
+  /** Reads one child again. Returns false if the child has left for good; then its mailbox is dropped. */
   refresh(t: Transaction, name: string): boolean {
     const { mailboxes } = this.#ports;
     const mailbox = mailboxes.get(name);
     if (mailbox?.role !== 'relay' && !this.#isNamed(t, name)) {
       this.children.delete(name);
       this.#labels.delete(name);
-      this.#counted.set(name, undefined);
+      this.#owned.set(name, undefined);
       this.#ports.evictions.forget(name);
       mailboxes.drop(t, name);
       forgetHeldLabelSummary(t, name);
-      this.#tell(t);
+      this.#publish(t);
       t.announce(childTopic, name);
       t.announce(childRemovedTopic, name);
       return false;
@@ -103,41 +103,42 @@ export class ChildRegistry {
     if (!mailbox) mailboxes.ensure(t, name, 'agent');
     this.#read(t, name);
     this.#count(t, [name]);
-    this.#tell(t);
+    this.#publish(t);
     t.announce(childTopic, name);
     return true;
   }
 
-  /** In the transaction in which the inventory or the report of a child changes, before `refresh`: the parent hears of it with this write. */
+  /** Runs in the transaction that changes the inventory or the report of a child, before `refresh`. So the same write reports a wider summary to the parent. */
   widen(t: Transaction, name: string): void {
     this.#contribute(name, this.labelsOf(t, name));
     this.#count(t, [name]);
-    this.#unsure.add(name);
-    t.afterCommit(() => this.#unsure.delete(name));
-    this.#settling ??= this.#ports.clock.after(0, () => this.#settle());
-    this.#tell(t);
+    this.#uncommitted.add(name);
+    t.afterCommit(() => this.#uncommitted.delete(name));
+    this.#rereadTimer ??= this.#ports.clock.after(0, () => this.#rereadUncommitted());
+    this.#publish(t);
   }
 
-  /** By now every transaction has ended: what is unsure still was of one that failed. */
-  #settle(): void {
-    this.#settling = undefined;
-    if (this.#unsure.size === 0) return;
+  /** Every transaction has ended now. A child that is still in the set belongs to a transaction that failed, so its labels are read again. */
+  #rereadUncommitted(): void {
+    this.#rereadTimer = undefined;
+    if (this.#uncommitted.size === 0) return;
     this.#ports.write((t) => {
-      for (const name of this.#unsure) this.#contribute(name, this.labelsOf(t, name));
-      this.#count(t, [...this.#unsure]);
-      this.#unsure.clear();
-      this.#tell(t);
+      for (const name of this.#uncommitted) this.#contribute(name, this.labelsOf(t, name));
+      this.#count(t, [...this.#uncommitted]);
+      this.#uncommitted.clear();
+      this.#publish(t);
     });
   }
 
-  /** Some are counted from now on, or are so no more. */
+  /** This node counts these children from now on, or no longer counts them. */
   recount(t: Transaction, names: readonly string[]): void {
-    // What is counted of a relay may have come with the word that it counts: sums are made of both before the scheduler looks.
+    // A relay's owned label summary may arrive together with the decision that this node counts the relay. Sums use both before the scheduler reads the relay
+    // again, so the summary is read here.
     for (const name of names) {
       const mailbox = this.#ports.mailboxes.get(name);
-      const known = this.children.get(name);
-      const counted = mailbox?.role === 'relay' && known ? this.#countedOf(t, mailbox) : undefined;
-      if (known && counted) this.children.set(name, { ...known, counted });
+      const child = this.children.get(name);
+      const counted = mailbox?.role === 'relay' && child ? this.#countedOf(t, mailbox) : undefined;
+      if (child && counted) this.children.set(name, { ...child, counted });
     }
     this.#count(t, names);
     this.#publishOwnedLabelSummary(t);
@@ -145,60 +146,61 @@ export class ChildRegistry {
 
   #count(t: Transaction, names: readonly string[]): void {
     const { counting, mailboxes } = this.#ports;
-    let concerned = names;
-    if (!this.#counted.isNeeded) {
+    let recounted = names;
+    if (!this.#owned.isNeeded) {
       const isNeeded = (name: string) =>
         this.children.get(name)?.counted !== undefined || mailboxes.replicasOf(name).length > 1;
       if (!counting.isOtherReplica && !names.some(isNeeded)) return;
-      this.#counted.need();
-      concerned = [...this.children.keys()];
+      this.#owned.need();
+      recounted = [...this.children.keys()];
     }
-    for (const name of concerned) {
+    for (const name of recounted) {
       const mailbox = mailboxes.get(name);
       const labels = mailbox?.role === 'relay' ? this.#countedOf(t, mailbox) : undefined;
-      this.#counted.set(name, counting.counts(name) ? (labels ?? this.labelsOf(t, name)) : undefined);
+      this.#owned.set(name, counting.counts(name) ? (labels ?? this.labelsOf(t, name)) : undefined);
     }
   }
 
-  #tell(t: Transaction): void {
-    this.#told.tell(t, this.#summary());
+  #publish(t: Transaction): void {
+    this.#publisher.publish(t, this.#summary());
     this.#publishOwnedLabelSummary(t);
   }
 
   #publishOwnedLabelSummary(t: Transaction): void {
-    if (this.#counted.isNeeded) this.#told.publishOwnedLabelSummary(t);
+    if (this.#owned.isNeeded) this.#publisher.publishOwnedLabelSummary(t);
   }
 
   stop(): void {
-    this.#settling?.stop();
-    this.#told.stop();
+    this.#rereadTimer?.stop();
+    this.#publisher.stop();
     this.#ports.evictions.stop();
   }
 
-  /** For a child that says hello: agents are known by the inventory, a relay by its certificate. Throws for who may not come. */
+  /** Opens the feeds of a child that says hello. The inventory admits agents, the certificate admits a relay. Throws if the child may not join. */
   feedsOf(t: Transaction, name: string, role: ChildRole): ChildFeeds {
-    const known = this.#ports.mailboxes.get(name);
-    if (known && known.role !== role) {
-      const holder = known.role === 'agent' ? 'an agent' : 'a relay';
+    const existing = this.#ports.mailboxes.get(name);
+    if (existing && existing.role !== role) {
+      const holder = existing.role === 'agent' ? 'an agent' : 'a relay';
       throw new BanyanError(
         'AlreadyExists',
         `the name "${name}" is taken by ${holder}: give this ${role} another name`,
       );
     }
-    if (!known && role === 'agent') {
+    if (!existing && role === 'agent') {
       throw new BanyanError(
         'NotFound',
         `there is no SyncTarget "${name}" here, nor one with spec.attachTo "${childPath(this.#ports.path, name)}" in an inventory space here or above: create one, with its Location, before the agent joins`,
       );
     }
-    const { producer, consumer, reported } = known ?? this.#addRelay(t, name);
+    const { producer, consumer, reported } = existing ?? this.#addRelay(t, name);
     consumer.forgetPoison(t);
-    // A relay whose labels are not here is told nothing that it may take as all there is. One that was put back waits for that word, and says nothing before.
+    // Without a label summary of the relay, this node does not send `ready` to it. A relay whose store was restored waits for `ready` before it reports
+    // anything. Both would wait forever. So the relay's up feed begins again with its first revision, and the relay reports its labels.
     if (role === 'relay' && !this.#reportedLabelSummary(t, reported)) consumer.beginAgain(t);
     return { producer, consumer };
   }
 
-  /** What comes down from above has changed: every child sees other inherited labels. */
+  /** The labels from above have changed: every child inherits other labels. */
   inheritedChanged(t: Transaction): void {
     for (const name of this.children.keys()) markDirty(t, 'child', name);
   }
@@ -222,8 +224,8 @@ export class ChildRegistry {
     const labels = this.#groupLabels(t, name);
     const hasReportedLabels = this.#reportedLabels(t, mailbox) !== undefined;
     const counted = this.#countedOf(t, mailbox);
-    const said = { ...(labels ? { labels } : {}), ...(counted && counted !== labels ? { counted } : {}) };
-    this.children.set(name, { name, role: 'relay', destinations: [], hasReportedLabels, ...said });
+    const reported = { ...(labels ? { labels } : {}), ...(counted && counted !== labels ? { counted } : {}) };
+    this.children.set(name, { name, role: 'relay', destinations: [], hasReportedLabels, ...reported });
     this.#contribute(name, labels ?? emptyLabelSummary);
     const path = childPath(this.#ports.path, name);
     const tree = { path, labels: inheritedBelow(path, this.#ports.inherited(), {}) };
@@ -241,11 +243,11 @@ export class ChildRegistry {
   #agentOf(reader: Reader, name: string): { destinations: Destination[]; labels: LabelSummary } {
     const { inventory, evictions, inherited, rowsAt } = this.#ports;
     const path = childPath(this.#ports.path, name);
-    const own: AgentTarget = {
+    const systemTarget: AgentTarget = {
       schedulability: inventory.takesPlacements(name),
       locations: inventory.locationsOf(name, inherited()),
     };
-    const targets = [own, ...rowsAt(reader, name).map((row) => targetOfRow(row, inherited()))];
+    const targets = [systemTarget, ...rowsAt(reader, name).map((row) => targetOfRow(row, inherited()))];
     const due = evictions.areDue(
       name,
       targets.map(({ schedulability }) => schedulability.evictAfterMs),
@@ -263,25 +265,26 @@ export class ChildRegistry {
   }
 
   /**
-   * Siblings get the same, what any of them needs: a child of theirs finds it wherever it attaches next. Most of them say the same, and that is
-   * taken once; otherwise a place is counted by each that knows it, which only numbers that are no more than expected are made of.
+   * All replicas of a relay get the same: what any of them needs. So a child of theirs finds it at each replica to which it may attach next. Most replicas
+   * report equal summaries, and equal summaries are merged once. If the summaries differ, a Location counts once for each replica that knows it. Counts do
+   * not use these numbers: they use the owned label summaries.
    */
   #groupLabels(reader: Reader, name: string): LabelSummary | undefined {
-    const said = this.#ports.mailboxes.replicasOf(name).flatMap((replica) => {
+    const summaries = this.#ports.mailboxes.replicasOf(name).flatMap((replica) => {
       const labels = this.#reportedLabels(reader, this.#ports.mailboxes.get(replica)!);
       return labels ? [labels] : [];
     });
     const different = new Map(
-      said.map((labels) => [Buffer.from(encodeLabelSummary(labels)).toString('latin1'), labels]),
+      summaries.map((labels) => [Buffer.from(encodeLabelSummary(labels)).toString('latin1'), labels]),
     );
     const [first, ...others] = different.values();
     return first && others.length > 0 ? mergeLabelSummaries([first, ...others]) : first;
   }
 
-  #reportedLabels(reader: Reader, { child, reported }: Mailbox): LabelSummary | undefined {
-    const said = this.#reportedLabelSummary(reader, reported);
+  #reportedLabels(reader: Reader, { child, reported: table }: Mailbox): LabelSummary | undefined {
+    const reported = this.#reportedLabelSummary(reader, table);
     const held = heldLabelSummary(reader, child);
-    return said && held ? mergeLabelSummaries([said, held]) : said;
+    return reported && held ? mergeLabelSummaries([reported, held]) : reported;
   }
 
   #reportedLabelSummary(reader: Reader, reported: Table): LabelSummary | undefined {
@@ -289,26 +292,26 @@ export class ChildRegistry {
     return row?.content && decodeLabelSummary(reported.content(reader, row.content).attributes);
   }
 
-  /** Of a relay: the places that it counts; those of its replicas are theirs. */
+  /** The Locations that a relay counts itself. Its replicas count their own. */
   #countedOf(reader: Reader, { child, reported }: Mailbox): LabelSummary | undefined {
     const counted = readOwnedLabelSummary(reader, reported);
     if (counted) return counted;
-    // What is held may match; it is there no more, as far as is known.
+    // Placements may match the held former summary, but as far as this node knows, its Locations are gone. So they do not count.
     if (heldLabelSummary(reader, child)) return this.#reportedLabelSummary(reader, reported);
     const { mailboxes } = this.#ports;
     if (mailboxes.replicasOf(child).length < 2) return undefined;
-    // One that has said nothing gets what its replicas need, and counts none of it.
+    // A replica that has reported nothing gets what its replicas need, and counts none of it.
     return this.#reportedLabels(reader, mailboxes.get(child)!) ?? emptyLabelSummary;
   }
 
-  /** What is known of the places at a child and below it. */
+  /** The Locations at a child and below it, as far as this node knows them. */
   labelsOf(reader: Reader, name: string): LabelSummary {
     const mailbox = this.#ports.mailboxes.get(name);
     if (mailbox?.role === 'relay') return this.#groupLabels(reader, name) ?? emptyLabelSummary;
     return this.#agentOf(reader, name).labels;
   }
 
-  /** What says the same as before costs no merge. */
+  /** An unchanged summary costs no merge. */
   #contribute(child: string, labels: LabelSummary): void {
     const { name } = splitReplica(child);
     const before = this.#labels.get(name);
@@ -362,7 +365,7 @@ function destinationOf(
   };
 }
 
-/** All but what has a key of its own. */
+/** A hash of everything in the Location and the SyncTarget that has no route key of its own. */
 function restOf(location: KubeObject, syncTarget: KubeObject): string {
   const { labels: _own, ...metadata } = location.metadata;
   const { labels: _target, ...targetMetadata } = syncTarget.metadata;

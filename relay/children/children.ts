@@ -1,6 +1,6 @@
 /**
- * The children of this node as the scheduler sees them: who they are, and where in the inventory they stand. An agent is a
- * destination known with all its labels; a relay is a label summary of what lies below it.
+ * The children of this node as the scheduler sees them. An agent has destinations with all their labels. A relay has a label summary of the Locations below
+ * it.
  */
 
 import type { DestinationFacts } from '../../core/customize/customizer.ts';
@@ -14,19 +14,19 @@ import type { Placement } from '../placements/placement.ts';
 /** One Location with a SyncTarget of the child that it selects. */
 export interface Destination {
   readonly location: string;
-  /** Of an inventory space: the space and the SyncTarget. Absent: of the system space, where the SyncTarget has the agent's name. */
+  /** For an inventory space: the space and the SyncTarget. Absent for the system space, where the SyncTarget has the agent's name. */
   readonly origin?: string;
-  /** `spec.unschedulable` of its SyncTarget: through it the agent keeps the placements that it has, as long as they match, and gets no other. */
+  /** `spec.unschedulable` of the SyncTarget: at this destination, the agent keeps the placements that it has as long as they match, and gets no others. */
   readonly cordoned?: boolean;
   readonly syncTargetUid: string;
-  /** Own labels over inherited ones. */
+  /** The Location's own labels, over the inherited ones. */
   readonly labels: Labels;
-  /** Of the SyncTarget: `spec.properties`, and its own labels. */
+  /** `spec.properties` of the SyncTarget. */
   readonly properties?: Labels;
   readonly targetLabels?: Labels;
-  /** Changes with whatever else of Location and SyncTarget an expression may read. */
+  /** A hash that changes with everything else in the Location and the SyncTarget that an expression may read. */
   readonly rest?: string;
-  /** What customization sees of it. */
+  /** The facts for customization. */
   readonly facts: DestinationFacts;
   /** Whether an expression is true here. */
   readonly evaluate: (expression: string) => boolean;
@@ -37,25 +37,25 @@ export interface Destination {
 export interface Child {
   readonly name: string;
   readonly role: ChildRole;
-  /** Of an agent: empty until an inventory names it; those of a SyncTarget go when its `spec.evictAfter` has come. */
+  /** The destinations of an agent. Empty until an inventory names the agent. The destinations of a SyncTarget go at its `spec.evictAfter`. */
   readonly destinations: readonly Destination[];
-  /** Of a relay: it has reported itself; `labels` may be of a sibling. */
+  /** For a relay: this replica has reported itself; `labels` may come from another replica. */
   readonly hasReportedLabels?: boolean;
-  /** Of a relay: undefined until it or a sibling has reported, and then nothing can be pruned. */
+  /** For a relay. Undefined until the relay or another replica has reported; then the node prunes nothing. */
   readonly labels?: LabelSummary;
-  /** Of a relay: of these the places that it counts, unless they are all of its own. */
+  /** For a relay: the Locations of `labels` that the relay counts itself. Absent if it counts all of them. */
   readonly counted?: LabelSummary;
 }
 
 /**
- * Whether a placement may reach something at or below the child, and how many destinations: exact for agents and while
- * the summary is exact, otherwise undefined. A relay that has not reported yet gets nothing: it has reported no destination.
+ * Whether a placement may reach a destination at or below the child, and how many destinations it reaches. The number is exact for agents, and for relays
+ * while the summary is exact; otherwise it is undefined. A relay that has not reported yet matches nothing, because it has reported no destination.
  */
 export function matchChild(placement: Placement, child: Child): Match {
   if (child.role === 'agent') {
-    const has = placement.children.has(child.name);
-    const open = has ? child.destinations : child.destinations.filter(({ cordoned }) => cordoned !== true);
-    const matches = open.some((destination) => matchesDestination(placement, destination));
+    const isAttached = placement.children.has(child.name);
+    const candidates = isAttached ? child.destinations : child.destinations.filter(({ cordoned }) => cordoned !== true);
+    const matches = candidates.some((destination) => matchesDestination(placement, destination));
     return { matches, expected: matches ? 1 : 0 };
   }
   if (!child.labels) return { matches: false, expected: 0 };
@@ -64,7 +64,7 @@ export function matchChild(placement: Placement, child: Child): Match {
   return { matches: match.matches, expected: matchSummary(ruleOf(placement), child.counted).expected };
 }
 
-/** How many destinations at or below the child would be selected if the expression did not fail there, as far as that is certain. */
+/** The number of destinations at or below the child that the placement would select if its expression did not fail there. Only certain failures count. */
 export function failingAt(placement: Placement, child: Child): { leaves: number; message?: string } {
   const { locationExpression: expression } = placement;
   if (expression === undefined) return { leaves: 0 };
@@ -82,14 +82,14 @@ function ruleOf(placement: Placement): MatchRule {
   return { selectors: selectorsOf(placement), ...expression };
 }
 
-/** Of an agent: the Locations through which the placement reaches it. */
+/** For an agent: the destinations through which the placement reaches it. */
 export function matchingDestinations(placement: Placement, child: Child): Destination[] {
   return child.destinations.filter((destination) => matchesDestination(placement, destination));
 }
 
 /**
- * Of an agent: the destination that its objects are customized for. An agent with several Locations gets an object once, for the first of them by
- * name through which one of the placements reaches it.
+ * For an agent: the destination for which the node customizes an object. An agent with several Locations gets an object once, for the first Location by name
+ * through which one of the placements reaches it.
  */
 export function destinationFor(child: Child, placements: readonly Placement[]): Destination | undefined {
   if (child.destinations.length < 2) return child.destinations[0];
@@ -99,7 +99,7 @@ export function destinationFor(child: Child, placements: readonly Placement[]): 
   return [...matching].sort((a, b) => (destinationNameOf(a) < destinationNameOf(b) ? -1 : 1))[0];
 }
 
-/** Among the destinations of one agent: two inventories may have a Location of one name, and a Location two of its SyncTargets. */
+/** Unique among the destinations of one agent. Two inventories may have a Location of the same name, and a Location may select two SyncTargets of the agent. */
 export function destinationNameOf({ location, origin }: Destination): string {
   return origin === undefined ? location : `${location} ${origin}`;
 }

@@ -1,14 +1,14 @@
 /**
- * `spec.evictAfter` of SyncTargets: from then on an agent is no destination. The times stand in the inventory, so that a start reads them
- * anew; here is only which of them are to come, and one timer for the next.
+ * `spec.evictAfter` of SyncTargets: from this time on, the agent is no destination of the SyncTarget. The times are in the inventory, and a start reads them
+ * again. This class keeps only the times that are still to come, and one timer for the next of them.
  */
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 
 /**
- * Wall time may be set, or go on while the machine sleeps, and a timer counts neither: it looks again at least this often, and an eviction is
- * late by no more. It also keeps delays below the 24 days that a timer of JavaScript can have.
+ * People may set the wall time, and it goes on while the machine sleeps; a timer notices neither. So the times are checked at least this often, and an
+ * eviction is late by no more than this. The bound also keeps delays below the 24 days that a JavaScript timer can have.
  */
-const lookAgainMs = 30_000;
+const recheckMs = 30_000;
 
 export class Evictions {
   readonly #clock: Clock;
@@ -17,13 +17,13 @@ export class Evictions {
   #timer: Timer | undefined;
   #stopped = false;
 
-  /** `due` is told once of each agent whose time has come. */
+  /** `due` is called once for each agent whose time has come. */
   constructor(clock: Clock, due: (names: readonly string[]) => void) {
     this.#clock = clock;
     this.#due = due;
   }
 
-  /** Of each of an agent's SyncTargets whether its time has come; the next one to come replaces what was known of the agent. */
+  /** Says for each of an agent's SyncTargets whether its time has come. The next time of the agent replaces the former one. */
   areDue(name: string, timesMs: readonly (number | undefined)[]): boolean[] {
     const nowMs = this.#clock.wallMs();
     const nextMs = Math.min(...timesMs.filter((atMs) => atMs !== undefined && atMs > nowMs).map(Number));
@@ -51,11 +51,11 @@ export class Evictions {
     if (this.#times.size === 0 || this.#stopped) return;
     let nextMs = Number.POSITIVE_INFINITY;
     for (const atMs of this.#times.values()) nextMs = Math.min(nextMs, atMs);
-    const delayMs = Math.min(lookAgainMs, Math.max(0, nextMs - this.#clock.wallMs()));
-    this.#timer = this.#clock.after(delayMs, () => this.#look());
+    const delayMs = Math.min(recheckMs, Math.max(0, nextMs - this.#clock.wallMs()));
+    this.#timer = this.#clock.after(delayMs, () => this.#check());
   }
 
-  #look(): void {
+  #check(): void {
     const nowMs = this.#clock.wallMs();
     const due = [...this.#times].filter(([, atMs]) => atMs <= nowMs).map(([name]) => name);
     for (const name of due) this.#times.delete(name);

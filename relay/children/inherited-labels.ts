@@ -1,12 +1,12 @@
-/** What Locations below a relay inherit for matching: one label for each relay above them, their path, and the labels of those relays. */
+/** The labels that Locations below a relay inherit for matching: one label for each relay above them, their path, and the labels of those relays. */
 import { segmentsOf } from '../../core/identity/node-path.ts';
 import type { Labels } from '../../core/object/selector.ts';
 
 const prefix = 'tree.banyan.io/';
-/** A label value's length in Kubernetes. */
+/** The longest label value that Kubernetes allows. */
 const labelValueMax = 63;
 
-/** Of the path itself; a path that is too long for a label value leaves `tree.banyan.io/path` out, the levels stay. */
+/** The labels of the path itself. If the path is too long for a label value, `tree.banyan.io/path` is left out; the labels of the levels stay. */
 export function pathLabels(path: string): Labels {
   if (path === '') return {};
   const names = segmentsOf(path);
@@ -17,7 +17,7 @@ export function pathLabels(path: string): Labels {
   };
 }
 
-/** What a relay's Locations inherit: from above, then its own labels, then its path, which nothing overrides. */
+/** The labels that a relay's Locations inherit: the labels from above, then the relay's own labels, then its path, which nothing overrides. */
 export function inheritedBelow(path: string, fromAbove: Labels, own: Labels): Labels {
   const given = Object.entries({ ...fromAbove, ...(path === '' ? {} : own) });
   return { ...Object.fromEntries(given.filter(([key]) => !key.startsWith(prefix))), ...pathLabels(path) };

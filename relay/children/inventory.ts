@@ -1,7 +1,6 @@
 /**
- * The inventory of a space: its Locations and SyncTargets, as destinations of agents. A Location selects SyncTargets by
- * `spec.instanceSelector`, or without one the SyncTarget of its own name; a SyncTarget of a system
- * space has the name of the agent that serves it.
+ * The inventory of a space: its Locations and SyncTargets, as destinations of agents. A Location selects SyncTargets by `spec.instanceSelector`, or without
+ * it the SyncTarget of the same name. A SyncTarget of a system space has the name of the agent that serves it.
  */
 import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
 import type { InventoryBody } from '../../core/entries/down-attributes.ts';
@@ -21,13 +20,13 @@ export interface InventoryLocation {
 }
 
 export interface Schedulability {
-  /** Nothing new is placed there; what is there stays. */
+  /** The destination gets no new placements; existing ones stay. */
   readonly unschedulable: boolean;
-  /** Wall time from which on nothing is placed there at all. */
+  /** The wall time from which the destination has no placements at all. */
   readonly evictAfterMs?: number;
 }
 
-/** What an inventory space says of one agent. */
+/** What an inventory space knows about one agent. */
 export interface InventoryRow extends InventoryBody {
   /** `center.fleet/paris-17`: the space and the SyncTarget. */
   readonly origin: string;
@@ -40,7 +39,7 @@ interface SyncTargetSpec {
 
 export class Inventory {
   readonly #storage: SpaceStorage;
-  /** Locations with an instanceSelector: few, and the only ones that a SyncTarget can't find by its own name. */
+  /** Locations with an instanceSelector. They are few, and they are the only Locations that a SyncTarget can't find by its own name. */
   readonly #selecting = new Map<string, KubeObject>();
 
   constructor(storage: SpaceStorage) {
@@ -48,7 +47,7 @@ export class Inventory {
     for (const stored of storage.scan(locationResource)) this.#learn(stored.key.name, stored.body);
   }
 
-  /** Told of each change of the system space; returns the SyncTargets whose destinations it may change. */
+  /** Called for each change of the system space. Returns the SyncTargets whose destinations may have changed. */
   note(event: StorageEvent): string[] {
     const { key, body } = event.object;
     if (isSyncTarget(key)) return [key.name];
@@ -58,7 +57,7 @@ export class Inventory {
     return this.selectedBy(states.map(parseBody));
   }
 
-  /** Told of each change where `note` is not: what it concerns is asked for later. */
+  /** Called for each change where `note` is not called: the caller asks later which SyncTargets the change concerns. */
   learn({ type, object }: StorageEvent): void {
     if (isLocation(object.key)) this.#learn(object.key.name, type === 'DELETED' ? undefined : object.body);
   }
@@ -67,7 +66,7 @@ export class Inventory {
     return this.#storage.get({ ...syncTargetResource, namespace: '', name }) !== undefined;
   }
 
-  /** What the SyncTarget's owner says of placing there. */
+  /** Whether the owner of the SyncTarget allows placements there. */
   takesPlacements(syncTarget: string): Schedulability {
     const stored = this.#storage.get({ ...syncTargetResource, namespace: '', name: syncTarget });
     return stored ? schedulabilityOf(parseBody(stored.body)) : { unschedulable: false };
@@ -95,7 +94,7 @@ export class Inventory {
       }));
   }
 
-  /** The SyncTargets that a Location selects in one of these states, such as now and before. */
+  /** The SyncTargets that a Location selects in one of these states, such as its present and its former one. */
   selectedBy(states: readonly KubeObject[]): string[] {
     if (states.every((location) => selectorOf(location) === undefined)) return [states[0]!.metadata.name!];
     return this.#storage

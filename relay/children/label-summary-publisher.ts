@@ -1,7 +1,7 @@
 /**
- * The node's label summary as it was told to its parent. It widens in the transaction of the change that made it wider, so that nothing is
- * acknowledged below which is not told above; it narrows a while later, together with what else narrows meanwhile: a property that goes up
- * and down, or agents that move one after the other, are a few messages on each level and not one for each change.
+ * Reports the node's label summary to its parent. A wider summary goes out in the transaction of the change that widened it: this node must not acknowledge
+ * to a child what it has not reported to the parent. A narrower summary goes out after a delay, together with everything that narrows meanwhile. So a
+ * property that goes up and down, or agents that move one after the other, cause a few messages on each level, and not one for each change.
  */
 
 import { entryKey } from '../../core/entries/entry-keys.ts';
@@ -12,27 +12,27 @@ import { hash128 } from '../../core/object/hash.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Transaction } from '../../core/store/store.ts';
 
-/** What still goes to a subtree that does not need it is taken back this late, on each level: as long as a partial is coalesced. */
+/** Each level stops sending to a subtree that no longer needs something after this delay. It is as long as the delay that coalesces partials. */
 export const labelSummaryShrinkDelayMs = 1_000;
 
 export interface LabelSummaryPublisherPorts {
   readonly clock: Clock;
   readonly outbox: Producer;
-  /** A transaction of the node's store, after which the parent's session is woken. */
+  /** Runs a transaction of the node's store, and wakes the parent's session after it. */
   write(act: (t: Transaction) => void): void;
-  /** What is told beside labels with these attributes, in the body of their row; absent: nothing. */
+  /** The owned label summary beside labels with these attributes: it goes into the body of their row. Absent: the body is empty. */
   counted?(attributes: Uint8Array): Uint8Array;
-  /** In the transaction that tells it. */
+  /** Called in the transaction that publishes labels with these attributes. */
   labelSummaryPublisher(t: Transaction, attributes: Uint8Array): void;
 }
 
 export class LabelSummaryPublisher {
   readonly #ports: LabelSummaryPublisherPorts;
-  /** Undefined from a put until its transaction has happened: it may fail, and then it has told nothing. */
-  #told: LabelSummary | undefined;
-  #last: LabelSummary | undefined;
-  /** What it narrows to when the time has come. */
-  #next: LabelSummary | undefined;
+  /** The published summary. Undefined from a put until its transaction is committed: the transaction may fail, and then nothing was published. */
+  #published: LabelSummary | undefined;
+  #lastPut: LabelSummary | undefined;
+  /** The narrower summary that goes out after the delay. */
+  #narrower: LabelSummary | undefined;
   #timer: Timer | undefined;
   #stopped = false;
 
@@ -40,19 +40,21 @@ export class LabelSummaryPublisher {
     this.#ports = ports;
   }
 
-  /** At start: what is told is what is, since nobody knows here what was told before. True when that was something else. */
+  /**
+   * Runs at the start. It publishes the present summary, because this process does not know the former one. Returns true if the former summary was different.
+   */
   begin(t: Transaction, summary: LabelSummary): boolean {
     return this.#put(t, boundedSummary(summary));
   }
 
-  tell(t: Transaction, whole: LabelSummary): void {
+  publish(t: Transaction, whole: LabelSummary): void {
     const summary = boundedSummary(whole);
-    if (summary === this.#told) this.#next = undefined;
-    else if (this.#told && covers(this.#told, summary)) this.#later(summary);
+    if (summary === this.#published) this.#narrower = undefined;
+    else if (this.#published && covers(this.#published, summary)) this.#publishLater(summary);
     else this.#put(t, summary);
   }
 
-  /** What is told beside the labels is told as it is now, also while these are to narrow later. */
+  /** Publishes the owned label summary as it is now, also while the labels wait to narrow. */
   publishOwnedLabelSummary(t: Transaction): void {
     const { outbox } = this.#ports;
     const row = outbox.get(t, hash128(entryKey.labels()));
@@ -64,23 +66,23 @@ export class LabelSummaryPublisher {
     this.#timer?.stop();
   }
 
-  #later(summary: LabelSummary): void {
-    this.#next = summary;
+  #publishLater(summary: LabelSummary): void {
+    this.#narrower = summary;
     if (this.#stopped) return;
     this.#timer ??= this.#ports.clock.after(labelSummaryShrinkDelayMs, () => {
       this.#timer = undefined;
-      const next = this.#next;
+      const next = this.#narrower;
       if (next) this.#ports.write((t) => this.#put(t, next));
     });
   }
 
   #put(t: Transaction, summary: LabelSummary): boolean {
-    this.#told = undefined;
-    this.#last = summary;
+    this.#published = undefined;
+    this.#lastPut = summary;
     t.afterCommit(() => {
-      if (this.#last === summary) this.#told = summary;
+      if (this.#lastPut === summary) this.#published = summary;
     });
-    this.#next = undefined;
+    this.#narrower = undefined;
     const attributes = encodeLabelSummary(summary);
     const isOther = this.#write(t, attributes);
     this.#ports.labelSummaryPublisher(t, attributes);

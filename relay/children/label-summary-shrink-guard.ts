@@ -1,8 +1,8 @@
 /**
- * What a relay tells of the places below it decides what its mailbox has. A relay that lost its store tells of fewer places, for want of knowledge: what it
- * says anew in a reconciliation is no word of a person. If its mailbox would lose more by that than the budget of deletions, the former summary is **held**:
- * it counts beside the new one, here and above, until the relay tells of the places again or a person releases it. A summary that narrows in an ordinary batch
- * is what somebody did below, and goes through.
+ * A relay's report of the Locations below it decides what its mailbox has. A relay that lost its store reports fewer Locations, because it does not know
+ * them: a summary that arrives by a reconciliation is no decision of a person. If the mailbox would lose more than the budget of deletions by such a summary,
+ * this node **holds** the former one. The former summary counts beside the new one, here and above, until the relay reports the Locations again or a person
+ * approves the deletion. A summary that narrows in an ordinary batch is the result of an action below, and takes effect.
  */
 
 import { entryKey } from '../../core/entries/entry-keys.ts';
@@ -20,20 +20,20 @@ import { matchChild } from './children.ts';
 export interface LabelSummaryShrinkGuardPorts {
   readonly limits: DeletionLimits;
   wallMs(): number;
-  /** Those that the child's mailbox has. */
+  /** The placements that the child's mailbox has. */
   placementsOf(child: string): Iterable<Placement>;
   /** Entries in the child's mailbox. */
   entriesOf(reader: Reader, child: string): number;
-  /** After a commit that changed what is held for the child. */
+  /** Called after a commit that changed what is held for the child. */
   changed(child: string): void;
 }
 
 interface HeldSummary extends HeldRows {
-  /** As it was told, JSON. */
+  /** The attributes of the former `labels` entry: JSON. */
   readonly labels: string;
 }
 
-/** A line or two for a person. */
+/** A person gets one or two lines. */
 const sampleMax = 5;
 
 export class LabelSummaryShrinkGuard {
@@ -43,15 +43,15 @@ export class LabelSummaryShrinkGuard {
     this.#ports = ports;
   }
 
-  /** In the transaction that applies what a relay said, before anything reads it. `isAnew`: it was found by a reconciliation. */
-  heard(t: Transaction, child: string, changes: readonly AppliedChange[], isAnew: boolean): void {
+  /** Runs in the transaction that applies a report of a relay, before anything reads the report. `isReconciled`: the report arrived by a reconciliation. */
+  received(t: Transaction, child: string, changes: readonly AppliedChange[], isReconciled: boolean): void {
     const change = changes.find(({ key }) => key === entryKey.labels());
     if (!change) return;
-    const now = change.after ? decodeLabelSummary(change.after.attributes) : emptyLabelSummary;
+    const current = change.after ? decodeLabelSummary(change.after.attributes) : emptyLabelSummary;
     const held = readHeld(t, child);
-    const former = held?.labels ?? (isAnew && change.before ? asText(change.before.attributes) : undefined);
+    const former = held?.labels ?? (isReconciled && change.before ? asText(change.before.attributes) : undefined);
     if (former === undefined) return;
-    const lost = this.#lost(t, child, decodeLabelSummary(text(former)), now);
+    const lost = this.#lost(t, child, decodeLabelSummary(text(former)), current);
     if (lost) this.#hold(t, child, former, lost, held);
     else if (held) this.#drop(t, child);
   }
@@ -60,8 +60,8 @@ export class LabelSummaryShrinkGuard {
     return readHeld(reader, child);
   }
 
-  /** True if the former summary counts no more: the token is of what is held now. */
-  release(t: Transaction, child: string, token: string): boolean {
+  /** The person approves the token. Returns true if the token names what is held now; then the former summary no longer counts. */
+  approve(t: Transaction, child: string, token: string): boolean {
     if (readHeld(t, child)?.token !== token) return false;
     this.#drop(t, child);
     return true;
@@ -80,28 +80,32 @@ export class LabelSummaryShrinkGuard {
     t.afterCommit(() => this.#ports.changed(child));
   }
 
-  /** What the mailbox would lose; undefined when that is within the budget. Read only when a summary has narrowed anew: by the rows of the child's placements. */
-  #lost(reader: Reader, child: string, former: LabelSummary, now: LabelSummary): Lost | undefined {
-    if (covers(now, former)) return undefined;
+  /**
+   * What the mailbox would lose; undefined if that is within the budget. If the present summary is narrower than the former one, this reads the rows of all
+   * placements of the child.
+   */
+  #lost(reader: Reader, child: string, former: LabelSummary, current: LabelSummary): Lost | undefined {
+    if (covers(current, former)) return undefined;
     const { placementsOf, entriesOf, limits } = this.#ports;
     const reaches = (placement: Placement, labels: LabelSummary) =>
       matchChild(placement, { name: child, role: 'relay', destinations: [], labels }).matches;
     const [leaving, staying]: [Placement[], Placement[]] = [[], []];
     for (const placement of placementsOf(child)) {
-      if (reaches(placement, now)) staying.push(placement);
+      if (reaches(placement, current)) staying.push(placement);
       else if (reaches(placement, former)) leaving.push(placement);
     }
     const rows = rowsOf(reader, leaving);
     for (const row of rowsOf(reader, staying)) rows.delete(row);
-    const gone = rows.size;
-    if (judge({ gone, lost: 0, held: 0, total: entriesOf(reader, child) }, limits) !== 'all') return undefined;
-    return { entries: gone, sample: leaving.slice(0, sampleMax).map(({ id }) => id) };
+    const lostRows = rows.size;
+    if (judge({ gone: lostRows, lost: 0, held: 0, total: entriesOf(reader, child) }, limits) !== 'all')
+      return undefined;
+    return { entries: lostRows, sample: leaving.slice(0, sampleMax).map(({ id }) => id) };
   }
 }
 
 type Lost = Pick<HeldRows, 'entries' | 'sample'>;
 
-/** The former summary of a relay, which counts beside what it says. */
+/** The former summary of a relay, which counts beside the reported one. */
 export function heldLabelSummary(reader: Reader, child: string): LabelSummary | undefined {
   const held = readHeld(reader, child);
   return held && decodeLabelSummary(text(held.labels));

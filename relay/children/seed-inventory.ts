@@ -1,6 +1,6 @@
 /**
- * The destinations that a node's configuration names, as Location and SyncTarget objects. A topology is applied once per change: what people
- * changed on the objects since then stays, until the topology itself says something new.
+ * The destinations of a node's configuration, as Location and SyncTarget objects. A topology is applied once for each of its changes. Changes that people
+ * have made on the objects stay until the topology itself changes again.
  */
 import type { Space } from '../../core/apiserver/space.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
@@ -9,7 +9,7 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import type { InventoryEntry } from '../config/config.ts';
 
 const apiVersion = 'inventory.banyan.io/v1alpha1';
-/** Hash of what the topology said when it was last applied. */
+/** The hash of the topology's entry when it was last applied. */
 const appliedAnnotation = 'topology.banyan.io/applied';
 const fieldManager = 'banyan-topology';
 

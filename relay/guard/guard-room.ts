@@ -1,4 +1,4 @@
-/** The room that sees to it that nothing is deleted by accident: the lives of the own spaces, what this node holds, and the words by which it goes. */
+/** Prevents accidental deletions. It connects the incarnations of the own spaces, the rows that this node holds, and the approvals of people. */
 
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
 import { heldAttributes } from '../../core/entries/deletion-guard.ts';
@@ -31,20 +31,20 @@ export interface GuardRoomPorts {
   readonly upstream: FeedConsumer;
   readonly outbox: Producer;
   readonly mailboxes: Mailboxes;
-  /** What a child tells of a node at or below itself. */
-  told(reader: Reader, child: string, path: string): NodeAttributes | undefined;
-  /** Writes, and has what changed looked at. */
+  /** The report of a child about itself or a node below it. */
+  reportOf(reader: Reader, child: string, path: string): NodeAttributes | undefined;
+  /** Makes the write in the scheduler's loop. */
   enqueue(act: (t: Transaction) => void): void;
-  /** Rows from above that a release has deleted, in its transaction. */
+  /** Rows from the parent that an approval has deleted, in the transaction of the deletion. */
   released(t: Transaction, changes: readonly AppliedChange[]): void;
   readonly limits: DeletionLimits;
   /** Gauges of the process. */
   readonly measured: { held(entries: number): void; quarantined(entries: number): void };
-  /** Work that is left alone, since it ends the process. */
+  /** Quarantined work: it would end the process. */
   setAside(): readonly Quarantined[];
   /** Placements that a child's mailbox has. */
   placementsOf(child: string): Iterable<Placement>;
-  /** What counts of the labels of a child is something else now. */
+  /** The label summary that counts for a child has changed. */
   labelsReleased(t: Transaction, child: string): void;
 }
 
@@ -71,7 +71,7 @@ export class GuardRoom {
           'a child reported a revision that is years ahead of the clock: this node ignores the revision',
         ),
       alarmed: (alarm) => {
-        log.error(alarm, 'the store was emptied or put back to an older copy');
+        log.error(alarm, 'the store was emptied or restored from an older copy');
         ports.store.announce(ownNodeTopic, 'self');
       },
     });
@@ -80,7 +80,7 @@ export class GuardRoom {
       wallMs: () => clock.wallMs(),
       placementsOf: (child) => ports.placementsOf(child),
       entriesOf: (reader, child) => mailboxes.get(child)?.producer.digest(reader).count ?? 0,
-      changed: (child) => this.#narrowed(child),
+      changed: (child) => this.#shrinkGuardChanged(child),
     });
     this.#heldDeletionApprovals = new HeldDeletionApprovals({
       path,
@@ -88,20 +88,20 @@ export class GuardRoom {
       upstream: upstream.sound,
       mailboxOf: (child) => mailboxes.get(child)?.producer,
       replicasOf: (child) => mailboxes.replicasOf(child),
-      told: (...asked) => ports.told(...asked),
-      release: (t, token) => this.#release(t, token),
-      releaseFor: (t, child, token) => {
-        if (this.#labelSummaryShrinkGuard.release(t, child, token)) ports.labelsReleased(t, child);
+      reportOf: (...asked) => ports.reportOf(...asked),
+      approve: (t, token) => this.#approve(t, token),
+      approveFor: (t, child, token) => {
+        if (this.#labelSummaryShrinkGuard.approve(t, child, token)) ports.labelsReleased(t, child);
       },
     });
   }
 
   start(): void {
     const { path, store, spaces, enqueue, measured } = this.#ports;
-    this.#unsubscribe = spaces.system.storage.subscribe((events) => this.#asked(events));
+    this.#unsubscribe = spaces.system.storage.subscribe((events) => this.#nodesChanged(events));
     measured.held(store.read((reader) => this.#ports.upstream.held(reader)?.entries ?? 0));
     this.#measure();
-    // A word that was given just before the last end.
+    // A person may have approved something just before the last process ended.
     enqueue((t) => this.#heldDeletionApprovals.consider(t, path));
   }
 
@@ -109,12 +109,12 @@ export class GuardRoom {
     this.#unsubscribe?.();
   }
 
-  /** For a child that says hello. */
+  /** Called when a child says hello. */
   tell(t: Transaction, mailbox: Producer): void {
-    this.#spaceIncarnations.tell(t, mailbox);
+    this.#spaceIncarnations.sendGaps(t, mailbox);
   }
 
-  /** A session with the parent begins: it is told what has been seen of the spaces above. */
+  /** A session with the parent begins. This node reports the newest revisions that it has received of the spaces above. */
   attaching(t: Transaction): void {
     reportSeenRevisions(t, this.#ports.outbox);
   }
@@ -124,20 +124,20 @@ export class GuardRoom {
     this.#heldDeletionApprovals.fromAbove(t, changes);
   }
 
-  /** In the transaction that applies what a child said, before anything reads its labels. */
+  /** Runs in the transaction that applies a report of the child, before anything reads the child's labels. */
   labelsFromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
     const consumer = this.#ports.mailboxes.get(child)?.consumer;
-    // Between two histories it names no incarnation.
-    if (consumer) this.#labelSummaryShrinkGuard.heard(t, child, changes, consumer.resume(t).incarnation === '');
+    // Between two histories, the child's feed names no incarnation: the report comes from a reconciliation.
+    if (consumer) this.#labelSummaryShrinkGuard.received(t, child, changes, consumer.resume(t).incarnation === '');
   }
 
-  /** What is kept in the mailbox of a child although the child tells of fewer places. */
+  /** What this node keeps in the mailbox of a child although the child reports fewer Locations. */
   heldInMailbox(reader: Reader, child: string): HeldAttributes | undefined {
     return heldAttributes(this.#labelSummaryShrinkGuard.held(reader, child)).held;
   }
 
   fromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
-    this.#spaceIncarnations.heard(t, changes);
+    this.#spaceIncarnations.received(t, changes);
     this.#heldDeletionApprovals.fromBelow(t, child, changes);
   }
 
@@ -151,7 +151,7 @@ export class GuardRoom {
     };
   }
 
-  #release(t: Transaction, token: string): void {
+  #approve(t: Transaction, token: string): void {
     const { upstream, released, log } = this.#ports;
     const changes = upstream.release(t, token);
     if (changes.length > 0) {
@@ -161,7 +161,7 @@ export class GuardRoom {
     if (this.#spaceIncarnations.acknowledge(t, token)) t.announce(ownNodeTopic, 'self');
   }
 
-  /** What this node holds of its parent's feed has changed. */
+  /** The set of entries that this node holds although the parent lacks them has changed. */
   heldChanged(): void {
     const { upstream, store, log, measured } = this.#ports;
     const held = store.read((reader) => upstream.held(reader));
@@ -170,26 +170,34 @@ export class GuardRoom {
     store.announce(ownNodeTopic, 'self');
   }
 
-  /** Other entries of the parent's feed are quarantined than before. */
+  /** The set of quarantined entries of the parent has changed. */
   quarantineChanged(): void {
     const { upstream, store, log } = this.#ports;
     const { quarantined } = store.read((reader) => quarantinedAttributes(reader, upstream));
     this.#measure();
-    if (quarantined) log.warn({ ...quarantined }, 'entries from above are not what their keys say');
+    if (quarantined)
+      log.warn(
+        { ...quarantined },
+        'this node quarantines entries of the parent: they do not have the form that their keys require',
+      );
     store.announce(ownNodeTopic, 'self');
   }
 
-  /** Other entries of a child are quarantined than before. */
+  /** The set of quarantined entries of a child has changed. */
   childQuarantineChanged(child: string): void {
     const { mailboxes, store, log } = this.#ports;
     const consumer = mailboxes.get(child)?.consumer;
     const { quarantined } = consumer ? store.read((reader) => quarantinedAttributes(reader, consumer)) : {};
     this.#measure();
-    if (quarantined) log.warn({ child, ...quarantined }, 'entries of a child are not what their keys say');
+    if (quarantined)
+      log.warn(
+        { child, ...quarantined },
+        'this node quarantines entries of a child: they do not have the form that their keys require',
+      );
     store.announce(childShownTopic, child);
   }
 
-  #narrowed(child: string): void {
+  #shrinkGuardChanged(child: string): void {
     const { store, log } = this.#ports;
     const kept = store.read((reader) => this.heldInMailbox(reader, child));
     if (kept)
@@ -204,12 +212,12 @@ export class GuardRoom {
     const { store, upstream, mailboxes } = this.#ports;
     const count = store.read((reader) => {
       const ofChildren = Array.from(mailboxes.all(), ({ consumer }) => consumer.quarantinedCount(reader));
-      return ofChildren.reduce((sum, one) => sum + one, upstream.quarantinedCount(reader));
+      return ofChildren.reduce((sum, quarantined) => sum + quarantined, upstream.quarantinedCount(reader));
     });
     this.#ports.measured.quarantined(count);
   }
 
-  #asked(events: readonly StorageEvent[]): void {
+  #nodesChanged(events: readonly StorageEvent[]): void {
     for (const { object } of events) {
       const { group, resource } = object.key;
       if (group !== nodeResource.group || resource !== nodeResource.resource) continue;

@@ -1,7 +1,7 @@
 /**
- * The word of a person that what a node holds may go, on its way there. It is said in `spec.approveHeldDeletions` of the node's Node object, at the node itself or at any
- * node above, and names the token of what was seen. From there a `approval/` row goes down the path, as long as the node tells that it holds something under
- * this token: so an old word deletes nothing, and the row goes when it is done.
+ * Carries the approval of a person to the node that holds rows. A person writes the token of the held rows into `spec.approveHeldDeletions` of the node's
+ * Node object, at the node itself or at any node above. From there, an `approval/` row goes down the path as long as the node reports that it holds something
+ * under this token. So an old approval deletes nothing, and the row goes away when the deletion is done.
  */
 
 import type { Space } from '../../core/apiserver/space.ts';
@@ -28,14 +28,14 @@ export interface HeldDeletionApprovalsPorts {
   readonly system: Space;
   readonly upstream: Table;
   mailboxOf(child: string): Producer | undefined;
-  /** All children by the name of this one, itself among them. */
+  /** All replicas of this child, itself among them. */
   replicasOf(child: string): readonly string[];
-  /** What a child tells of a node at or below itself. */
-  told(reader: Reader, child: string, path: string): NodeAttributes | undefined;
-  /** This node's own: deletes what it holds under the token, and takes its alarm of the token as known. */
-  release(t: Transaction, token: string): void;
-  /** What this node keeps in the mailbox of a child under the token. */
-  releaseFor(t: Transaction, child: string, token: string): void;
+  /** The report of a child about itself or a node below it. */
+  reportOf(reader: Reader, child: string, path: string): NodeAttributes | undefined;
+  /** Approves the token at this node: deletes what this node holds under the token, and acknowledges the alarm of the token. */
+  approve(t: Transaction, token: string): void;
+  /** Approves the token for what this node keeps in the mailbox of a child. */
+  approveFor(t: Transaction, child: string, token: string): void;
 }
 
 export class HeldDeletionApprovals {
@@ -45,38 +45,41 @@ export class HeldDeletionApprovals {
     this.#ports = ports;
   }
 
-  /** Something has changed that may let a word go on, or end its way: the Node object, the row from above, or what the node tells. */
+  /** The Node object, the row from above or the report of the node has changed. So an approval may go on, or end. */
   consider(t: Transaction, path: string): void {
-    const { path: own, mailboxOf, replicasOf, release, releaseFor } = this.#ports;
-    const tokens = [this.#asked(path), this.#fromAbove(t, path)].filter((token) => token !== undefined);
-    if (path === own) {
-      for (const token of tokens) release(t, token);
+    const { path: ownPath, mailboxOf, replicasOf, approve, approveFor } = this.#ports;
+    const tokens = [this.#approvedHere(path), this.#approvedAbove(t, path)].filter((token) => token !== undefined);
+    if (path === ownPath) {
+      for (const token of tokens) approve(t, token);
       return;
     }
-    const child = childTowards(own, path);
+    const child = childTowards(ownPath, path);
     if (child === undefined) return;
-    // Each of several siblings has a Node object of its own, and says the path that they share.
-    const isChild = replicaNodePath(own, child) === path;
-    const asked = isChild ? childPath(own, child) : path;
-    if (isChild && mailboxOf(child)) for (const token of tokens) releaseFor(t, child, token);
-    for (const holder of isChild ? [child] : replicasOf(child)) this.#handOn(t, holder, asked, tokens);
+    // Each replica of a child has a Node object of its own. Its approval goes down with the path that all replicas share.
+    const isChild = replicaNodePath(ownPath, child) === path;
+    const approvalPath = isChild ? childPath(ownPath, child) : path;
+    if (isChild && mailboxOf(child)) for (const token of tokens) approveFor(t, child, token);
+    for (const holder of isChild ? [child] : replicasOf(child)) this.#handOn(t, holder, approvalPath, tokens);
   }
 
-  /** As long as the holder tells that the node, which is at or below it, has something under one of the tokens. */
+  /**
+   * Keeps the row in the holder's mailbox as long as the holder reports that the node, which is the holder or below it, has something under one of the
+   * tokens.
+   */
   #handOn(t: Transaction, holder: string, path: string, tokens: readonly string[]): void {
-    const { mailboxOf, told } = this.#ports;
+    const { mailboxOf, reportOf } = this.#ports;
     const mailbox = mailboxOf(holder);
     if (!mailbox) return;
     const key = entryKey.approval(path);
-    const node = tokens.length > 0 ? told(t, holder, path) : undefined;
-    const open = [node?.held?.token, ...(node?.rolledBack ?? []).map(({ token }) => token)];
-    const token = tokens.find((one) => open.includes(one));
+    const node = tokens.length > 0 ? reportOf(t, holder, path) : undefined;
+    const openTokens = [node?.held?.token, ...(node?.rolledBack ?? []).map(({ token }) => token)];
+    const token = tokens.find((one) => openTokens.includes(one));
     const attributes: ApprovalAttributes | undefined = token === undefined ? undefined : { token };
     if (attributes) mailbox.put(t, { key, attributes: text(stableStringify(attributes)), body: new Uint8Array(0) }, 0);
     else mailbox.remove(t, hash128(key), 0);
   }
 
-  /** Of what the parent has sent. */
+  /** Handles rows that the parent has sent. */
   fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
     for (const { key } of changes) {
       const entry = parseEntryKey(key);
@@ -84,22 +87,22 @@ export class HeldDeletionApprovals {
     }
   }
 
-  /** Of what a child has told. */
+  /** Handles reports of a child. */
   fromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
-    const { path: own } = this.#ports;
+    const { path: ownPath } = this.#ports;
     for (const { key } of changes) {
       const entry = parseEntryKey(key);
       if (entry?.type !== 'node') continue;
-      this.consider(t, entry.path === childPath(own, child) ? replicaNodePath(own, child) : entry.path);
+      this.consider(t, entry.path === childPath(ownPath, child) ? replicaNodePath(ownPath, child) : entry.path);
     }
   }
 
-  #asked(path: string): string | undefined {
+  #approvedHere(path: string): string | undefined {
     const spec = this.#ports.system.get({ ...nodeResource, namespace: '', name: objectName(path) })?.spec;
     return (spec as NodeSpec | undefined)?.approveHeldDeletions;
   }
 
-  #fromAbove(reader: Reader, path: string): string | undefined {
+  #approvedAbove(reader: Reader, path: string): string | undefined {
     const { upstream } = this.#ports;
     const row = upstream.get(reader, hash128(entryKey.approval(path)));
     return row?.content && attributesOf<ApprovalAttributes>(upstream.content(reader, row.content)).token;

@@ -1,12 +1,15 @@
 /**
- * The lives of the own spaces. A space that was put back to an older copy, or emptied, can't know it; those below can, since they have rows of revisions
- * that it knows nothing of. So each child is told which revisions these are (`revision-gaps/` rows, by which it holds such rows instead of deleting them), and tells at
- * each attachment the newest that it has had (`seen/` rows). One that the space does not know is an alarm, until a person has said that it is known.
+ * The incarnations of the own spaces. A space that was restored from an older copy, or emptied, can't know this. Nodes below can know it, because they have
+ * rows with revisions that the space does not know. So this node sends each child the revision gaps of its spaces (`revision-gaps/` rows). A child holds rows
+ * from such a gap instead of deleting them. At each attachment, a child reports the newest revision that it has received of each source (`seen/` rows). A
+ * reported revision that the space does not know raises an alarm, until a person acknowledges the alarm.
  *
- * What the spaces above say of theirs is handed on: a node whose store was lost together with theirs has no rows any more that it could hold for those below.
+ * This node also sends on the gaps of the spaces above. If it lost its store together with theirs, it has no rows of its own that it could hold for the nodes
+ * below.
  *
- * Upward goes what children have seen of sources of which something has come from above, and of no others: names that a child makes up would stay with each
- * node above it for good. A node that has lost its store looks at what its children say of a source when that comes again. So there is a row for each source above.
+ * Upwards, this node reports the revisions that children have seen, but only of sources of which it has received something from above. A name that a child
+ * makes up would stay at each node above for good. A node that has lost its store looks again at the reports of its children about a source when something of
+ * that source arrives. So there is one row for each source above.
  */
 import { revisionGapOf } from '../../core/apiserver/storage/history.ts';
 import type { IncarnationsAttributes } from '../../core/entries/down-attributes.ts';
@@ -33,15 +36,15 @@ import type { OriginSpace } from '../spaces/origins.ts';
 export interface SpaceIncarnationsPorts {
   readonly origins: ReadonlyMap<string, OriginSpace>;
   readonly outbox: Producer;
-  /** What comes from the parent. */
+  /** The table that holds what the parent sends. */
   readonly upstream: Table;
   mailboxes(): Iterable<Producer>;
-  /** What each child tells. */
+  /** The table of each child's reports. */
   reported(): Iterable<Table>;
   wallMs(): number;
-  /** A child tells of a revision that no space can have given by now. */
+  /** A child reports a revision that no space can have given yet. */
   disbelieved(source: string, revision: number): void;
-  /** After the commit of an alarm. */
+  /** Called after the commit of an alarm. */
   alarmed(alarm: RolledBackAttributes): void;
 }
 
@@ -56,8 +59,8 @@ export class SpaceIncarnations {
     this.#ports = ports;
   }
 
-  /** For a child that says hello: a row for each space here and above, so bounded by their number. */
-  tell(t: Transaction, mailbox: Producer): void {
+  /** Called when a child says hello. Writes one row for each space here and above, so the number of rows is bounded. */
+  sendGaps(t: Transaction, mailbox: Producer): void {
     for (const { source, gaps } of this.#ports.origins.values()) {
       const attributes: IncarnationsAttributes = { gaps: gaps() };
       const content = {
@@ -67,20 +70,20 @@ export class SpaceIncarnations {
       };
       mailbox.put(t, content, 0);
     }
-    this.#handOn(t, seenSources(t), [mailbox]);
+    this.#sendGapsFromAbove(t, seenSources(t), [mailbox]);
   }
 
-  /** In the transaction that applies what the parent said. `fresh`: sources of which nothing had come before. */
+  /** Runs in the transaction that applies a batch of the parent. `fresh`: sources of which nothing had arrived before. */
   fromAbove(t: Transaction, changes: readonly AppliedChange[], fresh: readonly string[]): void {
     const sources = sourcesWithNewGaps(changes);
-    if (sources.length > 0) this.#handOn(t, sources, [...this.#ports.mailboxes()]);
+    if (sources.length > 0) this.#sendGapsFromAbove(t, sources, [...this.#ports.mailboxes()]);
     if (fresh.length === 0) return;
     for (const table of this.#ports.reported()) {
-      for (const source of fresh) this.#hear(t, source, reportedSeenRevision(t, table, source));
+      for (const source of fresh) this.#checkSeen(t, source, reportedSeenRevision(t, table, source));
     }
   }
 
-  #handOn(t: Transaction, sources: readonly string[], mailboxes: readonly Producer[]): void {
+  #sendGapsFromAbove(t: Transaction, sources: readonly string[], mailboxes: readonly Producer[]): void {
     const { origins, upstream } = this.#ports;
     for (const source of sources) {
       const gapsRow = origins.has(source) ? undefined : revisionGapsRow(t, upstream, source);
@@ -88,20 +91,20 @@ export class SpaceIncarnations {
     }
   }
 
-  /** In the transaction that applies what a child said. What is of a space further up is handed on, as the greatest that any child told. */
-  heard(t: Transaction, changes: readonly AppliedChange[]): void {
+  /** Runs in the transaction that applies a report of a child. For a space further up, this node reports the greatest revision that any child has reported. */
+  received(t: Transaction, changes: readonly AppliedChange[]): void {
     for (const { key, after } of changes) {
       const entry = parseEntryKey(key);
       if (entry?.type !== 'seen' || !after) continue;
-      this.#hear(t, entry.source, attributesOf<SeenAttributes>(after).revision);
+      this.#checkSeen(t, entry.source, attributesOf<SeenAttributes>(after).revision);
     }
   }
 
-  #hear(t: Transaction, source: string, revision: number): void {
+  #checkSeen(t: Transaction, source: string, revision: number): void {
     const { origins, outbox, wallMs, disbelieved } = this.#ports;
     const origin = origins.get(source);
     if (!origin && !isKnown(t, source)) return;
-    // It would use up the revisions that a space has, for good.
+    // Such a revision would use up the revisions of the space for good.
     if (isFarAhead(revision, wallMs())) disbelieved(source, revision);
     else if (origin) this.#check(t, origin, revision);
     else putSeen(t, outbox, source, revision);
@@ -113,7 +116,7 @@ export class SpaceIncarnations {
       .map(({ known: _known, ...alarm }) => alarm);
   }
 
-  /** A person has seen the alarm of this token: it is not raised again for the same loss. */
+  /** A person has seen the alarm of this token. The same loss does not raise it again. */
   acknowledge(t: Transaction, token: string): boolean {
     for (const [key, value] of [...t.scan(prefixRange(prefixOf('rolledBack')))]) {
       const alarm = parse(value);
@@ -135,7 +138,7 @@ export class SpaceIncarnations {
     const at = concat(prefixOf('rolledBack'), text(source));
     const bytes = t.get(at);
     const before = bytes ? parse(bytes) : undefined;
-    // Of one loss, children tell one after the other.
+    // Children report the same loss one after the other.
     if (before?.had === had && (before.known || before.seen >= seen)) return;
     const since = timestamp(this.#ports.wallMs());
     const token = hex(hash128(`${source} ${had} ${seen} ${since}`)).slice(0, 12);
@@ -147,7 +150,7 @@ export class SpaceIncarnations {
 
   #raise(t: Transaction, origin: OriginSpace, seen: number): void {
     origin.raise(t, seen);
-    for (const mailbox of this.#ports.mailboxes()) this.tell(t, mailbox);
+    for (const mailbox of this.#ports.mailboxes()) this.sendGaps(t, mailbox);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Objects that can't be made for an agent, of which this node has no former form either: the agent is told to keep its own (`k/` entries). This is so for
- * an agent that is new, and has nothing to keep, and after this node has lost its store, when a reconciliation would take the object away.
+ * Entries (`k/`) that tell an agent to keep its own form of an object. This node writes such an entry when it can't make the object and has no earlier form
+ * of it. The agent may be new and have nothing to keep. Or this node may have lost its store; then a reconciliation would delete the object at the agent.
  */
 
 import { keepObjectRule } from '../../core/entries/keep-object.ts';
@@ -12,28 +12,28 @@ import type { Transaction } from '../../core/store/store.ts';
 
 const nul = Buffer.of(0);
 const empty = new Uint8Array(0);
-/** The entry says nothing that could be older or newer. */
+/** A keep entry has no content that could be older or newer. */
 const originRevision = 0;
 
-/** False when the mailbox has the object, or says so already. `key` is of the object's entry. */
+/** Returns false if the mailbox has the object or the keep entry already. `key` is the key of the object's entry. */
 export function writeKeepEntry(t: Transaction, child: string, mailbox: Producer, key: string): boolean {
   const keyHash = hash128(key);
-  const keeper = keepObjectRule.keepEntryKeyOf(key);
-  if (keeper === undefined || mailbox.get(t, keyHash)?.content) return false;
-  t.put(indexKey(child, keyHash), text(keeper));
-  return mailbox.put(t, { key: keeper, attributes: text('{}'), body: empty }, originRevision);
+  const keepKey = keepObjectRule.keepEntryKeyOf(key);
+  if (keepKey === undefined || mailbox.get(t, keyHash)?.content) return false;
+  t.put(indexKey(child, keyHash), text(keepKey));
+  return mailbox.put(t, { key: keepKey, attributes: text('{}'), body: empty }, originRevision);
 }
 
 /**
- * The object is not wanted any more. Not to be called when it could be made: a large content may arrive after what was written later, and the agent must not
- * be without the object in between; beside an object the entry does nothing.
+ * Removes the keep entry when no placement wants the object any more. Do not call it when this node could make the object: a large content may arrive later
+ * than entries that were written after it, and the agent must not be without the object in between. Beside the object, the keep entry has no effect.
  */
 export function dropKeepEntry(t: Transaction, child: string, mailbox: Producer, keyHash: Uint8Array): boolean {
   const at = indexKey(child, keyHash);
-  const keeper = t.get(at);
-  if (!keeper) return false;
+  const keepKey = t.get(at);
+  if (!keepKey) return false;
   t.remove(at);
-  return mailbox.remove(t, hash128(asText(keeper)), originRevision);
+  return mailbox.remove(t, hash128(asText(keepKey)), originRevision);
 }
 
 /** The child has left for good. */

@@ -1,4 +1,4 @@
-/** The two feeds of each child: the mailbox that this node produces and the reported table that it consumes. */
+/** The two feeds of each child: the mailbox that this node produces, and the table of reports that this node consumes. */
 
 import type { ChildRole } from '../../core/entries/entry-kind.ts';
 import { reportedFlaw } from '../../core/entries/up-check.ts';
@@ -22,7 +22,7 @@ export interface Mailbox {
   readonly producer: FeedProducer;
   /** The child's up feed, for the session with it. */
   readonly consumer: FeedConsumer;
-  /** What rooms read of it: without what is quarantined. */
+  /** The reports that rooms read: without quarantined entries. */
   readonly reported: Table;
 }
 
@@ -30,14 +30,14 @@ export class Mailboxes {
   readonly #random: Random;
   readonly #isFarAhead: FarAhead | undefined;
   readonly #bootNonce: string;
-  /** Of this node. */
+  /** The path of this node. */
   readonly #path: string;
   readonly #byChild = new Map<string, Mailbox>();
   readonly #contents = new SharedContents();
-  /** By the name that they share: relays with replicas, and without. */
+  /** Children by their name without the replica number. A relay without replicas has one. */
   readonly #replicas = new Map<string, string[]>();
 
-  /** Opens the mailboxes of all known children; nothing of their rows is read. Without `isFarAhead`, all origin revisions are believed. */
+  /** Opens the mailboxes of all stored children; reads none of their rows. Without `isFarAhead`, the node accepts every origin revision. */
   constructor(store: Store, random: Random, bootNonce: string, path: string, isFarAhead?: FarAhead) {
     this.#isFarAhead = isFarAhead;
     this.#random = random;
@@ -56,20 +56,20 @@ export class Mailboxes {
     return this.#byChild.values();
   }
 
-  /** All that share the name of a child, itself among them if it has a mailbox. */
+  /** All replicas that have a mailbox, among those that share the name of the child. */
   replicasOf(child: string): readonly string[] {
     return this.#replicas.get(splitReplica(child).name) ?? [];
   }
 
-  /** The child's mailbox, made when it is not there. */
+  /** Returns the child's mailbox; makes it if there is none. */
   ensure(t: Transaction, child: string, role: ChildRole): Mailbox {
-    const known = this.#byChild.get(child);
-    if (known) return known;
+    const existing = this.#byChild.get(child);
+    if (existing) return existing;
     storeChild(t, child, role);
     return this.#open(t, child, role);
   }
 
-  /** The child has left for good: both tables go. */
+  /** The child has left for good: both tables are dropped. */
   drop(t: Transaction, child: string): void {
     if (!this.#byChild.delete(child)) return;
     const { name } = splitReplica(child);
@@ -92,8 +92,8 @@ export class Mailboxes {
       contents: this.#contents,
       ...(this.#isFarAhead && { isFarAhead: this.#isFarAhead }),
     });
-    const speaker = { path: childPath(this.#path, child), role };
-    const judge = (content: Content) => reportedFlaw(speaker, content);
+    const sender = { path: childPath(this.#path, child), role };
+    const judge = (content: Content) => reportedFlaw(sender, content);
     const consumer = FeedConsumer.open(t, { name: reportedTable(child), judge, ofNoSpace: true });
     const mailbox = { child, role, producer, consumer, reported: consumer.sound };
     this.#byChild.set(child, mailbox);
@@ -108,12 +108,12 @@ const reportedPrefix = 'reported/';
 const mailboxTable = (child: string) => `${mailboxPrefix}${child}`;
 const reportedTable = (child: string) => `${reportedPrefix}${child}`;
 
-/** The children whose mailboxes are among tables, by name. */
+/** Returns the names of the children whose mailboxes are among the tables. */
 export function childrenOfMailboxes(tables: Iterable<string>): string[] {
   return childrenIn(tables, mailboxPrefix);
 }
 
-/** The children whose up feeds are among tables, by name. */
+/** Returns the names of the children whose up feeds are among the tables. */
 export function childrenOfReported(tables: Iterable<string>): string[] {
   return childrenIn(tables, reportedPrefix);
 }

@@ -1,4 +1,4 @@
-/** Which children have a mailbox, in the store: read at start, before the tables are opened. */
+/** The children that have a mailbox, in the store. A start reads them before it opens the tables. */
 import type { ChildRole } from '../../core/entries/entry-kind.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';

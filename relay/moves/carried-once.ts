@@ -1,6 +1,6 @@
 /**
- * Which placements of a space carry a volume that one node at a time may write, kept row by row as objects come and go: strategy Auto asks for it
- * whenever a placement changes, and must not read all of its objects for that.
+ * The placements of a space that carry a volume which only one node at a time may write. The rows change as objects come and go. Strategy Auto asks for the
+ * result whenever a placement changes, and must not read all objects of the placement for that.
  */
 import { carriesOnce } from '../../core/move/carries-once.ts';
 import { formatKey, type ObjectKey } from '../../core/object/key.ts';
@@ -11,7 +11,7 @@ import type { Reader, Transaction } from '../../core/store/store.ts';
 
 const nul = Buffer.of(0);
 
-/** An object is selected by these placements now. Returns those for which it began or ceased to be such a one. */
+/** These placements select the object now. Returns the placements that began or ceased to carry such a volume by this object. */
 export function noteCarriesOnce(
   t: Transaction,
   source: string,
@@ -24,14 +24,14 @@ export function noteCarriesOnce(
   const stored = t.get(at);
   const before = stored ? (JSON.parse(asText(stored)) as string[]) : [];
   const after = object && carriesOnce(object) ? [...placements].sort() : [];
-  const come = after.filter((placement) => !before.includes(placement));
-  const gone = before.filter((placement) => !after.includes(placement));
-  for (const placement of come) t.put(concat(ofPlacement(source, placement), text(name)), new Uint8Array(0));
-  for (const placement of gone) t.remove(concat(ofPlacement(source, placement), text(name)));
-  if (come.length + gone.length === 0) return [];
+  const added = after.filter((placement) => !before.includes(placement));
+  const removed = before.filter((placement) => !after.includes(placement));
+  for (const placement of added) t.put(concat(ofPlacement(source, placement), text(name)), new Uint8Array(0));
+  for (const placement of removed) t.remove(concat(ofPlacement(source, placement), text(name)));
+  if (added.length + removed.length === 0) return [];
   if (after.length > 0) t.put(at, text(JSON.stringify(after)));
   else t.remove(at);
-  return [...come, ...gone];
+  return [...added, ...removed];
 }
 
 export function carriesAnyOnce(reader: Reader, source: string, placement: string): boolean {

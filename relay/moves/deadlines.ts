@@ -1,4 +1,4 @@
-/** When rows of moves fall due, by wall time, and that somebody looks then. */
+/** Finds the rows of moves whose deadline has passed, by wall time, and reports their placements. */
 
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { dueMs, isAhead, type Move, type MoveRow } from '../../core/move/move.ts';
@@ -10,12 +10,15 @@ export interface DeadlinesPorts {
   readonly clock: Clock;
   readonly moveStore: MoveStore;
   readonly placements: Placements;
-  /** Rows of these have fallen due. */
+  /** Rows of these placements have reached their deadline. */
   due(ids: readonly PlacementId[]): void;
 }
 
-/** Wall time may be set and machines sleep, and timers count neither: a deadline is late by no more than this. */
-const lookAgainMs = 30_000;
+/**
+ * People may set the wall time, and machines sleep; timers notice neither. So the rows are checked at least this often, and a deadline is late by no more
+ * than this.
+ */
+const recheckMs = 30_000;
 
 export class Deadlines {
   readonly #ports: DeadlinesPorts;
@@ -42,25 +45,25 @@ export class Deadlines {
   #arm(): void {
     const { clock } = this.#ports;
     this.#timer?.stop();
-    const delayMs = Math.min(lookAgainMs, Math.max(0, this.#nextDueMs - clock.wallMs()));
-    this.#timer = clock.after(delayMs, () => this.#look());
+    const delayMs = Math.min(recheckMs, Math.max(0, this.#nextDueMs - clock.wallMs()));
+    this.#timer = clock.after(delayMs, () => this.#check());
   }
 
-  /** Every row is looked at when the first falls due: rows are of moves that go on, which are few and end. */
-  #look(): void {
+  /** The first deadline causes a look at every row. Rows belong to moves that are going on, and these moves are few and end. */
+  #check(): void {
     const { moveStore, placements, clock, due } = this.#ports;
     const nowMs = clock.wallMs();
-    const found = new Set<PlacementId>();
+    const dueIds = new Set<PlacementId>();
     this.#nextDueMs = Number.POSITIVE_INFINITY;
     for (const id of moveStore.placements()) {
       const move = placements.get(id)?.move;
       for (const row of moveStore.rowsOf(id).values()) {
         if (!move || row.granted) continue;
-        if (dueMs(move, row) <= nowMs || isAhead(row, nowMs)) found.add(id);
+        if (dueMs(move, row) <= nowMs || isAhead(row, nowMs)) dueIds.add(id);
         else this.#nextDueMs = Math.min(this.#nextDueMs, dueMs(move, row));
       }
     }
     if (Number.isFinite(this.#nextDueMs)) this.#arm();
-    if (found.size > 0) due([...found]);
+    if (dueIds.size > 0) due([...dueIds]);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Which grants of a move are meant for the numbers that this node tells: what it has decided itself, what it has granted, and what comes from above. A grant
- * of another life of a store is for nobody.
+ * Decides which grants of a move are for the present sequence of this node: grants that this node has decided itself, grants that it has carried out, and
+ * grants from above. The node ignores a grant for another store incarnation.
  */
 
 import type { GrantAttributes } from '../../core/entries/down-attributes.ts';
@@ -12,31 +12,41 @@ import { hash128 } from '../../core/object/hash.ts';
 import type { Reader } from '../../core/store/store.ts';
 
 export interface GrantsPorts {
-  /** What comes from above. */
+  /** The table that holds what the parent sends. */
   readonly upstream: Table;
-  /** All that the parent had was heard in this run of the process. */
+  /** The node has received everything that the parent had, in this run of the process. */
   hasReceivedFromParent(): boolean;
 }
 
-/** Of what has come from above: nothing for the present number; not known yet whose it is; for that number; for one of a life that is over. */
-export type GrantFromAbove = 'none' | 'unclear' | 'ours' | 'ofLostLife';
+/**
+ * What the newest grant from above means for the present sequence:
+ *
+ * - none: there is no grant for the present sequence;
+ * - unclear: the node does not know yet whether the grant is for this run or for a lost store incarnation;
+ * - ours: the grant is for the present sequence;
+ * - ofLostIncarnation: the grant is for a store incarnation that is over.
+ */
+export type GrantFromAbove = 'none' | 'unclear' | 'ours' | 'ofLostIncarnation';
 
 export class Grants {
   readonly #ports: GrantsPorts;
-  /** Sequences that this node has decided to grant. */
+  /** The sequences that this node has decided to grant. */
   readonly #decided = new Map<PlacementId, number>();
-  /** Sequences that it has granted: the children will tell of it. */
+  /** The sequences that this node has granted. The next reports of the children will show the effect. */
   readonly #granted = new Map<PlacementId, number>();
-  /** Those whose number was above all that is granted, when the parent had been heard in this run: what is granted since is of this run. */
+  /**
+   * Placements whose sequence was above every grant at a moment when this node had received the parent's whole feed in this run. A later grant belongs to
+   * this run.
+   */
   readonly #ours = new Set<PlacementId>();
-  /** Those of which that is not known yet. */
+  /** Placements whose grant from above may belong to this run or to a lost store incarnation. The parent's feed decides which. */
   readonly #unclear = new Set<PlacementId>();
 
   constructor(ports: GrantsPorts) {
     this.#ports = ports;
   }
 
-  /** The number that the parent has granted last. */
+  /** The sequence that the parent has granted last. */
   above(reader: Reader, id: PlacementId): number | undefined {
     const { upstream } = this.#ports;
     const row = upstream.get(reader, hash128(entryKey.grant(id)));
@@ -44,9 +54,12 @@ export class Grants {
   }
 
   /**
-   * A grant of a number that this node has not told, or of one that it may have told twice, is of a lost life: its store, or one below, was put back to an older
-   * copy. It is for nobody, and the node's own number goes above it, or the parent's next grant would be older than this one. Whether it is of this life is
-   * known by a look at a time when all that the parent had was here, and the number above it.
+   * A grant of a sequence that this node has not reported yet, or may have reported twice, is of a lost incarnation: the store of this node, or of a node
+   * below, was restored from an older copy. The node ignores such a grant, and raises its own sequence above the grant. Otherwise the parent's next grant
+   * would be older than this one.
+   *
+   * How the node knows that a grant is of this run: at an earlier look, the node had received everything that the parent had, and its sequence was above all
+   * grants.
    */
   fromAbove(id: PlacementId, above: number | undefined, sequence: number): GrantFromAbove {
     const hasReceivedFromParent = this.#ports.hasReceivedFromParent();
@@ -54,14 +67,14 @@ export class Grants {
       if (hasReceivedFromParent) this.#ours.add(id);
       return 'none';
     }
-    if (aheadBy(above, sequence) > 0) return 'ofLostLife';
+    if (aheadBy(above, sequence) > 0) return 'ofLostIncarnation';
     if (this.#ours.has(id)) return 'ours';
-    if (hasReceivedFromParent) return 'ofLostLife';
+    if (hasReceivedFromParent) return 'ofLostIncarnation';
     this.#unclear.add(id);
     return 'unclear';
   }
 
-  /** All that the parent had is here: of these it can be known now. */
+  /** The node has received everything that the parent had. Returns the placements whose grant can be judged now. */
   receivedFromParent(): PlacementId[] {
     const ids = [...this.#unclear];
     this.#unclear.clear();
@@ -72,7 +85,7 @@ export class Grants {
     this.#decided.set(id, sequence);
   }
 
-  /** What was decided is for the present work, or for nobody. */
+  /** Returns the decided sequence once: a decision is carried out by the next piece of work, or never. */
   takeDecided(id: PlacementId): number | undefined {
     const sequence = this.#decided.get(id);
     this.#decided.delete(id);
@@ -87,7 +100,7 @@ export class Grants {
     return this.#granted.get(id) === sequence;
   }
 
-  /** The placement is gone: a later one of its name may be told by the same numbers. */
+  /** The placement is gone. A later placement of the same name may use the same sequences. */
   forget(id: PlacementId): void {
     this.#decided.delete(id);
     this.#granted.delete(id);

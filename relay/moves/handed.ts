@@ -1,6 +1,6 @@
 /**
- * What an agent was sent last of a placement: while a release is on its way it may be older than what the placement is now, and serves all the same,
- * if there is anything of it. An agent that was sent nothing has nothing that is not available, and serves nobody.
+ * The target that the parent sent an agent last for a placement. During a release it may be older than the placement's present target. An older copy counts
+ * as available too, if the mailbox has any object of it. An agent that was sent nothing has no copy that could be available.
  */
 
 import type { TargetAttributes } from '../../core/entries/down-attributes.ts';
@@ -18,7 +18,7 @@ export function handedTarget(reader: Reader, mailbox: Producer, placement: Place
   return target.target === placement.target?.target || hasObjects(reader, mailbox, placement) ? target : undefined;
 }
 
-/** The first one mostly is one; a Namespace alone runs nothing. */
+/** The first object is mostly in the mailbox. A Namespace does not count, because it runs nothing. */
 function hasObjects(reader: Reader, mailbox: Producer, placement: Placement): boolean {
   for (const keyHash of selectedObjects(reader, placement.id)) {
     const row = mailbox.get(reader, keyHash);

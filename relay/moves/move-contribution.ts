@@ -1,4 +1,4 @@
-/** What a child adds to a placement's move here, put to what it adds to the counts. */
+/** Adds a child's part in a placement's move to the child's counts. */
 
 import type { MoveRow } from '../../core/move/move.ts';
 import { agentPart, countsAs, emptyMovePart, isOver, mergeMoveParts, relayPart } from '../../core/move/move-part.ts';
@@ -11,24 +11,24 @@ export interface MovingChild {
   readonly role: 'relay' | 'agent';
   readonly path: string;
   readonly row: MoveRow | undefined;
-  /** The last that it told and that could be read. */
+  /** The last report of the child that could be read. */
   readonly reported: Partial | undefined;
-  /** What it has told since could not be read: what it runs by now is not known. */
+  /** The child's newest report could not be read: nobody knows what the child runs now. */
   readonly refused: boolean;
   readonly connected: boolean;
-  /** Of an agent: see handed.ts; absent when something of it is held back here. */
+  /** The target that the agent was sent last (handed.ts). Absent if this node holds back something of the placement for the agent. */
   readonly handed: PlacementTarget | undefined;
 }
 
-/** `counted`: by core/summary/contribution.ts. An old copy counts as leaving and as nothing else. */
+/** `counted` comes from core/summary/contribution.ts. An old copy counts as leaving and as nothing else. */
 export function withMove(placement: Placement, child: MovingChild, counted: Partial): Partial {
   const { move } = placement;
   if (!move || !placement.target) return counted;
-  // What the counts are of: not always the placement's own target, see `wanted` of relay/rollout/exposure.ts.
+  // The counts are about this target. It is not always the placement's own target: see `wanted` of relay/rollout/exposure.ts.
   const { generation, target } = counted;
   const { role, path, row, reported, refused, connected } = child;
   if (role === 'agent') {
-    const base = made(countsAs(row), counted, emptyPartial(generation, target));
+    const base = baseCounts(countsAs(row), counted, emptyPartial(generation, target));
     return { ...base, move: agentPart(move, row, serves(child), path) };
   }
   const view = {
@@ -48,14 +48,14 @@ function serves({ reported, refused, handed, connected }: MovingChild): boolean 
   return reported.counts.available > 0;
 }
 
-function made(as: 'reported' | 'never' | 'nothing', counted: Partial, empty: Partial): Partial {
+function baseCounts(as: 'reported' | 'never' | 'nothing', counted: Partial, empty: Partial): Partial {
   if (as === 'reported') return counted;
   return as === 'nothing' ? empty : { ...empty, counts: { ...empty.counts, expected: 1, never: 1 } };
 }
 
-/** The node's own share, put to the total of its children. */
+/** Adds the node's own share to the total of its children. */
 export function withOwnCounter(placement: Placement, counter: MoveCounter, total: Partial): Partial {
-  // Without a target nothing of the children is counted yet, and a sequence must not be told without what it is the sequence of.
+  // Without a target, no counts of the children are in the total yet. A sequence must not be reported without the counts that it belongs to.
   if (!placement.move || !placement.target) return total;
   const empty = emptyMovePart(placement.move.order);
   const overdue = counter.generation === placement.move.generation ? counter.overdue : 0;

@@ -1,4 +1,4 @@
-/** Children that come with what this node does not know: when each is heard out, and what becomes of the rows of moves by that (recovered-rows.ts says what). */
+/** Decides when a child with another history has reported everything, and changes the rows of moves accordingly (recovered-rows.ts says how). */
 
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { type MoveRow, mayJoin, mayLeave } from '../../core/move/move.ts';
@@ -9,16 +9,16 @@ import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
 import { markDirty } from '../work/dirty.ts';
 import type { MoveStore } from './move-store.ts';
-import { hasOldCopyElsewhere, Others, type RecoveredRows, recoverRows } from './recovered-rows.ts';
+import { hasOldCopyElsewhere, PendingHistories, type RecoveredRows, recoverRows } from './recovered-rows.ts';
 
 export interface MoveRecoveryPorts {
   readonly store: Store;
   readonly moveStore: MoveStore;
   readonly placements: Placements;
   readonly children: ReadonlyMap<string, Child>;
-  /** Agents may come that were elsewhere. */
+  /** Agents may come from another replica of this node. */
   readonly hasReplicas: boolean;
-  /** All that the parent had was heard in this run of the process. */
+  /** The node has received everything that the parent had, in this run of the process. */
   hasReceivedFromParent(): boolean;
   reportedBy(reader: Reader, id: PlacementId, child: string): Partial | undefined;
   keep(t: Transaction, placement: Placement, child: string, row: MoveRow | undefined): void;
@@ -28,39 +28,43 @@ export interface MoveRecoveryPorts {
 
 export class MoveRecovery {
   readonly #ports: MoveRecoveryPorts;
-  /** Agents that came with what this node does not know, until they are heard out. */
-  readonly #others = new Others();
-  /** Of these, those that were heard before the parent. */
-  readonly #early = new Set<string>();
-  /** `PLACEMENT CHILD` of relays that are to hear of a placement which does not match them: they have something of it. Until they may lose it. */
-  readonly #toHear = new Set<string>();
+  /** Children with another history whose reports this node has not received completely. */
+  readonly #histories = new PendingHistories();
+  /** Children of these that reported everything before this node had received the parent's feed. */
+  readonly #waitingForParent = new Set<string>();
+  /** `PLACEMENT RELAY`: relays that have copies of a placement which does not match them. A relay stays here until it may lose the placement. */
+  readonly #toRecover = new Set<string>();
 
   constructor(ports: MoveRecoveryPorts) {
     this.#ports = ports;
   }
 
-  /** Before a child is heard: it has of its mailbox what this node does not know, or, as the node's store was put back, no longer knows. */
-  hasOtherHistory(name: string, wasPutBack: boolean): void {
-    this.#others.note(name, wasPutBack);
+  /**
+   * Called before the child reports: the child's copy of its mailbox does not match, or may not match, what this node recorded as sent. `wasRestored`: this
+   * node sent that copy, and its store was restored since.
+   */
+  hasOtherHistory(name: string, wasRestored: boolean): void {
+    this.#histories.note(name, wasRestored);
   }
 
-  /** All that a child has to say is known here. Where its mailbox is another one, it waits for what the parent has, and is looked at after that. */
+  /** The child has reported everything. If its history is another one and it can only come from this node, the recovery waits for the parent's feed. */
   arrived(name: string): void {
     const { hasReceivedFromParent, hasReplicas } = this.#ports;
-    if (this.#others.has(name) && !hasReplicas && !hasReceivedFromParent()) this.#early.add(name);
+    if (this.#histories.has(name) && !hasReplicas && !hasReceivedFromParent()) this.#waitingForParent.add(name);
     else this.#recover(name);
   }
 
   /**
-   * A placement is new here, and children were heard before it came: what one that it does not match has of it by a sibling of this node may be a copy to keep.
-   * Where children come from nowhere else, they are heard out behind what the parent has.
+   * A placement is new here, and children reported before it came. A child that the placement does not match may have a copy from another replica of this
+   * node, and this copy may have to stay. Where children can't come from another replica, their reports are handled after the parent's feed, so this case
+   * does not occur.
    */
   placementCame(t: Transaction, placement: Placement): void {
     const { moveStore, children, hasReplicas, reportedBy } = this.#ports;
     if (!hasReplicas) return;
     for (const [name, child] of children) {
       const reported = (id: PlacementId) => reportedBy(t, id, name);
-      // To this node, whatever they have of it is of another history.
+      // This node does not know the placement yet, so every copy that a child has belongs to another history.
       if (!hasOldCopyElsewhere({ name, child, moveStore, reported, hasReplicas, history: 'other' }, placement))
         continue;
       this.#note(t, name, { passed: [], kept: [placement], undone: [] });
@@ -68,30 +72,30 @@ export class MoveRecovery {
   }
 
   isToRecover(id: PlacementId, relay: string): boolean {
-    return this.#toHear.has(`${id} ${relay}`);
+    return this.#toRecover.has(`${id} ${relay}`);
   }
 
-  hasHeard(id: PlacementId, relay: string): void {
-    this.#toHear.delete(`${id} ${relay}`);
+  recoveryEnded(id: PlacementId, relay: string): void {
+    this.#toRecover.delete(`${id} ${relay}`);
   }
 
-  /** All that is here is worked off. */
+  /** The scheduler has no work left. */
   idle(): void {
-    if (this.#early.size === 0 || !this.#ports.hasReceivedFromParent()) return;
-    const names = [...this.#early];
-    this.#early.clear();
+    if (this.#waitingForParent.size === 0 || !this.#ports.hasReceivedFromParent()) return;
+    const names = [...this.#waitingForParent];
+    this.#waitingForParent.clear();
     for (const name of names) this.#recover(name);
   }
 
   #recover(name: string): void {
     const { moveStore, placements, store, children, enqueue, hasReplicas, reportedBy } = this.#ports;
-    const history = this.#others.take(name);
-    const heard = store.read((reader) => {
+    const history = this.#histories.take(name);
+    const rows = store.read((reader) => {
       const reported = (id: PlacementId) => reportedBy(reader, id, name);
       return recoverRows({ name, child: children.get(name), moveStore, placements, reported, hasReplicas, history });
     });
-    if (heard.passed.length + heard.kept.length + heard.undone.length === 0) return;
-    enqueue((t) => this.#note(t, name, heard));
+    if (rows.passed.length + rows.kept.length + rows.undone.length === 0) return;
+    enqueue((t) => this.#note(t, name, rows));
   }
 
   #note(t: Transaction, name: string, { passed, kept, undone }: RecoveredRows): void {
@@ -106,7 +110,7 @@ export class MoveRecovery {
       const isAgent = children.get(name)?.role === 'agent';
       const { row } = mayLeave(placement.move, undefined, now(placement));
       if (isAgent) keep(t, placement, name, row);
-      else this.#toHear.add(`${placement.id} ${name}`);
+      else this.#toRecover.add(`${placement.id} ${name}`);
       markDirty(t, 'match', `${placement.id} ${name}`);
     }
     for (const placement of undone) {

@@ -1,6 +1,6 @@
 /**
- * The rows of moves at this node, by placement and agent, in memory and in the store: a promise holds across a crash. Only agents that are part of a
- * move have one. Beside them the node's own counter per placement, which grows with every change of a row: see core/move/move-part.ts.
+ * The rows of moves at this node, by placement and agent, in memory and in the store: a promise holds across a crash. Only agents that are part of a move
+ * have a row. Each placement also has the node's own counter, which grows with every change of a row (core/move/move-part.ts).
  */
 
 import type { PlacementId } from '../../core/entries/placement-id.ts';
@@ -28,7 +28,7 @@ export class MoveStore {
   readonly #clock: Clock;
   readonly #rows = new Map<PlacementId, Map<string, MoveRow>>();
   readonly #counters = new Map<PlacementId, MoveCounter>();
-  /** The other way round: placements by agent. */
+  /** The index in the other direction: placements by agent. */
   readonly #ofChild = new Map<string, Set<PlacementId>>();
 
   constructor(clock: Clock) {
@@ -55,12 +55,12 @@ export class MoveStore {
     return this.#rows.get(id) ?? none;
   }
 
-  /** Placements of which the agent has a row. */
+  /** Placements for which the agent has a row. */
   placementsOf(child: string): Iterable<PlacementId> {
     return this.#ofChild.get(child) ?? [];
   }
 
-  /** Placements with a row here. */
+  /** Placements for which any agent has a row. */
   placements(): IterableIterator<PlacementId> {
     return this.#rows.keys();
   }
@@ -69,7 +69,7 @@ export class MoveStore {
     return this.#counters.get(id) ?? { base: 0, overdue: 0, generation: 0 };
   }
 
-  /** Keeps or, without a row, forgets it; the sequence grows when something has changed. */
+  /** Stores the row; without a row, removes the stored one. The sequence grows if something has changed. */
   set(t: Transaction, id: PlacementId, child: string, row: MoveRow | undefined): void {
     const before = this.row(id, child);
     if (stableStringify(before ?? null) === stableStringify(row ?? null)) return;
@@ -81,8 +81,10 @@ export class MoveStore {
   }
 
   /**
-   * The node's sequence grows: by what goes with a child that goes, and one. It is never below the clock: a store that was lost, or put back to an older copy,
-   * knows nothing of the numbers that it has told since, and a grant of one of those must be for nobody. Nothing changes more often than once a second for long.
+   * Raises the node's sequence: by 1 for a change, and by the sequence of a detached child plus 1 for the detachment. The sequence is never below the clock
+   * in seconds. A store that was lost, or restored from an older copy, does not know the sequences that it reported since, and must not use one of them
+   * again: a grant for it would take effect. Rows do not change more often than once a second for long, so the clock is above all sequences that were
+   * reported before.
    */
   advance(t: Transaction, id: PlacementId, by: number): void {
     const counter = this.counter(id);
@@ -90,7 +92,7 @@ export class MoveStore {
     this.#count(t, id, { ...counter, base: (base + by) % sequences });
   }
 
-  /** So many more have gone on at their deadline. */
+  /** This many more destinations have gone on at their deadline. */
   overdue(t: Transaction, id: PlacementId, generation: number, by: number): void {
     const counter = this.counter(id);
     const before = counter.generation === generation ? counter.overdue : 0;

@@ -1,8 +1,8 @@
 /**
- * Keeps the order of moves at this node: what may be attached and detached, what is granted, and what goes on at its deadline. It decides by
- * core/move; here are the rows, the reports of the children and the mailboxes that the decisions are made of. Everything that a decision rests on is in
- * the store, and a decision is taken back to the work of the scheduler by the sequence that it is for: if something has changed meanwhile, it is for
- * nobody, and is made anew.
+ * Keeps the order of moves at this node: it decides what the scheduler may attach and detach, what is granted, and what goes on at its deadline. The rules
+ * are in core/move. This file reads what the rules need: the rows, the reports of the children and the mailboxes. All of this is in the store. A decision is
+ * made after a commit and carried out later, in the work of the scheduler. The decision names its sequence. If something has changed in between, the sequence
+ * no longer fits, and the node decides again.
  */
 
 import type { GrantAttributes } from '../../core/entries/down-attributes.ts';
@@ -39,17 +39,17 @@ export interface MoverPorts {
   readonly children: ReadonlyMap<string, Child>;
   mailboxOf(child: string): Producer | undefined;
   reportedOf(child: string): Table | undefined;
-  /** What comes from above. */
+  /** The table that holds what the parent sends. */
   readonly upstream: Table;
-  /** The node's own space has the placement: nothing is above that could know more. */
+  /** The placement is in a space of this node. No node above could know more about it. */
   isOrigin(source: string): boolean;
-  /** The node's own partial, and what a child adds to it: of one moment with each other. */
+  /** The node's own partial, and the part that a child adds to it. Both are of the same moment. */
   total(reader: Reader, id: PlacementId): Partial | undefined;
   contribution(id: PlacementId, child: string): Partial | undefined;
   readonly replicas: Pick<Replicas, 'hasReplicas' | 'standing' | 'members'>;
-  /** All that the parent had was heard in this run of the process. */
+  /** The node has received everything that the parent had, in this run of the process. */
   hasReceivedFromParent(): boolean;
-  /** What this node knows of its children may be of another time: see restore-barrier.ts. */
+  /** The node's store was restored, and its children have not reported yet (restore-barrier.ts). */
   isBehindRestoreBarrier?(): boolean;
   /** Writes, and has the scheduler look at it. */
   enqueue(act: (t: Transaction) => void): void;
@@ -71,12 +71,13 @@ export class Mover implements Passage {
       keep: (t, placement, child, row) => this.#keep(t, placement, child, row),
       now: (placement) => this.#now(placement),
     });
-    this.#deadlines = new Deadlines({ ...ports, due: (ids) => this.#mark(ids) });
+    this.#deadlines = new Deadlines({ ...ports, due: (ids) => this.#markMoves(ids) });
   }
 
   /**
-   * At start: what fell due while the process was away, and what was decided and not written. The store may have been put back: what is held is told with a
-   * new number, above all that were told of it before, or its grant would be an older one than the parent has given.
+   * Runs at the start. It handles rows whose deadline passed while the process did not run, and decisions that were not written. The store may have been
+   * restored from a backup. So every move with rows gets a new sequence, above all sequences that this node reported before. Otherwise a grant of it could
+   * have a lower number than a grant that the parent has already given.
    */
   start(): void {
     const { moveStore, placements, enqueue } = this.#ports;
@@ -92,12 +93,12 @@ export class Mover implements Passage {
   // ---------------------------------------------------------------------------------------- asked by the scheduler
 
   mayAttach(t: Transaction, placement: Placement, child: Child): boolean {
-    // A relay has to know of the placement to keep the order below it.
+    // A relay needs the placement so that it can keep the order below it.
     if (child.role === 'relay') return true;
     const { moveStore } = this.#ports;
     const row = moveStore.row(placement.id, child.name);
     const breaksFirst = placement.move?.order === 'BreakBeforeMake';
-    // It runs a copy of which this node knows no more: that is no new one, which would have to wait.
+    // The agent runs a copy that this node no longer knows. The copy is not new, so it does not have to wait.
     if (breaksFirst && !row && this.#reportedBy(t, placement.id, child.name)) return true;
     const passed = mayJoin(placement.move, row, this.#now(placement));
     this.#keep(t, placement, child.name, passed.row);
@@ -107,17 +108,17 @@ export class Mover implements Passage {
   mayDetach(t: Transaction, id: PlacementId, name: string, placement: Placement | undefined): boolean {
     const { moveStore, children } = this.#ports;
     if (!placement) {
-      this.#moveRecovery.hasHeard(id, name);
+      this.#moveRecovery.recoveryEnded(id, name);
       return true;
     }
     if (children.get(name)?.role === 'relay') return this.#mayDetachRelay(t, placement, name);
     const passed = mayLeave(placement.move, moveStore.row(id, name), this.#now(placement));
-    // An agent that is known no more gets nothing from here: there is nothing to hold.
+    // An agent that is no longer a child gets nothing from here, so no old copy of it can be kept.
     const isKnown = children.has(name);
     const row = isKnown || placement.move?.order === 'BreakBeforeMake' ? passed.row : undefined;
     this.#keep(t, placement, name, row);
     if (row?.state === 'breaking') markDirty(t, 'move', id);
-    if (passed.overdue) this.#overdue(t, placement, name, 'an old copy is taken away at its deadline');
+    if (passed.overdue) this.#countOverdue(t, placement, name, 'an old copy is taken away at its deadline');
     return passed.may || !isKnown;
   }
 
@@ -134,34 +135,34 @@ export class Mover implements Passage {
     if (placement.move) this.#moveRecovery.placementCame(t, placement);
   }
 
-  /** The rows of a placement again, and what is granted; how many rows it put into mailboxes. */
+  /** Reviews all rows of a placement, and carries out a grant. Returns how many rows it put into mailboxes. */
   work(t: Transaction, id: PlacementId): number {
     const placement = this.#ports.placements.get(id);
     if (!placement) {
       this.#forget(t, id);
       return 0;
     }
-    let asked = 0;
+    let rowsPut = 0;
     for (const [child, row] of [...this.#ports.moveStore.rowsOf(id)]) {
-      if (this.#review(t, placement, child, row)) asked++;
+      if (this.#review(t, placement, child, row)) rowsPut++;
     }
     const sequence = this.#ports.total(t, id)?.move?.sequence;
     const above = this.#grants.above(t, id);
     const decided = this.#grants.takeDecided(id);
-    if (sequence === undefined) return asked;
+    if (sequence === undefined) return rowsPut;
     const grant = this.#grants.fromAbove(id, above, sequence);
-    if (grant === 'ofLostLife') {
+    if (grant === 'ofLostIncarnation') {
       this.#ports.moveStore.advance(t, id, aheadBy(above!, sequence) + 1);
-      return asked;
+      return rowsPut;
     }
-    if (sequence !== decided && grant !== 'ours') return asked;
+    if (sequence !== decided && grant !== 'ours') return rowsPut;
     this.#grants.granted(id, sequence);
-    return asked + this.#grant(t, placement);
+    return rowsPut + this.#grant(t, placement);
   }
 
-  // ------------------------------------------------------------------------------------------- told by the node
+  // ------------------------------------------------------------------------------------------- called by the node
 
-  /** Placements of which something has changed here, or below the child: after the commit, when the totals are of now. */
+  /** Something has changed about the placement here, or below the child. Runs after the commit, so that the totals are current. */
   decide(id: PlacementId, child?: string): void {
     const { store, placements, total } = this.#ports;
     const placement = placements.get(id);
@@ -171,15 +172,17 @@ export class Mover implements Passage {
     );
     const part = partial?.move;
     if (!part) return;
-    if (this.#grants.fromAbove(id, above, part.sequence) === 'ofLostLife') return this.#mark([id]);
-    if (this.#grants.isGranted(id, part.sequence) && (child === undefined || this.#wasTold(id, child))) return;
+    if (this.#grants.fromAbove(id, above, part.sequence) === 'ofLostIncarnation') return this.#markMoves([id]);
+    if (this.#grants.isGranted(id, part.sequence) && (child === undefined || this.#hasNewestGrant(id, child))) return;
     if (!decidesToGrant(part, this.#ports.isOrigin(placement.source))) return;
     this.#grants.decide(id, part.sequence);
-    this.#mark([id]);
+    this.#markMoves([id]);
   }
 
-  /** Whether the child has the grant of what it tells; the same destinations may have come to it from a sibling that got it. */
-  #wasTold(id: PlacementId, child: string): boolean {
+  /**
+   * Whether the child's mailbox has the grant for what the child reports. Destinations may have come to this child from another replica, which got the grant.
+   */
+  #hasNewestGrant(id: PlacementId, child: string): boolean {
     const part = this.#movingBelow(id, child);
     const mailbox = this.#ports.mailboxOf(child);
     if (!part || !mailbox) return true;
@@ -187,40 +190,45 @@ export class Mover implements Passage {
     return row?.content !== undefined && row.originRevision === part.sequence;
   }
 
-  /** All that the parent had is here. */
+  /** The node has received everything that the parent had. */
   receivedFromParent(): void {
     const ids = this.#grants.receivedFromParent();
-    if (ids.length > 0) this.#mark(ids);
+    if (ids.length > 0) this.#markMoves(ids);
   }
 
-  /** A child has told something new of a placement. */
+  /** A child has reported something new about a placement. */
   reported(id: PlacementId, name: string): void {
     const { placements, children, enqueue } = this.#ports;
     this.letGo(id, name);
     const placement = placements.get(id);
     if (!placement?.move) return;
     const child = children.get(name);
-    const members = child?.role === 'relay' ? this.#ports.replicas.members(name) : [];
-    const kept = members.filter((one) => placement.children.has(one) && !matches(placement, children.get(one)));
-    if (kept.length > 0) {
+    const replicas = child?.role === 'relay' ? this.#ports.replicas.members(name) : [];
+    const toLose = replicas.filter(
+      (replica) => placement.children.has(replica) && !matches(placement, children.get(replica)),
+    );
+    if (toLose.length > 0) {
       enqueue((t) => {
-        for (const one of kept) markDirty(t, 'match', `${id} ${one}`);
+        for (const replica of toLose) markDirty(t, 'match', `${id} ${replica}`);
       });
     }
     this.decide(id, name);
   }
 
-  /** Before a child is heard: it has of its mailbox what this node does not know, or, as the node's store was put back, no longer knows. */
-  hasOtherHistory(name: string, wasPutBack: boolean): void {
-    this.#moveRecovery.hasOtherHistory(name, wasPutBack);
+  /**
+   * Called before the child reports: the child's copy of its mailbox does not match, or may not match, what this node recorded as sent. `wasRestored`: this
+   * node sent that copy, and its store was restored since.
+   */
+  hasOtherHistory(name: string, wasRestored: boolean): void {
+    this.#moveRecovery.hasOtherHistory(name, wasRestored);
   }
 
-  /** All that a child has to say is known here: see move-recovery.ts. */
+  /** The child has reported everything: see move-recovery.ts. */
   arrived(name: string): void {
     this.#moveRecovery.arrived(name);
   }
 
-  /** All that is here is worked off. */
+  /** The scheduler has no work left. */
   idle(): void {
     this.#moveRecovery.idle();
   }
@@ -235,19 +243,22 @@ export class Mover implements Passage {
     if (children.get(name)?.role === 'agent') return moveStore.row(id, name)?.state === 'leaving';
     if (this.#moveRecovery.isToRecover(id, name)) return true;
     const isBehindRestoreBarrier = this.#ports.isBehindRestoreBarrier?.() === true;
-    const told = replicas.hasReplicas || isBehindRestoreBarrier ? this.#reportedBy(reader, id, name) : undefined;
-    if (isBehindRestoreBarrier && told && !hasNoCopies(told)) return true;
-    return told?.move?.order === 'MakeBeforeBreak' && told.move.leaving > 0;
+    const reported = replicas.hasReplicas || isBehindRestoreBarrier ? this.#reportedBy(reader, id, name) : undefined;
+    if (isBehindRestoreBarrier && reported && !hasNoCopies(reported)) return true;
+    return reported?.move?.order === 'MakeBeforeBreak' && reported.move.leaving > 0;
   }
 
-  /** An agent has told that it has let go of a placement. */
+  /** An agent has reported that it has removed a placement. */
   letGo(id: PlacementId, name: string): void {
-    if (this.#ports.moveStore.row(id, name)?.asked !== undefined) this.#mark([id]);
+    if (this.#ports.moveStore.row(id, name)?.asked !== undefined) this.#markMoves([id]);
   }
 
   // ---------------------------------------------------------------------------------------------------- details
 
-  /** One that may be below it still has to be told that it is old: the relay goes when it has said that nothing is left. */
+  /**
+   * An agent below the relay may have a copy and must still learn that the copy is old. So the relay loses the placement only after it has reported that no
+   * copy is left.
+   */
   #mayDetachRelay(t: Transaction, placement: Placement, name: string): boolean {
     const { id, move, target } = placement;
     const reported = this.#reportedBy(t, id, name);
@@ -257,21 +268,21 @@ export class Mover implements Passage {
         reported.generation === target?.generation &&
         reported.target === target.target;
       if (!isCurrent || !hasNoCopies(reported)) return false;
-      // An agent that keeps an old copy may come from a sibling of it, and be told of by neither in between.
+      // An agent with an old copy may be on its way from another replica of this relay. In between, neither replica reports the agent.
       if (this.#ports.replicas.standing(name).isChanging) return false;
-      const others = this.#ports.replicas.members(name).filter((other) => other !== name);
-      const told = others.map((other) => this.#reportedBy(t, id, other));
-      if (told.some((other) => other !== undefined && !hasNoCopies(other))) return false;
+      const otherReplicas = this.#ports.replicas.members(name).filter((other) => other !== name);
+      const reports = otherReplicas.map((other) => this.#reportedBy(t, id, other));
+      if (reports.some((report) => report !== undefined && !hasNoCopies(report))) return false;
     }
-    this.#moveRecovery.hasHeard(id, name);
-    // What it has told goes on in this node's own numbers.
+    this.#moveRecovery.recoveryEnded(id, name);
+    // The relay's sequence and its overdue count go on in this node's own counter.
     const { sequence, overdue } = reported?.move ?? { sequence: 0, overdue: 0 };
     if (sequence > 0) this.#ports.moveStore.advance(t, id, sequence + 1);
     if (overdue > 0 && move) this.#ports.moveStore.overdue(t, id, move.generation, overdue);
     return true;
   }
 
-  /** True when the agent's mailbox has a new row. */
+  /** Returns true if the agent's mailbox has a new row. */
   #review(t: Transaction, placement: Placement, name: string, before: MoveRow): boolean {
     const { id } = placement;
     const child = this.#ports.children.get(name);
@@ -282,12 +293,13 @@ export class Mover implements Passage {
       ...this.#now(placement),
       matches: child !== undefined && matchChild(placement, child).matches,
       available: (reported?.counts.available ?? 0) > 0,
-      // A higher number was asked by a sibling of this node, or by this node before it was put back: the agent keeps to that.
-      letGo: !reported && row.asked !== undefined && (this.#goneBy(t, id, name) ?? -1) >= row.asked,
+      // The agent may answer with a higher number, which another replica of this node used, or this node before its store was restored. The agent keeps the
+      // highest number.
+      letGo: !reported && row.asked !== undefined && (this.#reportedGone(t, id, name) ?? -1) >= row.asked,
     });
     this.#keep(t, placement, name, reviewed.row);
     if (reviewed.ask) markDirty(t, 'match', `${id} ${name}`);
-    if (reviewed.overdue) this.#overdue(t, placement, name, 'a destination goes on at its deadline');
+    if (reviewed.overdue) this.#countOverdue(t, placement, name, 'a destination goes on at its deadline');
     return (
       asks &&
       reviewed.row?.asked !== undefined &&
@@ -295,13 +307,13 @@ export class Mover implements Passage {
     );
   }
 
-  #goneBy(reader: Reader, id: PlacementId, child: string): number | undefined {
+  #reportedGone(reader: Reader, id: PlacementId, child: string): number | undefined {
     const table = this.#ports.reportedOf(child);
     const row = table?.get(reader, hash128(entryKey.gone(id)));
     return row?.content && table ? attributesOf<GoneAttributes>(table.content(reader, row.content)).asked : undefined;
   }
 
-  /** How many children were told. */
+  /** Carries out a grant. Returns how many children got it. */
   #grant(t: Transaction, placement: Placement): number {
     const { moveStore } = this.#ports;
     const { id, move } = placement;
@@ -311,24 +323,24 @@ export class Mover implements Passage {
       moveStore.set(t, id, child, next.row);
       if (next.ask) markDirty(t, 'match', `${id} ${child}`);
     }
-    let told = 0;
+    let sent = 0;
     for (const child of placement.children) {
       const part = this.#movingBelow(id, child);
       if (!part) continue;
       const attributes: GrantAttributes = { sequence: part.sequence };
-      if (this.#put(t, child, entryKey.grant(id), part.sequence, attributes)) told++;
+      if (this.#put(t, child, entryKey.grant(id), part.sequence, attributes)) sent++;
     }
-    return told;
+    return sent;
   }
 
-  /** What a relay adds to the move, if something of it waits below. */
+  /** What a relay adds to the move, if a destination below it is part of the move. */
   #movingBelow(id: PlacementId, child: string): MovePart | undefined {
     const { children, contribution } = this.#ports;
     const part = children.get(child)?.role === 'relay' ? contribution(id, child)?.move : undefined;
     return part && isMoving(part) ? part : undefined;
   }
 
-  /** Numbers grow, so that an older one is not taken for news. */
+  /** The number is the revision of the row. Numbers grow, so a receiver does not take an older row for a newer one. */
   #put(t: Transaction, child: string, key: string, number: number, attributes: object): boolean {
     const content = { key, attributes: text(JSON.stringify(attributes)), body: new Uint8Array(0) };
     return this.#ports.mailboxOf(child)?.put(t, content, number) ?? false;
@@ -337,20 +349,20 @@ export class Mover implements Passage {
   #keep(t: Transaction, placement: Placement, child: string, row: MoveRow | undefined): void {
     const { moveStore } = this.#ports;
     const asked = moveStore.row(placement.id, child)?.asked;
-    if (row?.asked !== asked) this.#unask(t, placement.id, child, asked);
+    if (row?.asked !== asked) this.#removeRequest(t, placement.id, child, asked);
     moveStore.set(t, placement.id, child, row);
     if (row && placement.move && !row.granted) this.#deadlines.await(placement.move, row);
   }
 
-  /** The placement is gone: whatever an agent would answer, nobody waits for it any more. */
+  /** The placement is gone. No row waits any more for the answer of an agent. */
   #forget(t: Transaction, id: PlacementId): void {
     const { moveStore } = this.#ports;
-    for (const [child, { asked }] of moveStore.rowsOf(id)) this.#unask(t, id, child, asked);
+    for (const [child, { asked }] of moveStore.rowsOf(id)) this.#removeRequest(t, id, child, asked);
     moveStore.forget(t, id);
     this.#grants.forget(id);
   }
 
-  #unask(t: Transaction, id: PlacementId, child: string, asked: number | undefined): void {
+  #removeRequest(t: Transaction, id: PlacementId, child: string, asked: number | undefined): void {
     if (asked !== undefined) this.#ports.mailboxOf(child)?.remove(t, hash128(entryKey.withdrawn(id)), asked);
   }
 
@@ -364,7 +376,7 @@ export class Mover implements Passage {
     return row?.content && table ? decodePartial(table.content(reader, row.content).body) : undefined;
   }
 
-  #overdue(t: Transaction, { id, move }: Placement, child: string, message: string): void {
+  #countOverdue(t: Transaction, { id, move }: Placement, child: string, message: string): void {
     if (!this.#ports.replicas.standing(child).counts) return;
     this.#ports.moveStore.overdue(t, id, move?.generation ?? 0, 1);
     this.#ports.log.warn({ placement: id, child }, message);
@@ -377,7 +389,7 @@ export class Mover implements Passage {
     }
   }
 
-  #mark(ids: readonly PlacementId[]): void {
+  #markMoves(ids: readonly PlacementId[]): void {
     this.#ports.enqueue((t) => {
       for (const id of ids) markDirty(t, 'move', id);
     });

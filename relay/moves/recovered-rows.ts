@@ -1,6 +1,7 @@
 /**
- * What is made of moves once all that an agent has to say is known. What it tells of may be of another node, or of a life of this node's store that is over: the
- * store was lost or put back to an older copy, and says less than the agent does, or other things.
+ * What the reports of a child mean for the rows of moves, once the child has reported everything. The child's history may belong to another replica of this
+ * node, or to an incarnation of this node's store that is over: the store was lost or restored from an older copy, and knows less than the child, or
+ * something else.
  */
 
 import type { PlacementId } from '../../core/entries/placement-id.ts';
@@ -11,16 +12,25 @@ import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
 import type { MoveStore } from './move-store.ts';
 
-/** Of an agent's mailbox, where it is not this store's: the store was put back since the agent heard it, or is another one. */
-export type History = 'putBack' | 'other';
+/**
+ * The history of a child's mailbox, where it does not belong to this store: the store was restored since the child received its mailbox (`restored`), or is
+ * another store (`other`).
+ */
+export type History = 'restored' | 'other';
 
-/** Agents that came with such a mailbox and have not been heard. One name each; they wait for that, so a session that breaks is followed by another. */
-export class Others {
+/**
+ * Children with such a history that have not reported everything. Bound: one name for each child. A child stays here until it has reported everything; a
+ * session that breaks is followed by another.
+ */
+export class PendingHistories {
   readonly #histories = new Map<string, History>();
 
-  /** A session that breaks before all is reconciled leaves an agent between two histories, which shows no more that the store was put back. */
-  note(name: string, wasPutBack: boolean): void {
-    if (wasPutBack) this.#histories.set(name, 'putBack');
+  /**
+   * A session may break before the reconciliation is complete. Then the child is between two histories, and its next session no longer shows that the store
+   * was restored.
+   */
+  note(name: string, wasRestored: boolean): void {
+    if (wasRestored) this.#histories.set(name, 'restored');
     else if (!this.#histories.has(name)) this.#histories.set(name, 'other');
   }
 
@@ -46,41 +56,42 @@ export interface RecoveryInput {
 }
 
 export interface RecoveredRows {
-  /** Of which the agent is further in its move than its row. */
+  /** Placements for which the agent is further in its move than its row. */
   readonly passed: PlacementId[];
-  /** That do not name it, and of which it has an old copy to keep. */
+  /** Placements that do not match the child, and of which the child has an old copy that has to stay. */
   readonly kept: Placement[];
-  /** That its mailbox has, and of which it has let go since. */
+  /** Placements that the child's mailbox has, and that the child has removed since. */
   readonly undone: Placement[];
 }
 
-export function recoverRows(heard: RecoveryInput): RecoveredRows {
-  const { name, moveStore, hasReplicas, history } = heard;
+export function recoverRows(input: RecoveryInput): RecoveredRows {
+  const { name, moveStore, hasReplicas, history } = input;
   return {
-    passed: [...moveStore.placementsOf(name)].filter((id) => hasPassed(heard, id)),
-    kept: hasReplicas || history ? oldCopiesElsewhere(heard) : [],
-    undone: history === 'putBack' ? letGoSince(heard) : [],
+    passed: [...moveStore.placementsOf(name)].filter((id) => hasPassed(input, id)),
+    kept: hasReplicas || history ? oldCopiesElsewhere(input) : [],
+    undone: history === 'restored' ? removedSince(input) : [],
   };
 }
 
 /**
- * Where it comes from a sibling of this node, the move may be further there: it has what it was to wait for, be it for the first time or again, or has nothing
- * left of what it was to keep, and that is not taken back. Where it can't, what it does not have it has lost, and gets again.
+ * An agent that comes from another replica of this node may be further in its move there. If it was to wait for its copy (joining or returning) and has the
+ * copy, or if it was to keep its copy (leaving) and has none left, then the move has gone on there, and this node does not undo that. If the agent can't come
+ * from another replica, a missing copy is lost, and the agent gets it again.
  */
 function hasPassed({ name, moveStore, reported, hasReplicas }: RecoveryInput, id: PlacementId): boolean {
   const row = moveStore.row(id, name);
-  const has = reported(id) !== undefined;
+  const hasCopy = reported(id) !== undefined;
   if (row?.granted) return false;
-  if (row?.state === 'joining') return has;
-  return hasReplicas && ((row?.state === 'leaving' && !has) || (row?.state === 'returning' && has));
+  if (row?.state === 'joining') return hasCopy;
+  return hasReplicas && ((row?.state === 'leaving' && !hasCopy) || (row?.state === 'returning' && hasCopy));
 }
 
 /**
- * An old copy that is there by a sibling of this node, or by a life of its store that is over, waits for a new one here as well. A relay that has one in any order
- * is to hear of the move, which a node below it would not of a placement that is gone.
+ * An old copy that the child got from another replica, or from a store incarnation that is over, waits for a new copy here as well. A relay with copies gets
+ * the placement in either order of moves: without the placement, the nodes below the relay could not learn about the move.
  */
-function oldCopiesElsewhere(heard: RecoveryInput): Placement[] {
-  return [...heard.placements.all()].filter((placement) => hasOldCopyElsewhere(heard, placement));
+function oldCopiesElsewhere(input: RecoveryInput): Placement[] {
+  return [...input.placements.all()].filter((placement) => hasOldCopyElsewhere(input, placement));
 }
 
 export function hasOldCopyElsewhere(
@@ -91,12 +102,12 @@ export function hasOldCopyElsewhere(
   const isRelay = child?.role === 'relay' && history !== undefined;
   const isHeld = move?.order === 'MakeBeforeBreak' || (isRelay && move !== undefined);
   const isNew = isHeld && !placement.children.has(name) && !moveStore.row(id, name);
-  const told = isNew && !matches(placement, child) ? reported(id) : undefined;
-  return told !== undefined && !hasNoCopies(told);
+  const partial = isNew && !matches(placement, child) ? reported(id) : undefined;
+  return partial !== undefined && !hasNoCopies(partial);
 }
 
-/** It was moved away after the copy of the store was made, and a new copy may run elsewhere: what the mailbox has of it would be a second one. */
-function letGoSince({ name, child, moveStore, placements, reported }: RecoveryInput): Placement[] {
+/** The copy was moved away after the backup of the store was made, and a new copy may run elsewhere. The copy in the mailbox would be a second one. */
+function removedSince({ name, child, moveStore, placements, reported }: RecoveryInput): Placement[] {
   return [...placements.all()].filter(
     (placement) =>
       placement.move?.order === 'BreakBeforeMake' &&
@@ -107,7 +118,7 @@ function letGoSince({ name, child, moveStore, placements, reported }: RecoveryIn
   );
 }
 
-/** Nothing of the placement is at or below whoever told this. */
+/** The partial shows no copy of the placement at its node or below. */
 export function hasNoCopies({ counts, move }: Partial): boolean {
   return counts.expected === 0 && isOver(move);
 }

@@ -1,9 +1,10 @@
 /**
- * A node whose store was put back to an older copy, or lost: what it knows of copies below it is of then, until its children have said what they have.
- * Until all of them were heard in this run of the process, or are children no more, it adds to each move one destination that a grant waits for, so that
- * nobody decides by what it knows, neither here nor above. The store remembers it, since a later start would not show it again.
+ * Holds all moves of a node whose store was restored from an older copy, or lost. Such a node does not know which copies are below it now, until its children
+ * have reported. Until all children have reported in this run of the process, or are no longer children, the node adds one destination to each move, for
+ * which every grant waits. So no node decides by old facts, neither here nor above. The store remembers the barrier, because a later start would not show the
+ * loss again.
  *
- * Bound: a name for each child, and none that is worth a search twice.
+ * Bound: one name for each child. The search for a missing child starts with the last one found.
  */
 
 import { entryKey } from '../../core/entries/entry-keys.ts';
@@ -19,20 +20,20 @@ import type { Placements } from '../placements/placements.ts';
 import { ownContributionTopic } from '../work/topics.ts';
 
 export interface RestoreBarrierPorts {
-  /** Of this node; shown as what a move waits for. */
+  /** The path of this node. The status of a move shows it as a place that the move waits for. */
   readonly path: string;
   readonly children: ReadonlyMap<string, Child>;
   readonly placements: Placements;
   readonly outbox: Producer;
-  /** The child is told of here, and not by a sibling of this node. */
+  /** This node reports the child. Otherwise another replica of this node does. */
   counts(child: string): boolean;
 }
 
 export class RestoreBarrier {
   readonly #ports: RestoreBarrierPorts;
-  readonly #heard = new Set<string>();
+  readonly #reported = new Set<string>();
   #isPending = false;
-  /** The last that was found to be missing: it most likely still is. */
+  /** The child that the last search found missing. It most likely still is. */
   #missing = '';
 
   constructor(ports: RestoreBarrierPorts) {
@@ -43,31 +44,33 @@ export class RestoreBarrier {
     this.#isPending = reader.get(prefixOf('restoreBarrier')) !== undefined;
   }
 
-  /** What the node knows of its subtree is of another time. */
+  /** The node does not know yet what is below it now. */
   get isPending(): boolean {
     return this.#isPending;
   }
 
-  /** The parent or a child knows more than this store. What the parent is told of moves says so at once: before it is looked at anew. */
+  /**
+   * The parent or a child knows more than this store. The reports about moves that are in the outbox change at once, before their totals are computed again.
+   */
   begin(t: Transaction): void {
     if (this.#isPending) return;
     t.put(prefixOf('restoreBarrier'), new Uint8Array(0));
     this.#isPending = true;
     const moving = this.#moving();
-    for (const placement of moving) this.#tell(t, placement);
+    for (const placement of moving) this.#addToReport(t, placement);
     announce(t, moving);
   }
 
-  /** All that the child had to say is stored. */
+  /** The child has reported everything, and the reports are stored. */
   heard(child: string): void {
-    this.#heard.add(child);
+    this.#reported.add(child);
   }
 
   left(child: string): void {
-    this.#heard.delete(child);
+    this.#reported.delete(child);
   }
 
-  /** All that is above is here and worked off: so are the children that there are. */
+  /** The scheduler has worked off everything that the parent had, so `children` is complete. */
   idle(enqueue: (act: (t: Transaction) => void) => void): void {
     if (!this.#isPending || this.#isMissing(this.#missing)) return;
     for (const name of this.#ports.children.keys()) {
@@ -84,7 +87,7 @@ export class RestoreBarrier {
     });
   }
 
-  /** Of what this node tells and decides by. */
+  /** Adds the barrier to a total by which this node reports and decides. */
   put(placement: Placement, total: Partial): Partial {
     if (!this.#isPending || !placement.move || !total.move) return total;
     const part = unknownMovePart(placement.move.order, this.#ports.path);
@@ -92,26 +95,26 @@ export class RestoreBarrier {
   }
 
   #isMissing(name: string): boolean {
-    return this.#ports.children.has(name) && !this.#heard.has(name) && this.#ports.counts(name);
+    return this.#ports.children.has(name) && !this.#reported.has(name) && this.#ports.counts(name);
   }
 
   #moving(): Placement[] {
     return [...this.#ports.placements.all()].filter(({ move }) => move !== undefined);
   }
 
-  #tell(t: Transaction, { id }: Placement): void {
+  #addToReport(t: Transaction, { id }: Placement): void {
     const { outbox, path } = this.#ports;
     const row = outbox.get(t, hash128(entryKey.partial(id)));
     if (!row?.content) return;
     const content = outbox.content(t, row.content);
-    const told = decodePartial(content.body);
-    if (!told.move) return;
-    const move = mergeMoveParts(told.move, unknownMovePart(told.move.order, path));
-    outbox.put(t, { ...content, body: encodePartial({ ...told, move }) }, row.originRevision);
+    const reported = decodePartial(content.body);
+    if (!reported.move) return;
+    const move = mergeMoveParts(reported.move, unknownMovePart(reported.move.order, path));
+    outbox.put(t, { ...content, body: encodePartial({ ...reported, move }) }, row.originRevision);
   }
 }
 
-/** The node's own part of these moves has changed. */
+/** Announces that this node's own part of these moves has changed. */
 function announce(t: Transaction, placements: readonly Placement[]): void {
   for (const { id } of placements) t.announce(ownContributionTopic, id);
 }

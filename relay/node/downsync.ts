@@ -154,7 +154,7 @@ export class Downsync {
   fromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
     for (const { key, after } of changes) {
       const entry = parseEntryKey(key);
-      if (entry?.type === 'has' && after) this.exposures.carried.said(t, entry.id, child);
+      if (entry?.type === 'has' && after) this.exposures.carried.reported(t, entry.id, child);
     }
   }
 

@@ -49,7 +49,7 @@ export function guardOf(config: NodeConfig, ports: NodePorts, parts: NodeParts):
     upstream,
     outbox,
     mailboxes,
-    told: (reader, child, path) => parts.reports().reportOf(reader, child, path),
+    reportOf: (reader, child, path) => parts.reports().reportOf(reader, child, path),
     enqueue: (act) => parts.loop().enqueue(act),
     released: (t, changes) => parts.feedEventRouter().fromAbove(t, changes),
     limits: config.limits?.deletions ?? deletionLimits,

@@ -1,4 +1,4 @@
-/** `spec.locationExpression` at one destination. A placement that can't be evaluated there does not match there. */
+/** Evaluates `spec.locationExpression` at one destination. If the evaluation fails there, the placement does not match there. */
 import { locationVariables } from '../../core/apiserver/kinds/location-expression-check.ts';
 import { compileCel } from '../../core/match/cel/cel.ts';
 import { CelError } from '../../core/match/cel/cel-error.ts';
@@ -13,21 +13,21 @@ export interface ExpressionInput {
   readonly path: string;
 }
 
-/** What came of it: an error is no match, and somebody should read of it. */
+/** The result of an evaluation. An error means no match, and the status shows it. */
 export type Evaluated = { readonly matches: boolean; readonly error?: string };
 
 const compiled = new Map<string, Expression | 'unreadable'>();
-/** Distinct expressions that a node meets are those of its placements. */
+/** Bound of the cache. A node meets as many distinct expressions as its placements have. */
 const compiledMax = 10_000;
 
-/** `unreadable` when it does not compile here: a newer node above let it in, and it is for newer nodes below to judge. */
+/** Returns `unreadable` if the expression does not compile here: a newer node above accepted it, and newer nodes below evaluate it. */
 export function compiledExpression(source: string): Expression | 'unreadable' {
-  const known = compiled.get(source);
-  if (known) return known;
+  const cached = compiled.get(source);
+  if (cached) return cached;
   if (compiled.size >= compiledMax) compiled.clear();
-  const made = compile(source);
-  compiled.set(source, made);
-  return made;
+  const result = compile(source);
+  compiled.set(source, result);
+  return result;
 }
 
 export function locationExpression(source: string, { location, syncTarget, path }: ExpressionInput): Evaluated {
@@ -36,7 +36,7 @@ export function locationExpression(source: string, { location, syncTarget, path 
   const { program } = expression;
   const properties = propertiesOf(syncTarget);
   const { metadata } = syncTarget;
-  // Maps that a label summary tells of are always there, so that an expression means the same here and above.
+  // A label summary always has these maps. They are present here too, so that an expression means the same at every level.
   const target = {
     ...syncTarget,
     metadata: { ...metadata, labels: metadata.labels ?? {} },

@@ -1,4 +1,4 @@
-/** A placement as the rows of its source say it. */
+/** Reads a placement from the rows of its source. */
 
 import type { PlacementAttributes, TargetAttributes } from '../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
@@ -21,7 +21,7 @@ function waveSelectorsOf({ waves }: RolloutSpec): LabelSelector[] {
   return (waves ?? []).flatMap(({ selector }) => (selector ? [selector] : []));
 }
 
-/** The placement as its rows say; undefined when it is gone. */
+/** Returns undefined if the placement is gone. */
 export function readPlacement(
   reader: Reader,
   { tableOf }: { tableOf(source: string): Table | undefined },

@@ -1,17 +1,17 @@
 /**
- * What decides whether a placement reaches a child, as keys: a change of a child concerns the placements that name a key which changed, and
- * no other. `labels/K`, `properties/K` and `targetLabels/K` name one key; `labels/*` all of a map, and `*` what is in none of these.
+ * The keys that decide whether a placement reaches a child. A change of a child concerns the placements that name a changed key, and no others. `labels/K`,
+ * `properties/K` and `targetLabels/K` name one key, `labels/*` a whole map, and `*` everything else.
  */
 import { sectionOf } from '../../core/match/summary-match.ts';
 import { requirementsOf } from '../../core/object/selector.ts';
 import { compiledExpression } from './location-expression.ts';
 import type { Placement } from './placement.ts';
 
-/** Maps of a destination whose keys count one by one. */
+/** The maps of a destination whose keys are compared one by one. */
 export const routeSections = ['labels', 'properties', 'targetLabels'] as const;
 export type RouteSection = (typeof routeSections)[number];
 
-/** The keys that a placement names. One that names none asks only whether there is a destination at all. */
+/** The keys that a placement names. A placement without keys needs only to know whether there is a destination. */
 export function routeKeysOf(placement: Placement): ReadonlySet<string> {
   const { locationSelectors, locationExpression, waveSelectors = [] } = placement;
   const keys = new Set<string>();
@@ -22,7 +22,7 @@ export function routeKeysOf(placement: Placement): ReadonlySet<string> {
   for (const path of expression.reads) {
     const { section, key } = sectionOf(path) ?? {};
     if (section) keys.add(`${section}/${key ?? '*'}`);
-    // A child's path never changes; other names are bound by macros, over what is read elsewhere.
+    // The path of a child never changes. Other names are variables of macros, over values that another path reads.
     else if (path[0] === 'location' || path[0] === 'syncTarget') keys.add('*');
   }
   return keys;

@@ -1,6 +1,6 @@
 /**
- * At the origin, in the transaction of the selection: keeps what was promoted of each object beside the candidate, and says in the release row what the
- * last hops may do. Work is that of the change: one object, one `q/` row.
+ * Runs at the origin, in the transaction of the selection. It keeps the promoted form of each object beside the candidate, and writes into the release row
+ * what the last hops may do. The work is proportional to the change: one object, one `q/` row.
  */
 import type { EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { ObjectAttributes } from '../../core/entries/down-attributes.ts';
@@ -30,13 +30,13 @@ import {
 export interface BaselinePorts {
   readonly source: string;
   readonly table: Table;
-  /** Rows of the source's table; what depends on them is told. */
+  /** Write rows of the source's table, and announce the change. */
   put(t: Transaction, content: Content, originRevision: number): boolean;
   drop(t: Transaction, key: string, originRevision: number): boolean;
   wallMs(): number;
 }
 
-/** A placement whose rollout is staged, as it was when it was looked at last. */
+/** A placement with a staged rollout, as it was when it was last read. */
 export interface StagedPlacement {
   readonly uid: string;
   readonly generation: number;
@@ -60,7 +60,7 @@ export class Baseline {
     return this.#staged.keys();
   }
 
-  /** At start, and with each change of a placement. */
+  /** Called at the start, and for each change of a placement. */
   learn(object: KubeObject): void {
     const { name = '', uid = '', generation = 0, annotations = {} } = object.metadata;
     const { rollout } = (object.spec ?? {}) as Partial<EdgePlacementSpec>;
@@ -68,7 +68,7 @@ export class Baseline {
     else this.#staged.delete(name);
   }
 
-  /** The placement was written, and learned; or it is gone. */
+  /** The placement was written and read, or it is gone. */
   placementChanged(t: Transaction, name: string, revision: number): void {
     const id = this.#id(name);
     const staged = this.#staged.get(name);
@@ -89,7 +89,7 @@ export class Baseline {
     t.remove(lastReleaseKey(this.#id(name)));
   }
 
-  /** A row of an object has changed: `before` and `after` are its contents. */
+  /** The row of an object has changed from `before` to `after`. */
   objectChanged(t: Transaction, key: ObjectKey, before: Promoted, after: Content | undefined, revision: number): void {
     if (this.#staged.size === 0) return;
     for (const name of new Set([...refsOf(before.content), ...refsOf(after)])) {
@@ -98,7 +98,7 @@ export class Baseline {
     }
   }
 
-  /** A row of a Customizer has changed: `before` and `after` are its contents. */
+  /** The row of a Customizer has changed from `before` to `after`. */
   customizerChanged(
     t: Transaction,
     key: ObjectKey,
@@ -124,17 +124,17 @@ export class Baseline {
     const { table, put, drop } = this.#ports;
     const id = this.#id(name);
     const state = readState(t, id) ?? this.#initial(t, id, staged, revision);
-    const had = forPlacement(before.content, name);
-    const has = forPlacement(after, name);
-    if (isSameBody(had, has)) return;
+    const former = forPlacement(before.content, name);
+    const present = forPlacement(after, name);
+    if (isSameBody(former, present)) return;
     const promoted = promotedCustomizerOf(t, table, id, customizerName(key));
     let { held } = state;
-    if (promoted && isSameBody(promoted.content, has)) {
+    if (promoted && isSameBody(promoted.content, present)) {
       held -= Number(drop(t, entryKey.promotedCustomizer(id, key), revision));
     } else if (!promoted) {
       const { originRevision } = before;
       held += Number(
-        put(t, promotedCustomizerRow(id, key, { ...(had ? { content: had } : {}), originRevision }), revision),
+        put(t, promotedCustomizerRow(id, key, { ...(former ? { content: former } : {}), originRevision }), revision),
       );
     }
     this.write(t, name, contentChanged(state, held, revision, this.#ports.wallMs()));
@@ -157,16 +157,17 @@ export class Baseline {
   ): void {
     const { table, put, drop } = this.#ports;
     const id = this.#id(name);
-    // After a start an object may be looked at before the placement that is to stage it.
+    // After a start, an object may be worked off before the placement that makes it staged. Then there is no state yet.
     const state = readState(t, id) ?? this.#initial(t, id, staged, revision);
-    const had = forPlacement(before.content, name);
-    const has = forPlacement(after, name);
-    if (isSame(had, has, name)) return;
-    const row = promotedRow(id, key, { ...(had ? { content: had } : {}), originRevision: before.originRevision });
+    const former = forPlacement(before.content, name);
+    const present = forPlacement(after, name);
+    if (isSame(former, present, name)) return;
+    const row = promotedRow(id, key, { ...(former ? { content: former } : {}), originRevision: before.originRevision });
     const entryHash = hash128(after?.key ?? before.content?.key ?? '');
     const promoted = promotedOf(t, table, id, entryHash);
     let { held } = state;
-    if (promoted && isSame(promoted.content, has, name)) held -= Number(drop(t, entryKey.promoted(id, key), revision));
+    if (promoted && isSame(promoted.content, present, name))
+      held -= Number(drop(t, entryKey.promoted(id, key), revision));
     else if (!promoted) held += Number(put(t, row, revision));
     this.write(t, name, contentChanged(state, held, revision, this.#ports.wallMs()));
   }
@@ -177,7 +178,7 @@ export class Baseline {
     if (state) this.write(t, name, targetMoved(state, target));
   }
 
-  /** What is remembered, and the row that says it to the last hops. */
+  /** Stores the state, and writes the release row for the last hops. */
   write(t: Transaction, name: string, state: RolloutState, expected?: number): void {
     const staged = this.#staged.get(name);
     if (!staged) return;
@@ -192,7 +193,7 @@ export class Baseline {
     this.#ports.put(t, { key: entryKey.release(id), attributes, body: new Uint8Array(0) }, revision);
   }
 
-  /** The candidate is what everybody is to have: nothing is kept beside it any more. */
+  /** Every destination has to get the candidate now. No promoted form is kept beside it any more. */
   promote(t: Transaction, name: string, state: RolloutState, expected: number): void {
     this.#dropHeld(t, this.#id(name), state.target);
     this.write(t, name, state, expected);
@@ -219,8 +220,8 @@ export class Baseline {
       const entry = parseEntryKey(key);
       if (entry?.type === 'object') this.#ports.drop(t, entryKey.promoted(id, entry.object), revision);
     }
-    for (const called of heldCustomizers(t, id)) {
-      this.#ports.drop(t, entryKey.promotedCustomizer(id, customizerKey(called)), revision);
+    for (const name of heldCustomizers(t, id)) {
+      this.#ports.drop(t, entryKey.promotedCustomizer(id, customizerKey(name)), revision);
     }
   }
 
@@ -229,7 +230,7 @@ export class Baseline {
   }
 }
 
-/** The release row of a placement, wherever it has arrived. */
+/** Reads the release row of a placement from the table of its source, at the origin or at a node below. */
 export function readRelease(reader: Reader, table: Table, id: PlacementId): ReleaseAttributes | undefined {
   const row = table.get(reader, hash128(entryKey.release(id)));
   if (!row?.content) return undefined;
@@ -242,7 +243,7 @@ function readState(reader: Reader, id: PlacementId): RolloutState | undefined {
   const bytes = reader.get(stateKey(id));
   if (!bytes) return undefined;
   const state = JSON.parse(asText(bytes)) as RolloutState;
-  // One from before ids were kept.
+  // A state that was stored before states had an `id`.
   return { ...state, id: state.id ?? state.release };
 }
 
@@ -270,15 +271,15 @@ function isSameBody(a: Content | undefined, b: Content | undefined): boolean {
   return a && b ? equalBytes(a.body, b.body) : a === b;
 }
 
-/** For one placement: that others want the object too, or that it was written without a difference, is no new content. */
+/** For one placement, it is no new content if other placements want the object too, or if the object was written without a difference. */
 function isSame(a: Content | undefined, b: Content | undefined, name: string): boolean {
   if (!a || !b) return a === b;
   if (!equalBytes(a.body, b.body)) return false;
-  const [of, and] = [attributesOf(a), attributesOf(b)];
+  const [first, second] = [attributesOf(a), attributesOf(b)];
   return (
-    (of.createOnly?.includes(name) ?? false) === (and.createOnly?.includes(name) ?? false) &&
-    stableStringify(of.customizers ?? []) === stableStringify(and.customizers ?? []) &&
-    of.expand === and.expand
+    (first.createOnly?.includes(name) ?? false) === (second.createOnly?.includes(name) ?? false) &&
+    stableStringify(first.customizers ?? []) === stableStringify(second.customizers ?? []) &&
+    first.expand === second.expand
   );
 }
 

@@ -1,6 +1,6 @@
 /**
- * What agents that were elsewhere bring with them of releases (handed.ts), as far as it decides who has a candidate here: looked at when an agent says it, when a
- * placement comes to the agent, and when its release comes, since these come in any order.
+ * Decides which agents have a candidate here, by the records that agents carry from other replicas of this node (handed.ts). It looks when an agent reports
+ * its record, when a placement comes to the agent, and when the release comes, since these come in any order.
  */
 
 import type { PlacementId } from '../../core/entries/placement-id.ts';
@@ -26,32 +26,38 @@ export class CarriedReleases {
     this.#ports = ports;
   }
 
-  /** An agent says what it was handed: here, or by a sibling of this node. */
-  said(t: Transaction, id: PlacementId, child: string): void {
+  /** An agent reports which release it was handed, by this node or by another replica. */
+  reported(t: Transaction, id: PlacementId, child: string): void {
     const { placements, handed } = this.#ports;
     if (!handed.isNews(t, id, child)) return;
     if (placements.get(id)?.children.has(child)) this.attached(t, id, child);
     markDirty(t, 'exposure', `${id} ${child}`);
   }
 
-  /** A placement comes to an agent, which may have said before what it was handed of it: nobody knew of the release then, or that the agent is a destination. */
+  /**
+   * A placement comes to an agent. The agent may have reported its record before. Then this node did not know the release yet, or did not know that the agent
+   * is a destination.
+   */
   attached(t: Transaction, id: PlacementId, child: string): void {
     const { handed, releases } = this.#ports;
-    const known = handed.isCarried ? releases.known(t, id) : undefined;
-    if (known) this.#adopt(t, id, known, child);
+    const release = handed.isCarried ? releases.known(t, id) : undefined;
+    if (release) this.#adopt(t, id, release, child);
   }
 
-  /** A release has come: those have it to whom a sibling has handed it, and when it is promoted all are to have it. Told before the objects. */
+  /**
+   * A release has come. Agents to which another replica has handed the release have it. If the release is promoted, all agents have to get it. The records
+   * are written before the objects.
+   */
   released(t: Transaction, id: PlacementId, known: KnownRelease): void {
     const { placements, handed } = this.#ports;
     if (!handed.isCarried) return;
     for (const child of placements.get(id)?.children ?? []) {
-      if (isPromoted(known.release)) handed.tell(t, id, child, known.release, true);
+      if (isPromoted(known.release)) handed.write(t, id, child, known.release, true);
       this.#adopt(t, id, known, child);
     }
   }
 
-  /** In words, why an agent that comes from a sibling can't be told anything yet. */
+  /** Returns a message that says why this node can't send anything yet to an agent that comes from another replica; undefined if it can. */
   behind(reader: Reader, child: string): string | undefined {
     const { handed, releases } = this.#ports;
     for (const id of this.#stagedOf(child)) {
@@ -62,7 +68,7 @@ export class CarriedReleases {
     return undefined;
   }
 
-  /** The store was put back, and knows all that is above again: agents may have more of what was held back than it knows. */
+  /** The store was restored, and this node has received everything from above again. Agents may have newer forms of held-back objects than this store knows. */
   shipAgain(t: Transaction, child: string): void {
     for (const id of this.#stagedOf(child)) markDirty(t, 'exposure', `${id} ${child}`);
   }
@@ -75,7 +81,7 @@ export class CarriedReleases {
   #adopt(t: Transaction, id: PlacementId, { release, exposed }: KnownRelease, child: string): void {
     const { handed } = this.#ports;
     if (exposed.get(child) === release.release || !handed.hasIt(t, id, child, release)) return;
-    handed.tell(t, id, child, release, true);
+    handed.write(t, id, child, release, true);
     t.put(exposureKey(id, child), text(JSON.stringify({ release: release.release })));
     exposed.set(child, release.release);
     markDirty(t, 'exposure', `${id} ${child}`);

@@ -1,6 +1,7 @@
 /**
- * The origin's side of all rollouts of its own placements: runs core/rollout/controller.ts whenever something may matter, writes what it decides in
- * one transaction, and wakes it when something is due. Everything that must outlive the process is in the state; what is here can be asked again.
+ * The origin's side of all rollouts of its own placements. It runs core/rollout/controller.ts whenever something has changed that may matter, writes the
+ * decision in one transaction, and wakes the controller when something is due. Everything that must outlive the process is in the state of the rollout. The
+ * webhooks' answers, which are here, can be asked for again.
  */
 import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import type { Space } from '../../core/apiserver/space.ts';
@@ -37,7 +38,7 @@ export interface ControllersPorts {
 }
 
 export const gateResource = { group: edgeGroup, resource: 'rolloutgates' } as const;
-/** A webhook that says no is asked again after this: often enough for a person who waits, seldom enough for the one who answers. */
+/** After a negative answer, the webhook is asked again after this time: often enough for a person who waits, seldom enough for the server that answers. */
 const askAgainMs = 5_000;
 
 interface GateQuestion {
@@ -49,8 +50,8 @@ export class Controllers {
   readonly #ports: ControllersPorts;
   readonly #outcomes = new Map<PlacementId, RolloutStep>();
   readonly #timers = new Map<PlacementId, Timer>();
-  /** Of each placement the webhooks of the wave that it is at, by what `keyOf` makes of them. */
-  readonly #asked = new Map<PlacementId, Map<string, GateQuestion>>();
+  /** For each placement, the questions to the webhooks of its present wave, by the key of `keyOf`. */
+  readonly #questions = new Map<PlacementId, Map<string, GateQuestion>>();
   readonly #unsubscribe: (() => void)[] = [];
   #stopped = false;
 
@@ -71,7 +72,7 @@ export class Controllers {
     this.#stopped = true;
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     for (const timer of this.#timers.values()) timer.stop();
-    for (const asked of this.#asked.values()) for (const { timer } of asked.values()) timer?.stop();
+    for (const questions of this.#questions.values()) for (const { timer } of questions.values()) timer?.stop();
   }
 
   outcome(id: PlacementId): RolloutStep | undefined {
@@ -114,7 +115,7 @@ export class Controllers {
       gateStatus: (gate) => gateStatus(space, gate),
       webhookResult: (wave, gate) => {
         const webhook = webhookOf(rollout, wave, gate);
-        return webhook && this.#asked.get(id)?.get(keyOf(state.id, wave, gate, webhook))?.result;
+        return webhook && this.#questions.get(id)?.get(keyOf(state.id, wave, gate, webhook))?.result;
       },
     };
     const outcome = stepRollout(state, input);
@@ -128,13 +129,14 @@ export class Controllers {
     const { clock } = this.#ports;
     const { state, wakeAtMs } = outcome;
     const { rollout } = staged;
-    const asked = this.#asked.get(id);
-    // What was said of a wave that is not at its gates any more, be it paused or not done again, is said anew when it is.
+    const questions = this.#questions.get(id);
+    // A wave may no longer be at its gates, because the rollout is paused or the wave is not complete any more. Then the answers for it are forgotten, and
+    // the webhooks are asked again when it is at its gates.
     const present = state.phase === 'WaitingForGate' ? keysOf(rollout, state) : [];
-    for (const [key, one] of asked ?? []) {
+    for (const [key, question] of questions ?? []) {
       if (present.includes(key)) continue;
-      one.timer?.stop();
-      asked?.delete(key);
+      question.timer?.stop();
+      questions?.delete(key);
     }
     for (const { wave, gate } of outcome.asks) {
       const webhook = webhookOf(rollout, wave, gate);
@@ -148,24 +150,24 @@ export class Controllers {
       );
   }
 
-  /** Once; and again some time after each no, with what is so by then. */
+  /** Asks once, and again some time after each negative answer, with the counts of that time. */
   #ask(id: PlacementId, webhook: Webhook, key: string): void {
     const { clock, ask } = this.#ports;
-    const known = this.#asked.get(id) ?? new Map<string, GateQuestion>();
-    this.#asked.set(id, known);
-    if (known.has(key)) return;
-    const asked: GateQuestion = {};
-    known.set(key, asked);
+    const questions = this.#questions.get(id) ?? new Map<string, GateQuestion>();
+    this.#questions.set(id, questions);
+    if (questions.has(key)) return;
+    const question: GateQuestion = {};
+    questions.set(key, question);
     const askNow = async (): Promise<void> => {
-      asked.result = await ask(webhook, this.#questionOf(id));
-      if (this.#stopped || known.get(key) !== asked) return;
+      question.result = await ask(webhook, this.#questionOf(id));
+      if (this.#stopped || questions.get(key) !== question) return;
       this.#announce(id);
-      if (!asked.result.passed) asked.timer = clock.after(askAgainMs, () => void askNow());
+      if (!question.result.passed) question.timer = clock.after(askAgainMs, () => void askNow());
     };
     void askNow();
   }
 
-  /** The rollout of the placement is due: it runs with the placement's next report. */
+  /** Announces that the placement has to be reported again: the node runs the rollout with that report. */
   #announce(id: PlacementId): void {
     this.#ports.store.announce(ownContributionTopic, id);
   }
@@ -179,11 +181,11 @@ export class Controllers {
   #forget(id: PlacementId): void {
     this.#outcomes.delete(id);
     this.#timers.delete(id);
-    const asked = this.#asked.get(id);
-    for (const { timer } of asked?.values() ?? []) timer?.stop();
+    const questions = this.#questions.get(id);
+    for (const { timer } of questions?.values() ?? []) timer?.stop();
     // An answer that is under way finds that nobody waits for it.
-    asked?.clear();
-    this.#asked.delete(id);
+    questions?.clear();
+    this.#questions.delete(id);
   }
 }
 
@@ -191,7 +193,10 @@ function webhookOf(rollout: RolloutSpec, wave: number, gate: number): Webhook | 
   return wavesOf(rollout)[wave]?.gates?.[gate]?.webhook;
 }
 
-/** With what the webhook is, since gates may be written anew while a wave waits for them: what the former one has said passes no other. */
+/**
+ * The key contains the webhook's definition, because gates may be changed while a wave waits for them. The answer of a former webhook does not pass another
+ * one.
+ */
 function keyOf(release: number, wave: number, gate: number, webhook: Webhook): string {
   return `${release}/${wave}/${gate} ${stableStringify(webhook)}`;
 }

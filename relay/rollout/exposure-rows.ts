@@ -1,4 +1,7 @@
-/** What a last hop keeps of releases over restarts: whom a release was handed to, and which rows wait until enough is known of one. */
+/**
+ * The rows about releases that outlive a restart of a last hop: which agents a release was handed to, and which rows are kept back until the node knows a
+ * release completely.
+ */
 
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';

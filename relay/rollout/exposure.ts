@@ -1,9 +1,10 @@
 /**
- * The last hop of a release: which of this node's agents have the candidate and which what was promoted. Decided here alone, within what the release row
- * authorises (core/rollout/local.ts), and durable: an agent that has it keeps it over restarts of this node.
+ * The last hop of a release: decides which of this node's agents have the candidate, and which have the promoted form. Only this node decides that, within
+ * the authorisation of the release row (core/rollout/local.ts). The decision is durable: an agent that has the candidate keeps it over restarts of this node.
  *
- * What is not known is not handed out. An agent's mailbox stays as it is while the release row is missing or speaks of other rows than are here
- * (digest.ts): they come in any order. What is kept back for that is remembered, and looked at again when more is known.
+ * This node hands out nothing that it does not know completely. An agent's mailbox stays as it is while the release row is missing, or is about other rows
+ * than those that are here (digest.ts): all these rows come in any order. The store records which rows are kept back for this reason, and the node looks at
+ * them again when it knows more.
  */
 
 import type { ObjectAttributes, TargetAttributes } from '../../core/entries/down-attributes.ts';
@@ -40,24 +41,27 @@ export interface ExposurePorts {
   readonly clock: Clock;
   readonly placements: Placements;
   tableOf(source: string): Table | undefined;
-  /** By which a destination has its position: the same at all siblings, whose inventories have objects of their own. */
+  /** The path by which a destination has its position. It is the same at all replicas, while each replica has inventory objects of its own. */
   pathOf(child: string): string;
-  /** What agents carry from one sibling of this node to another. */
+  /** The records that agents carry from one replica of this node to another. */
   readonly handed: HandedReleases;
-  /** How old what comes from this source can be when it comes (core/rollout/authority.ts). */
+  /** How old a row of this source can be when it arrives (core/rollout/authority.ts). */
   authorizationAgeMs(source: string): number;
-  /** Calls back soon, after what waits already. */
+  /** Runs the function in a later turn of the event loop, after everything that waits already. */
   defer(run: () => void): void;
 }
 
 export class Exposures implements OutgoingStage {
   readonly #ports: ExposurePorts;
   readonly #releases: KnownReleases;
-  /** What agents bring from elsewhere. */
+  /** Releases that agents got from other replicas. */
   readonly carried: CarriedReleases;
-  /** Placements of which rows are kept back because too little is known: those of the store. */
+  /** Placements with rows that are kept back until the node knows their release completely. The store has these rows. */
   readonly #withholding = new Set<PlacementId>();
-  /** Placements whose release row had changed when the last process ended, and nothing had been done of it: what is known now hides what was before. */
+  /**
+   * Placements whose changed release row was not worked off when the last process ended. The row in memory is the changed one already, so a comparison would
+   * show no change.
+   */
   readonly #unfinished = new Set<PlacementId>();
   #stopped = false;
 
@@ -67,9 +71,9 @@ export class Exposures implements OutgoingStage {
     this.carried = new CarriedReleases({ ...ports, releases: this.#releases });
   }
 
-  /** At start, when the placements are known. */
+  /** Runs at the start, when the placements are in memory. */
   load(reader: Reader): void {
-    // Of those too whose own row, which stages them, has yet to come: their release row may not change again.
+    // Also reads releases of placements whose own row, which makes them staged, has yet to come: their release row may not change again.
     for (const { id } of this.#ports.placements.all()) {
       if (this.#releases.learn(reader, id, undefined) && isDirty(reader, 'auxiliary', entryKey.release(id)))
         this.#unfinished.add(id);
@@ -85,9 +89,9 @@ export class Exposures implements OutgoingStage {
     for (const { timer } of this.#releases.all()) timer?.stop();
   }
 
-  // ---------------------------------------------------------------------------------------------- what has changed
+  // ------------------------------------------------------------------------------------------------------- changes
 
-  /** A release row has come, changed or gone, or what was promoted of an object; true if children may stand elsewhere now. */
+  /** A release row, or a promoted form of an object, has come, changed or gone. Returns true if agents may be at another step of the release now. */
   rowChanged(
     t: Transaction,
     entry: EntryKey & { readonly type: 'promoted' | 'promotedCustomizer' | 'release' },
@@ -109,14 +113,17 @@ export class Exposures implements OutgoingStage {
       this.#schedule(id, after);
       return false;
     }
-    this.#handOver(t, id, before, after);
+    this.#releaseChanged(t, id, before, after);
     if (after) this.carried.released(t, id, after);
     return true;
   }
 
-  /** Called when the rows that were dirty have been looked at: what was kept back from agents of placements that are known now. */
+  /**
+   * Called when all dirty rows are worked off. Rows that were kept back from agents become work again, if their release is known completely now. Returns true
+   * if there are any.
+   */
   release(t: Transaction): boolean {
-    let some = false;
+    let hasWork = false;
     for (const id of this.#withholding) {
       if (this.#ports.placements.get(id)?.staged && !this.#releases.isWhole(t, id)) continue;
       this.#withholding.delete(id);
@@ -124,10 +131,10 @@ export class Exposures implements OutgoingStage {
         if (key === entryKey.target(id)) markDirty(t, 'target', id);
         else markDirty(t, 'row', key, [splitPlacementId(id).name]);
         t.remove(withheldKey(id, key));
-        some = true;
+        hasWork = true;
       }
     }
-    return some;
+    return hasWork;
   }
 
   #withhold(t: Transaction, id: PlacementId, key: string): void {
@@ -146,13 +153,18 @@ export class Exposures implements OutgoingStage {
     return withheldRows(t, id).filter((key) => key.startsWith('o/'));
   }
 
-  /** Another release, wave or end of it. */
-  #handOver(t: Transaction, id: PlacementId, before: KnownRelease | undefined, after: KnownRelease | undefined): void {
-    // Neither is there when the row has gone and this process has not seen it.
+  /** The release row shows another release or another wave, or the release has ended. Agents that had the candidate of a former release lose it. */
+  #releaseChanged(
+    t: Transaction,
+    id: PlacementId,
+    before: KnownRelease | undefined,
+    after: KnownRelease | undefined,
+  ): void {
+    // Both are absent if the row is gone and this process has never read it.
     const exposed = (after ?? before)?.exposed ?? storedExposures(t, id);
     for (const [child, release] of [...exposed]) {
       if (after && !isPromoted(after.release) && release === after.release.release) continue;
-      // It goes back to what was promoted, unless that is what it has.
+      // The agent goes back to the promoted form, if it has another one.
       markDirty(t, 'exposure', `${id} ${child}`);
       t.remove(exposureKey(id, child));
       after?.exposed.delete(child);
@@ -160,56 +172,60 @@ export class Exposures implements OutgoingStage {
     markDirty(t, 'target', id);
   }
 
-  // ------------------------------------------------------------------------------------------------- what is shipped
+  // ------------------------------------------------------------------------------------------------------- shipments
 
   outgoing(t: Transaction, shipment: Shipment, what: OutgoingContent): OutgoingContent {
     if (what.type === 'keep' || what.type === 'later') return what;
     const { child, source, keyHash, changed } = shipment;
     const { placements, tableOf } = this.#ports;
-    const wanting = refsOf(what).map((name) => placementId(source, name));
-    // An object that has just gone may be one whose promoted content has yet to come, or has come with what stages its placement.
-    const gone = what.type === 'nothing' && changed ? changed.refs.map((name) => placementId(source, name)) : [];
+    const wantedBy = refsOf(what).map((name) => placementId(source, name));
+    // The object has just gone. Its promoted form may not have arrived yet, or has arrived together with the row that makes its placement staged.
+    const formerPlacements =
+      what.type === 'nothing' && changed ? changed.refs.map((name) => placementId(source, name)) : [];
     const isStaged = (id: PlacementId) => this.#releases.isStaged(t, id);
-    if (placements.staged().size === 0 && !wanting.some(isStaged) && !gone.some(isStaged)) return what;
-    const reaching = (id: PlacementId) => placements.get(id)?.children.has(child.name) ?? false;
-    // Whoever brings it there without stages brings it as it is.
-    if (wanting.some((id) => reaching(id) && !isStaged(id))) return what;
+    if (placements.staged().size === 0 && !wantedBy.some(isStaged) && !formerPlacements.some(isStaged)) return what;
+    const reaches = (id: PlacementId) => placements.get(id)?.children.has(child.name) ?? false;
+    // A placement without stages brings the object to the agent as it is.
+    if (wantedBy.some((id) => reaches(id) && !isStaged(id))) return what;
     const table = tableOf(source);
     if (!table) return what;
-    let held: OutgoingContent | undefined;
-    /** Of an object that the candidate does not have. */
-    let heldKey: string | undefined;
-    const unknown: PlacementId[] = [];
-    // In order of name, so that of two that hold back the same object one is chosen, the same each time.
-    for (const id of [...new Set([...wanting, ...gone, ...holders(t, keyHash)])].sort()) {
-      if (!isStaged(id) || !reaching(id)) continue;
+    let promotedForm: OutgoingContent | undefined;
+    /** The entry key of an object that the candidate does not have. */
+    let promotedKey: string | undefined;
+    const incomplete: PlacementId[] = [];
+    // In the order of names: if two placements hold back the same object, every call chooses the same one.
+    for (const id of [...new Set([...wantedBy, ...formerPlacements, ...holders(t, keyHash)])].sort()) {
+      if (!isStaged(id) || !reaches(id)) continue;
       const promoted = promotedOf(t, table, id, keyHash);
-      const wants = wanting.includes(id);
-      const wanted = wants || promoted?.content !== undefined;
-      if ((wanted || (gone.includes(id) && this.#releases.get(id) !== undefined)) && !this.#releases.isWhole(t, id)) {
-        heldKey ??= promoted?.content?.key;
-        unknown.push(id);
+      const isInCandidate = wantedBy.includes(id);
+      const isWanted = isInCandidate || promoted?.content !== undefined;
+      if (
+        (isWanted || (formerPlacements.includes(id) && this.#releases.get(id) !== undefined)) &&
+        !this.#releases.isWhole(t, id)
+      ) {
+        promotedKey ??= promoted?.content?.key;
+        incomplete.push(id);
         continue;
       }
-      if (!promoted && !wants) continue;
+      if (!promoted && !isInCandidate) continue;
       if (this.#releases.hasCandidate(id, child.name)) return what;
       if (!promoted && !usesHeld(t, id, what)) return what;
-      held ??= this.#ports.handed.notOlder(
+      promotedForm ??= this.#ports.handed.notOlder(
         t,
         { id, child: child.name, release: this.#releases.get(id)?.release },
         { keyHash, row: table.get(t, keyHash) },
         asPromoted(id, promoted, what),
       );
     }
-    const key = what.type === 'content' ? what.content.key : (changed?.key ?? heldKey);
-    if (unknown.length > 0 && key !== undefined) {
-      for (const id of unknown) this.#withhold(t, id, key);
+    const key = what.type === 'content' ? what.content.key : (changed?.key ?? promotedKey);
+    if (incomplete.length > 0 && key !== undefined) {
+      for (const id of incomplete) this.#withhold(t, id, key);
       return { type: 'keep' };
     }
-    return held ?? what;
+    return promotedForm ?? what;
   }
 
-  /** What an agent is told that its reports are to be exact for; undefined: nothing yet, and what it was told stays. */
+  /** The target for an agent's reports. Undefined: this node does not know the release completely yet, and the target in the agent's mailbox stays. */
   targetFor(
     t: Transaction,
     placement: Placement,
@@ -223,11 +239,11 @@ export class Exposures implements OutgoingStage {
     }
     const { release } = this.#releases.get(placement.id)!;
     const handed = this.#releases.hasCandidate(placement.id, child);
-    this.#ports.handed.tell(t, placement.id, child, release, handed);
+    this.#ports.handed.write(t, placement.id, child, release, handed);
     return handed ? target : { ...target, target: release.promotedTarget };
   }
 
-  /** What a node below the origin knows of a release: told in the status that it shows of the placement. */
+  /** What a node below the origin knows about a release, for the status of the placement that this node shows. */
   below(reader: Reader, id: PlacementId): RolloutStatus | undefined {
     const known = this.#ports.placements.get(id)?.staged && this.#releases.get(id);
     if (!known) return undefined;
@@ -236,19 +252,19 @@ export class Exposures implements OutgoingStage {
     return rolloutBelow(release, { isWhole: this.#releases.isWhole(reader, id), exposed: known.exposed.size, ageMs });
   }
 
-  /** What counts are of. Whoever has a release that was taken back is on its way to what was promoted. */
+  /** The target that counts are about. After a rollback, destinations are on the way to the promoted form. */
   wanted(placement: Placement): PlacementTarget | undefined {
     const { target } = placement;
     const release = placement.staged && this.#releases.get(placement.id)?.release;
     return target && release?.rolledBack ? { ...target, target: release.promotedTarget } : target;
   }
 
-  /** The last release was taken back, and nothing has been changed since. */
+  /** The last release was rolled back, and nothing has changed since. */
   isRolledBack(id: PlacementId): boolean {
     return this.#ports.placements.get(id)?.staged === true && this.#releases.get(id)?.release.rolledBack === true;
   }
 
-  // ---------------------------------------------------------------------------------------------- what is reported
+  // ------------------------------------------------------------------------------------------------------- reports
 
   /** What one child adds to the node's part of an unfinished release. */
   place(
@@ -285,26 +301,26 @@ export class Exposures implements OutgoingStage {
     this.#releases.get(id)?.local?.delete(child);
   }
 
-  /** What a node says of a release beside what its children do: that it has heard of it, and whom its own budget bars. */
+  /** The node's own part of a release, without its children: it has received the release, and its own budget may hold back agents. */
   base(id: PlacementId): RolloutPart | undefined {
     const known = this.#ports.placements.get(id)?.staged && this.#releases.get(id);
     if (!known || isPromoted(known.release)) return undefined;
     return known.local?.own() ?? emptyPart(known.release.release, 0);
   }
 
-  // ------------------------------------------------------------------------------------------------------ who is next
+  // -------------------------------------------------------------------------------------------------------- admission
 
   #schedule(id: PlacementId, known: KnownRelease): void {
     if (known.scheduled || !known.local || known.local.waiting === 0) return;
     known.scheduled = true;
     this.#ports.defer(() => {
       known.scheduled = false;
-      // Another release row has come meanwhile, and with it another one of these.
+      // Another release row has arrived meanwhile, and replaced this entry.
       if (!this.#stopped && this.#releases.get(id) === known) this.#admit(id, known);
     });
   }
 
-  /** All of it is here, and no other word of it that has yet to be looked at. */
+  /** This node knows the release completely, and no newer release row waits to be worked off. */
   #isKnown(reader: Reader, id: PlacementId): boolean {
     return !isDirty(reader, 'auxiliary', entryKey.release(id)) && this.#releases.isWhole(reader, id);
   }
@@ -322,28 +338,28 @@ export class Exposures implements OutgoingStage {
     const isWritten = ifRoom(() =>
       store.write((t) => {
         for (const child of children) {
-          this.#ports.handed.tell(t, id, child, release, true);
+          this.#ports.handed.write(t, id, child, release, true);
           t.put(exposureKey(id, child), text(JSON.stringify({ release: release.release })));
           markDirty(t, 'exposure', `${id} ${child}`);
-          // Before the sums are made anew: they read who has the release.
+          // Subscribers of the topic run after this callback. They compute the sums again, and read there which agents have the release.
           t.afterCommit(() => known.exposed.set(child, release.release));
           t.announce(contributionTopic, atChild(id, child));
         }
       }),
     );
     if (!isWritten) {
-      // Nobody got it. What the rate had left is used up: it is a bound from above.
+      // No agent got the candidate. The rate has counted these agents all the same: it is an upper bound.
       known.timer?.stop();
       known.timer = clock.after(roomAgainMs, () => this.#schedule(id, known));
     }
   }
 }
 
-/** Made with a Customizer of which the release has another form than what was promoted. */
+/** The object is made with a Customizer whose candidate differs from its promoted form. */
 function usesHeld(reader: Reader, id: PlacementId, what: OutgoingContent): boolean {
   if (what.type !== 'content') return false;
   const { customizers = [] } = attributesOf<ObjectAttributes>(what.content);
-  return customizers.some((called) => isHeldCustomizer(reader, id, called));
+  return customizers.some((name) => isHeldCustomizer(reader, id, name));
 }
 
 function asPromoted(id: PlacementId, promoted: Promoted | undefined, what: OutgoingContent): OutgoingContent {

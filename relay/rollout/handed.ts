@@ -1,7 +1,8 @@
 /**
- * Which releases an agent was handed, where it may go from one sibling of this node to another: siblings share nothing, so the agent carries it. Each tells
- * its agents in the mailbox (`h/` rows), before the objects when a release is handed out and behind them when it is taken back, and the agent says it to
- * whomever it attaches to (`has/` rows), before that one's mailbox is followed. A node without siblings tells nothing.
+ * Records which releases an agent was handed, because the agent may go from one replica of this node to another. Replicas share nothing, so the agent carries
+ * the record. Each replica writes the record into the agent's mailbox (`h/` rows): before the objects when it hands out a release, and behind them when the
+ * release is taken back. The agent reports the record to each parent that it attaches to (`has/` rows), before it follows that parent's mailbox. A node
+ * without replicas writes no records.
  */
 
 import type { HandedAttributes } from '../../core/entries/down-attributes.ts';
@@ -21,7 +22,7 @@ export interface HandedPorts {
   readonly children: ReadonlyMap<string, Child>;
   mailboxOf(child: string): Producer | undefined;
   reportedOf(child: string): Table | undefined;
-  /** This node may have handed it what it does not know of. */
+  /** The agent may have rows of this node that the store does not know. */
   hasOtherHistory(child: string): boolean;
 }
 
@@ -32,12 +33,12 @@ export class HandedReleases {
     this.#ports = ports;
   }
 
-  /** Agents may come that were elsewhere. */
+  /** Agents may come from another replica of this node, with records. */
   get isCarried(): boolean {
     return this.#ports.hasReplicas;
   }
 
-  tell(t: Transaction, id: PlacementId, child: string, { release }: ReleaseAttributes, handed: boolean): void {
+  write(t: Transaction, id: PlacementId, child: string, { release }: ReleaseAttributes, handed: boolean): void {
     const { hasReplicas, children } = this.#ports;
     if (!hasReplicas || children.get(child)?.role !== 'agent') return;
     const attributes: HandedAttributes = { release, handed };
@@ -53,31 +54,37 @@ export class HandedReleases {
     if (this.#ports.hasReplicas) this.#ports.mailboxOf(child)?.remove(t, hash128(entryKey.handed(id)), 0);
   }
 
-  /** The agent says something else than it was told here: it has been elsewhere. */
+  /** The agent reports another record than this node has written for it: the agent has been at another replica. */
   isNews(reader: Reader, id: PlacementId, child: string): boolean {
-    const said = this.#said(reader, id, child);
-    if (!said) return false;
-    const told = read(reader, this.#ports.mailboxOf(child), entryKey.handed(id));
-    return told?.release !== said.release || told.handed !== said.handed;
+    const reported = this.#reported(reader, id, child);
+    if (!reported) return false;
+    const written = read(reader, this.#ports.mailboxOf(child), entryKey.handed(id));
+    return written?.release !== reported.release || written.handed !== reported.handed;
   }
 
-  /** A sibling of this node has handed this release to the agent. */
+  /** Another replica of this node has handed this release to the agent. */
   hasIt(reader: Reader, id: PlacementId, child: string, release: ReleaseAttributes): boolean {
-    const said = this.#said(reader, id, child);
-    return said?.handed === true && said.release === release.release && !isPromoted(release);
-  }
-
-  /** In words, why nothing can be told to the agent yet: it knows more of the placement than this node. `release`: as it is here, once all of it is. */
-  isBehind(reader: Reader, id: PlacementId, child: string, release: ReleaseAttributes | undefined): string | undefined {
-    const said = this.#said(reader, id, child);
-    if (!said || (release && said.release <= release.release)) return undefined;
-    const here = release ? `is at ${release.release}` : 'has not all of it';
-    return `${id} is at release ${said.release} there, and this node ${here}`;
+    const reported = this.#reported(reader, id, child);
+    return reported?.handed === true && reported.release === release.release && !isPromoted(release);
   }
 
   /**
-   * What the agent has may be of a release, and newer: from a sibling of this node, or from this node before its store was lost, when the mailbox has nothing
-   * of the object, or put back. That gives way to what was promoted, which is the newer decision.
+   * Returns a message that says why this node can't send anything to the agent yet: the agent has a newer release of the placement. Undefined if the agent
+   * has none. `release` is absent until this node knows the release completely.
+   */
+  isBehind(reader: Reader, id: PlacementId, child: string, release: ReleaseAttributes | undefined): string | undefined {
+    const reported = this.#reported(reader, id, child);
+    if (!reported || (release && reported.release <= release.release)) return undefined;
+    const thisNode = release
+      ? `this node has release ${release.release}`
+      : 'this node has not received all of its release';
+    return `the agent has release ${reported.release} of ${id}, and ${thisNode}`;
+  }
+
+  /**
+   * The agent may have the object in the form of a release, with a newer revision than the promoted form. The agent got this form from another replica of
+   * this node, or from this node before its store was lost (then the mailbox has nothing of the object) or restored. The promoted form has to replace it,
+   * because it is the newer decision, so it gets a revision that is not older.
    */
   notOlder(
     t: Transaction,
@@ -88,13 +95,14 @@ export class HandedReleases {
     if (promoted.type !== 'content') return promoted;
     const { mailboxOf, hasOtherHistory } = this.#ports;
     const isLost = hasOtherHistory(child) || !mailboxOf(child)?.get(t, keyHash);
-    const said = this.#said(t, id, child);
-    if (!isLost && (!said || said.release === release?.release)) return promoted;
-    // No newer than the candidate is, of which nobody who hands it out later knows that anything was made newer here.
+    const reported = this.#reported(t, id, child);
+    if (!isLost && (!reported || reported.release === release?.release)) return promoted;
+    // The revision is not newer than the candidate's. Otherwise a node that hands out the candidate later would have to know that something newer was made
+    // here.
     return noOlderThan(promoted, row?.originRevision ?? release?.target ?? 0);
   }
 
-  #said(reader: Reader, id: PlacementId, child: string): HandedAttributes | undefined {
+  #reported(reader: Reader, id: PlacementId, child: string): HandedAttributes | undefined {
     return this.#ports.hasReplicas ? read(reader, this.#ports.reportedOf(child), entryKey.has(id)) : undefined;
   }
 }

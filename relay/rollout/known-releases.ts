@@ -1,6 +1,6 @@
 /**
- * What a node knows of the releases of its staged placements: the release row as it was read last, whether all rows that it speaks of are here (digest.ts),
- * and which agents have the candidate. In memory, made again at a start from the rows and from what was handed out.
+ * The releases of staged placements, as far as a node knows them: the release row as it was last read, whether all rows of the release are here (digest.ts),
+ * and which agents have the candidate. This is in memory. A start makes it from the rows and from what was handed out.
  */
 
 import { entryKey } from '../../core/entries/entry-keys.ts';
@@ -21,9 +21,11 @@ import { storedExposures } from './exposure-rows.ts';
 
 export interface KnownRelease {
   release: ReleaseAttributes;
-  /** Monotonic, less what the row was old by then; undefined: nothing has renewed the authorisation since the start of this process. */
+  /**
+   * The monotonic time at which the row arrived, less the age that it had then. Undefined: nothing has renewed the authorisation since this process started.
+   */
   renewedAtMs: number | undefined;
-  /** Release that was handed to each child. */
+  /** The release that was handed to each child. */
   readonly exposed: Map<string, number>;
   local: LocalRelease | undefined;
   timer: Timer | undefined;
@@ -51,7 +53,7 @@ export class KnownReleases {
     return this.#known.values();
   }
 
-  /** Reads the release row; `nowMs`: monotonic, when its word was new, if that is known. */
+  /** Reads the release row. `nowMs` is the monotonic time at which the row was new, if that is known. */
   learn(reader: Reader, id: PlacementId, nowMs: number | undefined): KnownRelease | undefined {
     const { source } = splitPlacementId(id);
     const table = this.#ports.tableOf(source);
@@ -75,10 +77,10 @@ export class KnownReleases {
     return known;
   }
 
-  /** Objects are looked at before placements: one whose own row has just come may be staged by it. */
+  /** Objects are worked off before placements. So the row of a placement that is not worked off yet decides, if there is one. */
   isStaged(reader: Reader, id: PlacementId): boolean {
-    const known = this.#ports.placements.get(id);
-    if (known?.staged || !isDirty(reader, 'placement', id)) return known?.staged === true;
+    const placement = this.#ports.placements.get(id);
+    if (placement?.staged || !isDirty(reader, 'placement', id)) return placement?.staged === true;
     const table = this.#ports.tableOf(splitPlacementId(id).source);
     const row = table?.get(reader, hash128(entryKey.placement(id)));
     if (!table || !row?.content) return false;
@@ -86,16 +88,19 @@ export class KnownReleases {
     return isStaged((spec as { readonly rollout?: RolloutSpec } | undefined)?.rollout);
   }
 
-  /** All rows that the release row speaks of are here, and no others. */
+  /** All rows that the release row is about are here, and no others. */
   isWhole(reader: Reader, id: PlacementId): boolean {
     const known = this.known(reader, id);
-    const has = digestsOf(reader, id);
-    if (!known || !has) return false;
+    const digests = digestsOf(reader, id);
+    if (!known || !digests) return false;
     const { digest, customizerDigest } = known.release;
-    return digest === has.digest && customizerDigest === has.customizerDigest;
+    return digest === digests.digest && customizerDigest === digests.customizerDigest;
   }
 
-  /** Its release row may have come in the last life of this process, and the placement, of which nothing was known at the start, in this one. */
+  /**
+   * Returns the release; reads the row if it is not in memory. The row may have arrived before this process started, when the placement was not known, and
+   * the placement afterwards.
+   */
   known(reader: Reader, id: PlacementId): KnownRelease | undefined {
     const known = this.#known.get(id);
     if (known || isDirty(reader, 'auxiliary', entryKey.release(id))) return known;
@@ -109,7 +114,7 @@ export class KnownReleases {
   }
 }
 
-/** Only what goes on growing while nothing is decided. */
+/** Returns true if the rows differ only in values that grow without a decision. */
 export function isRenewal(a: ReleaseAttributes, b: ReleaseAttributes): boolean {
   const rest = (release: ReleaseAttributes) => stableStringify({ ...release, lease: 0, expected: 0 });
   return rest(a) === rest(b);

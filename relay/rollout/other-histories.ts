@@ -1,7 +1,8 @@
 /**
- * Agents that may have something of this node's feed which its store does not know: the store was put back to a backup. That may be of a release which
- * the node had handed to them since. What was promoted is to take its place though it was written before it, so it is shipped to them once more, as a
- * newer decision, when all that is above is here. It says so in the store, since the agent's next session would not show it any more.
+ * Agents that may have rows of this node's feed that its store does not know, because the store was restored from a backup. Such a row may be of a release
+ * that the node handed out after the backup. The promoted form has to replace it, although the promoted form was written earlier. So this node ships it to
+ * these agents once more, as a newer decision, when it has received everything from above. The store has the names of the agents, because an agent's next
+ * session would not show the difference any more.
  */
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
@@ -9,7 +10,7 @@ import type { Reader, Transaction } from '../../core/store/store.ts';
 
 export class OtherHistories {
   readonly #agents = new Set<string>();
-  /** Of these, those for whom it is work by now. */
+  /** Those agents for which the work has been marked. */
   readonly #begun = new Set<string>();
 
   load(reader: Reader): void {
@@ -33,7 +34,10 @@ export class OtherHistories {
     });
   }
 
-  /** Nothing is left to do, and all that is above is here: those for whom there is work now, which `begin` makes. What was begun is done. */
+  /**
+   * The scheduler has no work left, and this node has received everything from above. `begin` marks the work for an agent. If the work was marked before, it
+   * is done now, and the agent is forgotten.
+   */
   idle(t: Transaction, begin: (agent: string) => void): void {
     for (const agent of this.#agents) {
       if (this.#begun.has(agent)) t.remove(keyOf(agent));

@@ -1,4 +1,4 @@
-/** What the status of an EdgePlacement says of its rollout. */
+/** The part of an EdgePlacement's status that is about its rollout. */
 import type { NewCondition } from '../../core/object/conditions.ts';
 import type { RolloutStep } from '../../core/rollout/controller.ts';
 import { isPromoted, type ReleaseAttributes } from '../../core/rollout/release.ts';
@@ -24,34 +24,38 @@ export function rolloutStatus({ state, message, wave, counts }: RolloutStep): Ro
   return { release, phase, wave: wave.name, message, expected, exposed, available, failed };
 }
 
-/** What a node below the origin knows: whom it may hand the release to, and how old the word is by which it may. */
+/** The rollout as a node below the origin knows it: to which agents it may hand the release, and how old its authorisation is. */
 export function rolloutBelow(
   release: ReleaseAttributes,
   here: { readonly isWhole: boolean; readonly exposed: number; readonly ageMs: number | undefined },
 ): RolloutStatus {
   const { number, wave } = release;
-  const of = { release: number, exposed: here.exposed };
-  if (isPromoted(release)) return { ...of, phase: 'Promoted', message: `release ${number} is promoted` };
+  const base = { release: number, exposed: here.exposed };
+  if (isPromoted(release)) return { ...base, phase: 'Promoted', message: `release ${number} is promoted` };
   if (release.rolledBack) {
-    return { ...of, phase: 'RolledBack', message: 'rolled back: everything has what was promoted before' };
+    return { ...base, phase: 'RolledBack', message: 'rolled back: everything has what was promoted before' };
   }
   if (!here.isWhole) {
-    return { ...of, phase: 'Progressing', message: 'waits for the rest of the release: what is here stays as it is' };
+    return {
+      ...base,
+      phase: 'Progressing',
+      message: 'waits for the rest of the release: until then, agents keep what they have',
+    };
   }
   const handed = `handed to ${here.exposed} agents of this node`;
-  if (release.halted) return { ...of, phase: 'Paused', message: `${handed}; halted by the origin` };
-  if (wave < 0) return { ...of, phase: 'Progressing', message: 'no wave is authorised yet' };
+  if (release.halted) return { ...base, phase: 'Paused', message: `${handed}; halted by the origin` };
+  if (wave < 0) return { ...base, phase: 'Progressing', message: 'no wave is authorised yet' };
   const upTo = `${handed}; authorised up to wave ${wave + 1}`;
   const limitMs = release.authorizationSeconds * 1000;
   if (here.ageMs === undefined || here.ageMs >= limitMs) {
     const since = here.ageMs === undefined ? 'since the start of this node' : `for ${Math.round(here.ageMs / 1000)} s`;
     const message = `${upTo}, and no further: no report of the origin ${since} (spec.rollout.authorizationSeconds is ${release.authorizationSeconds})`;
-    return { ...of, phase: 'Progressing', message };
+    return { ...base, phase: 'Progressing', message };
   }
-  return { ...of, phase: 'Progressing', message: upTo };
+  return { ...base, phase: 'Progressing', message: upTo };
 }
 
-/** As of a Deployment: True while it gets on and when it has, Unknown while somebody has paused it, False when it has failed. */
+/** Like the condition of a Deployment: True while the rollout goes on and when it has ended, Unknown while it is paused, False when it has failed. */
 export function progressing({ state, message }: RolloutStep): NewCondition {
   const { phase, stopped } = state;
   if (stopped) return { type: progressingType, status: 'False', reason: stopped.reason, message };

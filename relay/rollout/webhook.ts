@@ -5,11 +5,11 @@ import type { GateResult } from '../../core/rollout/gates.ts';
 import type { Webhook } from '../../core/rollout/spec.ts';
 import { describeError } from '../../core/runtime/errors.ts';
 
-/** An answer is a word and a sentence. */
+/** An answer is one boolean and one sentence. */
 const answerBytesMax = 64 * 1024;
-/** A gate is asked again and again: an answer may take as long as a slow query of metrics. */
+/** A gate is asked repeatedly, so an answer may take as long as a slow query of metrics. */
 const timeoutSecondsDefault = 10;
-/** Of what the webhook says, so much is shown. */
+/** The status shows this many characters of the webhook's message. */
 const messageMax = 500;
 
 export async function askWebhook(webhook: Webhook, question: object): Promise<GateResult> {
@@ -26,8 +26,9 @@ export function readAnswer(text: string): GateResult {
     throw new Error('the answer is not {"passed": true or false, "message": "…"}');
   }
   if (answer.passed) return { passed: true };
-  const said = 'message' in answer && typeof answer.message === 'string' ? answer.message : 'it says no';
-  return { passed: false, failed: false, message: said.slice(0, messageMax) };
+  const message =
+    'message' in answer && typeof answer.message === 'string' ? answer.message : 'the answer is "passed": false';
+  return { passed: false, failed: false, message: message.slice(0, messageMax) };
 }
 
 function post({ url, timeoutSeconds = timeoutSecondsDefault, caBundle }: Webhook, body: string): Promise<string> {
@@ -58,7 +59,7 @@ function post({ url, timeoutSeconds = timeoutSecondsDefault, caBundle }: Webhook
     });
     request.on('upgrade', (_, changed) => {
       changed.destroy();
-      reject(new Error('it changes the protocol, which nobody asked for'));
+      reject(new Error('the webhook wants to change the protocol (HTTP upgrade): it must answer with JSON'));
     });
     request.end(body);
   });

@@ -1,6 +1,6 @@
 /**
- * Inventory of spaces here and above, on its way to the agents that it names. Each row goes to one child: the one that is the first name of what is
- * left of its path. A relay gets it by reference; where the path ends, it is the inventory of an agent, found by an index of paths.
+ * Inventory of spaces here and above, on its way to the agents that it names. Each row goes to one child: the child that is next on the path of the row. A
+ * relay gets the row by reference. If the path ends at the child, the row is the inventory of an agent, and an index of paths finds it.
  */
 
 import type { InventoryAttributes, InventoryBody } from '../../core/entries/down-attributes.ts';
@@ -19,21 +19,21 @@ export interface InventoryBelowPorts {
   readonly path: string;
   tableOf(source: string): Table | undefined;
   mailboxOf(child: string): Mailbox | undefined;
-  /** All that share the child's name and have a mailbox. */
+  /** All replicas that share the child's name and have a mailbox. */
   replicasOf(child: string): readonly string[];
 }
 
-/** Rows handed on in one transaction: some 10 ms of LMDB on one core. */
+/** Rows that are sent on in one transaction: some 10 ms of LMDB on one core. */
 const rowsPerStep = 500;
 const nul = Buffer.of(0);
 
-/** In the transaction that changes a row of a source, of this node or above. */
+/** Runs in the transaction that changes a row of a source of this node or of a node above. */
 export function noteInventoryRow(t: Transaction, { key, before, after, originRevision }: AppliedChange): void {
-  const had = before && attributesOf<InventoryAttributes>(before).path;
-  const has = after && attributesOf<InventoryAttributes>(after).path;
-  if (had !== undefined && had !== has) t.remove(indexKey(had, key));
-  if (has !== undefined) t.put(indexKey(has, key), new Uint8Array(0));
-  markDirty(t, 'inventory', key, had === undefined ? [] : [had], originRevision);
+  const oldPath = before && attributesOf<InventoryAttributes>(before).path;
+  const newPath = after && attributesOf<InventoryAttributes>(after).path;
+  if (oldPath !== undefined && oldPath !== newPath) t.remove(indexKey(oldPath, key));
+  if (newPath !== undefined) t.put(indexKey(newPath, key), new Uint8Array(0));
+  markDirty(t, 'inventory', key, oldPath === undefined ? [] : [oldPath], originRevision);
 }
 
 export class InventoryBelow {
@@ -43,7 +43,7 @@ export class InventoryBelow {
     this.#ports = ports;
   }
 
-  /** What stands for a child that is an agent, in the order of spaces and names. */
+  /** The rows for a child that is an agent, in the order of spaces and names. */
   rowsAt(reader: Reader, child: string): InventoryRow[] {
     const { path, tableOf } = this.#ports;
     const prefix = concat(prefixOf('inventoryAt'), text(childPath(path, child)), nul);
@@ -58,7 +58,7 @@ export class InventoryBelow {
     });
   }
 
-  /** A relay has a mailbox from now on: what lies below it has waited for that. */
+  /** A relay has a mailbox from now on. Rows for the subtree of the relay have waited for that. */
   relayCame(t: Transaction, child: string): void {
     const prefix = concat(prefixOf('inventoryAt'), text(`${childPath(this.#ports.path, child)}:`));
     for (const [at] of t.scan(prefixRange(prefix))) {
@@ -67,7 +67,10 @@ export class InventoryBelow {
     }
   }
 
-  /** One bounded piece of work; true if more is left. It comes before placements are scheduled: they are matched with what it brings. */
+  /**
+   * One bounded piece of work. Returns true if more may be left. It runs before placements are scheduled, because they are matched with the destinations of
+   * these rows.
+   */
   step(t: Transaction): boolean {
     const work = dirtyWork(t, 'inventory', rowsPerStep);
     for (const item of work) {
@@ -78,25 +81,27 @@ export class InventoryBelow {
   }
 
   #row(t: Transaction, { key, refs, originRevision }: ScheduleWork): void {
-    const { path: own, tableOf, mailboxOf, replicasOf } = this.#ports;
+    const { path: ownPath, tableOf, mailboxOf, replicasOf } = this.#ports;
     const entry = parseEntryKey(key);
     if (entry?.type !== 'inventory') return;
     const keyHash = hash128(key);
     const table = tableOf(entry.source);
     const row = table?.get(t, keyHash);
     const path = table && row?.content && attributesOf<InventoryAttributes>(table.content(t, row.content)).path;
-    const to = path === undefined ? undefined : childTowards(own, path);
+    const receiver = path === undefined ? undefined : childTowards(ownPath, path);
     for (const at of new Set([...refs, ...(path === undefined ? [] : [path])])) {
-      const child = childTowards(own, at);
+      const child = childTowards(ownPath, at);
       if (child === undefined) continue;
-      if (at === childPath(own, child)) markDirty(t, 'child', child);
+      if (at === childPath(ownPath, child)) markDirty(t, 'child', child);
       for (const replica of replicasOf(child)) {
         const mailbox = mailboxOf(replica);
         if (mailbox?.role !== 'relay') continue;
-        const has = row?.content && child === to && path !== childPath(own, child) ? row.content : undefined;
-        const known = mailbox.producer.get(t, keyHash);
-        if (has) mailbox.producer.putReference(t, keyHash, has, row!.originRevision);
-        else if (known?.content) mailbox.producer.remove(t, keyHash, Math.max(originRevision, known.originRevision));
+        const reference =
+          row?.content && child === receiver && path !== childPath(ownPath, child) ? row.content : undefined;
+        const existing = mailbox.producer.get(t, keyHash);
+        if (reference) mailbox.producer.putReference(t, keyHash, reference, row!.originRevision);
+        else if (existing?.content)
+          mailbox.producer.remove(t, keyHash, Math.max(originRevision, existing.originRevision));
       }
     }
   }

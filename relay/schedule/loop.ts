@@ -1,6 +1,6 @@
 /**
- * Runs the selections, the inventory and the scheduler whenever something is dirty, one bounded transaction at a time, and lets others have their turn
- * between them. Level-based: a call of `poke` while it runs is not lost and not queued twice.
+ * Runs the selections, the inventory and the scheduler whenever something is dirty: one bounded transaction at a time, and other tasks of the process run in
+ * between. The loop is level-based: a call of `wake` while it runs is not lost, and is not queued twice.
  */
 
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
@@ -18,27 +18,30 @@ export interface LoopPorts {
   readonly log: Logger;
   readonly scheduler: Scheduler;
   readonly guard: Pick<PoisonWorkGuard, 'rest'>;
-  /** What makes the scheduler's work, in this order: what spaces contribute, and inventory on its way down. */
+  /** The steps that make the scheduler's work, in this order: changes of spaces, and inventory on its way down. */
   before(): Iterable<{ step(t: Transaction): boolean }>;
-  /** Calls back soon, after what waits already: setImmediate in the product. */
+  /** Runs the function in a later turn of the event loop, after everything that waits already: setImmediate in the product. */
   defer(run: () => void): void;
-  /** Nothing is left to do. */
+  /** Called when no work is left. */
   idle(): void;
-  /** A step failed, and not for want of room: the store is broken. */
+  /** A step failed for another reason than lack of room: the store is broken. */
   failed(error: unknown): void;
 }
 
-/** Writes that wait for room. They come with what children and the clock do meanwhile; with more of them a start that looks at all anew is the shorter way. */
-const heldMax = 10_000;
+/**
+ * The greatest number of writes that wait for room. Reports of children and timers cause such writes. With more of them, a restart that reads everything
+ * again is shorter.
+ */
+const waitingWritesMax = 10_000;
 
 export class ScheduleLoop {
   readonly #ports: LoopPorts;
   readonly #turn: CoalescedTask;
-  readonly #held: ((t: Transaction) => void)[] = [];
+  readonly #waitingWrites: ((t: Transaction) => void)[] = [];
   #busy = true;
-  /** Work came since the present step began. */
+  /** Work came after the current step began. */
   #isAsked = false;
-  /** Of what may wait for company. */
+  /** The timer of work that may wait for more work. */
   #timer: Timer | undefined;
 
   constructor(ports: LoopPorts) {
@@ -49,7 +52,7 @@ export class ScheduleLoop {
     );
   }
 
-  /** False between a poke and the end of the work that it started; true at first only after one run. */
+  /** False from a call of `wake` until the work is done. After the start, true only after the first run. */
   get quiet(): boolean {
     return !this.#busy;
   }
@@ -60,7 +63,7 @@ export class ScheduleLoop {
     this.#turn.ask();
   }
 
-  /** After so many ms, or sooner with anything else that is to be done. */
+  /** Wakes the loop after `ms`, or earlier together with other work. */
   wakeIn(ms: number): void {
     if (ms <= 0) return this.wake();
     this.#busy = true;
@@ -71,11 +74,15 @@ export class ScheduleLoop {
     });
   }
 
-  /** Writes what has fallen due, or was decided outside a transaction, and looks at what that has made. Where there is no room this is done once there is: in order, and before any further step. */
+  /**
+   * Makes a write that has become due, or that was decided outside a transaction, and works off the keys that the write makes dirty. With a full disk, the
+   * write waits until there is room. Writes are made in order, and before any further step.
+   */
   enqueue(act: (t: Transaction) => void): void {
-    if (this.#held.length === heldMax) throw new Error(`more than ${heldMax} writes wait for room`);
-    this.#held.push(act);
-    if (this.#writeHeld()) this.wake();
+    if (this.#waitingWrites.length === waitingWritesMax)
+      throw new Error(`more than ${waitingWritesMax} writes wait for room`);
+    this.#waitingWrites.push(act);
+    if (this.#writeWaiting()) this.wake();
   }
 
   stop(): void {
@@ -86,7 +93,7 @@ export class ScheduleLoop {
   #run(): void {
     this.#timer?.stop();
     this.#timer = undefined;
-    if (!this.#writeHeld()) return;
+    if (!this.#writeWaiting()) return;
     this.#isAsked = false;
     const isMore = this.#attempt((t) => this.#step(t));
     if (isMore === undefined) return;
@@ -98,27 +105,27 @@ export class ScheduleLoop {
     }
   }
 
-  /** False: not all of it, yet. */
-  #writeHeld(): boolean {
-    for (let act = this.#held.shift(); act; act = this.#held.shift()) {
-      const present = act;
+  /** Makes the waiting writes. Returns false if some of them still wait. */
+  #writeWaiting(): boolean {
+    for (let act = this.#waitingWrites.shift(); act; act = this.#waitingWrites.shift()) {
+      const write = act;
       const done = this.#attempt((t) => {
-        present(t);
+        write(t);
         return true;
       });
       if (done) continue;
-      this.#held.unshift(present);
+      this.#waitingWrites.unshift(write);
       return false;
     }
     return true;
   }
 
-  /** Undefined where it failed. Without room nothing of it was begun, and it is tried again in a while. */
+  /** Returns undefined if the write failed. Without room, nothing of the write has happened, and the loop tries it again after a while. */
   #attempt<T>(act: (t: Transaction) => T): T | undefined {
     try {
       return this.#ports.store.write(act);
     } catch (error) {
-      // A store that is full or broken is not the fault of the piece that met it.
+      // A full or broken store is not the fault of the piece of work that met it.
       if (error instanceof BanyanError) this.#ports.guard.rest();
       if (lacksRoom(error)) this.wakeIn(roomAgainMs);
       else this.#ports.failed(error);
@@ -126,7 +133,7 @@ export class ScheduleLoop {
     }
   }
 
-  /** The rows that these make are the scheduler's work. */
+  /** The selections and the inventory run first: the rows that they make are the scheduler's work. */
   #step(t: Transaction): boolean {
     for (const room of this.#ports.before()) if (room.step(t)) return true;
     return this.#ports.scheduler.step(t);

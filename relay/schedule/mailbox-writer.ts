@@ -1,6 +1,6 @@
 /**
- * Puts rows into the mailboxes of children and takes them out: shared by reference for relays, through the stages for agents. Counts what it
- * changes, so that a step has a bound.
+ * Puts rows into the mailboxes of children and removes them. Relays share rows by reference; rows for agents go through the stages. The writer counts the
+ * rows that it changes, so that a step has a bound.
  */
 
 import type { RefsAttributes, TargetAttributes } from '../../core/entries/down-attributes.ts';
@@ -22,7 +22,7 @@ type MailboxWriterPorts = Pick<SchedulePorts, 'tableOf' | 'children' | 'placemen
 
 export class MailboxWriter {
   readonly #ports: MailboxWriterPorts;
-  /** Rows changed since `begin`. */
+  /** The number of rows changed since `begin`. */
   rows = 0;
 
   constructor(ports: MailboxWriterPorts) {
@@ -38,7 +38,7 @@ export class MailboxWriter {
     return refs.some((name) => this.#ports.placements.get(placementId(source, name))?.children.has(child));
   }
 
-  /** An object that a release takes away has no row of its own any more, but one with what was promoted of it. */
+  /** An object that a release removes has no object row any more, but a `promoted` row. Returns the key hash of the object's entry. */
   objectOf(t: Transaction, source: string, keyHash: Uint8Array): Uint8Array {
     const table = this.#ports.tableOf(source);
     const row = table?.get(t, keyHash);
@@ -49,16 +49,17 @@ export class MailboxWriter {
   share(t: Transaction, mailbox: Producer, source: string, keyHash: Uint8Array): void {
     const row = this.#ports.tableOf(source)?.get(t, keyHash);
     if (!row?.content) return;
-    // A tombstone is newer than the row where the row's space was put back, or where it went by labels (`detach`) and comes again. Whether the child has heard
-    // of the tombstone must not decide what it gets.
+    // The mailbox may have a tombstone that is newer than the source's row: the row's space was restored, or `detach` removed the row because of labels, and
+    // the row comes again. The row gets at least the revision of the tombstone. Otherwise the child would take the row only if it has not received the
+    // tombstone.
     const before = mailbox.get(t, keyHash);
     const originRevision = Math.max(row.originRevision, before?.content ? 0 : (mailbox.newest(before) ?? 0));
     if (!mailbox.putReference(t, keyHash, row.content, originRevision)) return;
-    // Only rows that change count: work that begins anew in the next step passes over what it has done.
+    // Only rows that change count. A piece of work that starts again in the next step passes over the rows that it has put.
     this.rows++;
   }
 
-  /** To an agent: what the stages make of the object's row, or of there being none for it. False: it is left for the next step. */
+  /** Puts into an agent's mailbox what the stages make from the object's row, or from its absence. Returns false if the next step has to try again. */
   ship(
     t: Transaction,
     child: Child,
@@ -95,8 +96,9 @@ export class MailboxWriter {
     what: OutgoingContent & { readonly type: 'content' },
     rowRevision: number,
   ): void {
-    // What an agent has of a newer write may give way to something made of an older one: it is still the newer decision. Without a row here, which
-    // may have been lost, the agent may have what the source has.
+    // Content from an older write may replace content from a newer write in the mailbox, because it is the newer decision. So its revision is not below that
+    // of the mailbox's row. If the mailbox has no row, the row may have been lost, and the agent may have the source's row. Then the revision is not below
+    // that of the source's row.
     const originRevision = Math.max(what.originRevision, mailbox.newest(mailbox.get(t, keyHash)) ?? rowRevision);
     const changed = what.reference
       ? mailbox.putReference(t, keyHash, what.reference, originRevision)
@@ -111,17 +113,20 @@ export class MailboxWriter {
     const content = row?.content && table?.content(t, row.content);
     const target = content && attributesOf<TargetAttributes>(content);
     const isAgent = this.#ports.children.get(child)?.role === 'agent';
-    const its = target && isAgent ? this.#ports.releases.targetFor(t, placement, child, target) : target;
-    if (!content || !its || its === target) {
-      if (its) this.share(t, mailbox, placement.source, keyHash);
+    const sent = target && isAgent ? this.#ports.releases.targetFor(t, placement, child, target) : target;
+    if (!content || !sent || sent === target) {
+      if (sent) this.share(t, mailbox, placement.source, keyHash);
       return;
     }
-    const attributes = text(stableStringify(its));
+    const attributes = text(stableStringify(sent));
     const originRevision = Math.max(row?.originRevision ?? 0, mailbox.newest(mailbox.get(t, keyHash)) ?? 0);
     if (mailbox.put(t, { ...content, attributes }, originRevision)) this.rows++;
   }
 
-  /** What leaves a child's scope is a tombstone no older than what the child has, so that it is not taken for a late one. */
+  /**
+   * A row that leaves a child's scope becomes a tombstone with at least the revision of the child's row, so the child does not take the tombstone for an old
+   * one.
+   */
   remove(t: Transaction, mailbox: Producer, keyHash: Uint8Array, originRevision = 0): void {
     const row = mailbox.get(t, keyHash);
     if (!row?.content) return;

@@ -1,6 +1,6 @@
 /**
- * What a child gets in the place of a row of a source. Relays share the row as it is; what an agent gets is decided here, at the last hop,
- * by stages in a fixed order: each sees what the one before left, and a child for which nothing is to be decided passes through all of them.
+ * Decides what a child gets for a row of a source. Relays share the row as it is. For an agent, stages decide here at the last hop, in a fixed order: each
+ * stage gets the result of the stage before. A row for which nothing has to be decided passes through all stages unchanged.
  */
 
 import type { PlacementId } from '../../core/entries/placement-id.ts';
@@ -9,7 +9,7 @@ import { hex } from '../../core/store/bytes.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import type { Child } from '../children/children.ts';
 
-/** The key of a shipment that is left to do: `source keyHash child`. */
+/** The key of a shipment that has to be made: `source keyHash child`. */
 export function shipmentKey({
   source,
   keyHash,
@@ -27,34 +27,34 @@ export interface Shipment {
   readonly child: Child;
   readonly source: string;
   readonly keyHash: Uint8Array;
-  /** When the row has just changed, and may be gone by now: its entry key, and the placements that wanted it before. */
+  /** Set if the row has just changed, and may be gone now: its entry key, and the placements that wanted it before. */
   readonly changed?: { readonly key: string; readonly refs: readonly string[] };
 }
 
 export type OutgoingContent =
-  /** With a reference while the content is still the one that a row of this store names, so that it can be shared. */
+  /** Has a reference as long as the content is the content of a row in this store, so that the mailbox can share it. */
   | {
       readonly type: 'content';
       readonly content: Content;
       readonly reference?: ContentReference;
       readonly originRevision: number;
-      /** The child has not got this placement's release: what is made of the content is made with the Customizers as they were promoted. */
+      /** The child does not have this placement's release. The next stages use the Customizers as they were promoted. */
       readonly madeAsPromoted?: PlacementId;
     }
-  /** The child is not to have the object. */
+  /** The child must not have the object. */
   | { readonly type: 'nothing'; readonly originRevision: number }
-  /** The child's mailbox stays as it is in this step; the shipment is asked for again in a later one. */
+  /** The child's mailbox stays as it is in this step. A later step asks for the shipment again. */
   | { readonly type: 'later' }
-  /** The child's mailbox stays as it is: what it should get can't be made, and what it has is the last good one. */
+  /** The child's mailbox stays as it is, because the new content can't be made. The mailbox has the last valid content. */
   | { readonly type: 'keep' };
 
-/** Pure but for the rows that it reads and keeps in the transaction. */
+/** Pure except for the rows that it reads and writes in the transaction. */
 export interface OutgoingStage {
-  /** A step begins: what one step may cost is there anew. */
+  /** A step begins: the budget of one step starts again. */
   begin?(): void;
-  /** A placement that has reached the child before may reach it by other destinations now. */
+  /** A placement that has reached the child before may reach it through other destinations now. */
   rematched?(t: Transaction, child: Child): void;
-  /** Hashes of the entry keys of the objects that it makes for a child with the Customizer, by `namespace/name`. */
+  /** The hashes of the entry keys of the objects that this stage makes for the child with a Customizer (`namespace/name`). */
   madeWith?(source: string, customizer: string, child: string): Iterable<Uint8Array>;
   outgoing(t: Transaction, shipment: Shipment, what: OutgoingContent): OutgoingContent;
 }

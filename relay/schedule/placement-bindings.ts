@@ -1,6 +1,6 @@
 /**
- * A placement comes to a child, or leaves it: what the child gets of it, and what it keeps because another placement wants it. The work is the placement's
- * objects, for this child alone.
+ * Brings a placement to a child, or removes it from the child. It decides what the child gets from the placement, and what the child keeps because another
+ * placement wants it. The work is proportional to the placement's objects, for this one child.
  */
 
 import { entryKey } from '../../core/entries/entry-keys.ts';
@@ -19,7 +19,7 @@ import type { SchedulePorts } from './ports.ts';
 export class PlacementBindings {
   readonly #ports: SchedulePorts;
   readonly #writer: MailboxWriter;
-  /** Read at most once in a step: nothing comes here during one. */
+  /** Read at most once in a step, because nothing arrives during a step. */
   #covered: Watermarks | undefined;
 
   constructor(ports: SchedulePorts, writer: MailboxWriter) {
@@ -34,7 +34,7 @@ export class PlacementBindings {
 
   attach(t: Transaction, placement: Placement, child: Child, mailbox: Producer): void {
     this.announce(t, placement, child, mailbox);
-    // Before the objects: what a stage decides may depend on the placements that reach the child.
+    // Stored before the objects are sent: the decision of a stage may depend on the placements that reach the child.
     storeMatched(t, placement.id, child.name);
     this.#ports.placements.attach(placement, child.name);
     if (child.role === 'agent') this.#ports.releases.attached(t, placement.id, child.name);
@@ -44,7 +44,7 @@ export class PlacementBindings {
     }
   }
 
-  /** Of many objects each is a piece of its own: one that ends the process leaves the others to the child. */
+  /** Each object is a piece of work of its own for the poison-work guard. If one of them ends the process, the child still gets the others. */
   #shipAlone(t: Transaction, child: Child, mailbox: Producer, source: string, selected: Uint8Array): void {
     const { guard, tableOf } = this.#ports;
     const keyHash = this.#writer.objectOf(t, source, selected);
@@ -58,7 +58,7 @@ export class PlacementBindings {
     guard.ended(t, 'shipment', work);
   }
 
-  /** A relay needs the placement itself; an agent gets what is final, and what it is to report. */
+  /** A relay needs the placement itself. An agent gets the rules for its objects and reports (`rules`). */
   announce(t: Transaction, placement: Placement, child: Child, mailbox: Producer, originRevision = 0): void {
     const { id, source } = placement;
     if (child.role === 'relay') this.#writer.share(t, mailbox, source, hash128(entryKey.placement(id)));
@@ -68,9 +68,10 @@ export class PlacementBindings {
   }
 
   /**
-   * `originRevision`: of the write for which it goes, if there is one. The child may have newer rows than this mailbox ever had, of a parent that it came
-   * from: a deletion that says what is told of it is newer than those too. Where it goes by labels, what the source has now is the newest; the row here may be
-   * older than that of a child that has the same from elsewhere (reconciliations compare contents), but whatever was written up to where all is here was looked at.
+   * `originRevision` is the revision of the write that removes the placement from the child, if there is such a write. A child that comes from another parent
+   * may have newer rows than this mailbox ever had, and a deletion must be newer than those rows too. If the placement leaves because of labels, no write
+   * removes it. Then the deletions get the revision up to which this node has received everything of the source. The row here may be older than the child's
+   * row with the same content, since reconciliations compare contents. But this node has taken every write up to that revision into account.
    */
   detach(t: Transaction, id: PlacementId, child: string, current: Set<string>, originRevision = 0): void {
     this.#ports.placements.detach(id, current, child);
@@ -85,10 +86,11 @@ export class PlacementBindings {
       const row = table?.get(t, keyHash);
       const wanted = row?.content && table && this.#writer.wantedBy(source, table.content(t, row.content), child);
       if (!wanted) this.#writer.remove(t, mailbox, keyHash, Math.max(covered, row?.originRevision ?? 0));
-      // Another placement may still bring the object, but perhaps not the same form of it.
+      // Another placement may still bring the object, but perhaps in another form.
       if (to?.role === 'agent') this.#shipAlone(t, to, mailbox, source, keyHash);
     }
-    // Also what was kept back because too little was known.
+    // Also ships the rows that were kept back because this node did not know a release completely: the agent loses them, or keeps what another placement
+    // wants.
     for (const key of this.#ports.releases.detached(t, id, child)) {
       if (to?.role === 'agent') this.#writer.ship(t, to, mailbox, source, hash128(key));
     }
@@ -96,7 +98,7 @@ export class PlacementBindings {
       const ofRow = table?.get(t, key)?.originRevision ?? 0;
       this.#writer.remove(t, mailbox, key, Math.max(covered, originRevision, ofRow));
     }
-    // Its revisions are no space's.
+    // The revisions of a grant are sequences, and not revisions of a space.
     this.#writer.remove(t, mailbox, hash128(entryKey.grant(id)));
   }
 

@@ -1,4 +1,4 @@
-/** Which placements a change of a child may concern: those that name what changed, and those that wait for the child. */
+/** Answers which placements a change of a child may concern: placements that name a changed key, and placements that wait for the child. */
 
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { changedKeys } from '../children/changed-keys.ts';
@@ -8,26 +8,28 @@ import type { Placements } from '../placements/placements.ts';
 
 export class PlacementInterestIndex {
   readonly #placements: Placements;
-  /** As the placements were last matched with them; missing after a start, and then all placements are looked at. */
+  /** Each child as it was when the placements were last matched with it. A child is missing after a start; then all placements are matched. */
   readonly #matchedWith = new Map<string, Child>();
-  /** By child: placements that it should get or lose, and may not yet. */
+  /** By child: the placements that the child should get or lose, and may not yet. */
   readonly #waiting = new Map<string, Set<PlacementId>>();
 
   constructor(placements: Placements) {
     this.#placements = placements;
   }
 
-  /** The child as it is now, undefined for one that is gone; what waits for it waits no more. */
+  /** Returns the placements to match with the present child (undefined if it is gone). Placements that waited for it no longer wait. */
   by(name: string, child: Child | undefined): Iterable<Placement> {
     const keys = changedKeys(this.#matchedWith.get(name), child);
     const waiting = this.#waiting.get(name) ?? [];
     this.#waiting.delete(name);
     if (keys === 'all') return this.#placements.all();
-    const found = [...waiting].map((id) => this.#placements.get(id)).filter((placement) => placement !== undefined);
-    return new Set([...this.#placements.naming(keys), ...found]);
+    const waitingPlacements = [...waiting]
+      .map((id) => this.#placements.get(id))
+      .filter((placement) => placement !== undefined);
+    return new Set([...this.#placements.naming(keys), ...waitingPlacements]);
   }
 
-  /** All placements are matched with the child as it is now. */
+  /** All placements were matched with this state of the child. */
   matched(name: string, child: Child | undefined): void {
     if (child) this.#matchedWith.set(name, child);
     else this.#matchedWith.delete(name);
@@ -38,7 +40,7 @@ export class PlacementInterestIndex {
     this.#waiting.set(child, ids.add(id));
   }
 
-  /** What was matched may not have been stored. */
+  /** A transaction failed: the results of matching may not be stored. */
   forget(): void {
     this.#matchedWith.clear();
   }

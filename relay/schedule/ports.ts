@@ -1,4 +1,4 @@
-/** What the scheduler stands on: the tables, the children, and those who have a say in what goes where. */
+/** What the scheduler uses: the tables, the children, and the rooms that take part in its decisions. */
 
 import type { TargetAttributes } from '../../core/entries/down-attributes.ts';
 import type { EntryKey } from '../../core/entries/entry-keys.ts';
@@ -14,39 +14,42 @@ import type { PoisonWorkGuard } from '../work/work-guard.ts';
 import type { OutgoingStage } from './outgoing.ts';
 
 export interface SchedulePorts {
-  /** The table that holds a source's rows: one of the node's own spaces, or what comes from above. */
+  /** The table with a source's rows: of a space of this node, or of the parent's feed. */
   tableOf(source: string): Table | undefined;
   mailboxOf(child: string): Producer | undefined;
-  /** Of each source, up to which revision all is here. */
+  /** For each source, the revision up to which this node has received everything. */
   covered(reader: Reader): Watermarks;
   readonly children: ReadonlyMap<string, Child>;
   readonly placements: Placements;
   readonly passage: Passage;
-  /** What decides what an agent gets for an object, in this order. */
+  /** The stages that decide what an agent gets for an object, in this order. */
   readonly stages: readonly OutgoingStage[];
-  /** Reads a child anew from the inventory or its report, into `children`; false when it is gone for good. */
+  /** Reads a child from the inventory or its report, and updates `children`. Returns false if the child has left for good. */
   refreshChild(t: Transaction, name: string): boolean;
-  /** A Customizer or StatusSummarizer of a source has come, changed or gone, or what was promoted of it; its users may be marked dirty. */
+  /**
+   * A Customizer or StatusSummarizer of a source has come, changed or gone, or its promoted form has changed. The callee may mark work dirty for the
+   * placements that use it.
+   */
   auxiliaryChanged(t: Transaction, source: string, key: ObjectKey): void;
   readonly releases: ReleaseExposure;
-  /** Leaves out what ends the process. */
+  /** Quarantines work that ends the process. */
   readonly guard: Pick<PoisonWorkGuard, 'begin' | 'ended' | 'rest'>;
 }
 
-/** What holds back the releases of placements: relay/rollout/exposure.ts. */
+/** Holds back the releases of placements: relay/rollout/exposure.ts. */
 export interface ReleaseExposure {
-  /** True if children may stand elsewhere in the release now. */
+  /** Returns true if children may be at another step of the release now. */
   rowChanged(
     t: Transaction,
     entry: EntryKey & { readonly type: 'promoted' | 'promotedCustomizer' | 'release' },
   ): boolean;
-  /** What was kept back and need not be any more is work again; true if there is some. */
+  /** Rows that were kept back, and need not be any more, become work again. Returns true if there are any. */
   release(t: Transaction): boolean;
-  /** An agent has it from now on, and gets its objects next. */
+  /** The agent has the placement from now on, and gets its objects next. */
   attached(t: Transaction, id: PlacementId, child: string): void;
   /** Returns the keys of rows that were kept back from the placement's children. */
   detached(t: Transaction, id: PlacementId, child: string): readonly string[];
-  /** What an agent's reports are to be exact for, once all objects are in its mailbox; undefined: what it was told stays. */
+  /** The target for an agent's reports, once all objects are in its mailbox. Undefined: the target in the mailbox stays. */
   targetFor(
     t: Transaction,
     placement: Placement,
@@ -55,21 +58,24 @@ export interface ReleaseExposure {
   ): TargetAttributes | undefined;
 }
 
-/** Asked again whenever the placement or the child is dirty; what may not happen yet leaves the child as it is. */
+/** The scheduler asks again whenever the placement or the child is dirty. If the answer is no, the child stays as it is. */
 export interface Passage {
-  /** A child that matches now and has nothing of the placement yet may have it. */
+  /** Whether a child that matches, and does not have the placement, may get it. */
   mayAttach(t: Transaction, placement: Placement, child: Child): boolean;
-  /** A child that does not match any more may lose it; `placement` is absent when it is gone itself. */
+  /** Whether a child that does not match any more may lose the placement. `placement` is absent if the placement is gone. */
   mayDetach(t: Transaction, id: PlacementId, child: string, placement: Placement | undefined): boolean;
-  /** A child that matches has to wait after all: its mailbox has the placement from before the store was put back, and it has let go of it since. */
+  /**
+   * Whether a child that matches must wait although its mailbox has the placement: the mailbox has it from before the store was restored, and the child has
+   * removed it since.
+   */
   takesBack(id: PlacementId, child: string): boolean;
-  /** A child that does not match, and has a copy that waits for another one from a sibling of this node. */
+  /** Whether a child that does not match has a copy that has to stay for now, for example an old copy from another replica of this node. */
   keeps(reader: Reader, id: PlacementId, child: string): boolean;
-  /** What is known of a child, or what a placement says, has changed: `work` may be marked dirty. */
+  /** The child, or the placement, has changed. The callee may mark `work` dirty. */
   childChanged(t: Transaction, child: string): void;
   placementChanged(t: Transaction, id: PlacementId): void;
-  /** One that was not known here before. */
+  /** A placement has come that this node did not know. */
   placementCame(t: Transaction, placement: Placement): void;
-  /** Looks again at what has been kept back of a placement; how many rows of mailboxes it put. */
+  /** Reviews the held copies of a placement. Returns how many rows it put into mailboxes. */
   work(t: Transaction, id: PlacementId): number;
 }

@@ -1,10 +1,10 @@
 /**
- * From sources to mailboxes: which rows each child gets. Works off dirty keys in bounded transactions; the work is
- * proportional to what changed times the children that it concerns.
+ * From sources to mailboxes: decides which rows each child gets. It works off dirty keys in bounded transactions. The work is proportional to the number of
+ * changes times the children that they concern.
  *
- * Order is the promise. Objects come before placements: an object that lost a placement is taken from that placement's children while they
- * are still known, and a placement that goes takes only what no other one wants. Targets come last: a placement's target row is put only when
- * no object is left to do, so that whoever has acknowledged the target has stored every object that it covers.
+ * The order is a promise. Objects come before placements. So an object that a placement lost is removed from the placement's children while these are still
+ * known, and a placement that goes removes only objects that no other placement wants. Targets come last: a placement's target row is put only when no object
+ * is left to do. So a child that has acknowledged the target has stored every object that the target covers.
  */
 
 import type { RefsAttributes } from '../../core/entries/down-attributes.ts';
@@ -27,46 +27,47 @@ import { PlacementInterestIndex } from './placement-interest-index.ts';
 import type { SchedulePorts } from './ports.ts';
 
 /**
- * Rows put or removed in one transaction before others get their turn: some ms on one core. What they are for is flushed and sent while those of the next
- * pieces of work are put. One object, and its target, is one piece for all of its children, so that each gets both in one frame: 1,000 children are 2,000 rows
- * and some 30 ms.
+ * The number of rows put or removed in one transaction before other tasks get their turn: some ms on one core. These rows are flushed and sent while the next
+ * transaction puts its rows. An object and its target are one piece of work for all children, so that each child gets both in one frame. Such a piece may go
+ * beyond the bound: 1,000 children are 2,000 rows and some 30 ms.
  */
 const rowsPerStep = 256;
-const beside = ['auxiliary', 'promoted', 'promotedCustomizer', 'release'] as const;
-/** Dirty keys read at once; a bound on memory, not on progress. */
+const besideObjects = ['auxiliary', 'promoted', 'promotedCustomizer', 'release'] as const;
+/** Dirty keys that are read at once: a bound for memory, not for progress. */
 const workPerStep = 500;
 
 export class Scheduler {
   readonly #ports: SchedulePorts;
   readonly #writer: MailboxWriter;
   readonly #placementBindings: PlacementBindings;
-  readonly #concerned: PlacementInterestIndex;
-  /** Classes with work. */
+  readonly #interest: PlacementInterestIndex;
+  /** The classes that have work. */
   #present: ReadonlySet<WorkClass> = new Set();
-  /** Placements looked at for a child that changed, since the start. */
+  /** Number of placements matched with a changed child, since the start. */
   lookedAt = 0;
-  /** Children that were told of a target, or looked at for it, since the start. */
+  /** Number of targets that were sent, or checked, for a child, since the start. */
   aimed = 0;
 
   constructor(ports: SchedulePorts) {
     this.#ports = ports;
     this.#writer = new MailboxWriter(ports);
     this.#placementBindings = new PlacementBindings(ports, this.#writer);
-    this.#concerned = new PlacementInterestIndex(ports.placements);
+    this.#interest = new PlacementInterestIndex(ports.placements);
   }
 
-  /** Fills the placements from the store: at start, and after a transaction failed under a step. */
+  /** Fills the placements from the store: at the start, and after the transaction of a step has failed. */
   load(reader: Reader): void {
-    this.#concerned.forget();
+    this.#interest.forget();
     for (const id of storedPlacements(reader)) {
       const children = new Set(matchedChildren(reader, id));
-      // One that is gone and not worked off yet still says which children have the objects that it has lost meanwhile.
-      const gone = { id, ...splitPlacementId(id), locationSelectors: [], children };
-      this.#ports.placements.set(readPlacement(reader, this.#ports, id, children) ?? gone);
+      // The placement's row is gone, but its removal is not worked off yet. Its children must stay known: they may have objects that the placement has lost
+      // meanwhile.
+      const removed = { id, ...splitPlacementId(id), locationSelectors: [], children };
+      this.#ports.placements.set(readPlacement(reader, this.#ports, id, children) ?? removed);
     }
   }
 
-  /** One bounded piece of work, in the caller's transaction; true when more is left. */
+  /** Does one bounded piece of work in the caller's transaction. Returns true if more work is left. */
   step(t: Transaction): boolean {
     this.#writer.begin();
     this.#placementBindings.begin();
@@ -85,18 +86,18 @@ export class Scheduler {
       this.#each(t, 'target', (work) => this.#target(t, work.key)) &&
       this.#each(t, 'aim', (work) => this.#aim(t, work.key));
     this.#ports.guard.rest();
-    // What was matched may have begun to move.
+    // `match` may have made work for moves.
     return !done || this.#present.has('move');
   }
 
-  /** True when the class is empty afterwards. A piece of work that returns false stays dirty for the next step. */
+  /** Returns true if the class is empty afterwards. A piece of work that returns false stays dirty for the next step. */
   #each(t: Transaction, in_: Exclude<WorkClass, 'space'>, act: (work: ScheduleWork) => boolean): boolean {
     if (!this.#present.has(in_)) return true;
     const work = dirtyWork(t, in_, workPerStep);
     try {
       return this.#workOff(t, in_, work, act);
     } finally {
-      // What was done may have made work of other classes.
+      // The work may have made other classes dirty.
       this.#present = dirtyClasses(t);
     }
   }
@@ -123,24 +124,25 @@ export class Scheduler {
 
   // ------------------------------------------------------------------------------------------------- children
 
-  /** Only placements that name what changed are looked at, and of these only those whose answer changed are touched. */
+  /** Matches only placements that name a changed key, and changes only those whose result is different. */
   #child(t: Transaction, name: string): boolean {
     const { children } = this.#ports;
     const stays = this.#ports.refreshChild(t, name);
     const child = stays ? children.get(name) : undefined;
-    for (const placement of [...this.#concerned.by(name, child)]) {
+    for (const placement of [...this.#interest.by(name, child)]) {
       this.lookedAt++;
-      const had = placement.children.has(name);
-      const has = child !== undefined && matchChild(placement, child).matches;
-      // Its mailbox is gone with it. One of the same name that comes before the next step has a new one, and gets all anew.
-      if (had && !child) this.#dropFrom(t, placement, name);
-      else if (had !== has) markDirty(t, 'match', `${placement.id} ${name}`);
-      // An expression may fail otherwise than before where it does not match, which its author reads.
-      if (had || has || placement.locationExpression !== undefined)
+      const isAttached = placement.children.has(name);
+      const matches = child !== undefined && matchChild(placement, child).matches;
+      // The child's mailbox was dropped with the child. A child of the same name may come before the next step: its mailbox is new, and it gets everything
+      // again.
+      if (isAttached && !child) this.#dropFrom(t, placement, name);
+      else if (isAttached !== matches) markDirty(t, 'match', `${placement.id} ${name}`);
+      // The expression may fail in another way now, even if it does not match. The author of the placement reads that in the status.
+      if (isAttached || matches || placement.locationExpression !== undefined)
         t.announce(bindingTopic, atChild(placement.id, name));
     }
     this.#ports.passage.childChanged(t, name);
-    this.#concerned.matched(name, child);
+    this.#interest.matched(name, child);
     return true;
   }
 
@@ -161,12 +163,12 @@ export class Scheduler {
       const attached = placement.children.has(name);
       if (!attached && this.#ports.passage.mayAttach(t, placement, child))
         this.#placementBindings.attach(t, placement, child, mailbox);
-      else if (!attached) this.#concerned.wait(id, name);
+      else if (!attached) this.#interest.wait(id, name);
       markDirty(t, 'aim', key);
     } else if (placement.children.has(name)) {
       if (this.#ports.passage.mayDetach(t, id, name, placement))
         this.#placementBindings.detach(t, id, name, placement.children);
-      else this.#concerned.wait(id, name);
+      else this.#interest.wait(id, name);
     } else if (child && mailbox && this.#ports.passage.keeps(t, id, name)) {
       this.#placementBindings.attach(t, placement, child, mailbox);
       markDirty(t, 'aim', key);
@@ -185,15 +187,15 @@ export class Scheduler {
   #placement(t: Transaction, { key: id, originRevision }: ScheduleWork): boolean {
     const { placements, children, passage } = this.#ports;
     t.announce(placementTopic, id);
-    const known = placements.get(id);
-    const current = known?.children ?? new Set(matchedChildren(t, id));
+    const before = placements.get(id);
+    const current = before?.children ?? new Set(matchedChildren(t, id));
     const placement = readPlacement(t, this.#ports, id, current);
     passage.placementChanged(t, id);
     for (const child of [...current]) {
       const still = placement && children.has(child) && matchChild(placement, children.get(child)!).matches;
       if (!still && passage.mayDetach(t, id, child, placement))
         this.#placementBindings.detach(t, id, child, current, originRevision);
-      else if (!still) this.#concerned.wait(id, child);
+      else if (!still) this.#interest.wait(id, child);
       if (this.#writer.rows >= rowsPerStep) return false;
     }
     if (!placement) {
@@ -203,18 +205,18 @@ export class Scheduler {
       placements.set(placement);
     }
     if (!placement) return true;
-    if (!known) passage.placementCame(t, placement);
+    if (!before) passage.placementCame(t, placement);
     for (const child of children.values()) {
       const mailbox = this.#ports.mailboxOf(child.name);
       if (!mailbox) continue;
-      const has = current.has(child.name);
-      if (!has && !matchChild(placement, child).matches) continue;
-      // Also one that may not lose it yet: it has to know what the placement says now.
-      if (has) {
+      const isAttached = current.has(child.name);
+      if (!isAttached && !matchChild(placement, child).matches) continue;
+      // A child that may not lose the placement yet also needs its present form.
+      if (isAttached) {
         this.#placementBindings.announce(t, placement, child, mailbox, originRevision);
         for (const stage of this.#ports.stages) stage.rematched?.(t, child);
       } else if (passage.mayAttach(t, placement, child)) this.#placementBindings.attach(t, placement, child, mailbox);
-      else this.#concerned.wait(id, child.name);
+      else this.#interest.wait(id, child.name);
       if (this.#writer.rows >= rowsPerStep) return false;
     }
     markDirty(t, 'target', id);
@@ -233,7 +235,7 @@ export class Scheduler {
     return true;
   }
 
-  /** Relays on the way need it; agents get what is made with it. */
+  /** Relays on the way need these rows. Agents get objects that are made with them. */
   #auxiliary(t: Transaction, work: ScheduleWork): boolean {
     const entry = parseEntryKey(work.key);
     if (!isBeside(entry)) return true;
@@ -252,7 +254,7 @@ export class Scheduler {
     return true;
   }
 
-  /** An agent stands elsewhere in a release now: it gets the objects that the release changes, and then what they are the target of. */
+  /** An agent is at another step of a release now. It gets the objects that the release changes, and then their target. */
   #exposure(t: Transaction, key: string): boolean {
     const [id, name] = key.split(' ') as [PlacementId, string];
     const placement = this.#ports.placements.get(id);
@@ -268,12 +270,12 @@ export class Scheduler {
     for (const keyHash of changed) {
       if (!this.#writer.ship(t, child, mailbox, placement.source, keyHash)) isWhole = false;
     }
-    // A target covers what is in the mailbox before it.
+    // A target covers the rows that were in the mailbox before the target.
     if (isWhole) this.#writer.aim(t, placement, name, mailbox);
     return isWhole;
   }
 
-  /** Sends a row to the children that one of its placements reaches, and takes it from those that none reaches any more. */
+  /** Sends a row to the children that one of its placements reaches, and removes it from children that none of them reaches any more. */
   #toChildren(
     t: Transaction,
     source: string,
@@ -305,7 +307,7 @@ export class Scheduler {
     return true;
   }
 
-  /** The target of a placement, to one child that has it anew. */
+  /** Sends the target of a placement to one child that got the placement. */
   #aim(t: Transaction, key: string): boolean {
     const [id, child] = key.split(' ') as [PlacementId, string];
     const placement = this.#ports.placements.get(id);
@@ -329,7 +331,7 @@ export class Scheduler {
     return children;
   }
 
-  /** One object to one agent anew; false when it has to wait for the next step. */
+  /** Sends one object to one agent again. Returns false if it has to wait for the next step. */
   #shipment(t: Transaction, key: string): boolean {
     const [source, keyHash, name] = key.split(' ') as [string, string, string];
     const child = this.#ports.children.get(name);
@@ -340,7 +342,7 @@ export class Scheduler {
   }
 }
 
-/** Of what travels beside the objects, to relays only. */
-function isBeside(entry: EntryKey | undefined): entry is EntryKey & { readonly type: (typeof beside)[number] } {
-  return beside.some((type) => type === entry?.type);
+/** Rows that travel beside the objects. They go to relays only. */
+function isBeside(entry: EntryKey | undefined): entry is EntryKey & { readonly type: (typeof besideObjects)[number] } {
+  return besideObjects.some((type) => type === entry?.type);
 }

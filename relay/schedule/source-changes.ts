@@ -1,4 +1,4 @@
-/** What a change of a source's rows makes necessary. */
+/** Decides which work a change of a source's rows causes. */
 
 import type { RefsAttributes } from '../../core/entries/down-attributes.ts';
 import { attributesOf, type EntryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
@@ -12,7 +12,7 @@ import { noteHeldCustomizer } from '../promoted/held-customizers.ts';
 import { markDirty } from '../work/dirty.ts';
 import { noteInventoryRow } from './inventory-below.ts';
 
-/** Marks what a change of a source's row makes necessary; called in the transaction of the change. */
+/** Marks the work that a change of a source's row causes. Runs in the transaction of the change. */
 export function noteSourceChange(t: Transaction, change: AppliedChange): void {
   const entry = parseEntryKey(change.key);
   if (entry?.type === 'placement') {
@@ -45,7 +45,7 @@ export function noteSourceChange(t: Transaction, change: AppliedChange): void {
 
 const downRows = ['object', 'auxiliary', 'promoted', 'promotedCustomizer', 'release'] as const;
 
-/** Rows that go where the placements go that they name in `refs`. */
+/** Rows that go wherever the placements in their `refs` go. */
 function isDownRow(entry: EntryKey | undefined): entry is EntryKey & { readonly type: (typeof downRows)[number] } {
   return downRows.some((type) => type === entry?.type);
 }

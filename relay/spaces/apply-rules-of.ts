@@ -1,8 +1,8 @@
-/** How a placement wants its objects treated where others touch them too, as attributes carry it. */
+/** The rules of a placement for objects that others change too, as entry attributes have them. */
 import type { EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
 import { defaultRules, type SparseApplyRules } from '../../core/entries/apply-rules.ts';
 
-/** Undefined: by the defaults. */
+/** Returns undefined if all rules are the defaults. */
 export function applyRulesOf({
   drift,
   adopt,

@@ -1,6 +1,6 @@
 /**
- * Objects of a space that never go to a cluster but say what becomes of those that do: Customizers and StatusSummarizers. They travel to
- * the relays where something uses them.
+ * Customizers and StatusSummarizers: objects of a space that never go to a cluster, but change or summarise objects that do. They travel to the relays where
+ * something uses them.
  */
 
 import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
@@ -17,7 +17,7 @@ export function isAuxiliary(key: ObjectKey): boolean {
   return key.group === group && (key.resource === customizerResource || key.resource === summarizers);
 }
 
-/** What the object uses by the items that select it. */
+/** The auxiliary objects that the object uses, by the items that select it. */
 export function auxiliariesOf(key: ObjectKey, object: KubeObject, items: readonly DownsyncItem[]): ObjectKey[] {
   return [
     ...customizersOf(key, object, items).map((text) => {
@@ -28,13 +28,13 @@ export function auxiliariesOf(key: ObjectKey, object: KubeObject, items: readonl
   ];
 }
 
-/** The same, as the object's row says it to the last hop. */
+/** The same uses, as attributes of the object's row. The last hop reads them. */
 export function usesOf(
   key: ObjectKey,
   object: KubeObject,
   selecting: readonly { placement: string; items: readonly DownsyncItem[] }[],
 ): Pick<ObjectAttributes, 'customizers' | 'expand' | 'summarizers'> {
-  // Placements in order of name, so that what two of them say is applied in the same order everywhere.
+  // Sorted by the name of the placement, so that the uses of two placements are applied in the same order everywhere.
   const sorted = [...selecting].sort((a, b) => (a.placement < b.placement ? -1 : 1));
   const used =
     selecting.length > 0
@@ -53,14 +53,14 @@ export function usesOf(
   };
 }
 
-/** Those of the items first, then the object's own. */
+/** The Customizers of the items first, then the object's own. */
 function customizersOf(key: ObjectKey, object: KubeObject, items: readonly DownsyncItem[]): string[] {
-  const own = object.metadata.annotations?.[customizerAnnotation];
-  const names = [...items.flatMap((item) => item.customizers ?? []), ...(own ? [own] : [])];
+  const annotated = object.metadata.annotations?.[customizerAnnotation];
+  const names = [...items.flatMap((item) => item.customizers ?? []), ...(annotated ? [annotated] : [])];
   return [...new Set(names.map((name) => (name.includes('/') ? name : `${key.namespace}/${name}`)))];
 }
 
-/** Those that a placement names: they travel with it, whether or not there are objects of its rules, since a summary of nothing is one too. */
+/** The StatusSummarizers that a placement names. They travel with the placement even if its rules select no objects: a summary of nothing is a summary too. */
 export function namedSummarizers({
   downsync = [],
   upsync = [],

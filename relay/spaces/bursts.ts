@@ -1,46 +1,46 @@
 /**
- * When what was written is taken up. Now and then: at once. Where one write of a namespace follows the other, as in `kubectl apply` of a directory: in
- * company, some ms late, so that what is done for a change, but for its objects, is done for some of them together: the placement's target and its counts,
- * frames, flushes, and all of that at each node below.
+ * Decides how long a write waits before the selection works it off. A single write does not wait. In a burst of writes to one namespace, as in `kubectl
+ * apply` of a directory, writes wait some ms and are worked off together. So the work that does not depend on the number of objects is done once for several
+ * writes: targets, counts, frames and flushes, here and at each node below.
  */
 
-/** More than one write in so many ms, on average, is a burst: more than people make, and programs that look at what became of their last write. */
+/** More than one write in this time, on average, is a burst. People do not write so fast, and neither do programs that read the result of each write. */
 const usualMs = 25;
-/** So many in a row, after a pause, are none. */
-const atOnce = 4;
-/** The most that a write waits, at its origin alone: below it, nothing waits for company. Short beside the second in which sums are told. */
-const companyMs = 100;
-/** Namespaces of which nothing has to be known any more are looked for when there are so many, and when there are twice as many as were left then. */
-const lookedForFrom = 1_000;
+/** After a pause, this many writes in a row are no burst. */
+const writesWithoutBurst = 4;
+/** The longest wait of a write. Only the origin waits; nodes below do not. It is short compared with the second after which sums are reported. */
+const burstWaitMs = 100;
+/** When so many namespaces are remembered, those that are no longer needed are forgotten. The next time is when twice as many are remembered as were left. */
+const forgetFrom = 1_000;
 
 interface Burst {
-  /** When as many writes as came would have come, had they come as usual. */
+  /** The time at which the writes so far would have come if they had come at the usual rate. */
   readonly usualUntilMs: number;
-  /** What is written before goes with what waits already. */
+  /** A write before this time is worked off together with the writes that wait already. */
   readonly waitsUntilMs: number;
 }
 
 export class Bursts {
   readonly #bursts = new Map<string, Burst>();
-  #forgetAt = lookedForFrom;
+  #forgetAt = forgetFrom;
 
-  /** Ms until what was just written in the namespace is to be taken up. */
+  /** Returns the number of ms until a write to the namespace has to be worked off. */
   waitMs(namespace: string, nowMs: number): number {
     if (this.#bursts.size >= this.#forgetAt) this.#forget(nowMs);
     const { usualUntilMs = 0, waitsUntilMs = 0 } = this.#bursts.get(namespace) ?? {};
     const untilMs = Math.max(usualUntilMs, nowMs) + usualMs;
-    const isBurst = untilMs > nowMs + atOnce * usualMs;
+    const isBurst = untilMs > nowMs + writesWithoutBurst * usualMs;
     const isWaiting = waitsUntilMs > nowMs;
-    const dueMs = isWaiting ? waitsUntilMs : isBurst ? nowMs + companyMs : nowMs;
+    const dueMs = isWaiting ? waitsUntilMs : isBurst ? nowMs + burstWaitMs : nowMs;
     this.#bursts.set(namespace, {
-      // A long burst is over as soon as a short one.
-      usualUntilMs: Math.min(untilMs, nowMs + (atOnce + 1) * usualMs),
+      // The upper bound lets a long burst end as fast as a short one.
+      usualUntilMs: Math.min(untilMs, nowMs + (writesWithoutBurst + 1) * usualMs),
       waitsUntilMs: dueMs,
     });
     return dueMs - nowMs;
   }
 
-  /** Namespaces. */
+  /** The number of namespaces that are remembered. */
   get remembered(): number {
     return this.#bursts.size;
   }
@@ -49,6 +49,6 @@ export class Bursts {
     for (const [namespace, { usualUntilMs }] of this.#bursts) {
       if (usualUntilMs <= nowMs) this.#bursts.delete(namespace);
     }
-    this.#forgetAt = Math.max(lookedForFrom, 2 * this.#bursts.size);
+    this.#forgetAt = Math.max(forgetFrom, 2 * this.#bursts.size);
   }
 }

@@ -1,4 +1,4 @@
-/** Which objects of a space a placement's `spec.downsync` selects. Fields of an item are ANDed, items are ORed, `*` is all. */
+/** Decides which objects of a space `spec.downsync` of a placement selects. The fields of an item are ANDed, the items are ORed, and `*` means all. */
 import type { DownsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import { type Labels, matchesSelector } from '../../core/object/selector.ts';
@@ -6,16 +6,16 @@ import { type Labels, matchesSelector } from '../../core/object/selector.ts';
 export interface Candidate {
   readonly key: ObjectKey;
   readonly labels: Labels;
-  /** Of the object's namespace; absent for cluster-scoped objects. */
+  /** The labels of the object's namespace. Absent for cluster-scoped objects. */
   readonly namespaceLabels?: Labels;
 }
 
-/** The items that select the object; none: not selected. */
+/** The items that select the object. Without any, the placement does not select it. */
 export function selectingItems(items: readonly DownsyncItem[], candidate: Candidate): DownsyncItem[] {
   return items.filter((item) => selects(item, candidate));
 }
 
-/** False: the item selects no object of the resource. */
+/** Returns false if the item can't select any object of the resource. */
 export function mayIncludeResource(item: DownsyncItem, key: { group: string; resource: string }): boolean {
   return isGroup(item, key.group) && includes(item.resources, key.resource);
 }

@@ -1,7 +1,7 @@
 /**
- * From an inventory space to its source table: for each SyncTarget that names an agent one row, with the Locations that select it. Works off what
- * the space's write hook has marked, one transaction at a time. A Location's change rewrites the rows of the SyncTargets that it selects or
- * selected; to find them when it has an instanceSelector, the labels of all SyncTargets of the space are read once.
+ * From an inventory space to its source table: one row for each SyncTarget that names an agent, with the Locations that select the SyncTarget. It works off
+ * the marks of the space's write hook, in bounded transactions. A change of a Location rewrites the rows of the SyncTargets that it selects or selected. If
+ * it has an instanceSelector, finding them reads the labels of all SyncTargets of the space once.
  */
 import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
 import type { InventoryAttributes, InventoryBody } from '../../core/entries/down-attributes.ts';
@@ -22,7 +22,7 @@ export interface InventoryRowsPorts extends SourceRows {
   readonly storage: SpaceStorage;
 }
 
-/** Objects looked at in one transaction; as a selection's. */
+/** Objects that one transaction works off, as many as in a selection. */
 const objectsPerStep = 200;
 
 export class InventoryRows {
@@ -34,7 +34,10 @@ export class InventoryRows {
     this.inventory = new Inventory(ports.storage);
   }
 
-  /** The space's write hook: a mark, and for a Location what it selected before, which nothing says any more when the mark is worked off. */
+  /**
+   * The space's write hook. It marks the object. For a Location it also records what the Location selected before: when the mark is worked off, nothing else
+   * shows it any more.
+   */
   note(t: Transaction, event: StorageEvent): void {
     const { key, revision, body } = event.object;
     const travels = !changesOnlyStatus(event);
@@ -42,11 +45,11 @@ export class InventoryRows {
     if (!isLocation(key)) return;
     this.inventory.learn(event);
     if (!travels) return;
-    const gone = event.before?.body ?? (event.type === 'DELETED' ? body : undefined);
-    this.#mark(t, key, gone ? [asSelecting(parseBody(gone))] : [], revision);
+    const former = event.before?.body ?? (event.type === 'DELETED' ? body : undefined);
+    this.#mark(t, key, former ? [asSelecting(parseBody(former))] : [], revision);
   }
 
-  /** One bounded piece of work; true if more is left. */
+  /** One bounded piece of work. Returns true if more may be left. */
   step(t: Transaction): boolean {
     const { source, storage } = this.#ports;
     const prefix = `${source}/`;
@@ -54,7 +57,8 @@ export class InventoryRows {
     for (const item of work) {
       clearDirty(t, 'space', item.key);
       const key = parseKey(item.key.slice(prefix.length));
-      // What is worked off now is of now: an older revision than a row's last one would be taken for a late one below.
+      // The row gets the present revision of the space. With an older revision than that of its last form, nodes below would take the row for an outdated
+      // one.
       if (isSyncTarget(key)) this.#syncTarget(t, key.name, storage.revision());
       else this.#location(t, key, item.refs);
     }
@@ -99,7 +103,7 @@ export class InventoryRows {
   }
 }
 
-/** As its author wrote it, so that a status that changes is no news below, and its uid: a rollout knows a destination by it. */
+/** The object as its author wrote it, so that a change of its status is no change below. The uid is added, because a rollout knows a destination by its uid. */
 function travelling(object: KubeObject): KubeObject {
   const payload = parseBody(payloadOf(object));
   const { uid, creationTimestamp } = object.metadata;
@@ -110,7 +114,7 @@ function travelling(object: KubeObject): KubeObject {
   return { ...payload, metadata: { ...payload.metadata, ...origin } };
 }
 
-/** What of a Location decides which SyncTargets it selects. */
+/** The part of a Location that decides which SyncTargets it selects. */
 function asSelecting({ apiVersion, kind, metadata, spec }: KubeObject): string {
   const { instanceSelector } = (spec ?? {}) as { instanceSelector?: object };
   const { name } = metadata;

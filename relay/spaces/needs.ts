@@ -1,6 +1,7 @@
 /**
- * What a placement needs without being asked: the Namespace of a selected object and the CustomResourceDefinition of its kind, and the
- * Customizers and StatusSummarizers that it uses. Counted per placement (`implied` rows), so that each goes when the last object that needs it goes.
+ * The objects that a placement needs in addition to the selected ones: the Namespace of a selected object, the CustomResourceDefinition of its kind, and the
+ * Customizers and StatusSummarizers that it uses. The uses are counted for each placement (`implied` rows), so that an object goes when the last object that
+ * needs it goes.
  */
 import type { DownsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { Kinds } from '../../core/apiserver/space.ts';
@@ -11,7 +12,7 @@ import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { auxiliariesOf } from './auxiliaries.ts';
 
-/** Formatted keys by placement. */
+/** Formatted keys of needed objects, by placement. */
 type NeedsOfObject = Record<string, string[]>;
 
 export const namespaceObjects = { group: '', resource: 'namespaces', namespace: '' } as const;
@@ -28,14 +29,14 @@ export class Needs {
   readonly #kinds: Kinds;
   readonly #mark: (t: Transaction, key: ObjectKey, revision: number) => void;
 
-  /** `mark`: the placements that need an object are others now. */
+  /** `mark` is called when the set of placements that need an object has changed. */
   constructor(source: string, kinds: Kinds, mark: (t: Transaction, key: ObjectKey, revision: number) => void) {
     this.#source = source;
     this.#kinds = kinds;
     this.#mark = mark;
   }
 
-  /** Brings the counts of what an object needs to what it needs now. */
+  /** Updates the counts of the objects that this object needs. */
   count(
     t: Transaction,
     key: ObjectKey,
@@ -44,7 +45,7 @@ export class Needs {
     revision: number,
   ): void {
     const needs = this.#of(key, object, selecting);
-    // Where the name of a placement would stand is nothing: none has an empty one.
+    // The key has an empty placement name. No placement has one.
     const at = this.#keyOf('', key);
     const stored = t.get(at);
     const before: NeedsOfObject = stored ? JSON.parse(asText(stored)) : {};
@@ -58,7 +59,7 @@ export class Needs {
     }
   }
 
-  /** The placements that need the object, in order of name. */
+  /** The placements that need the object, in the order of their names. */
   neededBy(reader: Reader, key: ObjectKey): string[] {
     const prefix = this.#prefixOf(key);
     const names = [...reader.scan(prefixRange(prefix))].map(([at]) => asText(at.subarray(prefix.length)));
@@ -94,7 +95,7 @@ export class Needs {
     return concat(this.#prefixOf(key), text(placement));
   }
 
-  /** The object first: who needs it is one scan, however many placements there are. */
+  /** The key begins with the needed object: one scan finds all placements that need it, however many placements there are. */
   #prefixOf(key: ObjectKey): Uint8Array {
     return concat(prefixOf('implied'), text(this.#source), nul, text(formatKey(key)), nul);
   }

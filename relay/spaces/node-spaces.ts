@@ -1,4 +1,4 @@
-/** All spaces of one node: the system space with its inventory, and the inventory and workload spaces that its configuration names. */
+/** All spaces of one node: the system space with its inventory, and the workload and inventory spaces that the configuration names. */
 
 import type { Space } from '../../core/apiserver/space.ts';
 import type { Table } from '../../core/feed/feed.ts';
@@ -24,7 +24,7 @@ import type { PlacementSelection } from './selection.ts';
 const spaceResource = { group: 'mesh.banyan.io', resource: 'spaces' };
 
 export interface SpaceListeners {
-  /** Told in the transaction that may change the destinations of a SyncTarget. */
+  /** Called in the transaction that may change the destinations of a SyncTarget. */
   inventoryChanged(t: Transaction, syncTarget: string): void;
 }
 
@@ -62,18 +62,18 @@ export class NodeSpaces {
     for (const { space } of this.#workload.values()) yield { name: space.name, space };
   }
 
-  /** All that clients reach under a name of their own. */
+  /** All spaces that clients reach under the name of the space. */
   *named(): Generator<Space> {
     for (const { space } of [...this.#workload.values(), ...this.#inventories.values()]) yield space;
   }
 
-  /** Inventory spaces by source, with what they hold. */
+  /** The inventory spaces by source, each with its inventory. */
   inventories(): Map<string, { space: Space; inventory: Inventory }> {
     const all = [...this.#inventories];
     return new Map(all.map(([source, { space, rows }]) => [source, { space, inventory: rows.inventory }]));
   }
 
-  /** What brings objects of spaces to the tables of their sources. */
+  /** The parts that bring objects of spaces into the tables of their sources. */
   *contributing(): Generator<PlacementSelection | InventoryRows> {
     for (const { rows } of this.#inventories.values()) yield rows;
     for (const { selection } of this.#workload.values()) yield selection;
@@ -81,24 +81,24 @@ export class NodeSpaces {
 
   /** The spaces whose objects travel, by source. */
   spaceIncarnations(): Map<string, OriginSpace> {
-    const own = [...this.#workload, ...this.#inventories];
-    return new Map(own.map(([source, { storage, table }]) => [source, originSpaceOf(source, storage, table)]));
+    const ownSpaces = [...this.#workload, ...this.#inventories];
+    return new Map(ownSpaces.map(([source, { storage, table }]) => [source, originSpaceOf(source, storage, table)]));
   }
 
-  /** What the rollouts of the node's own placements work on. */
+  /** The spaces whose placements the rollouts of this node work on. */
   *origins(): Generator<RolloutOrigin> {
     for (const { source, space, selection } of this.#workload.values()) {
       yield { source, space, baseline: selection.baseline };
     }
   }
 
-  /** At which revision the own sources are. */
+  /** The present revision of each own source. */
   revisions(): Record<string, number> {
     const sources = [...this.#workload, ...this.#inventories];
     return Object.fromEntries(sources.map(([source, { space }]) => [source, space.storage.revision()]));
   }
 
-  /** The workload space that a source names; undefined for sources above. */
+  /** The workload space of a source. Undefined for sources of nodes above. */
   own(source: string): Space | undefined {
     return this.#workload.get(source)?.space;
   }
@@ -112,7 +112,10 @@ export class NodeSpaces {
     this.#system.close();
   }
 
-  /** A Space object for each space of the configuration, and no other: what the configuration no longer names, or names as another type, is gone. */
+  /**
+   * Creates a Space object for each space of the configuration. Deletes the Space objects of spaces that the configuration no longer names, or names with
+   * another type.
+   */
   #show(spaces: NodeConfig['spaces']): void {
     const { space } = this.#system;
     const types = new Map<string, string>(spaces.map(({ name, type }) => [name, type]));

@@ -1,4 +1,4 @@
-/** The own spaces as their lives see them: a space, and the table of what it contributes. */
+/** An own space as the guard sees it: its store incarnations, and the table of the rows that it contributes. */
 import type { EmbeddedStorage } from '../../core/apiserver/storage/embedded.ts';
 import type { RevisionGap } from '../../core/apiserver/storage/history.ts';
 import type { LocalTable } from '../../core/feed/table.ts';
@@ -10,7 +10,7 @@ export interface OriginSpace {
   readonly source: string;
   revision(): number;
   gaps(): readonly RevisionGap[];
-  /** Goes on behind this revision; what was written in this life is told anew, as newer than it. */
+  /** Raises the space's revision above `revision`. The rows of this store incarnation are sent again with the new revision. */
   raise(t: Transaction, revision: number): void;
 }
 
@@ -29,8 +29,8 @@ export function originSpaceOf(source: string, storage: EmbeddedStorage, table: L
 }
 
 /**
- * Below, what was written in this life is older than what is there, and was passed over: it goes out again under the new revision. The table is read whole,
- * once for a loss that the clock did not cover.
+ * Nodes below ignored the rows of this store incarnation, because they have newer revisions of these rows. So the rows go out again under the new revision.
+ * This reads the whole table, once for each loss that the clock did not cover.
  */
 function restamp(t: Transaction, table: LocalTable, from: number, revision: number): void {
   for (const row of [...table.rows(t)]) {

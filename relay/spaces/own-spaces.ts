@@ -1,6 +1,6 @@
 /**
- * The spaces that live in this node's store: the system space with the inventory of its agents,
- * inventory spaces for all that is below it, and workload spaces whose placements reach there.
+ * The spaces in this node's store: the system space with the inventory of its agents, inventory spaces for all agents below the node, and workload spaces
+ * whose placements reach all of them.
  */
 import { builtinKinds } from '../../core/apiserver/builtin/builtin-kinds.ts';
 import { CrdController } from '../../core/apiserver/crd/crd-controller.ts';
@@ -31,7 +31,7 @@ export interface SpacePorts {
   readonly random: Random;
   readonly log: Logger;
   defer(run: () => void): void;
-  /** Of the node; the center's is empty. */
+  /** The path of the node. The path of the center is empty. */
   readonly path: string;
 }
 
@@ -52,10 +52,10 @@ export interface InventorySpace extends OpenSpace {
   readonly rows: InventoryRows;
 }
 
-/** A space with everything that lives in every space: definitions, garbage collection, namespaces that end. */
+/** Opens a space with the controllers that every space has: definitions, garbage collection, deletion of namespaces. */
 export function openSpace(ports: SpacePorts, name: string, type: SpaceType, hook: WriteHook): OpenSpace {
   const { store, clock, random, log, defer, path } = ports;
-  // The system space sends nothing anywhere.
+  // Objects of the system space do not travel, so its revisions need not begin at the wall time (core/apiserver/storage/history.ts).
   const startsAt = type === 'System' ? {} : { startsAt: Math.floor(clock.wallMs()) };
   const storage = new EmbeddedStorage({ store, name, logger: log, hook, ...startsAt });
   const kinds = new SpaceKinds(storage, [...builtinKinds(), ...ownKinds(type)]);
@@ -82,7 +82,7 @@ export function openSpace(ports: SpacePorts, name: string, type: SpaceType, hook
   };
 }
 
-/** A workload space with its selection. Each commit that the selection may have to look at is announced as work. */
+/** Opens a workload space with its selection. The space announces work after each commit that the selection may have to work off. */
 export function openWorkloadSpace(ports: SpacePorts, name: string, source: string): WorkloadSpace {
   let selection: PlacementSelection | undefined;
   const table = ports.store.write((t) => LocalTable.open(t, `source/${source}`));
@@ -106,7 +106,7 @@ export function openWorkloadSpace(ports: SpacePorts, name: string, source: strin
   return { ...opened, source, table, selection };
 }
 
-/** An inventory space with the rows that it makes. Each commit is announced as work. */
+/** Opens an inventory space with its rows. The space announces work after each commit. */
 export function openInventorySpace(ports: SpacePorts, name: string, source: string): InventorySpace {
   let rows: InventoryRows | undefined;
   const table = ports.store.write((t) => LocalTable.open(t, `source/${source}`));
@@ -117,7 +117,7 @@ export function openInventorySpace(ports: SpacePorts, name: string, source: stri
   return { ...opened, table, rows };
 }
 
-/** Those that clients take for granted. */
+/** Creates the namespaces that every client expects. */
 function ensureNamespaces(space: Space): void {
   for (const name of ['default', 'kube-system']) {
     const object = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };

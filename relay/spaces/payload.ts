@@ -1,11 +1,11 @@
-/** What of an object travels: the object as its author wrote it, without what only its space knows. */
+/** The part of an object that travels: the object as its author wrote it, without the fields that only its space knows. */
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
 import type { OriginAttributes } from '../../core/entries/down-attributes.ts';
 import { canonicalBytes, parseBody } from '../../core/object/canonical.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { equalBytes } from '../../core/store/bytes.ts';
 
-/** kubectl's copy of the last applied configuration concerns the space that it was applied to, and doubles the body. */
+/** kubectl's copy of the last applied configuration is only about the space to which it was applied, and doubles the body. */
 const annotationsThatStay = new Set(['kubectl.kubernetes.io/last-applied-configuration']);
 
 export function payloadOf(object: KubeObject): Uint8Array {
@@ -24,11 +24,11 @@ export function payloadOf(object: KubeObject): Uint8Array {
   });
 }
 
-/** Nothing that travels has changed, such as when a status is written. */
+/** Returns true if nothing that travels has changed, for example when only a status was written. */
 export function changesOnlyStatus({ type, before, object }: StorageEvent): boolean {
   if (type !== 'MODIFIED' || !before) return false;
-  const [was, is] = [parseBody(before.body), parseBody(object.body)];
-  return was.metadata.uid === is.metadata.uid && equalBytes(payloadOf(was), payloadOf(is));
+  const [former, present] = [parseBody(before.body), parseBody(object.body)];
+  return former.metadata.uid === present.metadata.uid && equalBytes(payloadOf(former), payloadOf(present));
 }
 
 export function originAttributesOf(object: KubeObject): OriginAttributes {

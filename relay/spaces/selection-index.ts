@@ -1,7 +1,8 @@
 /**
- * The placements of a space by what their rules name, so that an object asks only those that may select it: work per change of an object does not grow
- * with the number of placements. Each rule stands in buckets of (group, resource, namespace, name or one label), with `*` where it names none; an
- * object looks into those that its own key and labels make. What stands there only may select it: selectingItems of downsync.ts decides.
+ * The placements of a space by what their rules name, so that only placements that may select an object are checked. The work for a change of an object does
+ * not grow with the number of placements. Each rule is in buckets of (group, resource, namespace, name or one label), with `*` where it names none. The key
+ * and the labels of an object give the buckets in which its rules can be. A rule in these buckets may select the object; selectingItems of downsync.ts
+ * decides.
  */
 import type { DownsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { GroupResource } from '../../core/object/key.ts';
@@ -12,23 +13,23 @@ import { type Candidate, mayIncludeResource, selectingItems } from './downsync.t
 export interface Selecting {
   readonly name: string;
   readonly items: readonly DownsyncItem[];
-  /** StatusSummarizers. */
+  /** The names of the StatusSummarizers that the placement names. */
   readonly namedSummarizers: readonly string[];
 }
 
-/** A placement that selects an object, with the items that do. */
+/** A placement that selects an object, with the items that select it. */
 export interface SelectingPlacement {
   readonly placement: string;
   readonly items: readonly DownsyncItem[];
 }
 
-/** Objects of one resource that a rule may select: one by one, those of a namespace, or all. */
+/** The objects of one resource that a rule may select: one object, the objects of a namespace, or all. */
 export interface Scope {
   readonly namespace?: string;
   readonly name?: string;
 }
 
-/** Buckets of one rule: a rule that lists more stands in wider ones, where more objects ask it, and takes no more memory than this. */
+/** The most buckets for one rule. A rule that lists more goes into wider buckets: more objects check it, but it takes no more memory than this. */
 const bucketsMax = 1_000;
 const any = '*';
 
@@ -37,7 +38,7 @@ export class SelectionIndex {
   readonly #buckets = new Map<string, Set<string>>();
   readonly #bySummarizer = new Map<string, Set<string>>();
   readonly #byNamespaceLabels = new Set<string>();
-  /** Placements asked whether they select an object, since the start. */
+  /** How many times a placement was checked against an object, since the start. */
   asked = 0;
 
   set(selecting: Selecting): void {
@@ -51,31 +52,31 @@ export class SelectionIndex {
   }
 
   delete(name: string): void {
-    const known = this.#byName.get(name);
-    if (!known) return;
+    const existing = this.#byName.get(name);
+    if (!existing) return;
     this.#byName.delete(name);
-    for (const bucket of known.buckets) removeFrom(this.#buckets, bucket, name);
-    for (const summarizer of known.selecting.namedSummarizers) removeFrom(this.#bySummarizer, summarizer, name);
+    for (const bucket of existing.buckets) removeFrom(this.#buckets, bucket, name);
+    for (const summarizer of existing.selecting.namedSummarizers) removeFrom(this.#bySummarizer, summarizer, name);
     this.#byNamespaceLabels.delete(name);
   }
 
-  /** Some rule reads the labels of namespaces. */
+  /** At least one rule reads the labels of namespaces. */
   get readsNamespaceLabels(): boolean {
     return this.#byNamespaceLabels.size > 0;
   }
 
-  /** Those that name a StatusSummarizer. */
+  /** The placements that name a StatusSummarizer. */
   naming(summarizer: string): ReadonlySet<string> {
     return this.#bySummarizer.get(summarizer) ?? new Set();
   }
 
-  /** Those that select the object, in order of name. */
+  /** The placements that select the object, in the order of their names. */
   selecting(candidate: Candidate): SelectingPlacement[] {
-    const asked = new Set<string>();
-    for (const bucket of lookedInto(candidate)) for (const name of this.#buckets.get(bucket) ?? []) asked.add(name);
-    this.asked += asked.size;
+    const names = new Set<string>();
+    for (const bucket of bucketsFor(candidate)) for (const name of this.#buckets.get(bucket) ?? []) names.add(name);
+    this.asked += names.size;
     const selected: SelectingPlacement[] = [];
-    for (const name of asked) {
+    for (const name of names) {
       const items = selectingItems(this.#byName.get(name)!.selecting.items, candidate);
       if (items.length > 0) selected.push({ placement: name, items });
     }
@@ -83,7 +84,7 @@ export class SelectionIndex {
   }
 }
 
-/** Where objects of a resource stand that one of the items may select; everywhere is one empty scope. */
+/** The scopes in which an object of a resource can be so that one of the items may select it. One empty scope means everywhere. */
 export function scopesOf(items: readonly DownsyncItem[], resource: GroupResource): Scope[] {
   const scopes = new Map<string, Scope>();
   for (const item of items.filter((one) => mayIncludeResource(one, resource))) {
@@ -104,13 +105,13 @@ function bucketsOf(item: DownsyncItem): string[] {
   const namespaces = exact(item.namespaces) ?? [any];
   const names = exact(item.objectNames)?.map((name) => `name ${name}`);
   const narrow = names ?? labelsOf(item.labelSelectors) ?? [any];
-  // Widened from the end: what is nearest to the object goes first, since a rule that lists that much is for much.
+  // With too many buckets, lists become `*`, beginning with the most specific list: a rule with a long list is meant for many objects.
   const lists: (readonly string[])[] = [groups, resources, namespaces, narrow];
   for (let i = lists.length - 1; i > 0 && sizeOf(lists) > bucketsMax; i--) lists[i] = [any];
   return lists.reduce<string[]>((made, list) => made.flatMap((head) => list.map((one) => bucket(head, one))), ['']);
 }
 
-function* lookedInto({ key, labels }: Candidate): Generator<string> {
+function* bucketsFor({ key, labels }: Candidate): Generator<string> {
   const narrow = [`name ${key.name}`, ...Object.entries(labels).map(([name, value]) => labelOf(name, value)), any];
   for (const group of [key.group, any]) {
     for (const resource of [key.resource, any]) {
@@ -122,28 +123,28 @@ function* lookedInto({ key, labels }: Candidate): Generator<string> {
   }
 }
 
-/** Of selectors of which one is to match: one equality of each; undefined when one of them has none. */
+/** An object has to match at least one of the selectors. Returns one equality of each selector, or undefined if a selector has none. */
 function labelsOf(selectors: readonly LabelSelector[] | undefined): string[] | undefined {
-  const found: string[] = [];
+  const labels: string[] = [];
   for (const selector of selectors ?? [{}]) {
     const equality = requirementsOf(selector).find(({ operator }) => operator === 'In');
     if (!equality) return undefined;
-    for (const value of equality.values ?? []) found.push(labelOf(equality.key, value));
+    for (const value of equality.values ?? []) labels.push(labelOf(equality.key, value));
   }
-  return found;
+  return labels;
 }
 
 const labelOf = (key: string, value: string) => `label ${key}=${value}`;
-// No name has this in it; if one had, two rules would share a bucket and be asked.
+// No name contains this character. If one did, two rules would share a bucket, and both would be checked.
 const bucket = (head: string, next: string) => `${head}\0${next}`;
 const sizeOf = (lists: readonly (readonly string[])[]) => lists.reduce((size, list) => size * list.length, 1);
 
-/** Undefined: all, or nothing said. */
+/** Returns undefined if the list is absent or contains `*`. */
 function exact(list: readonly string[] | undefined): readonly string[] | undefined {
   return list?.includes(any) ? undefined : list;
 }
 
-/** Without what no object can be called, which would not be a key. */
+/** Leaves out names that no object can have: they would not fit into a key. */
 function possible(list: readonly string[] | undefined): string[] | undefined {
   return exact(list)?.filter((name) => !/[\0/]/.test(name));
 }

@@ -1,8 +1,6 @@
 /**
- * From a workload space to its source table: which placements select each object, and what else those objects need. Works
- * off objects marked dirty by the space's write hook, one transaction at a time.
- *
- * What else they need is counted by needs.ts.
+ * From a workload space to its source table: decides which placements select each object, and which other objects these objects need (needs.ts). It works off
+ * objects that the space's write hook has marked dirty, in bounded transactions.
  */
 
 import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
@@ -51,14 +49,14 @@ export interface SelectionPorts extends SourceRows {
 
 export const placementResource = { group: edgeGroup, resource: 'edgeplacements' } as const;
 
-/** Objects looked at in one transaction. */
+/** Objects that one transaction works off. */
 const objectsPerStep = 200;
 
 export class PlacementSelection {
   readonly #ports: SelectionPorts;
   readonly #placements = new SelectionIndex();
   readonly #needs: Needs;
-  /** Placements that the present step has something new for: their targets move once, however many objects that are. */
+  /** Placements for which the present step has changed something. Their targets move once in a step, however many objects have changed. */
   readonly #retargeted = new Set<string>();
   readonly baseline: Baseline;
 
@@ -77,18 +75,18 @@ export class PlacementSelection {
     for (const stored of ports.storage.scan(placementResource)) this.#learn(parseBody(stored.body));
   }
 
-  /** The space's write hook: every write that may matter leaves a mark in its own transaction. */
+  /** The space's write hook. Every write that may matter leaves a mark in its own transaction. */
   note(t: Transaction, event: StorageEvent): void {
     const { key, revision } = event.object;
     if (isPlacement(key) || isAuxiliary(key) || mayTravel(key)) markDirty(t, 'space', this.#workKey(key), [], revision);
   }
 
-  /** One bounded piece of work; true if more is left. */
+  /** One bounded piece of work. Returns true if more may be left. */
   step(t: Transaction): boolean {
     const { source, storage } = this.#ports;
     const prefix = `${source}/`;
-    // What is worked off now is of now: work comes in the order of its keys, and an older origin revision than the last one of a row, or of its
-    // tombstone in a mailbox, would be taken for a late one there.
+    // Rows get the present revision of the space. Work comes in the order of its keys. With an older revision than that of the row's last form, or of its
+    // tombstone in a mailbox, the row would be taken for an outdated one there.
     const revision = storage.revision();
     const work = dirtyWork(t, 'space', objectsPerStep, prefix);
     this.#retargeted.clear();
@@ -103,14 +101,14 @@ export class PlacementSelection {
     return work.length > 0;
   }
 
-  /** Names of the placements that select the object now, with the items that do: for `banyan why` and for tests. */
+  /** The placements that select the object now, with the items that select it: for `banyan why` and for tests. */
   explain(key: ObjectKey): SelectingPlacement[] {
     const stored = this.#ports.storage.get(key);
     if (!stored) return [];
     return this.#selecting(this.#candidate(key, parseBody(stored.body)));
   }
 
-  /** Placements asked whether they select an object, since the start. */
+  /** How many times a placement was checked against an object, since the start. */
   get asked(): number {
     return this.#placements.asked;
   }
@@ -139,7 +137,7 @@ export class PlacementSelection {
     if (!changed) return;
     this.baseline.placementChanged(t, name, revision);
     this.#rules(t, id, object, revision);
-    for (const one of [scheduled, object]) this.#markSummarizers(t, one, revision);
+    for (const form of [scheduled, object]) this.#markSummarizers(t, form, revision);
     this.#retargeted.add(name);
     if (before && stableStringify(before) === stableStringify(after.items)) return;
     for (const keyHash of [...selectedObjects(t, id)]) this.#markByHash(t, keyHash, revision);
@@ -148,7 +146,7 @@ export class PlacementSelection {
     }
   }
 
-  /** A row of its own: it goes to agents, which do not get the placement, and it does not change with every target. */
+  /** The rules have a row of their own: the row goes to agents, which do not get the placement, and it does not change with every target. */
   #rules(t: Transaction, id: PlacementId, object: KubeObject, revision: number): void {
     const { associated = [], upsync = [] } = object.spec as Partial<EdgePlacementSpec>;
     const limited = associated.map((item) => ({ limit: associatedLimitDefault, ...item }));
@@ -157,14 +155,17 @@ export class PlacementSelection {
     else this.#put(t, entryKey.rules(id), {}, text(stableStringify(rules)), revision);
   }
 
-  /** By the row, which commits with the marks that its items made: what is in memory may be newer than the work done, after a start. */
+  /**
+   * Reads the placement from its row. The row was committed together with the marks that its items caused. After a start, the placement in memory may be
+   * newer than the work that is done.
+   */
   #scheduled(reader: Reader, id: PlacementId): KubeObject | undefined {
     const { table } = this.#ports;
     const row = table.get(reader, hash128(entryKey.placement(id)));
     return row?.content && parseBody(table.content(reader, row.content).body);
   }
 
-  /** Those that it names are carried whether or not an object says that it is used. */
+  /** A StatusSummarizer that a placement names travels even if no object uses it. */
   #markSummarizers(t: Transaction, placement: KubeObject | undefined, revision: number): void {
     for (const name of placement ? namedSummarizers(placement.spec as EdgePlacementSpec) : []) {
       markDirty(t, 'space', this.#workKey(summarizerKey(name)), [], revision);
@@ -228,7 +229,10 @@ export class PlacementSelection {
     for (const name of [...before, ...refs]) this.#retargeted.add(name);
   }
 
-  /** Its own row, for the relays where something uses it. What it makes there is new content for the agents: hence the targets. */
+  /**
+   * Writes the row of a Customizer or StatusSummarizer, for the relays where something uses it. Agents there get new content by it, so the targets of its
+   * placements move.
+   */
   #auxiliary(t: Transaction, key: ObjectKey, revision: number): void {
     const { source, storage, table } = this.#ports;
     const rowKey = entryKey.auxiliary(source, key);
@@ -236,7 +240,7 @@ export class PlacementSelection {
     const object = stored && parseBody(stored.body);
     const row = table.get(t, hash128(rowKey));
     const before = { ...contentIn(t, table, row), originRevision: row?.originRevision ?? 0 };
-    const had = before.content ? attributesOf<AuxiliaryAttributes>(before.content).refs : [];
+    const formerRefs = before.content ? attributesOf<AuxiliaryAttributes>(before.content).refs : [];
     const refs = object ? this.#implied(t, key).sort() : [];
     let changed: boolean;
     if (object && refs.length > 0) {
@@ -248,7 +252,7 @@ export class PlacementSelection {
     if (!changed) return;
     const { content: after } = contentIn(t, table, table.get(t, hash128(rowKey)));
     if (isCustomizer(key)) this.baseline.customizerChanged(t, key, before, after, revision);
-    for (const name of [...had, ...refs]) this.#retargeted.add(name);
+    for (const name of [...formerRefs, ...refs]) this.#retargeted.add(name);
   }
 
   #selecting(candidate: Candidate): SelectingPlacement[] {
@@ -332,11 +336,11 @@ function contentIn(reader: Reader, table: Table, row: FeedRow | undefined): { co
   return row?.content ? { content: table.content(reader, row.content) } : {};
 }
 
-/** What its agents and relays decide by, beside the selectors. */
+/** The values, in addition to the selectors, by which agents and relays decide. */
 function decidingOf({ spec, metadata }: KubeObject, move: Move | undefined) {
   const { wantSingletonReportedState, priority, deletion, ...rest } = (spec ?? {}) as Partial<EdgePlacementSpec>;
   const apply = applyRulesOf(rest);
-  // An old copy that has to be gone first has gone when its pods have.
+  // An old copy that must be gone first is gone when its pods are gone.
   const policy = deletion?.propagationPolicy ?? (move?.order === 'BreakBeforeMake' ? 'Foreground' : undefined);
   return {
     singleton: wantSingletonReportedState ?? false,

@@ -1,9 +1,9 @@
-/** The rows of a source as its space writes them: each one that changes is told of in the transaction, with what it was before. */
+/** Writes the rows of a source for its space. Each change of a row is announced in its transaction, with the former content. */
 import type { AppliedChange, Content, Table } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Transaction } from '../../core/store/store.ts';
 
-/** A source table as it is written: `LocalTable` of core/feed. */
+/** A source table with its write methods: `LocalTable` of core/feed. */
 export interface SourceTable extends Table {
   put(t: Transaction, content: Content, originRevision: number): boolean;
   remove(t: Transaction, keyHash: Uint8Array): boolean;
@@ -11,11 +11,11 @@ export interface SourceTable extends Table {
 
 export interface SourceRows {
   readonly table: SourceTable;
-  /** Told of each row of the table that changed, in the transaction. */
+  /** Called for each changed row of the table, in the transaction of the change. */
   noteChange(t: Transaction, change: AppliedChange): void;
 }
 
-/** False when the row says this already. */
+/** Returns false if the row has this content already. */
 export function putRow(t: Transaction, rows: SourceRows, after: Content, originRevision: number): boolean {
   const { table } = rows;
   const { key } = after;
@@ -23,12 +23,12 @@ export function putRow(t: Transaction, rows: SourceRows, after: Content, originR
   const before = table.get(t, keyHash)?.content;
   const beforeContent = before && table.content(t, before);
   if (!table.put(t, after, originRevision)) return false;
-  const known = beforeContent ? { before: beforeContent } : {};
-  rows.noteChange(t, { keyHash, key, originRevision, after, ...known });
+  const former = beforeContent ? { before: beforeContent } : {};
+  rows.noteChange(t, { keyHash, key, originRevision, after, ...former });
   return true;
 }
 
-/** False when there is no such row. */
+/** Returns false if there is no such row. */
 export function dropRow(t: Transaction, rows: SourceRows, key: string, originRevision: number): boolean {
   const { table } = rows;
   const keyHash = hash128(key);

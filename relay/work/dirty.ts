@@ -1,13 +1,13 @@
 /**
- * What the scheduler has yet to look at: keys, never values, written in the transaction of the change that made them
- * dirty. So a crash loses no work, ten changes of one object are one piece of work, and the worker reads the state as it is then.
+ * The work that the scheduler has to do: keys, never values. A key is written in the transaction of the change that makes it dirty. So a crash loses no work,
+ * ten changes of one object are one piece of work, and the worker reads the state as it is then.
  */
 import { asText, concat, prefixRange, readU32, text, u32 } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { workTopic } from './topics.ts';
 
-/** Append-only numbers; the scheduler has the order: a target goes out only when nothing of the others is left. */
+/** The numbers are append-only. The scheduler has the order of the classes: a target goes out only when no other class has work left. */
 export const workClass = {
   space: 1,
   child: 2,
@@ -28,7 +28,7 @@ const classOf = new Map(Object.entries(workClass).map(([name, number]) => [numbe
 
 export interface ScheduleWork {
   readonly key: string;
-  /** What the worker needs of the past: for a row, the placements that wanted it when it was last looked at. */
+  /** What the worker needs to know about the past. For a row: the placements that wanted the row when the worker last looked at it. */
   readonly refs: readonly string[];
   /** The newest origin revision among the changes. */
   readonly originRevision: number;
@@ -54,7 +54,7 @@ export function markDirty(
     originRevision: Math.max(before.originRevision, originRevision),
   };
   t.put(at, text(JSON.stringify(record)));
-  // A space announces its own work, with the time that the work may wait for company.
+  // A space announces its own work, with the time that the work may wait for more work.
   if (in_ !== 'space') t.announce(workTopic, 0);
 }
 
@@ -67,15 +67,18 @@ export function isDirty(reader: Reader, in_: WorkClass, key: string): boolean {
 }
 
 /**
- * What a placement says is not worked off yet. At a start it is in memory all the same, and what is known below is of something older: nothing may be
- * told, or decided, of the one by the other. It is told when the work is done.
+ * The node has not worked off the newest form of a placement. After a start, this form is in memory all the same, and the counts from below belong to an
+ * older form. Until the work is done, no report and no decision may combine the two. The node reports when the work is done.
  */
 export function isBeingScheduled(reader: Reader, id: string): boolean {
   if ((['placement', 'target'] as const).some((in_) => isDirty(reader, in_, id))) return true;
   return dirtyWork(reader, 'aim', 1, `${id} `).length > 0;
 }
 
-/** The classes in which there is work, without that of spaces: a look for each of them and one more, where a look at every class is many for mostly nothing. */
+/**
+ * Returns the classes that have work, except spaces. It scans once for each class with work and once more. One scan for every class would mostly find
+ * nothing.
+ */
 export function dirtyClasses(reader: Reader): Set<WorkClass> {
   const prefix = prefixOf('dirty');
   const { to } = prefixRange(prefix);
@@ -90,7 +93,7 @@ export function dirtyClasses(reader: Reader): Set<WorkClass> {
   }
 }
 
-/** Up to `limit` pieces of work of one class, of those whose keys begin with `under`. */
+/** Up to `limit` pieces of work of one class whose keys begin with `under`. */
 export function dirtyWork(reader: Reader, in_: WorkClass, limit: number, under = ''): ScheduleWork[] {
   const prefix = concat(prefixOf('dirty'), u32(workClass[in_]));
   const work: ScheduleWork[] = [];

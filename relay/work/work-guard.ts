@@ -1,11 +1,12 @@
 /**
- * Finds the piece of the scheduler's work that ends the process, and sets it aside: all else goes on, and what was in mailboxes stays.
+ * Finds the piece of the scheduler's work that ends the process, and quarantines it. All other work goes on, and mailboxes keep what they had.
  *
- * Before each piece its name is noted (crash-journal.ts), beside the store: the step that it is part of is one transaction, of which nothing is left when the
- * process ends in it. A start that finds a note has a suspect (core/crash/crash-marks.ts says what such marks mean); a piece that was noted twice is the one. What
- * a piece sets off after its step is not looked at.
+ * Before each piece, the guard writes the piece to the crash journal (crash-journal.ts), a file beside the store. Each step of the scheduler is one
+ * transaction, and nothing of it remains when the process ends during it. A start that finds a piece in the journal makes it a suspect
+ * (core/crash/crash-marks.ts says what such marks mean). If a second start finds the same piece, this piece is the reason. The guard does not see work that a
+ * piece causes after its step.
  *
- * Bound: a mark for each piece that is set aside or suspect.
+ * Bound: one mark for each quarantined or suspect piece.
  */
 import {
   afterStart,
@@ -32,22 +33,22 @@ export interface WorkItem {
   readonly about: string;
 }
 
-/** Outlives the process and not the machine; nothing of it is ever half there. */
+/** Survives the end of the process, but not the end of the machine. A record is never half written when the process ends. */
 export interface CrashJournal {
-  /** What was noted when the last process ended. */
+  /** The record that was in the journal when the last process ended. */
   readonly found: string | undefined;
-  write(words: string): void;
+  write(record: string): void;
 }
 
 export interface PoisonWorkGuardPorts {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Of the program: another build may have learned to take what ended this one. */
+  /** The build of the program: another build may be able to do the work that ended this one. */
   readonly build: string;
-  /** What the process said as it ended last. */
+  /** The last message of the process that ended before this one. */
   readonly crashMessage?: string | undefined;
-  /** Absent: the process does not end by itself. */
+  /** Absent if work can't end the process. */
   readonly workNote?: CrashJournal | undefined;
 }
 
@@ -56,23 +57,23 @@ type Marked = Mark & WorkItem;
 export class PoisonWorkGuard {
   readonly #ports: PoisonWorkGuardPorts;
   readonly #marks: Map<string, Marked>;
-  #isNoted = false;
-  #retrying: Timer | undefined;
+  #isRecorded = false;
+  #retryTimer: Timer | undefined;
 
   constructor(ports: PoisonWorkGuardPorts) {
     this.#ports = ports;
     const { store, clock, log, build, crashMessage: words, workNote } = ports;
     const before = store.read((reader) => readMarks(reader));
-    const noted = readNote(workNote?.found);
-    if (noted) before.set(nameOf(noted), working(noted, before.get(nameOf(noted))));
-    this.#marks = found(before, afterStart(before, { build, wallMs: clock.wallMs(), words }));
+    const interrupted = readRecord(workNote?.found);
+    if (interrupted) before.set(nameOf(interrupted), working(interrupted, before.get(nameOf(interrupted))));
+    this.#marks = withWork(before, afterStart(before, { build, wallMs: clock.wallMs(), words }));
     const changed = [...this.#marks].filter(([key, { state }]) => before.get(key)?.state !== state);
     workNote?.write('');
     if (changed.length === 0) return;
     this.#write((t) => {
       for (const [key, mark] of changed) {
         put(t, key, mark);
-        // What is set aside is no work that others wait for; what is tried again is.
+        // Nobody waits for a quarantined piece, so it is not dirty any more. A piece that is tried again is dirty.
         if (mark.state === 'quarantined') clearDirty(t, mark.in, mark.work.key);
         else redo(t, mark);
       }
@@ -85,20 +86,23 @@ export class PoisonWorkGuard {
   }
 
   stop(): void {
-    this.#retrying?.stop();
+    this.#retryTimer?.stop();
   }
 
-  /** Names the piece that begins now; `about` only when it is not its key. What is to be done of it, in the caller's transaction; undefined: it is set aside. */
+  /**
+   * Records the piece that begins now. `about` is the piece's name for people, if it is not the key. Returns the work to do in the caller's transaction, or
+   * undefined if the piece is quarantined.
+   */
   begin(t: Transaction, in_: WorkClass, work: ScheduleWork, about?: string): ScheduleWork | undefined {
     const todo = this.#marks.size === 0 ? work : this.#take(t, in_, work);
     if (!todo) return undefined;
     const piece: WorkItem = { in: in_, work: todo, about: about ?? (in_ === 'row' ? work.key : `${in_} ${work.key}`) };
     this.#ports.workNote?.write(JSON.stringify(piece));
-    this.#isNoted = true;
+    this.#isRecorded = true;
     return todo;
   }
 
-  /** The piece went well: no suspect any more, once its transaction has been committed. */
+  /** The piece went well. It is no suspect any more once its transaction is committed. */
   ended(t: Transaction, in_: WorkClass, work: ScheduleWork): void {
     if (this.#marks.size === 0) return;
     const key = nameOf({ in: in_, work });
@@ -107,10 +111,10 @@ export class PoisonWorkGuard {
     t.afterCommit(() => this.#marks.delete(key));
   }
 
-  /** No piece is worked on. */
+  /** The scheduler works on no piece now. */
   rest(): void {
-    if (this.#isNoted) this.#ports.workNote?.write('');
-    this.#isNoted = false;
+    if (this.#isRecorded) this.#ports.workNote?.write('');
+    this.#isRecorded = false;
   }
 
   setAside(): Quarantined[] {
@@ -136,15 +140,15 @@ export class PoisonWorkGuard {
     return undefined;
   }
 
-  /** One more attempt for each that has been set aside long enough. */
+  /** Tries each piece again that has been quarantined long enough. */
   #retryLater(): void {
     const { clock } = this.#ports;
-    this.#retrying = clock.after(quarantineMinMs / 4, () => {
-      const waited = [...this.#marks].filter(
+    this.#retryTimer = clock.after(quarantineMinMs / 4, () => {
+      const retried = [...this.#marks].filter(
         ([, mark]) => mark.state === 'quarantined' && isRetryDue(mark, clock.wallMs()),
       );
       this.#write((t) => {
-        for (const [key, mark] of waited) {
+        for (const [key, mark] of retried) {
           const suspect: Marked = { ...again(mark), in: mark.in, work: mark.work, about: mark.about };
           t.afterCommit(() => this.#marks.set(key, suspect));
           put(t, key, suspect);
@@ -156,22 +160,25 @@ export class PoisonWorkGuard {
     });
   }
 
-  /** A full disk must not hold up the work: it goes on unmarked. */
+  /** A full disk must not hold up the work. The work goes on without the mark. */
   #write(act: (t: Transaction) => void): void {
     try {
       this.#ports.store.write(act);
     } catch (error) {
-      this.#ports.log.warn({ error: describeError(error) }, 'a mark of work could not be written');
+      this.#ports.log.warn(
+        { error: describeError(error) },
+        'the mark of a piece of work could not be written: the work goes on',
+      );
     }
   }
 }
 
 const rowPrefix = concat(prefixOf('crashMark'), text('work/'));
 
-/** The end of the machine may have left anything. */
-function readNote(words: string | undefined): WorkItem | undefined {
+/** If the machine ended, the file may contain anything. */
+function readRecord(record: string | undefined): WorkItem | undefined {
   try {
-    return words === undefined ? undefined : (JSON.parse(words) as WorkItem);
+    return record === undefined ? undefined : (JSON.parse(record) as WorkItem);
   } catch {
     return undefined;
   }
@@ -184,13 +191,13 @@ function readMarks(reader: Reader): Map<string, Marked> {
   );
 }
 
-/** The process ended in it. Another write of the same is other work. */
-function working(piece: WorkItem, known: Marked | undefined): Marked {
+/** The process ended during this piece. If the piece has another hash than its former mark, it is other work, and its crashes count from 0. */
+function working(piece: WorkItem, former: Marked | undefined): Marked {
   const hash = hashOf(piece.work);
-  return { ...piece, hash, state: 'working', crashes: known?.hash === hash ? known.crashes : 0 };
+  return { ...piece, hash, state: 'working', crashes: former?.hash === hash ? former.crashes : 0 };
 }
 
-function found(before: ReadonlyMap<string, Marked>, after: ReadonlyMap<string, Mark>): Map<string, Marked> {
+function withWork(before: ReadonlyMap<string, Marked>, after: ReadonlyMap<string, Mark>): Map<string, Marked> {
   return new Map(
     Array.from(after, ([key, mark]) => {
       const { in: in_, work, about } = before.get(key)!;
@@ -211,7 +218,7 @@ function merged(one: ScheduleWork, other: ScheduleWork): ScheduleWork {
   };
 }
 
-/** What work is about can't be told from its key where it has no revision. */
+/** The hash of a piece is its revision. Where work has no revision, its key does not show what the work is about. */
 function hashOf({ originRevision }: ScheduleWork): string {
   return String(originRevision);
 }

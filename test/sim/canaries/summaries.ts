@@ -27,7 +27,7 @@ export const summaryCanaries: Canaries = {
   'new-label-untold': {
     break() {
       // What a node told at its start is what its parent prunes by.
-      LabelSummaryPublisher.prototype.tell = () => undefined;
+      LabelSummaryPublisher.prototype.publish = () => undefined;
     },
   },
   'deleted-comes-again': {

@@ -39,7 +39,7 @@ describe('the label summary that a parent is told', () => {
     store.write((t) => labels.begin(t, sites('paris', 'rome')));
   });
 
-  const tell = (summary: LabelSummary) => store.write((t) => labels.tell(t, summary));
+  const tell = (summary: LabelSummary) => store.write((t) => labels.publish(t, summary));
   function told(): (string | undefined)[] {
     return store.read((reader) => {
       const row = outbox.get(reader, hash128(entryKey.labels()))!;
@@ -96,7 +96,7 @@ describe('the label summary that a parent is told', () => {
   it('has told nothing in a transaction that fails', () => {
     const fail = () =>
       store.write((t) => {
-        labels.tell(t, sites('rome', 'oslo'));
+        labels.publish(t, sites('rome', 'oslo'));
         throw new Error('full');
       });
     expect(fail).toThrow('full');
@@ -107,9 +107,9 @@ describe('the label summary that a parent is told', () => {
 
   it('takes what one transaction tells several times by its last word', () => {
     store.write((t) => {
-      labels.tell(t, sites('paris', 'rome', 'oslo'));
-      labels.tell(t, sites('rome'));
-      labels.tell(t, sites('rome', 'oslo'));
+      labels.publish(t, sites('paris', 'rome', 'oslo'));
+      labels.publish(t, sites('rome'));
+      labels.publish(t, sites('rome', 'oslo'));
     });
     expect(told()).toEqual(['oslo', 'rome']);
     tell(sites('rome'));

@@ -56,7 +56,7 @@ function bench(objectsInProd: number) {
       before: content(before),
       after: content(after),
     };
-    store.write((t) => narrowing.heard(t, 'eu', [change], isAnew));
+    store.write((t) => narrowing.received(t, 'eu', [change], isAnew));
   };
   const held = () => store.read((reader) => narrowing.held(reader, 'eu'));
   return { store, narrowing, tell, held, changed };
@@ -97,7 +97,7 @@ it('stays over what else the relay tells, and goes by the word for what was seen
   tell(test, { leaves: 0, sets: [] }, false);
   const { token } = held()!;
   expect(held()).toMatchObject({ entries: 70, sinceMs: 1_000 });
-  expect(store.write((t) => narrowing.release(t, 'eu', 'another'))).toBe(false);
-  expect(store.write((t) => narrowing.release(t, 'eu', token))).toBe(true);
+  expect(store.write((t) => narrowing.approve(t, 'eu', 'another'))).toBe(false);
+  expect(store.write((t) => narrowing.approve(t, 'eu', token))).toBe(true);
   expect(held()).toBeUndefined();
 });

@@ -50,9 +50,9 @@ describe('the word that what a node holds may go', () => {
       upstream,
       mailboxOf: (child) => (child === 'paris' ? mailbox : undefined),
       replicasOf: (child) => [child],
-      told: (_reader, _child, path) => told.get(path),
-      release: (_t, token) => released.push(token),
-      releaseFor: () => {},
+      reportOf: (_reader, _child, path) => told.get(path),
+      approve: (_t, token) => released.push(token),
+      approveFor: () => {},
     });
   });
 
@@ -136,9 +136,9 @@ describe('the word that what a node holds may go', () => {
         upstream,
         mailboxOf: (child) => mailboxes.get(child),
         replicasOf: () => siblings,
-        told: (_reader, child, path) => reportBy.get(`${child} ${path}`),
-        release: () => {},
-        releaseFor: (_t, child, token) => forChild.push(`${child} ${token}`),
+        reportOf: (_reader, child, path) => reportBy.get(`${child} ${path}`),
+        approve: () => {},
+        approveFor: (_t, child, token) => forChild.push(`${child} ${token}`),
       });
     });
 

@@ -84,7 +84,7 @@ describe('the lives of the spaces of a node', () => {
     store.write((t) => {
       const said = change(entryKey.seen(of), 0, { revision: seen });
       reported.put(t, said.after!, 0);
-      lives.heard(t, [said]);
+      lives.received(t, [said]);
     });
   const come = (above: string, attributes: object) =>
     store.write((t) => {
@@ -107,7 +107,7 @@ describe('the lives of the spaces of a node', () => {
     });
 
   it('are told to a child, so that it knows which of its rows were lost', () => {
-    store.write((t) => lives.tell(t, mailbox));
+    store.write((t) => lives.sendGaps(t, mailbox));
     expect(row(mailbox, entryKey.incarnations(source))).toEqual({ gaps: [[100, 1_000]] });
     const lost = (key: string, of: number) => store.read((reader) => isLostRow(reader, mailbox, key, of));
     const object = `o/${source}//configmaps/n/a`;
@@ -125,7 +125,7 @@ describe('the lives of the spaces of a node', () => {
     expect(row(mailbox, entryKey.incarnations(above))).toEqual({ gaps: [[0, 9]] });
     const other = store.write((t) => {
       const made = FeedProducer.open(t, { name: 'mailbox/other', bootNonce: 'aa', random: new SeededRandom(2) });
-      lives.tell(t, made);
+      lives.sendGaps(t, made);
       return made;
     });
     expect(row(other, entryKey.incarnations(above))).toEqual({ gaps: [[0, 9]] });

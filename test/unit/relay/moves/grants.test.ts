@@ -11,13 +11,13 @@ function look(above: number, sequence: number) {
 
 describe('a grant', () => {
   it('from above is of a lost life when its number is above the one that is told', () => {
-    expect(look(8, 7)).toBe('ofLostLife');
+    expect(look(8, 7)).toBe('ofLostIncarnation');
     expect(look(6, 7)).toBe('none');
   });
 
   it('from above of a number from before the numbers went around is an older one, and nothing to go above', () => {
     expect(look(sequences - 1, 0)).toBe('none');
-    expect(look(3, sequences - 1)).toBe('ofLostLife');
+    expect(look(3, sequences - 1)).toBe('ofLostIncarnation');
   });
 
   it('is for no later placement of the name, whatever its numbers, when that for which it was decided is gone', () => {

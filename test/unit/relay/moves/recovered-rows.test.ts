@@ -1,18 +1,18 @@
 import { expect, it } from 'vitest';
-import { Others } from '../../../../relay/moves/recovered-rows.ts';
+import { PendingHistories } from '../../../../relay/moves/recovered-rows.ts';
 
 it('an agent that showed that a store was put back has shown it also in the session after, where it is between two histories', () => {
-  const others = new Others();
-  others.note('till', true);
-  others.note('till', false);
-  others.note('desk', false);
-  others.note('desk', true);
-  others.note('shelf', false);
-  expect(['till', 'desk', 'shelf', 'nobody'].map((name) => others.take(name))).toEqual([
-    'putBack',
-    'putBack',
+  const histories = new PendingHistories();
+  histories.note('till', true);
+  histories.note('till', false);
+  histories.note('desk', false);
+  histories.note('desk', true);
+  histories.note('shelf', false);
+  expect(['till', 'desk', 'shelf', 'nobody'].map((name) => histories.take(name))).toEqual([
+    'restored',
+    'restored',
     'other',
     undefined,
   ]);
-  expect(others.take('till')).toBeUndefined();
+  expect(histories.take('till')).toBeUndefined();
 });

@@ -53,7 +53,7 @@ describe('what an agent carries from one sibling to another', () => {
       [{ role: 'relay' as const }, []],
     ] as const) {
       const { store, keys, handed } = room(options);
-      store.write((t) => handed.tell(t, id, 'a', release(2), true));
+      store.write((t) => handed.write(t, id, 'a', release(2), true));
       expect(keys()).toEqual(told);
       store.write((t) => handed.forget(t, id, 'a'));
       expect(keys()).toEqual([]);
@@ -62,7 +62,7 @@ describe('what an agent carries from one sibling to another', () => {
 
   it('is no news where it was told here', () => {
     const { store, says, handed } = room();
-    store.write((t) => handed.tell(t, id, 'a', release(2), true));
+    store.write((t) => handed.write(t, id, 'a', release(2), true));
     says({ release: 2, handed: true });
     expect(store.read((reader) => handed.isNews(reader, id, 'a'))).toBe(false);
     says({ release: 2, handed: false });
@@ -84,8 +84,8 @@ describe('what an agent carries from one sibling to another', () => {
     expect(behind(undefined)).toBeUndefined();
     says({ release: 2, handed: false });
     expect([behind(release(1)), behind(undefined), behind(release(2)), behind(release(3))]).toEqual([
-      `${id} is at release 2 there, and this node is at 1`,
-      `${id} is at release 2 there, and this node has not all of it`,
+      `the agent has release 2 of ${id}, and this node has release 1`,
+      `the agent has release 2 of ${id}, and this node has not received all of its release`,
       undefined,
       undefined,
     ]);

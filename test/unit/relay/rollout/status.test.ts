@@ -88,7 +88,7 @@ describe('a release below its origin', () => {
       {},
       { isWhole: false },
       'Progressing',
-      'waits for the rest of the release: what is here stays as it is',
+      'waits for the rest of the release: until then, agents keep what they have',
     ],
     [
       'no longer authorised',

@@ -30,7 +30,7 @@ describe('a webhook', () => {
 
   it.each([
     [200, '{"passed":false,"message":"not before noon"}', 'not before noon'],
-    [200, '{"passed":false}', 'it says no'],
+    [200, '{"passed":false}', 'the answer is "passed": false'],
     [200, '{"ok":true}', 'the answer is not {"passed": true or false'],
     [200, 'yes', 'is not valid JSON'],
     [500, '{"passed":true}', 'HTTP status 500'],
@@ -52,7 +52,9 @@ describe('a webhook', () => {
       socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
     });
     const result = await askWebhook({ url, timeoutSeconds: 5 }, {});
-    expect(JSON.stringify(result)).toContain('it changes the protocol, which nobody asked for');
+    expect(JSON.stringify(result)).toContain(
+      'the webhook wants to change the protocol (HTTP upgrade): it must answer with JSON',
+    );
   });
 
   it('that nobody serves is waited for', async () => {
