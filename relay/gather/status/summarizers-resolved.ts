@@ -3,10 +3,10 @@ import { withCondition } from '../../../core/object/conditions.ts';
 import type { Condition } from '../../../core/object/meta.ts';
 
 const type = 'SummarizersResolved';
-/** A message is for people, and a placement may name many. */
+/** A person reads the message, and a placement may name many summarizers. */
 const reasonsMax = 5;
 
-/** `unresolved`: why, by name; undefined when the placement names none, and then the condition is not there. */
+/** `unresolved`: the reasons, by name of the summarizer. Undefined: the placement names none, and the condition is left out. */
 export function withSummarizers(
   conditions: readonly Condition[],
   unresolved: ReadonlyMap<string, string> | undefined,
