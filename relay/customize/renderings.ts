@@ -1,8 +1,8 @@
 /**
- * Which objects of which agents are customized here, what was read for each and what went wrong: a row per agent and object in the store, so that
- * a start knows what a change of a Location or a Customizer concerns, and which failures stand. What was read is in memory only: after a start
- * the first change of a Location looks at each of its objects again, which costs an evaluation per distinct values at most, and to keep it would
- * cost a write with every rendering.
+ * Which objects of which agents are customized here, what each rendering read, and what went wrong. The store has one row for each agent and object. So
+ * after a start the node knows which objects a change of a Location or a Customizer concerns, and which failures stand. What the renderings read is in
+ * memory only. After a start, the first change of a Location looks at each of its objects again. That costs at most one evaluation for each distinct
+ * set of values; to store what was read would cost a write for each rendering.
  */
 
 import type { DestinationFacts, FailureReason } from '../../core/customize/customizer.ts';
@@ -16,9 +16,9 @@ import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { type Failure, smallestFailures } from '../../core/summary/partial.ts';
 
-/** As the row says it. */
+/** The content of a row. */
 export interface Customized {
-  /** Of the object's entry. */
+  /** The key of the object's entry. */
   readonly key: string;
   /** `namespace/name`, in order. */
   readonly customizers: readonly string[];
@@ -30,20 +30,20 @@ export interface Customized {
   };
 }
 
-interface KnownRendering {
+interface StoredRendering {
   readonly row: Customized;
   readonly json: string;
-  /** Absent after a start. */
+  /** The values that the rendering read. Undefined after a start. */
   trace: readonly ReadObservation[] | undefined;
 }
 
 const nul = Buffer.of(0);
 
 export class Renderings {
-  readonly #byChild = new Map<string, Map<string, KnownRendering>>();
+  readonly #byChild = new Map<string, Map<string, StoredRendering>>();
   /** By `source namespace/name` of a Customizer: keys of the objects that use it, with the number of children that have them. */
   readonly #users = new Map<string, Map<string, number>>();
-  /** Agents with failures, and which: few, and asked for with every report. */
+  /** Failures by agent and object. There are few, and every report asks for them. */
   readonly #failing = new Map<string, Map<string, Customized>>();
   #changed: { child: string; id: PlacementId }[] = [];
 
@@ -87,13 +87,13 @@ export class Renderings {
     for (const at of [...(this.#byChild.get(child)?.keys() ?? [])]) this.forget(t, child, Buffer.from(at, 'hex'));
   }
 
-  /** What is made for the child: customized, or to be made and not yet possible. */
+  /** The objects that are made for the child, also those that can't be made at present. */
   *ofChild(child: string): Generator<{ readonly keyHash: Uint8Array; readonly key: string }> {
     for (const [at, { row }] of this.#byChild.get(child) ?? []) yield { keyHash: Buffer.from(at, 'hex'), key: row.key };
   }
 
-  /** Key hashes and keys of the child's objects that read something which is not so any more, or of which it is not known. */
-  *concerned(
+  /** The objects of the child whose renderings read a value that has changed. Objects whose read values are not rendering are among them. */
+  *outdated(
     child: string,
     factsOf: (row: Customized) => DestinationFacts | undefined,
   ): Generator<[keyHash: Uint8Array, key: string]> {
@@ -108,16 +108,16 @@ export class Renderings {
     return this.#users.get(`${source} ${customizer}`)?.keys() ?? [];
   }
 
-  /** Hashes of the keys of those that one child has. */
+  /** Key hashes of the objects of one child that use the Customizer. */
   *madeWith(source: string, customizer: string, child: string): Generator<Uint8Array> {
-    const its = this.#byChild.get(child);
-    for (const key of its ? this.usersOf(source, customizer) : []) {
+    const ofChild = this.#byChild.get(child);
+    for (const key of ofChild ? this.usersOf(source, customizer) : []) {
       const keyHash = hash128(key);
-      if (its?.has(asBuffer(keyHash).toString('hex'))) yield keyHash;
+      if (ofChild?.has(asBuffer(keyHash).toString('hex'))) yield keyHash;
     }
   }
 
-  /** What of a placement's objects could not be made for a child: the sample that its summary takes. `path` is the child's. */
+  /** The objects of a placement that could not be made for a child: the sample for the placement's summary. `path` is the path of the child. */
   failures(id: PlacementId, child: string, path: string): readonly Failure[] {
     const { source, name } = splitPlacementId(id);
     const found: Failure[] = [];
@@ -132,16 +132,16 @@ export class Renderings {
     return smallestFailures(found);
   }
 
-  /** Placements and children for which failures have come, changed or gone since the last call. */
+  /** Placements and children whose failures were added, changed or removed since the last call. */
   takeChanged(): readonly { child: string; id: PlacementId }[] {
     const changed = this.#changed;
     this.#changed = [];
     return changed;
   }
 
-  #learn(child: string, at: string, known: KnownRendering): void {
-    const { row } = known;
-    inner(this.#byChild, child).set(at, known);
+  #learn(child: string, at: string, rendering: StoredRendering): void {
+    const { row } = rendering;
+    inner(this.#byChild, child).set(at, rendering);
     for (const customizer of row.customizers) {
       const users = inner(this.#users, userKey(row, customizer));
       users.set(row.key, (users.get(row.key) ?? 0) + 1);
@@ -151,7 +151,7 @@ export class Renderings {
     this.#noteChange(child, row);
   }
 
-  #unlearn(child: string, at: string, { row }: KnownRendering): void {
+  #unlearn(child: string, at: string, { row }: StoredRendering): void {
     remove(this.#byChild, child, at);
     for (const customizer of row.customizers) {
       const name = userKey(row, customizer);

@@ -1,8 +1,8 @@
 /**
- * The kinds of a read-only view: those of a space, and for objects of others that came up from a cluster a kind that shows them as they
- * are, with any fields and the columns that every kind has.
+ * The kinds of a read-only view: the kinds of a space and, for other objects that came up from a cluster, kinds that show them as they are, with any
+ * fields and with the columns that every kind has.
  *
- * Bound: one for each kind that was ever shown, as many as the edge clusters serve.
+ * Bound: one kind for each kind that was ever shown, as many as the edge clusters serve.
  */
 import { customKind } from '../../core/apiserver/crd/custom-kind.ts';
 import type { Kind, Kinds } from '../../core/apiserver/space.ts';
@@ -20,7 +20,7 @@ export class ViewKinds implements Kinds {
     this.#reported = reported;
   }
 
-  /** Grows with either part, so that the sum does. */
+  /** Each part only grows, so the sum changes with every change. */
   get generation(): number {
     return this.#known.generation + this.#reported.generation;
   }
@@ -42,7 +42,7 @@ export class ViewKinds implements Kinds {
   }
 }
 
-/** What was learned of kinds from the objects that are shown. */
+/** Kinds that the view has learned from the objects that it shows. */
 export class ReportedKinds {
   readonly #kinds = new Map<string, Kind>();
   #generation = 0;
