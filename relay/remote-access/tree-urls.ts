@@ -1,6 +1,7 @@
 /**
- * URLs of a node's API that concern another node of the tree: `/tree/PATH/...` is the same URL there, `/tree/PATH/cluster/...` the API server of the edge
- * cluster at that agent; `/tree/PATH/healthz` and `/tree/PATH/echo?bytes=N` are what this node sees of it. PATH `center` is the center.
+ * URLs of a node's API that are about another node of the tree. `/tree/PATH/...` is the same URL at that node. `/tree/PATH/cluster/...` is the API
+ * server of the edge cluster of that agent. `/tree/PATH/healthz` and `/tree/PATH/echo?bytes=N` show whether and how this node reaches that node. The
+ * PATH of the center is `center`.
  */
 import type { TreeUrls } from '../../core/apiserver/http/api-server.ts';
 import { type ApiRequest, integerOf, jsonResponse } from '../../core/apiserver/http/requests.ts';
@@ -12,7 +13,7 @@ import { apiKind, askOver, clusterKind } from '../../core/stream/http.ts';
 import { ping } from '../../core/stream/ping.ts';
 import type { StreamRouter } from '../../core/stream/router.ts';
 
-/** Of a question to a node: as long as a person waits. */
+/** How long a question to a node may take: as long as a person waits. */
 const timeoutSecondsDefault = 5;
 const timeoutSecondsMax = 300;
 
