@@ -169,7 +169,7 @@ export class Customization implements OutgoingStage {
     return written;
   }
 
-  /** Which of several Locations an object is customized for depends on the placements. */
+  /** The placements decide for which of its Locations an agent gets its objects customized. */
   rematched(t: Transaction, child: Child): void {
     if (child.destinations.length > 1) this.childChanged(t, child.name, true);
   }
@@ -204,12 +204,12 @@ export class Customization implements OutgoingStage {
     expands: boolean,
   ): Recipe {
     const { reference, madeAsPromoted = '' } = what;
-    const at = reference && `${source} ${madeAsPromoted} ${asBuffer(reference.hash).toString('latin1')}`;
-    const known = at === undefined ? undefined : this.#recipes.get(at);
-    if (known) return known;
-    const made = this.#newRecipe(t, source, what, names, expands);
-    if (at !== undefined) this.#recipes.set(at, made);
-    return made;
+    const cacheKey = reference && `${source} ${madeAsPromoted} ${asBuffer(reference.hash).toString('latin1')}`;
+    const cached = cacheKey === undefined ? undefined : this.#recipes.get(cacheKey);
+    if (cached) return cached;
+    const recipe = this.#newRecipe(t, source, what, names, expands);
+    if (cacheKey !== undefined) this.#recipes.set(cacheKey, recipe);
+    return recipe;
   }
 
   #newRecipe(
@@ -241,17 +241,17 @@ export class Customization implements OutgoingStage {
   }
 
   #rendering({ key, content, ...input }: Ready, facts: DestinationFacts): Rendering | 'later' {
-    const known = this.#cache.find(key, facts);
-    if (known) {
+    const cached = this.#cache.find(key, facts);
+    if (cached) {
       this.#ports.counted(false);
-      return known;
+      return cached;
     }
     if (this.#stepsLeft <= 0) return 'later';
     const whole = { ...input, object: parseBody(content.body), characters: content.body.length };
-    const made = this.#cache.evaluate(key, facts, (recorder) => render(whole, recorder));
-    this.#stepsLeft -= stepsPerEvaluation + made.steps;
+    const rendering = this.#cache.evaluate(key, facts, (recorder) => render(whole, recorder));
+    this.#stepsLeft -= stepsPerEvaluation + rendering.steps;
     this.#ports.counted(true);
-    return made;
+    return rendering;
   }
 
   /** The content with the customized body. It is shared if another mailbox has the same content already. */

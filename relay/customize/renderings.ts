@@ -63,43 +63,45 @@ export class Renderings {
   }
 
   set(t: Transaction, child: string, keyHash: Uint8Array, row: Customized, trace: readonly ReadObservation[]): void {
-    const at = asBuffer(keyHash).toString('hex');
-    const before = this.#byChild.get(child)?.get(at);
+    const hexKey = asBuffer(keyHash).toString('hex');
+    const before = this.#byChild.get(child)?.get(hexKey);
     const json = JSON.stringify(row);
     if (before?.json === json) {
       before.trace = trace;
       return;
     }
     t.put(rowKey(child, keyHash), text(json));
-    if (before) this.#unlearn(child, at, before);
-    this.#learn(child, at, { row, json, trace });
+    if (before) this.#unlearn(child, hexKey, before);
+    this.#learn(child, hexKey, { row, json, trace });
   }
 
   forget(t: Transaction, child: string, keyHash: Uint8Array): void {
-    const at = asBuffer(keyHash).toString('hex');
-    const before = this.#byChild.get(child)?.get(at);
+    const hexKey = asBuffer(keyHash).toString('hex');
+    const before = this.#byChild.get(child)?.get(hexKey);
     if (!before) return;
     t.remove(rowKey(child, keyHash));
-    this.#unlearn(child, at, before);
+    this.#unlearn(child, hexKey, before);
   }
 
   forgetChild(t: Transaction, child: string): void {
-    for (const at of [...(this.#byChild.get(child)?.keys() ?? [])]) this.forget(t, child, Buffer.from(at, 'hex'));
+    for (const hexKey of [...(this.#byChild.get(child)?.keys() ?? [])])
+      this.forget(t, child, Buffer.from(hexKey, 'hex'));
   }
 
   /** The objects that are made for the child, also those that can't be made at present. */
   *ofChild(child: string): Generator<{ readonly keyHash: Uint8Array; readonly key: string }> {
-    for (const [at, { row }] of this.#byChild.get(child) ?? []) yield { keyHash: Buffer.from(at, 'hex'), key: row.key };
+    for (const [hexKey, { row }] of this.#byChild.get(child) ?? [])
+      yield { keyHash: Buffer.from(hexKey, 'hex'), key: row.key };
   }
 
-  /** The objects of the child whose renderings read a value that has changed. Objects whose read values are not rendering are among them. */
+  /** The objects of the child whose renderings read a value that has changed. Objects whose read values are not known are among them. */
   *outdated(
     child: string,
     factsOf: (row: Customized) => DestinationFacts | undefined,
   ): Generator<[keyHash: Uint8Array, key: string]> {
-    for (const [at, { row, trace }] of this.#byChild.get(child) ?? []) {
+    for (const [hexKey, { row, trace }] of this.#byChild.get(child) ?? []) {
       const facts = factsOf(row);
-      if (!trace || !facts || !stillHolds(facts, trace)) yield [Buffer.from(at, 'hex'), row.key];
+      if (!trace || !facts || !stillHolds(facts, trace)) yield [Buffer.from(hexKey, 'hex'), row.key];
     }
   }
 
@@ -139,20 +141,20 @@ export class Renderings {
     return changed;
   }
 
-  #learn(child: string, at: string, rendering: StoredRendering): void {
+  #learn(child: string, hexKey: string, rendering: StoredRendering): void {
     const { row } = rendering;
-    inner(this.#byChild, child).set(at, rendering);
+    inner(this.#byChild, child).set(hexKey, rendering);
     for (const customizer of row.customizers) {
       const users = inner(this.#users, userKey(row, customizer));
       users.set(row.key, (users.get(row.key) ?? 0) + 1);
     }
     if (!row.failure) return;
-    inner(this.#failing, child).set(at, row);
+    inner(this.#failing, child).set(hexKey, row);
     this.#noteChange(child, row);
   }
 
-  #unlearn(child: string, at: string, { row }: StoredRendering): void {
-    remove(this.#byChild, child, at);
+  #unlearn(child: string, hexKey: string, { row }: StoredRendering): void {
+    remove(this.#byChild, child, hexKey);
     for (const customizer of row.customizers) {
       const name = userKey(row, customizer);
       const count = this.#users.get(name)?.get(row.key) ?? 0;
@@ -160,7 +162,7 @@ export class Renderings {
       else remove(this.#users, name, row.key);
     }
     if (!row.failure) return;
-    remove(this.#failing, child, at);
+    remove(this.#failing, child, hexKey);
     this.#noteChange(child, row);
   }
 

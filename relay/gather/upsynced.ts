@@ -34,10 +34,10 @@ export function passUpsynced(
   for (const { key, keyHash, originRevision, after } of changes) {
     const entry = parseEntryKey(key);
     if (entry?.type !== 'upsynced') continue;
-    const at = rowKey(entry.path, keyHash);
-    if (after) t.put(at, new Uint8Array(0));
+    const indexKey = rowKey(entry.path, keyHash);
+    if (after) t.put(indexKey, new Uint8Array(0));
     else if (reportersOf(ports, child).every((reporter) => !ports.reportedOf(reporter)?.get(t, keyHash)?.content))
-      t.remove(at);
+      t.remove(indexKey);
     if (!ports.isOwn(entry.source)) passOn(t, ports, child, keyHash, originRevision);
   }
 }
@@ -47,8 +47,8 @@ export function passUpsynced(
  * whether its report goes on.
  */
 export function recountUpsynced(t: Transaction, ports: UpsyncedPorts, child: string, path: string): void {
-  for (const at of rowsBelow(t, path)) {
-    const keyHash = at.subarray(at.length - hashBytes);
+  for (const indexKey of rowsBelow(t, path)) {
+    const keyHash = indexKey.subarray(indexKey.length - hashBytes);
     const row = ports.reportedOf(child)?.get(t, keyHash);
     const content = row?.content && ports.reportedOf(child)?.content(t, row.content);
     const entry = content && parseEntryKey(content.key);
@@ -86,17 +86,17 @@ function reportersOf({ counting = withoutReplicas }: UpsyncedPorts, child: strin
 
 /** Runs when the child at `path` has left for good. Removes all that was reported by the child or from below it. */
 export function dropUpsynced(t: Transaction, outbox: Producer, path: string): void {
-  for (const at of rowsBelow(t, path)) {
-    const keyHash = at.subarray(at.length - hashBytes);
+  for (const indexKey of rowsBelow(t, path)) {
+    const keyHash = indexKey.subarray(indexKey.length - hashBytes);
     outbox.remove(t, keyHash, outbox.get(t, keyHash)?.originRevision ?? 0);
-    t.remove(at);
+    t.remove(indexKey);
   }
 }
 
 /** Index keys of the reports from the node at the path and from all nodes below it. */
 function rowsBelow(reader: Reader, path: string): Uint8Array[] {
   const prefixes = [concat(prefixOf('upsynced'), text(path), nul), concat(prefixOf('upsynced'), text(`${path}:`))];
-  return prefixes.flatMap((prefix) => [...reader.scan(prefixRange(prefix))].map(([at]) => at));
+  return prefixes.flatMap((prefix) => [...reader.scan(prefixRange(prefix))].map(([indexKey]) => indexKey));
 }
 
 /** Key hashes of the reports about objects that were created at the cluster at `path`. */

@@ -63,12 +63,12 @@ function reasonOf({ reason, message }: TroubleAttributes): TroubleAttributes {
 
 function waitsCondition(waits: WaitsAttributes | undefined): NewCondition {
   const type = 'WaitsForParent';
-  if (!waits) return { type, status: 'False', reason: 'Follows', message: 'it takes what its parent sends' };
+  if (!waits) return { type, status: 'False', reason: 'Follows', message: 'the node takes what its parent sends' };
   return {
     type,
     status: 'True',
     reason: 'ParentIsBehind',
-    message: `takes nothing from this parent since ${waits.since}: ${waits.for}. It keeps what it has until the parent has caught up; look at the session of the parent with its own parent, or stop it, and the child goes to another replica`,
+    message: `takes nothing from this parent since ${waits.since}: ${waits.for}. It keeps what it has until the parent has caught up; look at the session of the parent with its own parent, or stop the parent: the child then goes to another replica`,
   };
 }
 

@@ -85,7 +85,7 @@ function quarantineCondition({ quarantined: received, refused }: GuardReport): N
     type: quarantined,
     status: 'True',
     reason: received ? 'Poisoned' : 'Refused',
-    message: `${parts.join('; ')}. Of each, the last good form counts; another content of the key ends it`,
+    message: `${parts.join('; ')}. The last good form of each entry is used; a new content of the entry ends the quarantine`,
   };
 }
 

@@ -36,7 +36,7 @@ export interface InventoryStatusesPorts {
   changed(): void;
 }
 
-/** Objects that one run looks at. A Location costs a look at each SyncTarget of its space: some milliseconds in all. */
+/** Objects that one run looks at. A Location costs a look at each SyncTarget of its space. One run takes some milliseconds. */
 const objectsPerRun = 50;
 
 interface SyncTargetRow {

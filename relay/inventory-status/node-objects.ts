@@ -122,7 +122,7 @@ function readiness(state: ConnectionState | undefined, unreached: string | undef
         type,
         status: 'Unknown',
         reason: 'NotReachable',
-        message: 'a node between here and there is not connected',
+        message: 'a node on the way from here to this node is not connected',
       };
   }
 }

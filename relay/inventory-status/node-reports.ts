@@ -225,10 +225,10 @@ export class NodeReports {
     const { space, path, children, mailboxes, store } = this.#ports;
     const child = children.get(name);
     const mailbox = mailboxes.get(name);
-    const at = replicaNodePath(path, name);
+    const nodePath = replicaNodePath(path, name);
     if (!child || !mailbox) {
       hide(space, 'Mailbox', name);
-      hide(space, 'Node', objectName(at));
+      hide(space, 'Node', objectName(nodePath));
       return;
     }
     const { entries, head, acknowledged, backlog, report, refused, heldInMailbox } = store.read((reader) => ({
@@ -244,7 +244,7 @@ export class NodeReports {
     const untaken = untakenEntries(report?.quarantined);
     const held = heldInMailbox ? { held: heldInMailbox } : {};
     const filled = { entries, head, acknowledged, backlogEntries, backlogBytes };
-    showMailbox(space, name, at, { ...filled, ...untaken, ...held }, this.#ports.clock.wallMs());
+    showMailbox(space, name, nodePath, { ...filled, ...untaken, ...held }, this.#ports.clock.wallMs());
     this.#showSession(child, mailbox, { report, refused, heldInMailbox }, backlog);
   }
 
@@ -277,24 +277,24 @@ export class NodeReports {
     };
     const via = transport === undefined ? {} : { transport };
     const session = { state: connected ? ('Connected' as const) : ('Disconnected' as const), ...since, ...via };
-    const at = replicaNodePath(path, child.name);
+    const nodePath = replicaNodePath(path, child.name);
     const version = report?.version ?? '';
     // This node itself knows `refused` and `heldInMailbox` of its child. A report of the child could only repeat them.
     const { refused: _refused, heldInMailbox: _heldInMailbox, ...own } = guarded(report ?? {});
     const kept = { ...own, ...(refused ? { refused } : {}), ...(heldInMailbox ? { heldInMailbox } : {}) };
     if (child.role === 'agent') {
       const capacity = report?.capacity ? { capacity: report.capacity } : {};
-      showNode(space, at, 'Agent', { version, session, lag, agents: 1, ...capacity, ...kept }, wallMs, alarms);
+      showNode(space, nodePath, 'Agent', { version, session, lag, agents: 1, ...capacity, ...kept }, wallMs, alarms);
       showSyncTarget(space, child.name, path, report, connected, wallMs);
       return;
     }
     const { children = 0, relays = 0 } = report ?? {};
     const counts = { children, relays, agents: agentsOf(child) };
-    showNode(space, at, 'Relay', { version, session, lag, ...counts, ...kept }, wallMs, alarms);
+    showNode(space, nodePath, 'Relay', { version, session, lag, ...counts, ...kept }, wallMs, alarms);
     if (path === '') return;
     if (!this.#counting.counts(child.name)) {
       // Either another replica of this node reports the child, or another replica of the child reports what the child had.
-      store.write((t) => outbox.remove(t, hash128(entryKey.node(at)), 0));
+      store.write((t) => outbox.remove(t, hash128(entryKey.node(nodePath)), 0));
       return;
     }
     const entry = {
@@ -308,7 +308,7 @@ export class NodeReports {
       session,
       lag: { entries: this.#steadyLag(child.name, lag.entries) },
     };
-    store.write((t) => outbox.put(t, entryOf(at, entry), 0));
+    store.write((t) => outbox.put(t, entryOf(nodePath, entry), 0));
   }
 
   /** The time of the newest report of the root, not its age: the time does not change while the age grows, so it is written once. */

@@ -127,7 +127,10 @@ export class Admissions implements Joins {
     // Without this check, somebody who could use the agent's key for a moment, but not keep it, would get a certificate for a key of his own.
     if (judged.key !== key) {
       const remedy = `for another key: ${cliCommand('join-token', path, '--again')}`;
-      throw new BanyanError('Forbidden', `a certificate is renewed for the key of the one that was shown; ${remedy}`);
+      throw new BanyanError(
+        'Forbidden',
+        `a certificate is renewed only for the key of the certificate that the agent has shown; ${remedy}`,
+      );
     }
     const certificate = await judged.sign();
     log.info({ child: path }, 'the certificate of an agent was renewed');

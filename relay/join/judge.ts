@@ -75,7 +75,7 @@ export function checkOwner({ metadata, spec }: StoredToken, syncTarget: KubeObje
   if (ownerReferences.some((owner) => owner.uid === uid) || made >= placed) return;
   throw new BanyanError(
     'Forbidden',
-    `this join token was made at ${made}, and the SyncTarget of "${spec.path}" at ${placed}, when the one before had been deleted: make another: ${cliCommand('join-token', spec.path, '--again')}`,
+    `this join token was made at ${made}, and the SyncTarget of "${spec.path}" at ${placed}, after the former SyncTarget was deleted: make another: ${cliCommand('join-token', spec.path, '--again')}`,
   );
 }
 

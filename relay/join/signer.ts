@@ -43,7 +43,7 @@ export function issuerSigner(
     const { subject } = new X509Certificate(certPem);
     const issuer = issuerIn({ subject });
     if (issuer?.path === path) return issuer.tree;
-    const whose = issuer ? `is for "${issuer.path}"` : `is none (${subject.replaceAll('\n', ', ')})`;
+    const whose = issuer ? `is for "${issuer.path}"` : `is no issuer certificate (${subject.replaceAll('\n', ', ')})`;
     throw new BanyanError('Invalid', `pki.issuer.cert ${whose}: the issuer of "${path}" is needed`);
   };
   treeOf(read());

@@ -15,10 +15,10 @@ export function openCrashJournal(file: string): CrashJournal {
     found: before.length > headBytes ? messageOf(before) : undefined,
     write(message) {
       const bytes = Buffer.byteLength(message);
-      const all = Buffer.allocUnsafe(headBytes + bytes);
-      all.writeUInt32LE(bytes, 0);
-      all.write(message, headBytes);
-      writeSync(descriptor, all, 0, all.length, 0);
+      const record = Buffer.allocUnsafe(headBytes + bytes);
+      record.writeUInt32LE(bytes, 0);
+      record.write(message, headBytes);
+      writeSync(descriptor, record, 0, record.length, 0);
     },
   };
 }

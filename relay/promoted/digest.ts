@@ -51,25 +51,25 @@ export function noteDigest(
 function fold(t: Transaction, name: Name, content: Content | undefined, ids: readonly PlacementId[]): void {
   let hash: Uint8Array | undefined;
   for (const id of ids) {
-    const at = digestKey(name, id);
-    const digest = t.get(at);
+    const storeKey = digestKey(name, id);
+    const digest = t.get(storeKey);
     if (!digest || !content) continue;
     hash ??= contentHash(content);
-    t.put(at, xor(digest, hash));
+    t.put(storeKey, xor(digest, hash));
   }
 }
 
-/** The digests of a placement. If there are none yet, they are made from all rows of the placement. */
+/** The digests of a placement. If there are none yet, they are computed from all rows of the placement. */
 export function ensureDigests(t: Transaction, table: Table, id: PlacementId): Digests {
   if (!names.every((name) => t.get(digestKey(name, id)))) {
-    const made = { releaseDigest: new Uint8Array(hashBytes), customizerDigest: new Uint8Array(hashBytes) };
+    const computed = { releaseDigest: new Uint8Array(hashBytes), customizerDigest: new Uint8Array(hashBytes) };
     for (const keyHash of selectedObjects(t, id)) {
       const row = table.get(t, keyHash);
       const entry = row?.content && parseEntryKey(table.content(t, row.content).key);
       const name = names.find((one) => digests[one](entry));
-      if (row?.content && name) made[name] = xor(made[name], row.content.hash);
+      if (row?.content && name) computed[name] = xor(computed[name], row.content.hash);
     }
-    for (const name of names) t.put(digestKey(name, id), made[name]);
+    for (const name of names) t.put(digestKey(name, id), computed[name]);
   }
   return digestsOf(t, id)!;
 }

@@ -20,14 +20,14 @@ export function noteHeld(t: Transaction, change: AppliedChange): void {
   const entry = parseEntryKey(change.key);
   if (entry?.type !== 'promoted') return;
   const key = entryKey.object(entry.source, entry.object);
-  const at = concat(prefixOf('heldBack'), text(entry.id), nul, hash128(key));
-  const back = concat(prefixOf('heldBy'), hash128(key), text(entry.id));
+  const forwardKey = concat(prefixOf('heldBack'), text(entry.id), nul, hash128(key));
+  const reverseKey = concat(prefixOf('heldBy'), hash128(key), text(entry.id));
   if (change.after) {
-    t.put(at, text(key));
-    t.put(back, new Uint8Array(0));
+    t.put(forwardKey, text(key));
+    t.put(reverseKey, new Uint8Array(0));
   } else {
-    t.remove(at);
-    t.remove(back);
+    t.remove(forwardKey);
+    t.remove(reverseKey);
   }
 }
 
@@ -53,9 +53,9 @@ export interface Promoted {
 
 /** Undefined: the candidate is what was promoted. */
 export function promotedOf(reader: Reader, table: Table, id: PlacementId, keyHash: Uint8Array): Promoted | undefined {
-  const held = reader.get(concat(prefixOf('heldBack'), text(id), nul, keyHash));
-  if (!held) return undefined;
-  const key = asText(held);
+  const indexed = reader.get(concat(prefixOf('heldBack'), text(id), nul, keyHash));
+  if (!indexed) return undefined;
+  const key = asText(indexed);
   const entry = parseEntryKey(key);
   if (entry?.type !== 'object') return undefined;
   const row = table.get(reader, hash128(entryKey.promoted(id, entry.object)));

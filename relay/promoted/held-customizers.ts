@@ -33,13 +33,13 @@ export function customizerKey(qualifiedName: string): ObjectKey {
   return { group: edgeGroup, resource: customizerResource, namespace, name };
 }
 
-/** To be qualifiedName for each change of a source's row; keeps the index. */
+/** To be called for each change of a source's row; keeps the index. */
 export function noteHeldCustomizer(t: Transaction, change: AppliedChange): void {
   const entry = parseEntryKey(change.key);
   if (entry?.type !== 'promotedCustomizer') return;
-  const at = indexKey(entry.id, customizerName(entry.object));
-  if (change.after) t.put(at, new Uint8Array(0));
-  else t.remove(at);
+  const storeKey = indexKey(entry.id, customizerName(entry.object));
+  if (change.after) t.put(storeKey, new Uint8Array(0));
+  else t.remove(storeKey);
 }
 
 /** `namespace/name` of each Customizer that differs. */

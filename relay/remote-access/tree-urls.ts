@@ -17,7 +17,7 @@ import type { StreamRouter } from '../../core/stream/router.ts';
 const timeoutSecondsDefault = 5;
 const timeoutSecondsMax = 300;
 
-export function treeUrls(at: string, router: StreamRouter, clock: Clock): TreeUrls {
+export function treeUrls(ownPath: string, router: StreamRouter, clock: Clock): TreeUrls {
   return {
     way(target, user) {
       const { path, rest, query } = parse(target);
@@ -25,7 +25,7 @@ export function treeUrls(at: string, router: StreamRouter, clock: Clock): TreeUr
       const cluster = /^\/cluster(\/.*)?$/.exec(rest);
       const kind = cluster ? clusterKind : apiKind;
       const there = cluster ? (cluster[1] ?? '/') : rest;
-      return { target: `${there}${query}`, ask: askOver(router, at, { path, kind, user }) };
+      return { target: `${there}${query}`, ask: askOver(router, ownPath, { path, kind, user }) };
     },
     async answer(request) {
       if (request.method !== 'GET') {
@@ -35,7 +35,7 @@ export function treeUrls(at: string, router: StreamRouter, clock: Clock): TreeUr
       const { name: user, groups } = request.user;
       const bytes = rest === '/echo' ? parameter(request, 'bytes', undefined, echoBytesMax) : 0;
       const timeoutMs = 1000 * parameter(request, 'timeoutSeconds', timeoutSecondsDefault, timeoutSecondsMax);
-      return jsonResponse(200, await ping({ router, clock, at }, { path, user, groups, timeoutMs, bytes }));
+      return jsonResponse(200, await ping({ router, clock, at: ownPath }, { path, user, groups, timeoutMs, bytes }));
     },
   };
 }
@@ -43,7 +43,7 @@ export function treeUrls(at: string, router: StreamRouter, clock: Clock): TreeUr
 function parse(target: string): { path: string; rest: string; query: string } {
   const [, path = '', rest = '', query = ''] = /^\/tree\/([^/?]*)(\/[^?]*)?(\?.*)?$/.exec(target) ?? [];
   if (path === '')
-    throw new BanyanError('NotFound', `there is nothing at ${target}: a path of the tree follows /tree/`);
+    throw new BanyanError('NotFound', `there is nothing at ${target}: write the path of a node after /tree/`);
   const named = decodePart(path);
   return { path: named === 'center' ? '' : named, rest: rest === '' ? '/' : rest, query };
 }

@@ -40,14 +40,14 @@ export class MailboxChanges {
   }
 
   #objectOf(reader: Reader, row: FeedRow): ChangedObject | undefined {
-    const at = hex(row.keyHash);
-    const known = this.#objects.get(at);
+    const hexKey = hex(row.keyHash);
+    const objectBefore = this.#objects.get(hexKey);
     if (!row.content) {
-      this.#objects.delete(at);
-      return known;
+      this.#objects.delete(hexKey);
+      return objectBefore;
     }
-    const object = known ?? objectIn(this.#producer.content(reader, row.content));
-    if (object) this.#objects.set(at, object);
+    const object = objectBefore ?? objectIn(this.#producer.content(reader, row.content));
+    if (object) this.#objects.set(hexKey, object);
     return object;
   }
 }

@@ -12,30 +12,30 @@ import { parseApiVersion } from '../../core/object/meta.ts';
 import { asText } from '../../core/store/bytes.ts';
 
 export class ViewKinds implements Kinds {
-  readonly #known: Kinds;
+  readonly #ofSpace: Kinds;
   readonly #reported: ReportedKinds;
 
-  constructor(known: Kinds, reported: ReportedKinds) {
-    this.#known = known;
+  constructor(ofSpace: Kinds, reported: ReportedKinds) {
+    this.#ofSpace = ofSpace;
     this.#reported = reported;
   }
 
   /** Each part only grows, so the sum changes with every change. */
   get generation(): number {
-    return this.#known.generation + this.#reported.generation;
+    return this.#ofSpace.generation + this.#reported.generation;
   }
 
   all(): readonly Kind[] {
-    return [...this.#known.all(), ...[...this.#reported.all()].filter((kind) => !this.#known.byResource(kind))];
+    return [...this.#ofSpace.all(), ...[...this.#reported.all()].filter((kind) => !this.#ofSpace.byResource(kind))];
   }
 
   byResource(of: GroupResource): Kind | undefined {
-    return this.#known.byResource(of) ?? this.#reported.get(of);
+    return this.#ofSpace.byResource(of) ?? this.#reported.get(of);
   }
 
   byKind(group: string, version: string, kind: string): Kind | undefined {
-    const known = this.#known.byKind(group, version, kind);
-    if (known) return known;
+    const ofSpace = this.#ofSpace.byKind(group, version, kind);
+    if (ofSpace) return ofSpace;
     return this.all().find(
       (one) => one.group === group && one.kind === kind && (version === '' || one.versions.includes(version)),
     );

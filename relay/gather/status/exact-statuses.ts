@@ -207,10 +207,10 @@ export class ExactStatuses {
 
   #record(id: PlacementId, keys: readonly string[]): void {
     if (keys.length === 0 && !this.#recorded.has(id)) return;
-    const at = concat(prefixOf('exact'), text(id));
+    const storeKey = concat(prefixOf('exact'), text(id));
     this.#ports.store.write((t) => {
-      if (keys.length > 0) t.put(at, text(JSON.stringify(keys)));
-      else t.remove(at);
+      if (keys.length > 0) t.put(storeKey, text(JSON.stringify(keys)));
+      else t.remove(storeKey);
     });
     if (keys.length > 0) this.#recorded.set(id, new Set(keys));
     else this.#recorded.delete(id);

@@ -85,7 +85,7 @@ function conditionOf({ destinations, sample }: ExpressionFailures): NewCondition
   }
   const more = destinations > 1 ? `${destinations} destinations` : 'one destination';
   // The message about too high a cost has its own remedy.
-  const remedy = sample.every((line) => line.endsWith(costExceeded)) ? '' : '; ask with has() or "in" first';
-  const message = `spec.locationExpression fails at ${more}, which ${destinations > 1 ? 'do' : 'does'} not match for that${remedy}. ${sample.join('; ')}`;
+  const remedy = sample.every((line) => line.endsWith(costExceeded)) ? '' : '; check with has() or "in" first';
+  const message = `spec.locationExpression fails at ${more}, which ${destinations > 1 ? 'do' : 'does'} not match for this reason${remedy}. ${sample.join('; ')}`;
   return { type, status: 'True', reason: 'EvaluationFailed', message };
 }

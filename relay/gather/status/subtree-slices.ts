@@ -49,9 +49,9 @@ export class SubtreeSlices {
   tell(id: PlacementId): void {
     const { source, name } = splitPlacementId(id);
     const placement = this.#ports.placements.get(id);
-    const now = placement ? sliceContents(this.#ports, placement).length : 0;
-    const count = Math.max(now, this.#counts.get(id) ?? 0);
-    if (now > 0) this.#counts.set(id, now);
+    const after = placement ? sliceContents(this.#ports, placement).length : 0;
+    const count = Math.max(after, this.#counts.get(id) ?? 0);
+    if (after > 0) this.#counts.set(id, after);
     else this.#counts.delete(id);
     for (let i = 0; i < count; i++) this.#ports.changed(source, keyOf(sliceName(name, i)));
   }

@@ -15,7 +15,7 @@ export function withSummarizers(
 ): readonly Condition[] {
   if (!unresolved) return conditions.filter((condition) => condition.type !== type);
   if (unresolved.size === 0) {
-    const message = 'all StatusSummarizers that the placement names are there';
+    const message = 'all StatusSummarizers that the placement names exist';
     return withCondition(conditions, { type, status: 'True', reason: 'Resolved', message, observedGeneration }, now);
   }
   const reasons = [...unresolved.values()];
