@@ -42,7 +42,7 @@ export interface CustomizationPorts {
   readonly placements: Placements;
   mailboxOf(child: string): Producer | undefined;
   pathOf(child: string): string;
-  /** An object was evaluated, or its rendering was taken from the cache. */
+  /** Counts one rendering. `evaluated` is false if the rendering was taken from the cache. */
   counted(evaluated: boolean): void;
 }
 

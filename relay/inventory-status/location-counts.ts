@@ -23,7 +23,7 @@ interface InstanceCounts {
 
 export class LocationCounts {
   readonly #ports: LocationCountsPorts;
-  /** The Locations of each agent at the last look. A Location that the agent has left has one instance less. */
+  /** The Locations of each agent at the last look: a Location that the agent leaves has to be counted again. */
   readonly #ofAgent = new Map<string, readonly string[]>();
   readonly #dirty = new Set<string>();
 
@@ -31,7 +31,7 @@ export class LocationCounts {
     this.#ports = ports;
   }
 
-  /** A Location that lost its last agent while the process was down is in no change: so look at all that have a count. */
+  /** Marks all Locations that show instances. One of them may have lost its last agent while nobody looked, and no change would name it. */
   start(): void {
     const { space } = this.#ports;
     for (const stored of space.storage.scan(locationResource)) {

@@ -70,7 +70,7 @@ export interface NodeReportsPorts {
 const intervalMs = 1_000;
 /** Children that one run looks at: some milliseconds, so that a thousand children that come back at once do not stop the node. */
 const childrenPerRun = 50;
-/** Beats come every 15 s at each hop. A younger report of the root is as fresh as it can be. */
+/** A younger report of the root is as fresh as it can be: beats come every 15 s at each hop. */
 const rootAgeShownMs = 60_000;
 /** Below this a disk is nearly full: four times what the store needs to write at all (store/lmdb/lmdb-store.ts). */
 const diskLowBytes = 64 * 2 ** 20;

@@ -1,6 +1,6 @@
 /**
- * Gives certificates to the agents directly below this node: the first one for a join token, the next one for a certificate. The use of a token is
- * recorded on the disk before the agent gets its certificate.
+ * Gives certificates to the agents directly below this node: the first one for a join token, each further one for the present certificate. The use of a
+ * token is recorded on the disk before the agent gets its certificate.
  */
 
 import type { Space } from '../../core/apiserver/space.ts';

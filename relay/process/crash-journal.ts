@@ -1,6 +1,6 @@
 /**
  * The piece of work that the process is doing, in a file of its own. It is written for each piece of work, which takes some microseconds. A write
- * survives the end of the process without a flush. The end of the machine may lose it: no piece of work causes that.
+ * survives the end of the process without a flush. It may not survive the end of the machine, but no piece of work ends the machine.
  */
 import { constants, openSync, readFileSync, writeSync } from 'node:fs';
 import type { CrashJournal } from '../work/work-guard.ts';

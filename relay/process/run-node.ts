@@ -49,7 +49,7 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
   logWarnings(log);
   const fatal = endOnUncaught(log, (error) => writeCrashMessage(crashMessageFile, error));
   let endInOrder = async () => {};
-  // Take signals before any wait, for example for a disk: the first process of a container ignores every signal that it does not take.
+  // Take signals before any wait, for example for a disk: no signal ends the first process of a container unless the process takes it.
   endBySignal(log, () => endInOrder());
   const store = LmdbStore.open({ directory: config.data, failed: fatal }, log);
   openFormatted(store, systemClock);

@@ -1,6 +1,6 @@
 /**
- * Writes an Event beside a placement when another source begins to hold some of its objects, and when no source does any more. An Event is written only
- * when the condition `Conflicted` changes, so that nothing is written while nothing changes.
+ * Writes an Event beside a placement when another source begins to hold some of its objects, and when no other source does any more. An Event is
+ * written only when the condition `Conflicted` changes, so that nothing is written while nothing changes.
  */
 import type { Space } from '../../../core/apiserver/space.ts';
 import type { Condition, KubeObject } from '../../../core/object/meta.ts';

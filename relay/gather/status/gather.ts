@@ -134,7 +134,7 @@ export class Gather {
     if ((!child && !row) || !wanted) return;
     if (this.#counting.isFrozen(name) && isOf(wanted, tree.get(name))) return;
     if (!this.#counting.counts(name) || this.#counting.isMixed(name)) {
-      // The contribution is empty, not absent. If the sums get frozen, the check above then keeps the empty contribution.
+      // The contribution is empty, not absent: when the child's sums get frozen, the check above keeps the empty contribution.
       tree.set(name, emptyPartial(wanted.generation, wanted.target));
       this.#ports.rollouts.forget(placement.id, name);
       return;
@@ -153,7 +153,7 @@ export class Gather {
     // Only a known child that has the placement takes part in a release.
     const part = child && placement.children.has(name) ? this.#ports.rollouts.place(placement, child, view) : undefined;
     const counted = withRollout(contribution(wanted, view), part);
-    // A child that this node no longer knows and that still has a row was an agent.
+    // A child that this node no longer knows and that still has a row of a move was an agent.
     const { role } = child ?? { role: 'agent' as const };
     const { connected } = view;
     const moving = { role, path: this.#ports.pathOf(name), row, reported: last, refused: isRefused, connected };

@@ -108,7 +108,7 @@ function rolledBack(counts: DestinationCounts): NewCondition {
   );
 }
 
-/** The condition of a placement that keeps an order, or did so before: then the condition has to be brought up to date. */
+/** A placement that keeps an order has the condition Moving. A placement that did so before gets it too, or its old value would stay. */
 function moving({ move }: Partial, before: readonly Condition[]): NewCondition[] {
   return move || before.some(({ type }) => type === 'Moving') ? [movingCondition(move)] : [];
 }

@@ -1,7 +1,7 @@
 /**
  * Decides when the state of a placement is reported: up to the parent, into the status of an own EdgePlacement, and to the read-only views. A placement
  * that changes now and then is reported at once. A placement that changes all the time is reported at most once a second after a short burst. The same
- * class serves other keys, and exact statuses at a rate of their own.
+ * class reports the summaries that users define, and exact statuses at a rate of their own.
  */
 
 import type { PlacementId } from '../../../core/entries/placement-id.ts';

@@ -55,7 +55,7 @@ export interface ReadRow {
   row(place: LocationFacts, heldBack: readonly Failure[]): SummaryRow;
 }
 
-/** Objects for which the wanting summaries are kept: as many as are reported at the same time. */
+/** Objects for which this class remembers the summaries that want them: as many as are reported at the same time. */
 const wantedMax = 1_000;
 
 export class RowSource {

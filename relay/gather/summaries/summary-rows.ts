@@ -45,7 +45,7 @@ export interface EdgeObject {
 
 type FieldNames = ReadonlySet<string> | undefined;
 
-/** Objects that are kept: as many as are reported at the same time. */
+/** Parsed objects that are kept: as many as are reported at the same time. */
 const objectsMax = 1_000;
 
 export class RowReader {
@@ -78,7 +78,7 @@ export class RowReader {
     };
   }
 
-  /** A row of an upsynced or associated object. The agent was sent no such object, so `obj` is empty and there is nothing to propagate. */
+  /** A row of an upsynced or associated object. No such object was sent to the agent, so `obj` is empty and there is nothing to propagate. */
   edgeObjectRow({ path, object, place, body }: EdgeObject): SummaryRow {
     const whole = parseBody(body);
     return {
