@@ -3,7 +3,6 @@
 import { hash128 } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { equalBytes } from '../store/bytes.ts';
-import { OncePerCommit } from '../store/once-per-commit.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import { ConsumerState, neverAttached, readDigest, readResume } from './consumer-state.ts';
 import { contentRecordOf, dropContentReference, storeContent } from './content.ts';
@@ -43,6 +42,7 @@ import {
   SoundRows,
 } from './quarantine.ts';
 import { checkSameKey, openTable, removeRow, rowAt, rowKey, TableRows, writeRow, writeRowAt } from './table.ts';
+import { heldRowsTopic, quarantineTopic } from './topics.ts';
 
 /**
  * Entries by which a producer that could not make a row anew, and has nothing of the former one, says that the consumer is to keep its own: without it,
@@ -81,10 +81,6 @@ export class FeedConsumer extends TableRows implements Consumer {
   readonly #isFarAhead: FarAhead | undefined;
   /** What the rooms read. */
   readonly sound: Table;
-  #onHeld: (() => void) | undefined;
-  #onQuarantined: (() => void) | undefined;
-  readonly #heldChanged = new OncePerCommit(() => this.#onHeld?.());
-  readonly #quarantineChanged = new OncePerCommit(() => this.#onQuarantined?.());
 
   static open(t: Transaction, options: ConsumerOptions): FeedConsumer {
     return new FeedConsumer(openTable(t, options.name), options);
@@ -98,16 +94,6 @@ export class FeedConsumer extends TableRows implements Consumer {
     this.#ofNoSpace = ofNoSpace ?? false;
     this.#isFarAhead = isFarAhead;
     this.sound = new SoundRows(id, this);
-  }
-
-  /** Told after a commit that changed what is held. */
-  onHeld(listener: () => void): void {
-    this.#onHeld = listener;
-  }
-
-  /** Told after a commit that changed what is quarantined. */
-  onQuarantined(listener: () => void): void {
-    this.#onQuarantined = listener;
   }
 
   /** Entries that are not what their keys say, in order of key hash. */
@@ -279,7 +265,7 @@ export class FeedConsumer extends TableRows implements Consumer {
       rows.push({ keyHash, key: content.key });
     }
     noteHeldRows(t, this.id, rows, wallMs);
-    this.#heldChanged.ask(t);
+    t.announce(heldRowsTopic, this.name);
   }
 
   setResume(t: Transaction, tuple: ResumeTuple): void {
@@ -309,7 +295,7 @@ export class FeedConsumer extends TableRows implements Consumer {
     forgetHeldRow(t, this.id, row.keyHash, this.contentOf(t, row)?.key ?? '');
     writeRow(t, this.id, row);
     state.moved(undefined, row.content?.hash);
-    this.#heldChanged.ask(t);
+    t.announce(heldRowsTopic, this.name);
   }
 
   #applyEntry(t: Transaction, entry: WireEntry, state: ConsumerState): AppliedChange | undefined {
@@ -378,13 +364,13 @@ export class FeedConsumer extends TableRows implements Consumer {
     good: GoodForm | undefined,
   ): void {
     putQuarantined(t, this.id, keyHash, { ...entry, ...flaw }, good);
-    this.#quarantineChanged.ask(t);
+    t.announce(quarantineTopic, this.name);
   }
 
   #endQuarantine(t: Transaction, row: FeedRow | undefined): boolean {
     if (!row?.poisoned) return false;
     removeQuarantined(t, this.id, row.keyHash);
-    this.#quarantineChanged.ask(t);
+    t.announce(quarantineTopic, this.name);
     return true;
   }
 }

@@ -4,7 +4,6 @@ import { hash128, hashBytes } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Random } from '../runtime/random.ts';
 import { concat, equalBytes, hex, readU48, u48, u48Bytes } from '../store/bytes.ts';
-import { OncePerCommit } from '../store/once-per-commit.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import { contentRecordOf, dropContentReference, readContent } from './content.ts';
 import { type Digest, decodeDigest, moveDigest } from './digest.ts';
@@ -45,6 +44,7 @@ import {
   tableKey,
   writeRowAt,
 } from './table.ts';
+import { producerRowsTopic } from './topics.ts';
 
 /** A consumer that last heard of an older incarnation reconciles: forgetting one is safe, only dearer. */
 const incarnationsMax = 64;
@@ -62,8 +62,6 @@ export interface ProducerOptions {
   readonly contents?: SharedContents;
   /** As for consumers: a row that claims what no space can have given keeps nothing out. Absent: all revisions are believed. */
   readonly isFarAhead?: FarAhead;
-  /** After each commit that changed rows: there is something to send. */
-  readonly changed?: () => void;
 }
 
 export class FeedProducer extends TableRows implements Producer {
@@ -72,7 +70,6 @@ export class FeedProducer extends TableRows implements Producer {
   readonly #contents: SharedContents | undefined;
   readonly #recent = new RecentRows();
   readonly #isFarAhead: FarAhead | undefined;
-  readonly #changed: OncePerCommit | undefined;
 
   /** Begins an incarnation; it must be flushed before anything of this feed is sent. */
   static open(t: Transaction, options: ProducerOptions): FeedProducer {
@@ -90,13 +87,12 @@ export class FeedProducer extends TableRows implements Producer {
     return new FeedProducer(id, state.epoch, options);
   }
 
-  private constructor(id: number, epoch: string, { name, bootNonce, contents, isFarAhead, changed }: ProducerOptions) {
+  private constructor(id: number, epoch: string, { name, bootNonce, contents, isFarAhead }: ProducerOptions) {
     super(name, id);
     this.epoch = epoch;
     this.incarnation = bootNonce;
     this.#contents = contents;
     this.#isFarAhead = isFarAhead;
-    this.#changed = changed && new OncePerCommit(changed);
   }
 
   /** Its table was dropped since it was opened: the consumer has left for good. */
@@ -326,7 +322,7 @@ export class FeedProducer extends TableRows implements Producer {
     writeRowAt(t, at, row);
     this.#recent.put(head, record, before, row);
     t.put(revisionKey(this.id, revision), next.content ? next.keyHash : concat(next.keyHash, tombstoneMark));
-    this.#changed?.ask(t);
+    t.announce(producerRowsTopic, this.name);
   }
 }
 

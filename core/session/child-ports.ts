@@ -28,7 +28,8 @@ export interface ChildSessionPorts {
   applied(t: Transaction, changes: readonly AppliedChange[]): void;
   /** In such a transaction that changes nothing: the cursor may have come further. */
   passed?(t: Transaction): void;
-  committed(changes: readonly AppliedChange[]): void;
+  /** After a commit with changes. A node that announces changes in `applied` needs no other call. */
+  committed?(changes: readonly AppliedChange[]): void;
   /** A parent has welcomed this node, in the transaction that notes it: what is written into the up feed is part of what it has to say to that parent. */
   attaching?(t: Transaction): void;
   connected(): void;

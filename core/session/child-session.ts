@@ -1,6 +1,8 @@
 /** The child's side: dials the parent, says hello, runs the session, and dials again when it ends. */
+import { producerRowsTopic } from '../feed/topics.ts';
 import type { Timer } from '../runtime/clock.ts';
 import { describeError } from '../runtime/errors.ts';
+import { subscribeTo } from '../store/topics.ts';
 import type { SessionStreams } from '../stream/streams.ts';
 import type { Link } from '../wire/link.ts';
 import { beginAttach } from './attach.ts';
@@ -29,6 +31,7 @@ export class ChildSession {
   #runner: SessionRunner | undefined;
   #attempt: DialAttempt | undefined;
   #stopped = false;
+  #unsubscribe: (() => void) | undefined;
   #unreached: string | undefined;
   readonly #mismatch = new Mismatch();
   #onRootReport: { readonly ageMs: number; readonly atMs: number } | undefined;
@@ -67,11 +70,13 @@ export class ChildSession {
   }
 
   start(): void {
+    const { store, producer } = this.#ports;
+    this.#unsubscribe = subscribeTo(store, producerRowsTopic, producer.name, () => this.#wake());
     void this.#dial();
   }
 
   /** The up feed has new rows: they are sent when they are durable. */
-  wake(): void {
+  #wake(): void {
     this.#awake = true;
     if (this.#flushing || !this.#runner) return;
     this.#flushing = true;
@@ -84,6 +89,7 @@ export class ChildSession {
 
   close(): void {
     this.#stopped = true;
+    this.#unsubscribe?.();
     this.#timer?.stop();
     this.#runner?.goodbye(endsMessage);
     this.#attempt?.cancel(endsMessage);
@@ -147,7 +153,7 @@ export class ChildSession {
       this.#backoff = noBackoff;
     });
     this.#ports.connected();
-    this.wake();
+    this.#wake();
   }
 
   /** Ms since something was heard of the root, `rootAgeMaxMs` at most: what the parent said of itself, and the time since. */
@@ -200,7 +206,7 @@ export class ChildSession {
       () => {
         this.#flushing = false;
         this.#runner?.produced(head);
-        if (this.#awake) this.wake();
+        if (this.#awake) this.#wake();
       },
       (error: unknown) => {
         this.#flushing = false;
@@ -208,7 +214,7 @@ export class ChildSession {
           { reason: describeError(error) },
           'what was written could not be made durable: nothing of it is sent',
         );
-        if (this.#runner) this.#ports.clock.after(flushAgainMs, () => this.wake());
+        if (this.#runner) this.#ports.clock.after(flushAgainMs, () => this.#wake());
       },
     );
   }

@@ -208,7 +208,7 @@ export class DialAttempt {
           this.#ports.applied(t, changes);
         },
         committed: (changes) => {
-          this.#ports.committed(changes);
+          this.#ports.committed?.(changes);
           gate.progressed();
         },
         watermarks: (marks, at) => {

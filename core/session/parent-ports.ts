@@ -46,7 +46,8 @@ export interface ParentSessionsPorts {
   hasOtherHistory?(child: string, wasPutBack: boolean): void;
   /** Also without changes, when only the cursor has moved. */
   applied(t: Transaction, child: string, changes: readonly AppliedChange[]): void;
-  committed(child: string, changes: readonly AppliedChange[]): void;
+  /** After that commit, if there were changes. A node announces changes in `applied` instead. */
+  committed?(child: string, changes: readonly AppliedChange[]): void;
   /** Of a node with siblings. */
   readonly replicas?: AttachWatch;
   /** How far this node has come with its sources, for children that are told. */

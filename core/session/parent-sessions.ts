@@ -1,6 +1,7 @@
 /** The parent's side: one session for each child that is attached. */
 import type { ResumeTuple } from '../feed/feed.ts';
 import { heldPieces } from '../feed/pieces.ts';
+import { producerRowsTopic } from '../feed/topics.ts';
 import { BanyanError, describeError } from '../runtime/errors.ts';
 import type { SessionStreams } from '../stream/streams.ts';
 import { maxFrameBytes } from '../wire/codec/frames.ts';
@@ -21,6 +22,8 @@ import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-fra
 
 interface Attached {
   readonly runner: SessionRunner;
+  /** Of the feed that the child receives. */
+  readonly table: string;
   readonly sinceMs: number;
   readonly transport: string;
 }
@@ -36,6 +39,9 @@ const returnsPerSecond = 200;
 export class ParentSessions {
   readonly #ports: ParentSessionsPorts;
   readonly #attached = new Map<string, Attached>();
+  /** Attached children, by the table of the feed that they receive. */
+  readonly #childOfTable = new Map<string, string>();
+  readonly #unsubscribe: () => void;
   readonly #lostAtMs = new Map<string, number>();
   readonly #startedAtMs: number;
   /** Attached children that are told how far this node has come. */
@@ -65,6 +71,13 @@ export class ParentSessions {
       cloned: (child, message) => this.#raise(this.#clones, child, message),
     });
     this.#wakes = new Wakes({ ...ports, runnerOf: (child) => this.#attached.get(child)?.runner });
+    // New rows are sent when they are durable.
+    this.#unsubscribe = ports.store.subscribe(producerRowsTopic, (tables) => {
+      for (const table of tables) {
+        const child = this.#childOfTable.get(table);
+        if (child !== undefined) this.#wakes.wake(child);
+      }
+    });
   }
 
   /** For the listener: each new connection is one session, or is refused by throwing. */
@@ -112,11 +125,6 @@ export class ParentSessions {
     };
   }
 
-  /** The child's feed has new rows: they are sent when they are durable. */
-  wake(child: string): void {
-    this.#wakes.wake(child);
-  }
-
   /** Whether the feeds of these children are ready, or of all, is another answer now. */
   readyChanged(children: Iterable<string> = this.#attached.keys()): void {
     for (const child of children) this.#attached.get(child)?.runner.ready(this.#ports.ready(child));
@@ -148,6 +156,7 @@ export class ParentSessions {
   }
 
   close(): void {
+    this.#unsubscribe();
     const attached = [...this.#attached.values()];
     for (const [i, { runner }] of attached.entries()) {
       runner.goodbye('the parent ends', returnAfterMs + Math.floor((i * 1_000) / returnsPerSecond));
@@ -183,7 +192,7 @@ export class ParentSessions {
         streams: this.#ports.streamsOf?.(child, link),
         fence: fenceOf(sessionRecordKeyOf(link), record),
         applied: (t, changes) => this.#ports.applied(t, child, changes),
-        committed: (changes) => this.#ports.committed(child, changes),
+        committed: (changes) => this.#ports.committed?.(child, changes),
         acknowledged: (cursor) => {
           // An agent that has begun to follow has nobody to tell.
           if (link.peer.role === 'agent') this.#waiting.delete(child);
@@ -216,13 +225,14 @@ export class ParentSessions {
         peerReady: false,
       },
     );
-    attached = { runner, sinceMs: clock.wallMs(), transport: hello.transport };
+    attached = { runner, table: producer.name, sinceMs: clock.wallMs(), transport: hello.transport };
     this.#attached.set(child, attached);
+    this.#childOfTable.set(producer.name, child);
     if (resumes && tuple.cursor > acknowledged) runner.standsAt(tuple.cursor);
     this.#tellFrom(child, link, resumes);
     log.info({ child, transport: link.transport, resumes }, 'a child is attached');
     this.#ports.connected(child);
-    this.wake(child);
+    this.#wakes.wake(child);
     if (this.#ports.ready(child) !== ready) runner.ready(!ready);
     return runner;
   }
@@ -272,6 +282,7 @@ export class ParentSessions {
   #ended(child: string, attached: Attached | undefined, error: Error | undefined): void {
     if (this.#attached.get(child) !== attached || !attached) return;
     this.#attached.delete(child);
+    this.#childOfTable.delete(attached.table);
     this.#waiting.delete(child);
     this.#lostAtMs.set(child, this.#ports.clock.monotonicMs());
     const reason = error ? describeError(error) : 'ended in order';

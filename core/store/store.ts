@@ -15,6 +15,7 @@
  * the transaction ends unless copied (`get` returns a copy, `scan` too).
  */
 import { readU32, u32 } from './bytes.ts';
+import type { Topic } from './topics.ts';
 
 export interface Reader {
   get(key: Uint8Array): Uint8Array | undefined;
@@ -44,6 +45,8 @@ export interface Transaction extends Reader {
    * throws comes out of `write`, and later ones are not called: the work of the transaction stands.
    */
   afterCommit(callback: () => void): void;
+  /** The key changes with this transaction: the subscribers of the topic are called behind the callbacks; see topics.ts. */
+  announce<K>(topic: Topic<K>, key: K): void;
 }
 
 /** `count` of a transaction that writes each number when it is counted. */
@@ -66,6 +69,10 @@ export function countIn(value: Uint8Array | undefined): number {
 export interface Store extends AsyncDisposable {
   read<T>(fn: (reader: Reader) => T): T;
   write<T>(fn: (transaction: Transaction) => T): T;
+  /** For the commits to come; returns the end of the subscription. */
+  subscribe<K>(topic: Topic<K>, listener: (keys: ReadonlySet<K>) => void): () => void;
+  /** For changes of state that is not in the store, as a session that begins. Not inside a transaction: the transaction announces. */
+  announce<K>(topic: Topic<K>, ...keys: readonly K[]): void;
   /** Resolves when everything written before this call is durable. */
   flushed(): Promise<void>;
   /** A consistent copy of everything, made while writers go on, into a new directory. */

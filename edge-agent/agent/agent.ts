@@ -10,7 +10,9 @@ import { seenSources } from '../../core/entries/source-incarnations.ts';
 import type { NodeAttributes, QuarantinedAttributes } from '../../core/entries/up-attributes.ts';
 import type { DeletionLimits } from '../../core/feed/deletions.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
+import { quarantineTopic } from '../../core/feed/topics.ts';
 import { parseKey } from '../../core/object/key.ts';
+import { subscribeTo } from '../../core/store/topics.ts';
 import type { Applied, AppliedInventory } from '../apply/applied-inventory.ts';
 import { Applier } from '../apply/applier.ts';
 import { OrphanAdoption } from '../apply/orphan-adoption.ts';
@@ -49,6 +51,7 @@ export class Agent {
   readonly #limits: OwnLimits;
   readonly #orphanAdoption: OrphanAdoption;
   #stopped = false;
+  #unsubscribe: (() => void) | undefined;
   /** Of the cluster nothing is known that could be said. */
   #isQuiet: boolean;
   #isPatient = true;
@@ -161,7 +164,9 @@ export class Agent {
       node: () => this.#sayNode(),
       touch: (key) => this.#outbox.touch(key),
     });
-    options.quarantine?.onQuarantined(() => this.#touchQuarantined());
+    const { quarantine } = options;
+    if (quarantine)
+      this.#unsubscribe = subscribeTo(store, quarantineTopic, quarantine.name, () => this.#touchQuarantined());
     this.#crashes.listen({ due: (key) => this.#applier.due(key), changed: () => this.#touchQuarantined() });
     this.#desired.onChange((change) => this.#desiredChanged(change));
   }
@@ -268,6 +273,7 @@ export class Agent {
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#unsubscribe?.();
     this.#description.stop();
     this.#limits.stop();
     this.#removalProgress.stop();

@@ -90,7 +90,7 @@ export interface AssembledAgent extends AsyncDisposable {
 export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> {
   const { path, version, store, dialer, clock, random, logger, schedule, heir } = ports;
   let waiting = heir?.waiting;
-  const { identity, downstream, outbox } = openFeeds(ports, () => uplink.wake());
+  const { identity, downstream, outbox } = openFeeds(ports);
   // What the first hello and the first batch say must have survived before they are said.
   await store.flushed();
   const opened = ports.openCluster({ store, clock, random, logger, schedule });
@@ -167,7 +167,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
   };
 }
 
-function openFeeds({ store, clock, random, limits, heir }: AgentPorts, changed: () => void) {
+function openFeeds({ store, clock, random, limits, heir }: AgentPorts) {
   return store.write((t) => {
     const identity = beginBoot(t, clock, random, heir?.forebear);
     if (heir?.waiting) forgetAttachment(t);
@@ -180,7 +180,7 @@ function openFeeds({ store, clock, random, limits, heir }: AgentPorts, changed: 
         judge: downFeedJudge('agent'),
         isFarAhead: farAheadBy(clock),
       }),
-      outbox: FeedProducer.open(t, { name: 'outbox', bootNonce: identity.bootNonce, random, changed }),
+      outbox: FeedProducer.open(t, { name: 'outbox', bootNonce: identity.bootNonce, random }),
     };
   });
 }

@@ -6,6 +6,7 @@ import { noteSeen, reportSeenRevisions } from '../../core/entries/source-incarna
 import type { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import type { FeedProducer } from '../../core/feed/producer.ts';
+import { heldRowsTopic } from '../../core/feed/topics.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
@@ -15,6 +16,7 @@ import type { NodeIdentity } from '../../core/session/node-identity.ts';
 import type { SessionEnds } from '../../core/session/session-ends.ts';
 import type { WatermarkWait } from '../../core/session/watermark-gate.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
+import { subscribeTo } from '../../core/store/topics.ts';
 import type { SessionStreams } from '../../core/stream/streams.ts';
 import type { Dialer, Link } from '../../core/wire/link.ts';
 import { reportHandedReleases } from '../outbox/handed.ts';
@@ -49,12 +51,13 @@ export interface AgentUplinkOptions {
 export class Uplink {
   readonly #session: ChildSession;
   readonly #options: AgentUplinkOptions;
+  readonly #unsubscribe: () => void;
   #joined = false;
 
   constructor(options: AgentUplinkOptions) {
     this.#options = options;
-    options.downstream.onHeld(() => options.said?.());
-    const { store, clock, random, identity, path, software, dialer } = options;
+    const { store, clock, random, identity, path, software, dialer, downstream } = options;
+    this.#unsubscribe = subscribeTo(store, heldRowsTopic, downstream.name, () => options.said?.());
     this.#session = new ChildSession({
       store,
       clock,
@@ -129,13 +132,9 @@ export class Uplink {
     this.#session.readyChanged();
   }
 
-  /** The outbox has new rows: they are sent when they are durable. */
-  wake(): void {
-    this.#session.wake();
-  }
-
   /** Takes leave of the parent in order. */
   close(): void {
+    this.#unsubscribe();
     this.#session.close();
   }
 

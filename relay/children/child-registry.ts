@@ -27,6 +27,7 @@ import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
 import { locationExpression, propertiesOf } from '../placements/location-expression.ts';
 import { OwnedLabelSummary, readOwnedLabelSummary } from '../replicas/owned-label-summary.ts';
 import { markDirty } from '../work/dirty.ts';
+import { childRemovedTopic, childTopic } from '../work/topics.ts';
 import type { Child, Destination } from './children.ts';
 import type { Evictions } from './evictions.ts';
 import { inheritedBelow } from './inherited-labels.ts';
@@ -95,12 +96,15 @@ export class ChildRegistry {
       mailboxes.drop(t, name);
       forgetHeldLabelSummary(t, name);
       this.#tell(t);
+      t.announce(childTopic, name);
+      t.announce(childRemovedTopic, name);
       return false;
     }
     if (!mailbox) mailboxes.ensure(t, name, 'agent');
     this.#read(t, name);
     this.#count(t, [name]);
     this.#tell(t);
+    t.announce(childTopic, name);
     return true;
   }
 

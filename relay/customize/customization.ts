@@ -143,7 +143,7 @@ export class Customization implements OutgoingStage {
    *
    * Returns the number of children that are done, from the first on: at least one. The others are for the next turn.
    */
-  standAsOf(t: Transaction, children: readonly string[], covered: Watermarks): number {
+  raiseRevisions(t: Transaction, children: readonly string[], covered: Watermarks): number {
     let rows = 0;
     let done = 0;
     for (const child of children) {
@@ -188,10 +188,6 @@ export class Customization implements OutgoingStage {
   /** The objects of the placement that could not be made for the child. */
   failures(id: PlacementId, child: string): readonly Failure[] {
     return this.#renderings.failures(id, child, this.#ports.pathOf(child));
-  }
-
-  takeChanged(): readonly { child: string; id: PlacementId }[] {
-    return this.#renderings.takeChanged();
   }
 
   // ---------------------------------------------------------------------------------------------------- one object

@@ -15,6 +15,7 @@ import { asBuffer, asText, concat, prefixRange, text } from '../../core/store/by
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { type Failure, smallestFailures } from '../../core/summary/partial.ts';
+import { atChild, contributionTopic } from '../work/topics.ts';
 
 /** The content of a row. */
 export interface Customized {
@@ -45,7 +46,6 @@ export class Renderings {
   readonly #users = new Map<string, Map<string, number>>();
   /** Failures by agent and object. There are few, and every report asks for them. */
   readonly #failing = new Map<string, Map<string, Customized>>();
-  #changed: { child: string; id: PlacementId }[] = [];
 
   load(reader: Reader): void {
     const prefix = prefixOf('customized');
@@ -59,7 +59,6 @@ export class Renderings {
         trace: undefined,
       });
     }
-    this.#changed = [];
   }
 
   set(t: Transaction, child: string, keyHash: Uint8Array, row: Customized, trace: readonly ReadObservation[]): void {
@@ -71,8 +70,12 @@ export class Renderings {
       return;
     }
     t.put(rowKey(child, keyHash), text(json));
-    if (before) this.#unlearn(child, hexKey, before);
+    if (before) {
+      this.#unlearn(child, hexKey, before);
+      announceFailure(t, child, before.row);
+    }
     this.#learn(child, hexKey, { row, json, trace });
+    announceFailure(t, child, row);
   }
 
   forget(t: Transaction, child: string, keyHash: Uint8Array): void {
@@ -81,6 +84,7 @@ export class Renderings {
     if (!before) return;
     t.remove(rowKey(child, keyHash));
     this.#unlearn(child, hexKey, before);
+    announceFailure(t, child, before.row);
   }
 
   forgetChild(t: Transaction, child: string): void {
@@ -134,13 +138,6 @@ export class Renderings {
     return smallestFailures(found);
   }
 
-  /** Placements and children whose failures were added, changed or removed since the last call. */
-  takeChanged(): readonly { child: string; id: PlacementId }[] {
-    const changed = this.#changed;
-    this.#changed = [];
-    return changed;
-  }
-
   #learn(child: string, hexKey: string, rendering: StoredRendering): void {
     const { row } = rendering;
     inner(this.#byChild, child).set(hexKey, rendering);
@@ -148,9 +145,7 @@ export class Renderings {
       const users = inner(this.#users, userKey(row, customizer));
       users.set(row.key, (users.get(row.key) ?? 0) + 1);
     }
-    if (!row.failure) return;
-    inner(this.#failing, child).set(hexKey, row);
-    this.#noteChange(child, row);
+    if (row.failure) inner(this.#failing, child).set(hexKey, row);
   }
 
   #unlearn(child: string, hexKey: string, { row }: StoredRendering): void {
@@ -161,16 +156,16 @@ export class Renderings {
       if (count > 1) this.#users.get(name)!.set(row.key, count - 1);
       else remove(this.#users, name, row.key);
     }
-    if (!row.failure) return;
-    remove(this.#failing, child, hexKey);
-    this.#noteChange(child, row);
+    if (row.failure) remove(this.#failing, child, hexKey);
   }
+}
 
-  #noteChange(child: string, { key, failure }: Customized): void {
-    const entry = parseEntryKey(key);
-    if (entry?.type !== 'object') return;
-    for (const name of failure?.refs ?? []) this.#changed.push({ child, id: placementId(entry.source, name) });
-  }
+/** Announces a failure that was added or removed. The child adds its failures to the sums of the placements that want the object. */
+function announceFailure(t: Transaction, child: string, { key, failure }: Customized): void {
+  const entry = failure && parseEntryKey(key);
+  if (entry?.type !== 'object') return;
+  for (const name of failure?.refs ?? [])
+    t.announce(contributionTopic, atChild(placementId(entry.source, name), child));
 }
 
 function userKey({ key }: Customized, customizer: string): string {

@@ -18,6 +18,7 @@ import { nodeResource } from '../inventory-status/node-objects.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { NodeSpaces } from '../spaces/node-spaces.ts';
+import { childShownTopic, ownNodeTopic } from '../work/topics.ts';
 import { HeldDeletionApprovals, type NodeSpec } from './held-deletion-approvals.ts';
 import { SpaceIncarnations } from './space-incarnations.ts';
 
@@ -45,10 +46,6 @@ export interface GuardRoomPorts {
   placementsOf(child: string): Iterable<Placement>;
   /** What counts of the labels of a child is something else now. */
   labelsReleased(t: Transaction, child: string): void;
-  /** What is shown of a child is something else now. */
-  childChanged(child: string): void;
-  /** The node's own Node object says something else now. */
-  changed(): void;
 }
 
 export class GuardRoom {
@@ -75,7 +72,7 @@ export class GuardRoom {
         ),
       alarmed: (alarm) => {
         log.error(alarm, 'the store was emptied or put back to an older copy');
-        ports.changed();
+        ports.store.announce(ownNodeTopic, 'self');
       },
     });
     this.#labelSummaryShrinkGuard = new LabelSummaryShrinkGuard({
@@ -97,9 +94,6 @@ export class GuardRoom {
         if (this.#labelSummaryShrinkGuard.release(t, child, token)) ports.labelsReleased(t, child);
       },
     });
-    upstream.onHeld(() => this.#heldChanged());
-    upstream.onQuarantined(() => this.#quarantineChanged());
-    mailboxes.onQuarantined((child) => this.#refusedChanged(child));
   }
 
   start(): void {
@@ -158,49 +152,52 @@ export class GuardRoom {
   }
 
   #release(t: Transaction, token: string): void {
-    const { upstream, released, log, changed } = this.#ports;
+    const { upstream, released, log } = this.#ports;
     const changes = upstream.release(t, token);
     if (changes.length > 0) {
       log.warn({ entries: changes.length }, 'a person approved the deletion: the held entries are deleted');
       released(t, changes);
     }
-    if (this.#spaceIncarnations.acknowledge(t, token)) t.afterCommit(() => changed());
+    if (this.#spaceIncarnations.acknowledge(t, token)) t.announce(ownNodeTopic, 'self');
   }
 
-  #heldChanged(): void {
-    const { upstream, store, log, measured, changed } = this.#ports;
+  /** What this node holds of its parent's feed has changed. */
+  heldChanged(): void {
+    const { upstream, store, log, measured } = this.#ports;
     const held = store.read((reader) => upstream.held(reader));
     measured.held(held?.entries ?? 0);
     if (held) log.warn({ ...held }, 'entries that the parent lacks are held');
-    changed();
+    store.announce(ownNodeTopic, 'self');
   }
 
-  #quarantineChanged(): void {
-    const { upstream, store, log, changed } = this.#ports;
+  /** Other entries of the parent's feed are quarantined than before. */
+  quarantineChanged(): void {
+    const { upstream, store, log } = this.#ports;
     const { quarantined } = store.read((reader) => quarantinedAttributes(reader, upstream));
     this.#measure();
     if (quarantined) log.warn({ ...quarantined }, 'entries from above are not what their keys say');
-    changed();
+    store.announce(ownNodeTopic, 'self');
   }
 
-  #refusedChanged(child: string): void {
-    const { mailboxes, store, log, childChanged } = this.#ports;
+  /** Other entries of a child are quarantined than before. */
+  childQuarantineChanged(child: string): void {
+    const { mailboxes, store, log } = this.#ports;
     const consumer = mailboxes.get(child)?.consumer;
     const { quarantined } = consumer ? store.read((reader) => quarantinedAttributes(reader, consumer)) : {};
     this.#measure();
     if (quarantined) log.warn({ child, ...quarantined }, 'entries of a child are not what their keys say');
-    childChanged(child);
+    store.announce(childShownTopic, child);
   }
 
   #narrowed(child: string): void {
-    const { store, log, childChanged } = this.#ports;
+    const { store, log } = this.#ports;
     const kept = store.read((reader) => this.heldInMailbox(reader, child));
     if (kept)
       log.warn(
         { child, ...kept },
         "a relay lost its store and reports fewer Locations: this node keeps the relay's mailbox",
       );
-    childChanged(child);
+    store.announce(childShownTopic, child);
   }
 
   #measure(): void {

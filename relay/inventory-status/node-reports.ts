@@ -130,22 +130,29 @@ export class NodeReports {
     this.#timer = this.#ports.clock.after(0, () => this.#tick());
   }
 
-  /** Something may have changed with these children, or with the node itself. */
-  wake(...children: string[]): void {
-    for (const child of children) this.#dirty.add(child);
+  /** Something may have changed with these children. */
+  childrenChanged(children: Iterable<string>): void {
+    for (const child of children) {
+      this.#dirty.add(child);
+      this.wake();
+    }
+  }
+
+  /** Something may have changed with the node itself, or is left to show. */
+  wake(): void {
     if (!this.#started || this.#timer) return;
     this.#timer = this.#ports.clock.after(intervalMs, () => this.#tick());
   }
 
   connectionChanged(child: string): void {
     this.#descendants.connectionChanged(child);
-    this.wake(child);
+    this.childrenChanged([child]);
   }
 
   /** This node starts or stops counting the child. */
   recount(t: Transaction, child: string): void {
     this.#descendants.recount(t, child);
-    t.afterCommit(() => this.wake(child));
+    t.afterCommit(() => this.childrenChanged([child]));
   }
 
   /** The report of a child about a node at or below itself. */
@@ -332,7 +339,7 @@ export class NodeReports {
     }
     this.#lagTimer ??= this.#ports.clock.after(lagEveryMs, () => {
       this.#lagTimer = undefined;
-      this.wake(...this.#reportedLag.keys());
+      this.childrenChanged(this.#reportedLag.keys());
     });
     return lastReport.entries;
   }

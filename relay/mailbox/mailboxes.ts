@@ -34,8 +34,6 @@ export class Mailboxes {
   readonly #path: string;
   readonly #byChild = new Map<string, Mailbox>();
   readonly #contents = new SharedContents();
-  #onQuarantined: (child: string) => void = () => {};
-  #onChanged: (child: string) => void = () => {};
   /** By the name that they share: relays with replicas, and without. */
   readonly #replicas = new Map<string, string[]>();
 
@@ -48,16 +46,6 @@ export class Mailboxes {
     store.write((t) => {
       for (const { name, role } of storedChildren(t)) this.#open(t, name, role);
     });
-  }
-
-  /** Told after a commit that changed which entries of a child are quarantined. */
-  onQuarantined(listener: (child: string) => void): void {
-    this.#onQuarantined = listener;
-  }
-
-  /** Told after each commit that changed rows of a mailbox, whoever wrote them. */
-  onChanged(listener: (child: string) => void): void {
-    this.#onChanged = listener;
   }
 
   get(child: string): Mailbox | undefined {
@@ -103,12 +91,10 @@ export class Mailboxes {
       random: this.#random,
       contents: this.#contents,
       ...(this.#isFarAhead && { isFarAhead: this.#isFarAhead }),
-      changed: () => this.#onChanged(child),
     });
     const speaker = { path: childPath(this.#path, child), role };
     const judge = (content: Content) => reportedFlaw(speaker, content);
     const consumer = FeedConsumer.open(t, { name: reportedTable(child), judge, ofNoSpace: true });
-    consumer.onQuarantined(() => this.#onQuarantined(child));
     const mailbox = { child, role, producer, consumer, reported: consumer.sound };
     this.#byChild.set(child, mailbox);
     const { name } = splitReplica(child);
@@ -117,5 +103,21 @@ export class Mailboxes {
   }
 }
 
-const mailboxTable = (child: string) => `mailbox/${child}`;
-const reportedTable = (child: string) => `reported/${child}`;
+const mailboxPrefix = 'mailbox/';
+const reportedPrefix = 'reported/';
+const mailboxTable = (child: string) => `${mailboxPrefix}${child}`;
+const reportedTable = (child: string) => `${reportedPrefix}${child}`;
+
+/** The children whose mailboxes are among tables, by name. */
+export function childrenOfMailboxes(tables: Iterable<string>): string[] {
+  return childrenIn(tables, mailboxPrefix);
+}
+
+/** The children whose up feeds are among tables, by name. */
+export function childrenOfReported(tables: Iterable<string>): string[] {
+  return childrenIn(tables, reportedPrefix);
+}
+
+function childrenIn(tables: Iterable<string>, prefix: string): string[] {
+  return [...tables].flatMap((name) => (name.startsWith(prefix) ? [name.slice(prefix.length)] : []));
+}

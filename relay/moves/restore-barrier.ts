@@ -16,6 +16,7 @@ import { decodePartial, encodePartial, type Partial } from '../../core/summary/p
 import type { Child } from '../children/children.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
+import { ownContributionTopic } from '../work/topics.ts';
 
 export interface RestoreBarrierPorts {
   /** Of this node; shown as what a move waits for. */
@@ -25,8 +26,6 @@ export interface RestoreBarrierPorts {
   readonly outbox: Producer;
   /** The child is told of here, and not by a sibling of this node. */
   counts(child: string): boolean;
-  /** What is told of these moves is another from now on. */
-  changed(placements: readonly Placement[]): void;
 }
 
 export class RestoreBarrier {
@@ -56,7 +55,7 @@ export class RestoreBarrier {
     this.#isPending = true;
     const moving = this.#moving();
     for (const placement of moving) this.#tell(t, placement);
-    t.afterCommit(() => this.#ports.changed(moving));
+    announce(t, moving);
   }
 
   /** All that the child had to say is stored. */
@@ -80,8 +79,8 @@ export class RestoreBarrier {
       t.remove(prefixOf('restoreBarrier'));
       t.afterCommit(() => {
         this.#isPending = false;
-        this.#ports.changed(this.#moving());
       });
+      announce(t, this.#moving());
     });
   }
 
@@ -110,4 +109,9 @@ export class RestoreBarrier {
     const move = mergeMoveParts(told.move, unknownMovePart(told.move.order, path));
     outbox.put(t, { ...content, body: encodePartial({ ...told, move }) }, row.originRevision);
   }
+}
+
+/** The node's own part of these moves has changed. */
+function announce(t: Transaction, placements: readonly Placement[]): void {
+  for (const { id } of placements) t.announce(ownContributionTopic, id);
 }

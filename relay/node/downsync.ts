@@ -12,7 +12,6 @@ import { dropUpsynced } from '../gather/upsynced.ts';
 import { MoveStore } from '../moves/move-store.ts';
 import { Mover } from '../moves/mover.ts';
 import { RestoreBarrier } from '../moves/restore-barrier.ts';
-import type { Placement } from '../placements/placement.ts';
 import { childAhead } from '../replicas/child-ahead.ts';
 import { ChildCatchUpGate } from '../replicas/child-catch-up-gate.ts';
 import { type MissingFromChildPorts, missingFromChild } from '../replicas/missing-from-child.ts';
@@ -20,17 +19,16 @@ import { Exposures } from '../rollout/exposure.ts';
 import { HandedReleases } from '../rollout/handed.ts';
 import { OtherHistories } from '../rollout/other-histories.ts';
 import { Scheduler } from '../schedule/schedule.ts';
+import { workTopic } from '../work/topics.ts';
 import { PoisonWorkGuard } from '../work/work-guard.ts';
 import { customizations } from './metrics.ts';
 import type { NodePorts } from './node-ports.ts';
-import type { NodeEvents, NodeState } from './node-state.ts';
+import type { LaterParts, NodeState } from './node-state.ts';
 
 /** What the way down asks of the way up. */
 export interface StatusBelow {
   readonly gather: Pick<Gather, 'total' | 'contribution'>;
-  readonly summaries: Pick<SummaryRoom, 'placeChanged' | 'summarizerChanged' | 'stage'>;
-  /** What this node itself adds to the status of these placements has changed. */
-  recountChildren(placements: readonly Placement[]): void;
+  readonly summaries: Pick<SummaryRoom, 'summarizerChanged' | 'stage'>;
 }
 
 export class Downsync {
@@ -45,21 +43,21 @@ export class Downsync {
   readonly guard: PoisonWorkGuard;
   readonly scheduler: Scheduler;
   readonly #nodeState: NodeState;
-  readonly #events: NodeEvents;
+  readonly #later: LaterParts;
   readonly #clock: Clock;
 
   /** `up` and `rootAgeMs` are asked only once both ways are there, and the node. */
   constructor(
     ports: NodePorts,
     nodeState: NodeState,
-    events: NodeEvents,
+    later: LaterParts,
     up: () => StatusBelow,
     rootAgeMs: () => number,
   ) {
     const { store, clock, log, defer } = ports;
     const { lookups } = nodeState;
     this.#nodeState = nodeState;
-    this.#events = events;
+    this.#later = later;
     this.#clock = clock;
     this.customization = new Customization({
       ...lookups,
@@ -71,7 +69,6 @@ export class Downsync {
       clock,
       defer,
       authorizationAgeMs: (source) => authorizationAgeMs(source, nodeState.depth, rootAgeMs()),
-      admitted: (id, children) => events.admitted(id, children),
       handed: new HandedReleases({
         ...lookups,
         hasReplicas: nodeState.place.hasReplicas,
@@ -83,7 +80,7 @@ export class Downsync {
       hasReplicas: nodeState.place.hasReplicas,
       behind: (child) => store.read((reader) => this.#behind(reader, child)),
       decided: (children) => store.write((t) => this.#decided(t, children)),
-      changed: (children) => events.mayFollow(children),
+      store,
     });
     this.moves = new MoveStore(clock);
     this.restoreBarrier = new RestoreBarrier({
@@ -91,7 +88,6 @@ export class Downsync {
       ...lookups,
       outbox: nodeState.outbox,
       counts: (child) => nodeState.counting.counts(child),
-      changed: (placements) => up().recountChildren(placements),
     });
     this.mover = new Mover({
       ...lookups,
@@ -107,25 +103,23 @@ export class Downsync {
       total: (reader, id) => up().gather.total(reader, id),
       contribution: (id, child) => up().gather.contribution(id, child),
       counts: (child) => nodeState.counting.counts(child),
-      hasReceivedFromParent: () => events.hasReceivedFromParent(),
+      hasReceivedFromParent: () => later.hasReceivedFromParent(),
       isBehindRestoreBarrier: () => this.restoreBarrier.isPending,
-      enqueue: (act) => events.enqueue(act),
+      enqueue: (act) => later.enqueue(act),
     });
     this.guard = new PoisonWorkGuard({
       ...ports,
       build: ports.software,
-      due: () => events.wake(),
-      changed: () => events.setAsideChanged(),
     });
-    this.scheduler = this.#makeScheduler(nodeState, events, up);
+    this.scheduler = this.#makeScheduler(nodeState, up);
   }
 
   #behind(reader: Reader, child: string): string | undefined {
     const { place, lookups, matched, childRegistry } = this.#nodeState;
     const ports: MissingFromChildPorts = {
       hasReplicas: place.hasReplicas,
-      hasReceivedFromParent: () => this.#events.hasReceivedFromParent(),
-      parentHasReplicas: () => this.#events.parentHasReplicas(),
+      hasReceivedFromParent: () => this.#later.hasReceivedFromParent(),
+      parentHasReplicas: () => this.#later.parentHasReplicas(),
       releases: (name) => this.exposures.carried.behind(reader, name),
       childAhead: (name) => childAhead(reader, lookups.reportedOf(name), this.#clock.wallMs()),
       isMatched: (name) => matched.covers(reader, childRegistry.labelsOf(reader, name)),
@@ -134,8 +128,8 @@ export class Downsync {
   }
 
   #decided(t: Transaction, children: readonly string[]): number {
-    const done = this.customization.standAsOf(t, children, this.#nodeState.lookups.covered(t));
-    if (done < children.length) t.afterCommit(() => this.#events.wake());
+    const done = this.customization.raiseRevisions(t, children, this.#nodeState.lookups.covered(t));
+    if (done < children.length) t.announce(workTopic, 0);
     return done;
   }
 
@@ -172,19 +166,19 @@ export class Downsync {
     this.childCatchUpGate.beginWithOther(child);
     this.mover.hasOtherHistory(child, wasPutBack);
     if (!this.#isAgent(child)) return;
-    this.#events.enqueue((t) => this.#otherHistories.note(t, child));
+    this.#later.enqueue((t) => this.#otherHistories.note(t, child));
   }
 
   /** Nothing is left to do, and all that is above is here. */
   idle(): void {
     this.mover.idle();
     if (this.#otherHistories.isEmpty) return;
-    this.#events.enqueue((t) => this.#otherHistories.idle(t, (agent) => this.exposures.carried.shipAgain(t, agent)));
+    this.#later.enqueue((t) => this.#otherHistories.idle(t, (agent) => this.exposures.carried.shipAgain(t, agent)));
   }
 
   /** The same, after all that this led to. */
   allWorkedOff(): void {
-    if (this.#events.hasReceivedFromParent()) this.restoreBarrier.idle((act) => this.#events.enqueue(act));
+    if (this.#later.hasReceivedFromParent()) this.restoreBarrier.idle((act) => this.#later.enqueue(act));
   }
 
   /** All that a child had to say when it came is stored. */
@@ -205,26 +199,16 @@ export class Downsync {
     return this.#nodeState.lookups.children.get(child)?.role === 'agent';
   }
 
-  #makeScheduler(
-    { lookups, childRegistry, outbox, place, groups }: NodeState,
-    events: NodeEvents,
-    up: () => StatusBelow,
-  ): Scheduler {
+  #makeScheduler({ lookups, childRegistry, outbox, place, groups }: NodeState, up: () => StatusBelow): Scheduler {
     return new Scheduler({
       ...lookups,
       refreshChild: (t, name) => {
-        events.childRead(name);
-        t.afterCommit(() => up().summaries.placeChanged(name));
         const stays = childRegistry.refresh(t, name);
         this.customization.childChanged(t, name, stays);
         if (!stays) {
           dropUpsynced(t, outbox, lookups.pathOf(name));
           place.left(t, name);
           groups.gone(t, name);
-          t.afterCommit(() => {
-            this.restoreBarrier.left(name);
-            events.childLeft(name);
-          });
         }
         return stays;
       },

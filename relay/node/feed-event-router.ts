@@ -1,18 +1,17 @@
 /**
- * What a change sets going as it passes a node: from above towards the mailboxes, from below towards the summaries and the parent. In the transaction that
- * applies it, and once that is over.
+ * What a change of a feed sets going in the transaction that applies the change, in this order: from above towards the mailboxes, from below towards the
+ * summaries and the parent. subscriptions.ts has what follows after the commit.
  */
 
-import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { entryKey } from '../../core/entries/entry-keys.ts';
 import { checkReporter } from '../../core/entries/up-check.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
-import type { ChildSession } from '../../core/session/child-session.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import type { GuardRoom } from '../guard/guard-room.ts';
 import type { NodeReports } from '../inventory-status/node-reports.ts';
-import type { ScheduleLoop } from '../schedule/loop.ts';
 import { noteSourceChange } from '../schedule/source-changes.ts';
 import { markDirty } from '../work/dirty.ts';
+import { childReportTopic, parentFeedTopic } from '../work/topics.ts';
 import type { Downsync } from './downsync.ts';
 import type { NodeState } from './node-state.ts';
 import type { StatusAggregation } from './status-aggregation.ts';
@@ -22,11 +21,8 @@ export interface FeedEventRouterParts {
   readonly nodeState: NodeState;
   readonly down: Downsync;
   readonly up: StatusAggregation;
-  readonly loop: ScheduleLoop;
   guard(): GuardRoom;
   reports(): NodeReports;
-  uplink(): ChildSession | undefined;
-  isConnected(child: string): boolean;
 }
 
 export class FeedEventRouter {
@@ -46,12 +42,7 @@ export class FeedEventRouter {
       if (change.key === entryKey.tree()) nodeState.childRegistry.inheritedChanged(t);
     }
     guard().fromAbove(t, changes);
-  }
-
-  fromAboveCommitted(changes: readonly AppliedChange[]): void {
-    const { up, loop } = this.#parts;
-    up.views.upstreamChanged(changes);
-    loop.wake();
+    for (const change of changes) t.announce(parentFeedTopic, change);
   }
 
   /** What a child says, in the transaction that applies it. */
@@ -71,25 +62,6 @@ export class FeedEventRouter {
     guard().fromBelow(t, child, changes);
     down.fromBelow(t, child, changes);
     up.pass(t, child, changes);
-  }
-
-  fromBelowCommitted(child: string, changes: readonly AppliedChange[]): void {
-    const { up, down, loop, reports } = this.#parts;
-    for (const { key } of changes) {
-      const entry = parseEntryKey(key);
-      if (entry?.type === 'labels') loop.wake();
-      if (entry?.type === 'gone') down.mover.letGo(entry.id, child);
-    }
-    for (const id of up.reported(child, changes)) down.mover.reported(id, child);
-    reports().wake(child);
-  }
-
-  connectionChanged(child: string): void {
-    const { nodeState, up, down, reports, isConnected } = this.#parts;
-    nodeState.groups.connectionChanged(child, isConnected(child));
-    const ids = [...nodeState.placements.ofChild(child)];
-    up.childrenChanged(ids.map((id) => ({ id, child })));
-    for (const id of ids) down.mover.decide(id);
-    reports().connectionChanged(child);
+    t.announce(childReportTopic, { child, changes });
   }
 }

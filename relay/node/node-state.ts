@@ -5,7 +5,6 @@ import { deletionGuard } from '../../core/entries/deletion-guard.ts';
 import type { TreeAttributes } from '../../core/entries/down-attributes.ts';
 import { downFeedJudge } from '../../core/entries/down-check.ts';
 import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
-import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { farAheadBy } from '../../core/entries/source-incarnations.ts';
 import { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { Producer, Table } from '../../core/feed/feed.ts';
@@ -32,41 +31,20 @@ import { NodeSpaces } from '../spaces/node-spaces.ts';
 import { markDirty } from '../work/dirty.ts';
 import type { NodePorts } from './node-ports.ts';
 
-/** What the rooms tell and ask the node that holds them. */
-export interface NodeEvents {
-  /** Something is dirty. */
-  wake(): void;
-  /** Something is dirty and may wait so many ms for company. */
-  wakeIn(ms: number): void;
-  /** Writes, and has the scheduler look at it. */
+/** What the rooms ask of parts of the node that are made after them. */
+export interface LaterParts {
+  /** Makes the write in a transaction of its own, in order; without room on the disk, when there is room. */
   enqueue(act: (t: Transaction) => void): void;
-  /** A child was read anew from the inventory or its report. */
-  childRead(name: string): void;
-  /** Agents have a release from now on. */
-  admitted(id: PlacementId, children: readonly string[]): void;
-  /** It is time to tell of these placements. */
-  report(ids: readonly PlacementId[]): void;
-  /** What of the work is left alone is something else now. */
-  setAsideChanged(): void;
-  /** A child's mailbox has other rows. */
-  mailboxChanged(child: string): void;
-  /** The outbox has other rows. */
-  outboxChanged(): void;
-  failed(error: unknown): void;
-  /** The child was taken from the inventory: its mailbox is gone. */
-  childLeft(name: string): void;
   connection(child: string): { connected: boolean; silentMs: number };
-  /** All that the parent had was heard in this run of the process. */
-  hasReceivedFromParent(): boolean;
-  /** The parent is one of several. */
-  parentHasReplicas(): boolean;
-  /** What these siblings told counts from now on, or does no more. */
-  replicasChanged(children: readonly string[]): void;
-  /** The same of children of this node, one of several siblings; false: not all of it could be told anew yet. */
-  recountChildren(children: readonly string[]): boolean;
   endSession(child: string, reason: string): void;
-  /** These children may be told what they are to have. */
-  mayFollow(children: readonly string[]): void;
+  /** This run of the process has received all that the parent had; true where there is no parent. */
+  hasReceivedFromParent(): boolean;
+  /** The parent is one of several replicas. */
+  parentHasReplicas(): boolean;
+  /** Adds up anew what these children of a node with replicas add; false: some of the sums can only be reported later. */
+  recountChildren(children: readonly string[]): boolean;
+  /** The store is broken. */
+  failed(error: unknown): void;
 }
 
 /** What most rooms ask, ready to be spread into their ports. */
@@ -104,7 +82,7 @@ export class NodeState {
   readonly counting: ReplicaCounting;
   readonly lookups: Lookups;
 
-  constructor(config: NodeConfig, ports: NodePorts, events: NodeEvents) {
+  constructor(config: NodeConfig, ports: NodePorts, later: LaterParts) {
     const { store, clock, random, log, defer } = ports;
     const { path } = config;
     this.path = path;
@@ -116,14 +94,10 @@ export class NodeState {
     this.upstream = store.write((t) =>
       FeedConsumer.open(t, { name: 'upstream', guard, judge: downFeedJudge('relay'), isFarAhead }),
     );
-    this.outbox = store.write((t) =>
-      FeedProducer.open(t, { name: 'outbox', bootNonce, random, changed: () => events.outboxChanged() }),
-    );
+    this.outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
     this.mailboxes = new Mailboxes(store, random, bootNonce, path, isFarAhead);
-    this.mailboxes.onChanged((child) => events.mailboxChanged(child));
     this.spaces = new NodeSpaces({ store, clock, random, log, defer, path }, config, {
       inventoryChanged: (t, child) => this.childRegistry.widen(t, child),
-      changed: (waitMs) => events.wakeIn(waitMs),
     });
     const tableOf = (source: string) => this.spaces.tableOf(source) ?? this.upstream.sound;
     this.inventory = new InventoryBelow({
@@ -153,9 +127,9 @@ export class NodeState {
       mailboxes: this.mailboxes,
       outbox: this.outbox,
       clock,
-      write: (act) => events.enqueue(act),
+      write: (act) => later.enqueue(act),
       evictions: new Evictions(clock, (names) =>
-        events.enqueue((t) => {
+        later.enqueue((t) => {
           for (const name of names) markDirty(t, 'child', name);
         }),
       ),
@@ -165,11 +139,11 @@ export class NodeState {
     this.groups = new ReplicaGroups({
       clock,
       mailboxes: this.mailboxes,
-      changed: (children) => events.replicasChanged(children),
-      isConnected: (child) => events.connection(child).connected,
-      write: (act) => events.enqueue(act),
+      store,
+      isConnected: (child) => later.connection(child).connected,
+      write: (act) => later.enqueue(act),
     });
-    this.place = this.#makePlace(config, ports, events);
+    this.place = this.#makePlace(config, ports, later);
     this.counting = {
       counts: (child) => this.place.owns(child) && this.groups.counts(child),
       isFrozen: (child) => this.groups.isFrozen(child),
@@ -189,7 +163,7 @@ export class NodeState {
     };
   }
 
-  #makePlace({ replica = 0, replicas = 1 }: NodeConfig, { store }: NodePorts, events: NodeEvents): ReplicaPlace {
+  #makePlace({ replica = 0, replicas = 1 }: NodeConfig, { store }: NodePorts, later: LaterParts): ReplicaPlace {
     return new ReplicaPlace({
       store,
       upstream: this.upstream,
@@ -197,8 +171,8 @@ export class NodeState {
       replica,
       replicas,
       children: () => [...this.mailboxes.all()].map(({ child }) => child),
-      recountChildren: (children) => events.recountChildren(children),
-      end: (child, reason) => events.endSession(child, reason),
+      recountChildren: (children) => later.recountChildren(children),
+      end: (child, reason) => later.endSession(child, reason),
     });
   }
 

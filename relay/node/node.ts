@@ -20,14 +20,15 @@ import { WatermarkPublisher } from '../replicas/watermark-publisher.ts';
 import type { ScheduleLoop } from '../schedule/loop.ts';
 import { Downsync } from './downsync.ts';
 import { FeedEventRouter } from './feed-event-router.ts';
-import { nodeEvents, nodeLoop } from './node-events.ts';
+import { nodeLoop } from './node-loop.ts';
 import type { NodeParts } from './node-parts.ts';
 import type { NodeApi, NodePorts } from './node-ports.ts';
-import { NodeState } from './node-state.ts';
+import { type LaterParts, NodeState } from './node-state.ts';
 import { Readiness } from './readiness.ts';
 import { guardOf, reportsOf } from './reports-and-guard.ts';
 import { sessionAbove, sessionsBelow, streamsBetween } from './sessions.ts';
 import { StatusAggregation } from './status-aggregation.ts';
+import { subscribeParts } from './subscriptions.ts';
 
 export class Node implements AsyncDisposable {
   readonly #config: NodeConfig;
@@ -49,27 +50,25 @@ export class Node implements AsyncDisposable {
   readonly #admissions: Admissions | undefined;
   readonly #api: NodeApi;
   readonly streamCounts = new StreamCounts();
+  readonly #subscriptions: (() => void)[];
   #listener: Listener | undefined;
 
   constructor(config: NodeConfig, ports: NodePorts) {
     this.#config = config;
     this.#ports = ports;
     const parts = this.#parts();
-    const events = nodeEvents(ports, parts);
-    this.#nodeState = new NodeState(config, ports, events);
+    const later = this.#laterParts();
+    this.#nodeState = new NodeState(config, ports, later);
     const rootAgeMs = () => this.#uplink?.rootAgeMs() ?? 0;
-    this.#down = new Downsync(ports, this.#nodeState, events, () => this.#up, rootAgeMs);
-    this.#up = new StatusAggregation(config, ports, this.#nodeState, events, this.#down);
+    this.#down = new Downsync(ports, this.#nodeState, later, () => this.#up, rootAgeMs);
+    this.#up = new StatusAggregation(config, ports, this.#nodeState, later, this.#down);
     this.#loop = nodeLoop(ports, parts);
     this.#feedEventRouter = new FeedEventRouter({
       nodeState: this.#nodeState,
       down: this.#down,
       up: this.#up,
-      loop: this.#loop,
       guard: () => this.#guard,
       reports: () => this.#reports,
-      uplink: () => this.#uplink,
-      isConnected: (child) => this.#sessions.status(child).connected,
     });
     this.#readiness = new Readiness(
       {
@@ -77,7 +76,7 @@ export class Node implements AsyncDisposable {
         relays: config.relays,
         quiet: () => this.#loop.quiet,
         isElsewhere: (relay) => this.#nodeState.place.isElsewhere(relay),
-        downChanged: (children) => this.#sessions.readyChanged(children),
+        store: ports.store,
         upChanged: () => this.#uplink?.readyChanged(),
       },
       config.parent === undefined || this.#nodeState.identity.caughtUp,
@@ -91,9 +90,9 @@ export class Node implements AsyncDisposable {
       labels: (t, children) => this.#nodeState.childRegistry.recount(t, children),
       nodes: (t, child) => this.#reports.recount(t, child),
       placements: (t, child) => this.#up.recount(t, child),
-      childrenChanged: (changes) => this.#up.childrenChanged(changes),
+      contributionsChanged: (keys) => this.#up.contributionsChanged(keys),
       decide: (id) => this.#down.mover.decide(id),
-      tell: (ids) => this.#up.tell(ids),
+      report: (ids) => this.#up.report(ids),
     });
     this.#guard = guardOf(config, ports, parts);
     this.#admissions = admissionsOf(config, ports, this.#nodeState.spaces.system);
@@ -103,6 +102,7 @@ export class Node implements AsyncDisposable {
       tell: () => this.#sessions.watermarksChanged(),
     });
     this.#api = this.#makeApi();
+    this.#subscriptions = subscribeParts(ports.store, parts);
   }
 
   /** Why its sessions ended, and how old its word of the root is. */
@@ -151,6 +151,7 @@ export class Node implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#loop.stop();
+    for (const end of this.#subscriptions) end();
     this.#nodeState.childRegistry.stop();
     this.#nodeState.groups.stop();
     this.#watermarkPublisher.stop();
@@ -165,6 +166,18 @@ export class Node implements AsyncDisposable {
     await this.#api[Symbol.asyncDispose]();
     this.#nodeState.spaces.close();
     await this.#ports.store.flushed();
+  }
+
+  #laterParts(): LaterParts {
+    return {
+      enqueue: (act) => this.#loop.enqueue(act),
+      connection: (child) => this.#sessions.status(child),
+      endSession: (child, reason) => this.#sessions.disconnect(child, reason),
+      hasReceivedFromParent: () => !this.#uplink || this.#readiness.hasReceivedFromParent,
+      parentHasReplicas: () => this.#uplink?.parentHasReplicas ?? false,
+      recountChildren: (children) => this.#recounts.recountChildren(children),
+      failed: (error) => this.#ports.fatal(error),
+    };
   }
 
   #parts(): NodeParts {

@@ -3,7 +3,9 @@
  * below it, and all of that is worked off. The way up is ready when every relay that is known beforehand has spoken, however long that takes:
  * until then the parent keeps what it was told before, and so goes on to send what the silent one needs. Both stay so while the node runs, unless children show that its store is an older copy.
  */
+import type { Store } from '../../core/store/store.ts';
 import type { Child } from '../children/children.ts';
+import { feedReadyTopic } from '../work/topics.ts';
 
 export interface ReadinessPorts {
   readonly children: ReadonlyMap<string, Child>;
@@ -13,8 +15,8 @@ export interface ReadinessPorts {
   isElsewhere(relay: string): boolean;
   /** Nothing is left to schedule. */
   quiet(): boolean;
-  /** Of these children. */
-  downChanged(children: readonly string[]): void;
+  readonly store: Pick<Store, 'announce'>;
+  /** `up` may have changed. */
   upChanged(): void;
 }
 
@@ -77,7 +79,7 @@ export class Readiness {
     this.#unseen = undefined;
     const before = [...this.#readyChildren];
     this.#readyChildren.clear();
-    if (before.length > 0) this.#ports.downChanged(before);
+    this.#ports.store.announce(feedReadyTopic, ...before);
   }
 
   /** The parent shows it: what is missing in what this node tells it may be lost here, until all that the parent has was heard and worked off. */
@@ -105,7 +107,7 @@ export class Readiness {
 
   idle(): void {
     this.#everQuiet = true;
-    const { children, relays, quiet, isElsewhere, downChanged, upChanged } = this.#ports;
+    const { children, relays, quiet, isElsewhere, store, upChanged } = this.#ports;
     if (!this.#caughtUp || !quiet()) return;
     const now: string[] = [];
     for (const name of this.#unseen ?? children.keys()) {
@@ -119,7 +121,7 @@ export class Readiness {
       now.push(...this.#strangers);
       this.#strangers.clear();
     }
-    if (now.length > 0) downChanged(now);
+    store.announce(feedReadyTopic, ...now);
     if (this.#allReported) return;
     const isFirstLook = !this.#hasLookedBelow;
     this.#hasLookedBelow = true;

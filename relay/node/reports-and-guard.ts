@@ -51,10 +51,7 @@ export function guardOf(config: NodeConfig, ports: NodePorts, parts: NodeParts):
     mailboxes,
     told: (reader, child, path) => parts.reports().reportOf(reader, child, path),
     enqueue: (act) => parts.loop().enqueue(act),
-    released: (t, changes) => {
-      parts.feedEventRouter().fromAbove(t, changes);
-      t.afterCommit(() => parts.feedEventRouter().fromAboveCommitted(changes));
-    },
+    released: (t, changes) => parts.feedEventRouter().fromAbove(t, changes),
     limits: config.limits?.deletions ?? deletionLimits,
     measured: {
       held: (entries) => heldEntries.set(entries),
@@ -66,11 +63,6 @@ export function guardOf(config: NodeConfig, ports: NodePorts, parts: NodeParts):
       markDirty(t, 'child', child);
       parts.nodeState().childRegistry.widen(t, child);
     },
-    childChanged: (child) => {
-      parts.reports().wake(child);
-      parts.up().refusedChanged(child);
-    },
-    changed: () => parts.reports().wake(),
   });
 }
 

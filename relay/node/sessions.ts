@@ -5,6 +5,7 @@ import type { StreamRouter } from '../../core/stream/router.ts';
 import type { StreamCounts } from '../../core/stream/stream-counts.ts';
 import type { NodeConfig } from '../config/config.ts';
 import { nodeStreams } from '../remote-access/streams.ts';
+import { childShownTopic, connectionTopic, ownNodeTopic, workTopic } from '../work/topics.ts';
 import type { NodeParts } from './node-parts.ts';
 import type { NodePorts } from './node-ports.ts';
 import { nodeUplink } from './uplink.ts';
@@ -23,7 +24,7 @@ export function sessionsBelow(config: NodeConfig, ports: NodePorts, parts: NodeP
       const feeds = parts.nodeState().childRegistry.feedsOf(t, child, role);
       parts.guard().tell(t, feeds.producer);
       parts.down().childCatchUpGate.begin(child);
-      parts.loop().wake();
+      t.announce(workTopic, 0);
       return feeds;
     },
     ready: (child) => parts.readiness().down(child) && parts.down().childCatchUpGate.mayFollow(child),
@@ -43,23 +44,22 @@ export function sessionsBelow(config: NodeConfig, ports: NodePorts, parts: NodeP
       }
     },
     applied: (t, child, changes) => parts.feedEventRouter().fromBelow(t, child, changes),
-    committed: (child, changes) => parts.feedEventRouter().fromBelowCommitted(child, changes),
     replicas: parts.nodeState().place,
     watermarks: () => parts.watermarkPublisher().covered,
     // Not sooner: what is read just before would be shown until the child says something else.
-    acknowledgementStored: (child) => parts.reports().wake(child),
+    acknowledgementStored: (child) => store.announce(childShownTopic, child),
     reportedAll: (child) => {
       parts.down().reportedAll(child);
-      parts.loop().wake();
+      store.announce(workTopic, 0);
     },
     caughtUp: (child) => {
       parts.down().arrived(child);
-      parts.reports().wake(child);
-      parts.loop().wake();
+      store.announce(childShownTopic, child);
+      store.announce(workTopic, 0);
     },
-    connected: (child) => parts.feedEventRouter().connectionChanged(child),
-    disconnected: (child) => parts.feedEventRouter().connectionChanged(child),
-    alarmChanged: (child) => parts.reports().wake(child),
+    connected: (child) => store.announce(connectionTopic, child),
+    disconnected: (child) => store.announce(connectionTopic, child),
+    alarmChanged: (child) => store.announce(childShownTopic, child),
     rootAgeMs: () => parts.uplink()?.rootAgeMs() ?? 0,
     streamsOf: (child, link) => parts.streams().sessionWith({ child }, link),
   });
@@ -67,31 +67,32 @@ export function sessionsBelow(config: NodeConfig, ports: NodePorts, parts: NodeP
 
 export function sessionAbove(config: NodeConfig, ports: NodePorts, parts: NodeParts): ChildSession | undefined {
   const { parent, path } = config;
+  const { store } = ports;
   if (!parent) return undefined;
+  const ownNodeChanged = () => store.announce(ownNodeTopic, 'self');
   return nodeUplink(path, parent, ports, parts.nodeState(), {
     applied: (t, changes) => parts.feedEventRouter().fromAbove(t, changes),
     passed: (t) => parts.nodeState().place.fromAbove(t, []),
-    committed: (changes) => parts.feedEventRouter().fromAboveCommitted(changes),
     attaching: (t) => parts.guard().attaching(t),
     connected: () => {
-      parts.reports().wake();
-      parts.loop().wake();
+      ownNodeChanged();
+      store.announce(workTopic, 0);
     },
-    disconnected: () => parts.reports().wake(),
-    unreachedChanged: () => parts.reports().wake(),
-    alarmChanged: () => parts.reports().wake(),
+    disconnected: ownNodeChanged,
+    unreachedChanged: ownNodeChanged,
+    alarmChanged: ownNodeChanged,
     caughtUp: () => {
       parts.readiness().caughtUp();
       parts.down().mover.receivedFromParent();
       parts.nodeState().place.say();
-      parts.loop().wake();
+      store.announce(workTopic, 0);
     },
     putBack: () => {
-      ports.store.write((t) => parts.down().restoreBarrier.begin(t));
+      store.write((t) => parts.down().restoreBarrier.begin(t));
       parts.readiness().putBackBelow();
     },
     ready: () => parts.readiness().up,
-    watermarksReached: () => parts.loop().wake(),
+    watermarksReached: () => store.announce(workTopic, 0),
     streamsOf: (link) => parts.streams().sessionWith('parent', link),
   });
 }
@@ -113,7 +114,7 @@ export function streamsBetween(
     notReady: () => parts.readiness().notReady(),
     knows: (child) => parts.nodeState().childRegistry.children.has(child),
     child: (name) => parts.sessions().streams(name),
-    siblings: (name, below) => parts.nodeState().groups.nearest(name, below),
+    replicas: (name, below) => parts.nodeState().groups.nearest(name, below),
     connection: (child) => parts.sessions().status(child),
     parent: () => (parent ? parts.uplink()?.streams : 'none'),
   });

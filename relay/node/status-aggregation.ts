@@ -17,13 +17,14 @@ import { reportedBefore } from '../gather/summaries/reported-before.ts';
 import { SummaryRoom } from '../gather/summaries/summary-room.ts';
 import { passUpsynced, recountUpsynced, type UpsyncedPorts } from '../gather/upsynced.ts';
 import type { MoveStore } from '../moves/move-store.ts';
-import type { Placement } from '../placements/placement.ts';
 import { Controllers } from '../rollout/controllers.ts';
 import { askWebhook } from '../rollout/webhook.ts';
+import { placementResource } from '../spaces/selection.ts';
 import { Views } from '../views/views.ts';
+import { atChild, type MadeObject, type PlacementAtChild, shownTopic, splitAtChild } from '../work/topics.ts';
 import type { Downsync } from './downsync.ts';
 import type { NodePorts } from './node-ports.ts';
-import type { NodeEvents, NodeState } from './node-state.ts';
+import type { LaterParts, NodeState } from './node-state.ts';
 
 export class StatusAggregation {
   readonly gather: Gather;
@@ -39,18 +40,16 @@ export class StatusAggregation {
   readonly #ports: NodePorts;
   readonly #nodeState: NodeState;
   readonly #moves: MoveStore;
-  readonly #decide: (id: PlacementId) => void;
 
-  constructor(config: NodeConfig, ports: NodePorts, nodeState: NodeState, events: NodeEvents, down: Downsync) {
+  constructor(config: NodeConfig, ports: NodePorts, nodeState: NodeState, later: LaterParts, down: Downsync) {
     this.#ports = ports;
     this.#nodeState = nodeState;
     this.#moves = down.moves;
-    this.#decide = (id) => down.mover.decide(id);
     const { store, clock, log, defer } = ports;
     const { lookups } = nodeState;
     this.gather = new Gather({
       ...lookups,
-      connection: (child) => events.connection(child),
+      connection: (child) => later.connection(child),
       isRefused: (reader, child, keyHash) =>
         nodeState.mailboxes.get(child)?.consumer.get(reader, keyHash)?.poisoned === true,
       moves: down.moves,
@@ -65,8 +64,6 @@ export class StatusAggregation {
       origins: () => nodeState.spaces.origins(),
       total: (t, id) => this.gather.total(t, id),
       ask: askWebhook,
-      wake: (id) => this.reporter.mark(id),
-      wrote: () => events.wake(),
     });
     this.exact = new ExactStatuses({
       ...lookups,
@@ -74,7 +71,6 @@ export class StatusAggregation {
       log,
       outbox: nodeState.outbox,
       expected: (id, child) => this.gather.expected(id, child),
-      changed: (source, objects) => this.views.exactChanged(source, objects),
     });
     this.statuses = new StatusWriter({
       ...lookups,
@@ -90,18 +86,18 @@ export class StatusAggregation {
       isRolledBack: (id) => down.exposures.isRolledBack(id),
       rolloutBelow: (reader, id) => down.exposures.below(reader, id),
     });
-    const failed = (error: unknown) => events.failed(error);
-    this.reporter = new StatusReporter({ clock, defer, report: (ids) => events.report(ids), failed });
+    const failed = (error: unknown) => later.failed(error);
+    this.reporter = new StatusReporter({ clock, defer, report: (ids) => this.report(ids), failed });
     const reportExact = (keys: readonly string[]) => this.#reportExact(keys);
     this.#exactReporter = new StatusReporter({ clock, defer, rate: exactRate, report: reportExact, failed });
-    this.summaries = this.#makeSummaries(config.path, events, down);
+    this.summaries = this.#makeSummaries(config.path, later, down);
     const sliced = {
       ...lookups,
       path: config.path,
       expected: (id: PlacementId, child: string) => this.gather.expected(id, child),
     };
-    const subtreeSlices = new SubtreeSlices({ ...sliced, changed: (source, key) => this.views.changed(source, key) });
-    this.slices = new Slices({ ...sliced, clock, elsewhere: (id) => subtreeSlices.tell(id) });
+    const subtreeSlices = new SubtreeSlices({ ...sliced, store });
+    this.slices = new Slices({ ...sliced, clock, elsewhere: (id) => subtreeSlices.placementChanged(id) });
     this.views = this.#makeViews(config.path, subtreeSlices);
   }
 
@@ -123,15 +119,12 @@ export class StatusAggregation {
 
   // ---------------------------------------------------------------------------------------------- what has changed
 
-  /** What this node adds to these by itself is another. */
-  recountChildren(placements: readonly Placement[]): void {
-    for (const { id } of placements) {
-      this.reporter.mark(id);
-      this.#decide(id);
-    }
+  /** Something that this node itself adds to the status of these placements has changed. */
+  ownContributionsChanged(ids: Iterable<PlacementId>): void {
+    for (const id of ids) this.reporter.mark(id);
   }
 
-  /** The scheduler has looked at these: their children, their target or their existence may be others now. */
+  /** The scheduler has looked at these placements: their children, their target or their existence may have changed. */
   placementsChanged(ids: Iterable<PlacementId>): void {
     for (const id of ids) {
       this.#ports.store.read((reader) => this.gather.refresh(reader, id));
@@ -140,10 +133,9 @@ export class StatusAggregation {
     }
   }
 
-  /** The same of these children only. */
-  placementsChangedWith(changed: ReadonlyMap<PlacementId, ReadonlySet<string>>): void {
-    if (changed.size === 0) return;
-    for (const [id, children] of changed) {
+  /** The scheduler has looked at these children of placements. */
+  bindingsChanged(keys: Iterable<PlacementAtChild>): void {
+    for (const [id, children] of byPlacement(keys)) {
       this.#ports.store.read((reader) => {
         for (const child of children) this.gather.childChanged(reader, id, child);
       });
@@ -152,13 +144,14 @@ export class StatusAggregation {
     }
   }
 
-  /** What some children add to some placements is another now. */
-  childrenChanged(changed: readonly { readonly id: PlacementId; readonly child: string }[]): void {
-    if (changed.length === 0) return;
+  /** What these children add to these placements may have changed. */
+  contributionsChanged(keys: ReadonlySet<PlacementAtChild>): void {
+    if (keys.size === 0) return;
+    const contributions = Array.from(keys, splitAtChild);
     this.#ports.store.read((reader) => {
-      for (const { id, child } of changed) if (this.gather.childChanged(reader, id, child)) this.slices.mark(id);
+      for (const { id, child } of contributions) if (this.gather.childChanged(reader, id, child)) this.slices.mark(id);
     });
-    for (const { id } of changed) this.reporter.mark(id);
+    for (const { id } of contributions) this.reporter.mark(id);
   }
 
   /** In the transaction that applies what a child reported. */
@@ -182,29 +175,29 @@ export class StatusAggregation {
   /** After it; the placements whose sums are concerned. */
   reported(child: string, changes: readonly AppliedChange[]): ReadonlySet<PlacementId> {
     const ids = this.#ports.store.read((reader) => this.#concerned(reader, changes));
-    this.childrenChanged([...ids].map((id) => ({ id, child })));
+    this.contributionsChanged(new Set(Array.from(ids, (id) => atChild(id, child))));
     this.summaries.reportedChanged(child, changes);
     this.views.reportedChanged(child, changes);
     return ids;
   }
 
-  /** Other entries of the child are quarantined now. Of one that is so no more, its good form is told as any change. */
-  refusedChanged(child: string): void {
+  /** Other entries of the child are quarantined than before. The valid form of an entry that is no longer quarantined arrives as any other change. */
+  childQuarantineChanged(child: string): void {
     const consumer = this.#nodeState.mailboxes.get(child)?.consumer;
     const refused = consumer ? this.#ports.store.read((reader) => consumer.quarantined(reader)) : [];
     const ids = refused.flatMap(({ key }) => {
       const entry = parseEntryKey(key);
-      return entry?.type === 'partial' ? [entry.id] : [];
+      return entry?.type === 'partial' ? [atChild(entry.id, child)] : [];
     });
-    this.childrenChanged(ids.map((id) => ({ id, child })));
+    this.contributionsChanged(new Set(ids));
   }
 
-  /** Tells of these placements: to the parent, in their own status, and to who looks at them. */
-  tell(ids: readonly PlacementId[]): void {
+  /** Reports these placements: to the parent, in their own status, and to the clients that watch them. */
+  report(ids: readonly PlacementId[]): void {
     for (const id of ids) this.rollouts.run(id);
-    const told = this.statuses.write(ids);
+    const written = this.statuses.write(ids);
     this.summaries.completenessChanged(ids);
-    for (const id of told) this.views.placementChanged(splitPlacementId(id));
+    this.#ports.store.announce(shownTopic, ...written.map(shownPlacement));
   }
 
   #reportExact(keys: readonly string[]): void {
@@ -243,7 +236,7 @@ export class StatusAggregation {
 
   // ------------------------------------------------------------------------------------------------------- rooms
 
-  #makeSummaries(path: string, events: NodeEvents, down: Downsync): SummaryRoom {
+  #makeSummaries(path: string, later: LaterParts, down: Downsync): SummaryRoom {
     const { store, clock, defer } = this.#ports;
     const { lookups, spaces, outbox } = this.#nodeState;
     return new SummaryRoom({
@@ -256,9 +249,7 @@ export class StatusAggregation {
       outbox,
       heldBack: (id, child) => down.customization.failures(id, child),
       ownSpaces: () => [...spaces.workloads()].map(({ space }) => space),
-      shownChanged: (source, key) => this.views.changed(source, key),
-      resolved: (id) => this.reporter.mark(id),
-      failed: (error) => events.failed(error),
+      failed: (error) => later.failed(error),
       counting: this.#nodeState.counting,
     });
   }
@@ -280,4 +271,15 @@ export class StatusAggregation {
       path,
     });
   }
+}
+
+function shownPlacement(id: PlacementId): MadeObject {
+  const { source, name } = splitPlacementId(id);
+  return { source, key: { ...placementResource, namespace: '', name } };
+}
+
+function byPlacement(keys: Iterable<PlacementAtChild>): Map<PlacementId, Set<string>> {
+  const found = new Map<PlacementId, Set<string>>();
+  for (const { id, child } of Array.from(keys, splitAtChild)) found.set(id, (found.get(id) ?? new Set()).add(child));
+  return found;
 }

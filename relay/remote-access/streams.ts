@@ -22,7 +22,7 @@ export interface NodeStreamsPorts {
   /** The streams of the session with the child, if there is a session. */
   child(name: string): SessionStreams | undefined;
   /** All replicas of a child, the child among them. The replica to which the node `below` belongs comes first. Undefined: the child has no other replicas. */
-  siblings?(name: string, below?: string): readonly string[] | undefined;
+  replicas?(name: string, below?: string): readonly string[] | undefined;
   connection(child: string): SessionStatus;
   /** The streams of the session with the parent. `none`: this node is the root. */
   parent(): SessionStreams | undefined | 'none';
@@ -50,8 +50,8 @@ export function nodeStreams(ports: NodeStreamsPorts): StreamRouter {
   return router;
 }
 
-function childOf({ child, connection, knows, siblings }: NodeStreamsPorts, name: string, below?: string): AdjacentNode {
-  const names = siblings?.(name, below) ?? [name];
+function childOf({ child, connection, knows, replicas }: NodeStreamsPorts, name: string, below?: string): AdjacentNode {
+  const names = replicas?.(name, below) ?? [name];
   const [streams, ...others] = names.flatMap((one) => child(one) ?? []);
   if (streams) return { streams, others };
   const knownNames = names.filter((one) => knows(one));

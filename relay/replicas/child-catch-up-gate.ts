@@ -10,6 +10,8 @@
 import type { WaitsAttributes } from '../../core/entries/up-attributes.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
+import type { Store } from '../../core/store/store.ts';
+import { feedReadyTopic } from '../work/topics.ts';
 
 export interface ChildCatchUpGatePorts {
   readonly hasReplicas: boolean;
@@ -21,8 +23,7 @@ export interface ChildCatchUpGatePorts {
    * how many of them it is done, from the first on: one at least. There will be another idle moment for the others.
    */
   decided(children: readonly string[]): number;
-  /** These may follow their mailbox now. */
-  changed(children: readonly string[]): void;
+  readonly store: Pick<Store, 'announce'>;
 }
 
 export class ChildCatchUpGate {
@@ -77,6 +78,6 @@ export class ChildCatchUpGate {
       this.#waiting.delete(child);
       this.#others.delete(child);
     }
-    if (now.length > 0) this.#ports.changed(now);
+    this.#ports.store.announce(feedReadyTopic, ...now);
   }
 }

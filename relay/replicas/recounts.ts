@@ -3,6 +3,7 @@
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import { isBeingScheduled } from '../work/dirty.ts';
+import { atChild, type PlacementAtChild, splitAtChild } from '../work/topics.ts';
 
 export interface ReplicaRecountPorts {
   readonly store: Store;
@@ -12,10 +13,10 @@ export interface ReplicaRecountPorts {
   nodes(t: Transaction, child: string): void;
   /** What it tells of placements; those concerned. */
   placements(t: Transaction, child: string): Iterable<PlacementId>;
-  childrenChanged(changes: readonly { readonly id: PlacementId; readonly child: string }[]): void;
+  contributionsChanged(keys: ReadonlySet<PlacementAtChild>): void;
   /** A grant may be due by the new sums, and nobody below will tell anything more. */
   decide(id: PlacementId): void;
-  tell(ids: readonly PlacementId[]): void;
+  report(ids: readonly PlacementId[]): void;
 }
 
 export class ReplicaRecount {
@@ -27,16 +28,16 @@ export class ReplicaRecount {
 
   /** The placements concerned. */
   recount(children: readonly string[]): PlacementId[] {
-    const { store, labels, nodes, placements, childrenChanged, decide } = this.#ports;
+    const { store, labels, nodes, placements, contributionsChanged, decide } = this.#ports;
     const concerned = store.write((t) => {
       labels(t, children);
       return children.flatMap((child) => {
         nodes(t, child);
-        return [...placements(t, child)].map((id) => ({ id, child }));
+        return Array.from(placements(t, child), (id) => atChild(id, child));
       });
     });
-    childrenChanged(concerned);
-    const ids = [...new Set(concerned.map(({ id }) => id))];
+    contributionsChanged(new Set(concerned));
+    const ids = [...new Set(concerned.map((key) => splitAtChild(key).id))];
     for (const id of ids) decide(id);
     return ids;
   }
@@ -45,7 +46,7 @@ export class ReplicaRecount {
   recountChildren(children: readonly string[]): boolean {
     const ids = this.recount(children);
     if (this.#ports.store.read((reader) => ids.some((id) => isBeingScheduled(reader, id)))) return false;
-    this.#ports.tell(ids);
+    this.#ports.report(ids);
     return true;
   }
 }

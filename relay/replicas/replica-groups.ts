@@ -21,15 +21,15 @@ import { hash128 } from '../../core/object/hash.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
-import type { Reader, Transaction } from '../../core/store/store.ts';
+import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';
+import { countedTopic } from '../work/topics.ts';
 import { type ChildOwnership, type GroupState, Ownership } from './ownership.ts';
 
 export interface ReplicaGroupsPorts {
   readonly clock: Clock;
   readonly mailboxes: Mailboxes;
-  /** What these siblings told counts from now on, or does no more, or is to be looked at again. */
-  changed(replicas: readonly string[]): void;
+  readonly store: Pick<Store, 'announce'>;
   isConnected(child: string): boolean;
   /** A transaction of the node's store. */
   write(act: (t: Transaction) => void): void;
@@ -181,7 +181,7 @@ export class ReplicaGroups {
   }
 
   #mix({ mixed }: ReplicaGroup, child: string, isMixed: boolean): void {
-    const { clock, changed } = this.#ports;
+    const { clock, store } = this.#ports;
     const { replica } = splitReplica(child);
     const timer = mixed.get(replica);
     if (isMixed) {
@@ -194,7 +194,7 @@ export class ReplicaGroups {
       timer?.stop();
       mixed.delete(replica);
     }
-    changed([child]);
+    store.announce(countedTopic, child);
   }
 
   /** Of a child of which nothing is held, others than `sibling` may have said a higher sequence: who speaks now may have been put back. */
@@ -294,7 +294,7 @@ export class ReplicaGroups {
 
   /** Sums stay as they were from the first step of a change to its last. */
   #settled(group: ReplicaGroup, countsChanged: boolean): void {
-    const { clock, mailboxes, changed } = this.#ports;
+    const { clock, mailboxes, store } = this.#ports;
     const nowMs = clock.monotonicMs();
     const sinceMs = group.frozenSinceMs ?? nowMs;
     const frozen = !group.ownership.isSettled && nowMs - sinceMs < frozenMaxMs;
@@ -311,13 +311,14 @@ export class ReplicaGroups {
     group.thaw?.stop();
     group.thaw = undefined;
     group.frozenSinceMs = undefined;
-    if (was || countsChanged) changed(mailboxes.replicasOf(group.name));
+    if (was || countsChanged) store.announce(countedTopic, ...mailboxes.replicasOf(group.name));
   }
 
   /** By a timer: there may be no room yet for what has to be counted anew. */
   #changedInTime(replicas: readonly string[]): void {
-    const { write, changed } = this.#ports;
-    write((t) => t.afterCommit(() => changed(replicas)));
+    this.#ports.write((t) => {
+      for (const replica of replicas) t.announce(countedTopic, replica);
+    });
   }
 
   #tell(t: Transaction, member: string, key: string, row: OwnerAttributes | ReplicasAttributes): void {

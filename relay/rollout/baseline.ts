@@ -178,9 +178,9 @@ export class Baseline {
   }
 
   /** What is remembered, and the row that says it to the last hops. */
-  write(t: Transaction, name: string, state: RolloutState, expected?: number): boolean {
+  write(t: Transaction, name: string, state: RolloutState, expected?: number): void {
     const staged = this.#staged.get(name);
-    if (!staged) return false;
+    if (!staged) return;
     const id = this.#id(name);
     const before = this.release(t, name);
     const digests = ensureDigests(t, this.#ports.table, id);
@@ -189,7 +189,7 @@ export class Baseline {
     const row = this.#ports.table.get(t, hash128(entryKey.release(id)));
     const revision = Math.max(state.target, row?.originRevision ?? 0);
     const attributes = text(stableStringify(release));
-    return this.#ports.put(t, { key: entryKey.release(id), attributes, body: new Uint8Array(0) }, revision);
+    this.#ports.put(t, { key: entryKey.release(id), attributes, body: new Uint8Array(0) }, revision);
   }
 
   /** The candidate is what everybody is to have: nothing is kept beside it any more. */

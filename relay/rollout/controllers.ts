@@ -19,6 +19,7 @@ import type { RolloutState } from '../../core/rollout/state.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import type { Partial } from '../../core/summary/partial.ts';
+import { ownContributionTopic } from '../work/topics.ts';
 import type { Baseline, StagedPlacement } from './baseline.ts';
 
 export interface RolloutOrigin {
@@ -33,10 +34,6 @@ export interface ControllersPorts {
   origins(): Iterable<RolloutOrigin>;
   total(t: Transaction, id: PlacementId): Partial | undefined;
   ask(webhook: Webhook, question: object): Promise<GateResult>;
-  /** Calls `run` soon for this placement. */
-  wake(id: PlacementId): void;
-  /** Rows of the source's table have changed. */
-  wrote(): void;
 }
 
 export const gateResource = { group: edgeGroup, resource: 'rolloutgates' } as const;
@@ -63,7 +60,8 @@ export class Controllers {
       const unsubscribe = space.storage.subscribe((events) => {
         const isGate = ({ key }: { key: { resource: string } }) => key.resource === gateResource.resource;
         if (!events.some(({ object }) => isGate(object))) return;
-        for (const name of baseline.names()) ports.wake(placementId(source, name));
+        const ids = Array.from(baseline.names(), (name) => placementId(source, name));
+        ports.store.announce(ownContributionTopic, ...ids);
       });
       this.#unsubscribe.push(unsubscribe);
     }
@@ -89,16 +87,10 @@ export class Controllers {
       this.#forget(id);
       return;
     }
-    let wrote = false;
-    const outcome = this.#ports.store.write((t) => {
-      const decided = this.#decide(t, id, origin, staged);
-      wrote = decided?.wrote ?? false;
-      return decided?.outcome;
-    });
+    const outcome = this.#ports.store.write((t) => this.#decide(t, id, origin, staged));
     if (!outcome) return;
     this.#outcomes.set(id, outcome);
     this.#follow(id, staged, outcome);
-    if (wrote) this.#ports.wrote();
   }
 
   #decide(
@@ -106,7 +98,7 @@ export class Controllers {
     id: PlacementId,
     { space, baseline }: RolloutOrigin,
     { annotations, rollout }: StagedPlacement,
-  ): { outcome: RolloutStep; wrote: boolean } | undefined {
+  ): RolloutStep | undefined {
     const { name } = splitPlacementId(id);
     const state = baseline.state(t, name);
     if (!state) return undefined;
@@ -127,16 +119,13 @@ export class Controllers {
     };
     const outcome = stepRollout(state, input);
     const wasHeld = state.held > 0;
-    if (wasHeld && outcome.state.held === 0) {
-      baseline.promote(t, name, outcome.state, expected);
-      return { outcome, wrote: true };
-    }
-    if (outcome.state === state && !wasHeld) return { outcome, wrote: false };
-    return { outcome, wrote: baseline.write(t, name, outcome.state, expected) };
+    if (wasHeld && outcome.state.held === 0) baseline.promote(t, name, outcome.state, expected);
+    else if (outcome.state !== state || wasHeld) baseline.write(t, name, outcome.state, expected);
+    return outcome;
   }
 
   #follow(id: PlacementId, staged: StagedPlacement, outcome: RolloutStep): void {
-    const { clock, wake } = this.#ports;
+    const { clock } = this.#ports;
     const { state, wakeAtMs } = outcome;
     const { rollout } = staged;
     const asked = this.#asked.get(id);
@@ -155,13 +144,13 @@ export class Controllers {
     else
       this.#timers.set(
         id,
-        clock.after(Math.max(0, wakeAtMs - clock.wallMs()), () => wake(id)),
+        clock.after(Math.max(0, wakeAtMs - clock.wallMs()), () => this.#announce(id)),
       );
   }
 
   /** Once; and again some time after each no, with what is so by then. */
   #ask(id: PlacementId, webhook: Webhook, key: string): void {
-    const { clock, wake, ask } = this.#ports;
+    const { clock, ask } = this.#ports;
     const known = this.#asked.get(id) ?? new Map<string, GateQuestion>();
     this.#asked.set(id, known);
     if (known.has(key)) return;
@@ -170,10 +159,15 @@ export class Controllers {
     const askNow = async (): Promise<void> => {
       asked.result = await ask(webhook, this.#questionOf(id));
       if (this.#stopped || known.get(key) !== asked) return;
-      wake(id);
+      this.#announce(id);
       if (!asked.result.passed) asked.timer = clock.after(askAgainMs, () => void askNow());
     };
     void askNow();
+  }
+
+  /** The rollout of the placement is due: it runs with the placement's next report. */
+  #announce(id: PlacementId): void {
+    this.#ports.store.announce(ownContributionTopic, id);
   }
 
   #questionOf(id: PlacementId): object {

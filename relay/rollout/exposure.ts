@@ -28,6 +28,7 @@ import { holders, type Promoted, promotedOf } from '../promoted/held-back.ts';
 import { isHeldCustomizer } from '../promoted/held-customizers.ts';
 import type { OutgoingContent, OutgoingStage, Shipment } from '../schedule/outgoing.ts';
 import { isDirty, markDirty } from '../work/dirty.ts';
+import { atChild, contributionTopic } from '../work/topics.ts';
 import { CarriedReleases } from './carried.ts';
 import { exposureKey, storedExposures, withheldKey, withheldRows } from './exposure-rows.ts';
 import type { HandedReleases } from './handed.ts';
@@ -47,8 +48,6 @@ export interface ExposurePorts {
   authorizationAgeMs(source: string): number;
   /** Calls back soon, after what waits already. */
   defer(run: () => void): void;
-  /** These agents have the candidate from now on; their mailboxes have yet to follow. */
-  admitted(id: PlacementId, children: readonly string[]): void;
 }
 
 export class Exposures implements OutgoingStage {
@@ -311,7 +310,7 @@ export class Exposures implements OutgoingStage {
   }
 
   #admit(id: PlacementId, known: KnownRelease): void {
-    const { store, clock, admitted } = this.#ports;
+    const { store, clock } = this.#ports;
     const nowMs = clock.monotonicMs();
     const { renewedAtMs, release, local } = known;
     const expired = renewedAtMs === undefined || nowMs - renewedAtMs >= release.authorizationSeconds * 1000;
@@ -326,6 +325,9 @@ export class Exposures implements OutgoingStage {
           this.#ports.handed.tell(t, id, child, release, true);
           t.put(exposureKey(id, child), text(JSON.stringify({ release: release.release })));
           markDirty(t, 'exposure', `${id} ${child}`);
+          // Before the sums are made anew: they read who has the release.
+          t.afterCommit(() => known.exposed.set(child, release.release));
+          t.announce(contributionTopic, atChild(id, child));
         }
       }),
     );
@@ -333,10 +335,7 @@ export class Exposures implements OutgoingStage {
       // Nobody got it. What the rate had left is used up: it is a bound from above.
       known.timer?.stop();
       known.timer = clock.after(roomAgainMs, () => this.#schedule(id, known));
-      return;
     }
-    for (const child of children) known.exposed.set(child, release.release);
-    admitted(id, children);
   }
 }
 

@@ -10,7 +10,6 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import { lacksRoom, roomAgainMs } from '../../core/store/room.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import type { PoisonWorkGuard } from '../work/work-guard.ts';
-import type { ScheduleStep } from './ports.ts';
 import type { Scheduler } from './schedule.ts';
 
 export interface LoopPorts {
@@ -23,8 +22,6 @@ export interface LoopPorts {
   before(): Iterable<{ step(t: Transaction): boolean }>;
   /** Calls back soon, after what waits already: setImmediate in the product. */
   defer(run: () => void): void;
-  /** After the commit of a step that did something. */
-  stepped(step: ScheduleStep): void;
   /** Nothing is left to do. */
   idle(): void;
   /** A step failed, and not for want of room: the store is broken. */
@@ -39,6 +36,8 @@ export class ScheduleLoop {
   readonly #turn: CoalescedTask;
   readonly #held: ((t: Transaction) => void)[] = [];
   #busy = true;
+  /** Work came since the present step began. */
+  #isAsked = false;
   /** Of what may wait for company. */
   #timer: Timer | undefined;
 
@@ -57,6 +56,7 @@ export class ScheduleLoop {
 
   wake(): void {
     this.#busy = true;
+    this.#isAsked = true;
     this.#turn.ask();
   }
 
@@ -64,6 +64,7 @@ export class ScheduleLoop {
   wakeIn(ms: number): void {
     if (ms <= 0) return this.wake();
     this.#busy = true;
+    this.#isAsked = true;
     this.#timer ??= this.#ports.clock.after(ms, () => {
       this.#timer = undefined;
       this.#turn.ask();
@@ -86,12 +87,12 @@ export class ScheduleLoop {
     this.#timer?.stop();
     this.#timer = undefined;
     if (!this.#writeHeld()) return;
-    const step = this.#attempt((t) => this.#step(t));
-    if (!step) return;
-    if (step.worked) this.#ports.stepped(step);
-    if (step.more) {
+    this.#isAsked = false;
+    const isMore = this.#attempt((t) => this.#step(t));
+    if (isMore === undefined) return;
+    if (isMore) {
       this.wake();
-    } else {
+    } else if (!this.#isAsked) {
       this.#busy = false;
       this.#ports.idle();
     }
@@ -126,10 +127,8 @@ export class ScheduleLoop {
   }
 
   /** The rows that these make are the scheduler's work. */
-  #step(t: Transaction): ScheduleStep {
-    for (const room of this.#ports.before()) {
-      if (room.step(t)) return { more: true, worked: false, changed: new Set(), changedWith: new Map() };
-    }
+  #step(t: Transaction): boolean {
+    for (const room of this.#ports.before()) if (room.step(t)) return true;
     return this.#ports.scheduler.step(t);
   }
 }

@@ -73,13 +73,3 @@ export interface Passage {
   /** Looks again at what has been kept back of a placement; how many rows of mailboxes it put. */
   work(t: Transaction, id: PlacementId): number;
 }
-
-export interface ScheduleStep {
-  readonly more: boolean;
-  /** Something was looked at: other rows than those of mailboxes may have changed too. */
-  readonly worked: boolean;
-  /** Placements of which the children, the target or the existence changed. */
-  readonly changed: ReadonlySet<PlacementId>;
-  /** Of others, the children with which something changed: who adds up a placement has to look at no other child. */
-  readonly changedWith: ReadonlyMap<PlacementId, ReadonlySet<string>>;
-}

@@ -20,10 +20,11 @@ import { readPlacement } from '../placements/read-placement.ts';
 import { heldObjects } from '../promoted/held-back.ts';
 import { heldCustomizers } from '../promoted/held-customizers.ts';
 import { clearDirty, dirtyClasses, dirtyWork, markDirty, type ScheduleWork, type WorkClass } from '../work/dirty.ts';
+import { atChild, bindingTopic, placementTopic } from '../work/topics.ts';
 import { MailboxWriter } from './mailbox-writer.ts';
 import { PlacementBindings } from './placement-bindings.ts';
 import { PlacementInterestIndex } from './placement-interest-index.ts';
-import type { SchedulePorts, ScheduleStep } from './ports.ts';
+import type { SchedulePorts } from './ports.ts';
 
 /**
  * Rows put or removed in one transaction before others get their turn: some ms on one core. What they are for is flushed and sent while those of the next
@@ -40,9 +41,6 @@ export class Scheduler {
   readonly #writer: MailboxWriter;
   readonly #placementBindings: PlacementBindings;
   readonly #concerned: PlacementInterestIndex;
-  #worked = false;
-  #changed = new Set<PlacementId>();
-  #changedWith = new Map<PlacementId, Set<string>>();
   /** Classes with work. */
   #present: ReadonlySet<WorkClass> = new Set();
   /** Placements looked at for a child that changed, since the start. */
@@ -68,13 +66,10 @@ export class Scheduler {
     }
   }
 
-  /** One bounded piece of work, in the caller's transaction. */
-  step(t: Transaction): ScheduleStep {
+  /** One bounded piece of work, in the caller's transaction; true when more is left. */
+  step(t: Transaction): boolean {
     this.#writer.begin();
     this.#placementBindings.begin();
-    this.#worked = false;
-    this.#changed = new Set();
-    this.#changedWith = new Map();
     this.#present = dirtyClasses(t);
     for (const stage of this.#ports.stages) stage.begin?.();
     const done =
@@ -91,15 +86,7 @@ export class Scheduler {
       this.#each(t, 'aim', (work) => this.#aim(t, work.key));
     this.#ports.guard.rest();
     // What was matched may have begun to move.
-    const more = !done || this.#present.has('move');
-    const changedWith = this.#changedWith;
-    for (const id of this.#changed) changedWith.delete(id);
-    return { more, worked: this.#worked, changed: this.#changed, changedWith };
-  }
-
-  #changedFor(id: PlacementId, child: string): void {
-    const children = this.#changedWith.get(id) ?? new Set();
-    this.#changedWith.set(id, children.add(child));
+    return !done || this.#present.has('move');
   }
 
   /** True when the class is empty afterwards. A piece of work that returns false stays dirty for the next step. */
@@ -127,8 +114,6 @@ export class Scheduler {
         clearDirty(t, in_, item.key);
         continue;
       }
-      // Also a piece of work that is not done yet may have touched mailboxes.
-      this.#worked = true;
       if (!act(todo)) return false;
       clearDirty(t, in_, item.key);
       this.#ports.guard.ended(t, in_, item);
@@ -151,7 +136,8 @@ export class Scheduler {
       if (had && !child) this.#dropFrom(t, placement, name);
       else if (had !== has) markDirty(t, 'match', `${placement.id} ${name}`);
       // An expression may fail otherwise than before where it does not match, which its author reads.
-      if (had || has || placement.locationExpression !== undefined) this.#changedFor(placement.id, name);
+      if (had || has || placement.locationExpression !== undefined)
+        t.announce(bindingTopic, atChild(placement.id, name));
     }
     this.#ports.passage.childChanged(t, name);
     this.#concerned.matched(name, child);
@@ -167,7 +153,7 @@ export class Scheduler {
     const [id, name] = key.split(' ') as [PlacementId, string];
     const placement = this.#ports.placements.get(id);
     if (!placement) return true;
-    this.#changedFor(id, name);
+    t.announce(bindingTopic, atChild(id, name));
     const child = this.#ports.children.get(name);
     const mailbox = this.#ports.mailboxOf(name);
     if (child && mailbox && matchChild(placement, child).matches) {
@@ -189,7 +175,7 @@ export class Scheduler {
   }
 
   #move(t: Transaction, id: PlacementId): boolean {
-    this.#changed.add(id);
+    t.announce(placementTopic, id);
     this.#writer.rows += this.#ports.passage.work(t, id);
     return true;
   }
@@ -198,7 +184,7 @@ export class Scheduler {
 
   #placement(t: Transaction, { key: id, originRevision }: ScheduleWork): boolean {
     const { placements, children, passage } = this.#ports;
-    this.#changed.add(id);
+    t.announce(placementTopic, id);
     const known = placements.get(id);
     const current = known?.children ?? new Set(matchedChildren(t, id));
     const placement = readPlacement(t, this.#ports, id, current);
@@ -258,7 +244,7 @@ export class Scheduler {
       this.#ports.auxiliaryChanged(t, entry.source, entry.object);
     }
     if (entry.type === 'auxiliary') return true;
-    if (this.#ports.releases.rowChanged(t, entry)) this.#changed.add(entry.id);
+    if (this.#ports.releases.rowChanged(t, entry)) t.announce(placementTopic, entry.id);
     if (entry.type === 'promoted') {
       const { name } = splitPlacementId(entry.id);
       markDirty(t, 'row', entryKey.object(entry.source, entry.object), [name], work.originRevision);
@@ -312,7 +298,7 @@ export class Scheduler {
   #target(t: Transaction, id: PlacementId): boolean {
     const placement = this.#ports.placements.get(id);
     if (!placement) return true;
-    this.#changed.add(id);
+    t.announce(placementTopic, id);
     const fresh = readPlacement(t, this.#ports, id, placement.children);
     if (fresh) this.#ports.placements.set(fresh);
     for (const child of placement.children) this.#aimAt(t, placement, child);
@@ -324,7 +310,7 @@ export class Scheduler {
     const [id, child] = key.split(' ') as [PlacementId, string];
     const placement = this.#ports.placements.get(id);
     if (!placement) return true;
-    this.#changedFor(id, child);
+    t.announce(bindingTopic, atChild(id, child));
     if (placement.children.has(child)) this.#aimAt(t, placement, child);
     return true;
   }

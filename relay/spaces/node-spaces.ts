@@ -26,8 +26,6 @@ const spaceResource = { group: 'mesh.banyan.io', resource: 'spaces' };
 export interface SpaceListeners {
   /** Told in the transaction that may change the destinations of a SyncTarget. */
   inventoryChanged(t: Transaction, syncTarget: string): void;
-  /** Told after each commit that leaves work for the scheduler, and how many ms that may wait for company. */
-  changed(waitMs: number): void;
 }
 
 export class NodeSpaces {
@@ -39,7 +37,6 @@ export class NodeSpaces {
   readonly #inventories = new Map<string, InventorySpace>();
 
   constructor(ports: SpacePorts, { spaces }: Pick<NodeConfig, 'spaces'>, listeners: SpaceListeners) {
-    const { changed } = listeners;
     let inventory: Inventory | undefined;
     this.#system = openSpace(ports, 'system', 'System', (t, event) => {
       for (const name of inventory?.note(event) ?? []) {
@@ -49,17 +46,10 @@ export class NodeSpaces {
     });
     inventory = new Inventory(this.#system.storage);
     this.inventory = inventory;
-    this.#system.storage.subscribe((events) => {
-      if (events.some(({ object }) => object.key.group === 'inventory.banyan.io')) changed(0);
-    });
     for (const { name, type } of spaces) {
       const source = `${objectName(ports.path)}.${name}`;
-      if (type === 'Workload') this.#workload.set(source, openWorkloadSpace(ports, name, source, changed));
-      if (type === 'Inventory')
-        this.#inventories.set(
-          source,
-          openInventorySpace(ports, name, source, () => changed(0)),
-        );
+      if (type === 'Workload') this.#workload.set(source, openWorkloadSpace(ports, name, source));
+      if (type === 'Inventory') this.#inventories.set(source, openInventorySpace(ports, name, source));
     }
     this.#show(spaces);
   }

@@ -20,6 +20,7 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import { noteSourceChange } from '../schedule/source-changes.ts';
+import { workTopic } from '../work/topics.ts';
 import { Bursts } from './bursts.ts';
 import { InventoryRows } from './inventory-rows.ts';
 import { PlacementSelection } from './selection.ts';
@@ -81,13 +82,8 @@ export function openSpace(ports: SpacePorts, name: string, type: SpaceType, hook
   };
 }
 
-/** A workload space with its selection. `changed` is told after each commit that the selection may have to look at, and how many ms that may wait. */
-export function openWorkloadSpace(
-  ports: SpacePorts,
-  name: string,
-  source: string,
-  changed: (waitMs: number) => void,
-): WorkloadSpace {
+/** A workload space with its selection. Each commit that the selection may have to look at is announced as work. */
+export function openWorkloadSpace(ports: SpacePorts, name: string, source: string): WorkloadSpace {
   let selection: PlacementSelection | undefined;
   const table = ports.store.write((t) => LocalTable.open(t, `source/${source}`));
   const opened = openSpace(ports, name, 'Workload', (t: Transaction, event: StorageEvent) => selection?.note(t, event));
@@ -104,24 +100,20 @@ export function openWorkloadSpace(
   storage.subscribe((events) => {
     const nowMs = ports.clock.monotonicMs();
     const namespaces = new Set(events.map(({ object }) => object.key.namespace));
-    changed(Math.min(...Array.from(namespaces, (namespace) => bursts.waitMs(namespace, nowMs))));
+    const waitMs = Math.min(...Array.from(namespaces, (namespace) => bursts.waitMs(namespace, nowMs)));
+    ports.store.announce(workTopic, waitMs);
   });
   return { ...opened, source, table, selection };
 }
 
-/** An inventory space with the rows that it makes. `changed` is told after each commit. */
-export function openInventorySpace(
-  ports: SpacePorts,
-  name: string,
-  source: string,
-  changed: () => void,
-): InventorySpace {
+/** An inventory space with the rows that it makes. Each commit is announced as work. */
+export function openInventorySpace(ports: SpacePorts, name: string, source: string): InventorySpace {
   let rows: InventoryRows | undefined;
   const table = ports.store.write((t) => LocalTable.open(t, `source/${source}`));
   const opened = openSpace(ports, name, 'Inventory', (t: Transaction, event: StorageEvent) => rows?.note(t, event));
   const { storage } = opened;
   rows = new InventoryRows({ source, storage, table, noteChange: noteSourceChange });
-  storage.subscribe(changed);
+  storage.subscribe(() => ports.store.announce(workTopic, 0));
   return { ...opened, table, rows };
 }
 

@@ -17,7 +17,6 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';
-import { placementResource } from '../spaces/selection.ts';
 import { EmptyViews } from './empty-views.ts';
 import { MailboxContents } from './mailbox-view.ts';
 import { OpenView } from './open-view.ts';
@@ -78,10 +77,6 @@ export class Views {
     }
   }
 
-  placementChanged({ source, name }: { source: string; name: string }): void {
-    this.#inUse(this.#upstream, source)?.refresh({ ...placementResource, namespace: '', name });
-  }
-
   /** An object that this node itself makes for a source above has changed. */
   changed(source: string, key: ObjectKey): void {
     this.#inUse(this.#upstream, source)?.refresh(key);
@@ -109,12 +104,6 @@ export class Views {
       mailbox.contents.note(entry.source);
       mailbox.refresh(entry.object);
     }
-  }
-
-  /** The objects of a source have other exact statuses, or none any more. */
-  exactChanged(source: string, objects: readonly ObjectKey[]): void {
-    const view = this.#inUse(this.#upstream, source);
-    if (view) for (const object of objects) view.refresh(object);
   }
 
   #mailbox(child: string): OpenView | undefined {

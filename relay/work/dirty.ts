@@ -5,6 +5,7 @@
 import { asText, concat, prefixRange, readU32, text, u32 } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
+import { workTopic } from './topics.ts';
 
 /** Append-only numbers; the scheduler has the order: a target goes out only when nothing of the others is left. */
 export const workClass = {
@@ -53,6 +54,8 @@ export function markDirty(
     originRevision: Math.max(before.originRevision, originRevision),
   };
   t.put(at, text(JSON.stringify(record)));
+  // A space announces its own work, with the time that the work may wait for company.
+  if (in_ !== 'space') t.announce(workTopic, 0);
 }
 
 export function clearDirty(t: Transaction, in_: WorkClass, key: string): void {

@@ -23,6 +23,7 @@ import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { clearDirty, markDirty, type ScheduleWork, type WorkClass } from './dirty.ts';
+import { ownNodeTopic } from './topics.ts';
 
 /** A piece of work, with its name for people. */
 export interface WorkItem {
@@ -48,10 +49,6 @@ export interface PoisonWorkGuardPorts {
   readonly crashMessage?: string | undefined;
   /** Absent: the process does not end by itself. */
   readonly workNote?: CrashJournal | undefined;
-  /** There is work again. */
-  due(): void;
-  /** What is set aside is something else now. */
-  changed(): void;
 }
 
 type Marked = Mark & WorkItem;
@@ -129,10 +126,8 @@ export class PoisonWorkGuard {
     const both = merged(mark.work, work);
     if (work.originRevision > mark.work.originRevision) {
       t.remove(rowKey(key));
-      t.afterCommit(() => {
-        this.#marks.delete(key);
-        this.#ports.changed();
-      });
+      t.afterCommit(() => this.#marks.delete(key));
+      t.announce(ownNodeTopic, 'self');
       return both;
     }
     const more = { ...mark, work: both };
@@ -143,7 +138,7 @@ export class PoisonWorkGuard {
 
   /** One more attempt for each that has been set aside long enough. */
   #retryLater(): void {
-    const { clock, due, changed } = this.#ports;
+    const { clock } = this.#ports;
     this.#retrying = clock.after(quarantineMinMs / 4, () => {
       const waited = [...this.#marks].filter(
         ([, mark]) => mark.state === 'quarantined' && isRetryDue(mark, clock.wallMs()),
@@ -151,15 +146,12 @@ export class PoisonWorkGuard {
       this.#write((t) => {
         for (const [key, mark] of waited) {
           const suspect: Marked = { ...again(mark), in: mark.in, work: mark.work, about: mark.about };
-          this.#marks.set(key, suspect);
+          t.afterCommit(() => this.#marks.set(key, suspect));
           put(t, key, suspect);
           redo(t, suspect);
+          t.announce(ownNodeTopic, 'self');
         }
       });
-      if (waited.length > 0) {
-        changed();
-        due();
-      }
       this.#retryLater();
     });
   }

@@ -233,7 +233,7 @@ class Bench {
 
   #settle(): number {
     const startedMs = performance.now();
-    for (let more = true; more; ) more = this.store.write((t) => this.#scheduler.step(t)).more;
+    for (let more = true; more; ) more = this.store.write((t) => this.#scheduler.step(t));
     return (performance.now() - startedMs) / 1000;
   }
 }

@@ -219,7 +219,7 @@ function openNode(store: LmdbStore) {
     },
     stop: () => openBook.stop(),
     settle() {
-      while (store.write((t) => scheduler.step(t)).more);
+      while (store.write((t) => scheduler.step(t)));
     },
   };
 }

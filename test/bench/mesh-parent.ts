@@ -105,7 +105,6 @@ export class MeshParent implements AsyncDisposable {
         this.#waiting.add(name);
       }
     });
-    for (const [name] of some) this.#sessions.wake(name);
     const rest = feeds.slice(rowsPerStep);
     if (rest.length > 0) setImmediate(() => this.#putSome(content, rest));
   }

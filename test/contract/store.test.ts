@@ -3,6 +3,8 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { asText, text } from '../../core/store/bytes.ts';
 import { countIn, type KeyRange, type Reader, type Store, type Transaction } from '../../core/store/store.ts';
+import { Topic } from '../../core/store/topics.ts';
+import { announced } from '../support/schedule-steps.ts';
 import { stores, type TestStore } from './support/stores.ts';
 
 const everything: KeyRange = { from: Buffer.alloc(0), to: Buffer.alloc(8, 0xff) };
@@ -209,6 +211,87 @@ describe.each(stores)('$name', ({ open }) => {
         }),
       ).toThrow('late');
       expect([get('a'), get('b')]).toEqual(['1', '1']);
+    });
+  });
+
+  describe('announcements', () => {
+    const topic = new Topic<string>('things');
+    const other = new Topic<number>('numbers');
+
+    it('reach each subscriber once a commit, with each key once, behind the callbacks and in the order of the subscriptions', () => {
+      const order: string[] = [];
+      store.subscribe(other, (keys) => order.push(`numbers ${[...keys].join()}`));
+      store.subscribe(topic, (keys) => order.push(`things ${[...keys].join()} ${get('a')}`));
+      store.write((t) => {
+        for (const key of ['x', 'y', 'x']) t.announce(topic, key);
+        t.announce(other, 1);
+        t.put(text('a'), text('1'));
+        t.afterCommit(() => order.push('callback'));
+        expect(order).toEqual([]);
+      });
+      expect(order).toEqual(['callback', 'numbers 1', 'things x,y 1']);
+    });
+
+    it('of a transaction that did not happen reach nobody, then or later', () => {
+      const heard = announced(store, topic);
+      const failing = () =>
+        store.write((t) => {
+          t.announce(topic, 'x');
+          throw new Error('undo');
+        });
+      expect(failing).toThrow('undo');
+      put('a', '1');
+      expect(heard()).toEqual([]);
+    });
+
+    it('of a subscriber, and of its writes, come in the next round, before write returns', () => {
+      const order: string[] = [];
+      store.subscribe(topic, (keys) => {
+        if (keys.has('x')) store.write((t) => t.announce(topic, 'y'));
+        store.announce(other, keys.size);
+        order.push(`first ${[...keys].join()}`);
+      });
+      store.subscribe(topic, (keys) => order.push(`second ${[...keys].join()}`));
+      store.subscribe(other, (keys) => order.push(`numbers ${[...keys].join()}`));
+      store.write((t) => t.announce(topic, 'x'));
+      expect(order).toEqual(['first x', 'second x', 'first y', 'second y', 'numbers 1', 'numbers 1']);
+    });
+
+    it('reach the other subscribers where a callback or a subscriber throws, and the first error comes out', () => {
+      const heard = announced(store, topic);
+      const stop = store.subscribe(other, () => {
+        throw new Error('the disk is full');
+      });
+      const late = announced(store, other);
+      const write = (fails: boolean) => () =>
+        store.write((t) => {
+          t.put(text('a'), text('1'));
+          t.announce(other, 7);
+          t.announce(topic, 'x');
+          t.afterCommit(() => {
+            if (fails) throw new Error('a callback');
+          });
+        });
+      expect(write(false)).toThrow('the disk is full');
+      expect([get('a'), heard(), late()]).toEqual(['1', ['x'], [7]]);
+      stop();
+      expect(write(true)).toThrow('a callback');
+      expect([heard(), late()]).toEqual([['x'], [7]]);
+    });
+
+    it('of state that is not in the store are delivered at once, and to nobody whose subscription has ended', () => {
+      const order: string[] = [];
+      const stop = store.subscribe(topic, (keys) => order.push([...keys].join()));
+      store.announce(topic);
+      store.announce(topic, 'x', 'y');
+      stop();
+      store.announce(topic, 'z');
+      expect(order).toEqual(['x,y']);
+    });
+
+    it('that answer each other for ever end with an error', () => {
+      store.subscribe(topic, (keys) => store.announce(topic, `${[...keys].join()}.`));
+      expect(() => store.announce(topic, 'x')).toThrow('announcements of things go on after 1000 rounds');
     });
   });
 

@@ -7,6 +7,7 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { MemoryStore } from '../../core/store/memory/memory-store.ts';
 import { countNow, type Reader, type Store, type Transaction } from '../../core/store/store.ts';
+import type { Topic } from '../../core/store/topics.ts';
 import type { Life } from './life.ts';
 
 /** A flush takes between nothing and this; some disks are slow. */
@@ -129,6 +130,14 @@ export class SimStore implements Store {
     return result;
   }
 
+  subscribe<K>(topic: Topic<K>, listener: (keys: ReadonlySet<K>) => void): () => void {
+    return this.#memory.subscribe(topic, listener);
+  }
+
+  announce<K>(topic: Topic<K>, ...keys: readonly K[]): void {
+    this.#memory.announce(topic, ...keys);
+  }
+
   flushed(): Promise<void> {
     const { life, disk, clock, random, lies } = this.#ports;
     if (!life.alive) return new Promise(() => {});
@@ -181,6 +190,7 @@ export class SimStore implements Store {
       },
       count: (key, by) => countNow(recorded, key, by),
       afterCommit: (callback) => t.afterCommit(callback),
+      announce: (topic, key) => t.announce(topic, key),
     };
     return recorded;
   }

@@ -37,9 +37,11 @@ import { Scheduler } from '../../relay/schedule/schedule.ts';
 import { noteSourceChange } from '../../relay/schedule/source-changes.ts';
 import { openWorkloadSpace, type WorkloadSpace } from '../../relay/spaces/own-spaces.ts';
 import { markDirty } from '../../relay/work/dirty.ts';
+import { ownContributionTopic } from '../../relay/work/topics.ts';
 import { noReleases } from '../unit/relay/support/no-releases.ts';
 import { noGuard } from './no-guard.ts';
 import { openPassage } from './open-passage.ts';
+import { ScheduleSteps } from './schedule-steps.ts';
 
 export interface GatherNodePorts {
   readonly store: Store;
@@ -79,6 +81,9 @@ export class GatherNode {
   readonly #below = new Map<string, GatherNode>();
 
   /** The center has the empty path, and the space. */
+  readonly #steps: ScheduleSteps;
+  readonly #subscription: () => void;
+
   constructor(path: string, ports: GatherNodePorts) {
     this.path = path;
     this.#ports = ports;
@@ -86,11 +91,12 @@ export class GatherNode {
     const bootNonce = Buffer.from(random.bytes(16)).toString('hex');
     this.#upstream = store.write((t) => FeedConsumer.open(t, { name: 'upstream' }));
     this.#outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
+    this.#steps = new ScheduleSteps(store);
+    this.#subscription = store.subscribe(ownContributionTopic, (ids) => {
+      for (const id of ids) this.#reporter.mark(id);
+    });
     this.#mailboxes = new Mailboxes(store, random, bootNonce, this.path);
-    this.#own =
-      path === ''
-        ? openWorkloadSpace({ ...ports, path, log: silentLogger }, 'retail', source, () => undefined)
-        : undefined;
+    this.#own = path === '' ? openWorkloadSpace({ ...ports, path, log: silentLogger }, 'retail', source) : undefined;
     const tableOf = () => this.#own?.table ?? this.#upstream;
     const mailboxOf = (child: string) => this.#mailboxes.get(child)?.producer;
     const reportedOf = (child: string) => this.#mailboxes.get(child)?.reported;
@@ -131,7 +137,6 @@ export class GatherNode {
       tableOf,
       reportedOf,
       expected: (id, child) => this.gather.expected(id, child),
-      changed: () => undefined,
     });
     this.#statuses = new StatusWriter({
       expressions: new FailingExpressions(path, this.#children),
@@ -169,8 +174,6 @@ export class GatherNode {
       heldBack: () => [],
       ownSpace,
       ownSpaces: () => (this.#own ? [this.#own.space] : []),
-      shownChanged: () => undefined,
-      resolved: (id) => this.#reporter.mark(id),
       failed: (error) => {
         throw error;
       },
@@ -237,6 +240,7 @@ export class GatherNode {
   }
 
   stop(): void {
+    this.#subscription();
     this.#reporter.stop();
     this.summaries.stop();
     this.#own?.close();
@@ -249,7 +253,7 @@ export class GatherNode {
     const { store } = this.#ports;
     for (let more = true; more; ) {
       more = this.#own !== undefined && store.write((t) => this.#own!.selection.step(t));
-      const step = store.write((t) => this.#scheduler.step(t));
+      const step = this.#steps.step(this.#scheduler);
       more ||= step.more;
       for (const id of step.changed) {
         store.read((reader) => this.gather.refresh(reader, id));

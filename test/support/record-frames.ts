@@ -39,9 +39,7 @@ async function resumed(): Promise<SessionPair> {
   await pair.run(50);
   pair.put('b', 'b2');
   pair.parent.store.write((t) => pair.parent.producer.remove(t, hash128('c'), 0));
-  pair.parent.sessions.wake('kid');
   pair.child.store.write((t) => pair.child.producer.put(t, content('labels', '{}'), 0));
-  pair.child.session.wake();
   await pair.run(50);
   pair.child.dialer.cut();
   pair.put('d', 'd1');

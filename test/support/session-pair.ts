@@ -155,7 +155,6 @@ export class SessionPair {
   /** Puts a value at the parent and wakes the session. */
   put(key: string, value: string): void {
     this.parent.store.write((t) => this.parent.producer.put(t, content(key, value), 0));
-    this.parent.sessions.wake('kid');
   }
 
   /** Lets virtual time and the microtasks between its steps go on. */

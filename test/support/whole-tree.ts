@@ -75,6 +75,8 @@ export class WholeTree {
     running.agent = undefined;
     running.spaces.clear();
     running.store.crash();
+    // The next start has a store of its own: the dead process has subscribed to this one.
+    running.store = running.store.copy();
   }
 
   /** SIGSTOP: its lines stay. */

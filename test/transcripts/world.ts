@@ -144,13 +144,11 @@ export class World extends VirtualNodes {
     this.keys.set(Buffer.from(hash128(key)).toString('hex'), key);
     const { producer } = this.#running(name);
     this.store(name).write((t) => producer.put(t, content(key, body), originRevision));
-    this.#wake(name);
   }
 
   remove(name: string, key: string): void {
     const { producer } = this.#running(name);
     this.store(name).write((t) => producer.remove(t, hash128(key), 0));
-    this.#wake(name);
   }
 
   /** A row that a node has from the other side is gone, as by a fault of a disk. */
@@ -209,11 +207,6 @@ export class World extends VirtualNodes {
       return `${key}=${text.length > 12 ? `<${text.length} bytes>` : text}`;
     });
     return rows.length > 12 ? `[${rows.length} rows]` : `[${rows.sort().join(' ')}]`;
-  }
-
-  #wake(name: string): void {
-    if (name === 'parent') this.#parent?.session.wake('kid');
-    else this.#children.get(name)?.running?.session.wake();
   }
 
   #running(name: string): Running<ParentSessions> | Running<ChildSession> {

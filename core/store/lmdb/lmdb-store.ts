@@ -10,6 +10,7 @@ import { BanyanError, describeError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { makePrivate } from '../../runtime/private-files.ts';
 import type { Reader, Store, Transaction } from '../store.ts';
+import { AfterCommit, Subscriptions, type Topic } from '../topics.ts';
 import { DataFile, type DataSync, dataFileName, sealCopy, systemDataSync } from './data-file.ts';
 import { DirectoryLock } from './directory-lock.ts';
 import { fullError, isStoreFault, lostError, storeError } from './disk-errors.ts';
@@ -59,6 +60,7 @@ export class LmdbStore implements Store {
   readonly #data: DataFile | undefined;
   /** A read transaction on the state of the last flush: LMDB reuses no page of it. */
   #flushedSnapshot: LmdbSnapshot | undefined;
+  readonly #subscriptions = new Subscriptions();
   #group: WriteGroup | undefined;
   #writing = false;
   /** In this turn. */
@@ -129,10 +131,18 @@ export class LmdbStore implements Store {
   }
 
   write<T>(fn: (transaction: Transaction) => T): T {
-    const callbacks: (() => void)[] = [];
-    const value = this.#run(fn, callbacks);
-    for (const callback of callbacks) callback();
+    const after = new AfterCommit();
+    const value = this.#run(fn, after);
+    after.run(this.#subscriptions);
     return value;
+  }
+
+  subscribe<K>(topic: Topic<K>, listener: (keys: ReadonlySet<K>) => void): () => void {
+    return this.#subscriptions.add(topic, listener);
+  }
+
+  announce<K>(topic: Topic<K>, ...keys: readonly K[]): void {
+    this.#subscriptions.announce(topic, keys);
   }
 
   flushed(): Promise<void> {
@@ -175,12 +185,12 @@ export class LmdbStore implements Store {
     }
   }
 
-  #run<T>(fn: (transaction: Transaction) => T, callbacks: (() => void)[]): T {
+  #run<T>(fn: (transaction: Transaction) => T, after: AfterCommit): T {
     const group = this.#openGroup();
     this.#writing = true;
     let value: T;
     try {
-      value = group.run(fn, callbacks);
+      value = group.run(fn, after);
     } catch (error) {
       if (isStoreFault(error)) this.#abandon(group, error);
       else if (group.isVoid) this.#drop(group);

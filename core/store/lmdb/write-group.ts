@@ -7,6 +7,7 @@ import { type RootDatabase, TransactionFlags } from 'lmdb';
 import { asBuffer } from '../bytes.ts';
 import { checkKey } from '../limits.ts';
 import type { Transaction } from '../store.ts';
+import type { AfterCommit } from '../topics.ts';
 import { StoredCounters } from './counts.ts';
 import { LmdbReader } from './lmdb-reader.ts';
 
@@ -58,8 +59,8 @@ export class WriteGroup {
     return this.#void;
   }
 
-  /** `callbacks` gets what the transaction wants called behind it. */
-  run<T>(fn: (transaction: Transaction) => T, callbacks: (() => void)[]): T {
+  /** `after` gets what the transaction leaves to be done once it has happened. */
+  run<T>(fn: (transaction: Transaction) => T, after: AfterCommit): T {
     const reader = new LmdbReader(this.#database, this.#directory);
     const changes: Change[] = [];
     // Who counts or moves on reads a value and puts the next one under the same bytes: what it was is known then. Another put under it meanwhile, by
@@ -95,9 +96,8 @@ export class WriteGroup {
         this.#bytes += value.length;
       },
       count: (key, by) => counts.add(transaction, key, by),
-      afterCommit: (callback) => {
-        callbacks.push(callback);
-      },
+      afterCommit: (callback) => after.call(callback),
+      announce: (topic, key) => after.announce(topic, key),
       remove: (key) => {
         checkKey(key);
         change(key, () => reader.get(key));

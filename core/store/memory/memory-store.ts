@@ -6,6 +6,7 @@ import { Buffer } from 'node:buffer';
 import { BanyanError } from '../../runtime/errors.ts';
 import { checkKey } from '../limits.ts';
 import { countNow, type KeyRange, type Reader, type Store, type Transaction } from '../store.ts';
+import { AfterCommit, Subscriptions, type Topic } from '../topics.ts';
 
 type Pair = readonly [key: Uint8Array, value: Uint8Array];
 type Chunk = Pair[];
@@ -22,6 +23,7 @@ export class MemoryStore implements Store {
   #failure: BanyanError | undefined;
   #writing: MemorySnapshot | undefined;
   readonly #own: Own = new Set();
+  readonly #subscriptions = new Subscriptions();
   #reads = 0;
   readonly #manualFlush: boolean;
   #waiting: { resolve: () => void; reject: (error: Error) => void }[] = [];
@@ -52,13 +54,21 @@ export class MemoryStore implements Store {
       () => this.#writing!,
       () => this.#own.clear(),
     );
-    const callbacks: (() => void)[] = [];
-    const result = this.#run(fn, reader, callbacks);
-    for (const callback of callbacks) callback();
+    const after = new AfterCommit();
+    const result = this.#run(fn, reader, after);
+    after.run(this.#subscriptions);
     return result;
   }
 
-  #run<T>(fn: (transaction: Transaction) => T, reader: SnapshotReader, callbacks: (() => void)[]): T {
+  subscribe<K>(topic: Topic<K>, listener: (keys: ReadonlySet<K>) => void): () => void {
+    return this.#subscriptions.add(topic, listener);
+  }
+
+  announce<K>(topic: Topic<K>, ...keys: readonly K[]): void {
+    this.#subscriptions.announce(topic, keys);
+  }
+
+  #run<T>(fn: (transaction: Transaction) => T, reader: SnapshotReader, after: AfterCommit): T {
     try {
       const transaction: Transaction = {
         get: (key) => reader.get(key),
@@ -74,9 +84,8 @@ export class MemoryStore implements Store {
           return next !== undefined;
         },
         count: (key, by) => countNow(transaction, key, by),
-        afterCommit: (callback) => {
-          callbacks.push(callback);
-        },
+        afterCommit: (callback) => after.call(callback),
+        announce: (topic, key) => after.announce(topic, key),
       };
       const result = fn(transaction);
       if (result instanceof Promise)

@@ -23,6 +23,7 @@ import { prefixOf } from '../../../core/store/keyspace.ts';
 import type { Reader, Store } from '../../../core/store/store.ts';
 import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
+import { shownTopic } from '../../work/topics.ts';
 import { mayHaveStatus, objectsWithStatus, type SingletonPorts, singletonStatus } from './singleton.ts';
 import { updateStatus } from './update-status.ts';
 
@@ -32,8 +33,6 @@ export interface ExactStatusesPorts extends SingletonPorts {
   readonly outbox: Producer;
   readonly placements: Placements;
   ownSpace(source: string): Space | undefined;
-  /** The objects of a source from above have other exact statuses now. */
-  changed(source: string, objects: readonly ObjectKey[]): void;
 }
 
 export class ExactStatuses {
@@ -99,7 +98,7 @@ export class ExactStatuses {
       return;
     }
     this.#recordOf(id, objects.keys(), new Set(this.#passOn(id, single, objects)));
-    this.#ports.changed(source, [...objects.values()]);
+    this.#announce(source, [...objects.values()]);
   }
 
   /** Writes the statuses of these objects again: the reports about them have changed. The work grows with the number of these objects alone. */
@@ -118,7 +117,11 @@ export class ExactStatuses {
       return;
     }
     this.#recordOf(id, objects.keys(), new Set(this.#passOn(id, placement, objects)));
-    this.#ports.changed(source, selected);
+    this.#announce(source, selected);
+  }
+
+  #announce(source: string, objects: readonly ObjectKey[]): void {
+    this.#ports.store.announce(shownTopic, ...objects.map((key) => ({ source, key })));
   }
 
   /**

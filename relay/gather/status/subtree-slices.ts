@@ -6,14 +6,15 @@
 import { type PlacementId, splitPlacementId } from '../../../core/entries/placement-id.ts';
 import { canonicalBytes } from '../../../core/object/canonical.ts';
 import type { ObjectKey } from '../../../core/object/key.ts';
+import type { Store } from '../../../core/store/store.ts';
 import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
+import { shownTopic } from '../../work/topics.ts';
 import { type SliceSources, sliceContents, sliceName, sliceOf, sliceResource } from './slice-contents.ts';
 
 export interface SubtreeSlicesPorts extends SliceSources {
   readonly placements: Placements;
-  /** Who looks at the source's space may see another slice now, or none. */
-  changed(source: string, key: ObjectKey): void;
+  readonly store: Pick<Store, 'announce'>;
 }
 
 export interface ShownSlice {
@@ -46,14 +47,15 @@ export class SubtreeSlices {
   }
 
   /** The destinations that the placement matches below may have changed, or the placement is gone. */
-  tell(id: PlacementId): void {
+  placementChanged(id: PlacementId): void {
     const { source, name } = splitPlacementId(id);
     const placement = this.#ports.placements.get(id);
     const after = placement ? sliceContents(this.#ports, placement).length : 0;
     const count = Math.max(after, this.#counts.get(id) ?? 0);
     if (after > 0) this.#counts.set(id, after);
     else this.#counts.delete(id);
-    for (let i = 0; i < count; i++) this.#ports.changed(source, keyOf(sliceName(name, i)));
+    const shown = Array.from({ length: count }, (_, i) => ({ source, key: keyOf(sliceName(name, i)) }));
+    this.#ports.store.announce(shownTopic, ...shown);
   }
 
   #slices(placement: Placement): ShownSlice[] {

@@ -20,6 +20,7 @@ import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
 import { type ReplicaCounting, withoutReplicas } from '../../replicas/counting.ts';
 import type { OutgoingStage } from '../../schedule/outgoing.ts';
+import { ownContributionTopic, shownTopic } from '../../work/topics.ts';
 import type { Gather } from '../status/gather.ts';
 import { StatusReporter } from '../status/reporter.ts';
 import { upsyncedOf } from '../upsynced.ts';
@@ -43,10 +44,6 @@ export interface SummaryRoomPorts {
   ownSpace(source: string): Space | undefined;
   ownSpaces(): Iterable<Space>;
   defer(run: () => void): void;
-  /** A StatusSummary of a source above is another one, or gone. */
-  shownChanged(source: string, key: ObjectKey): void;
-  /** The placement names summarizers that are there, or not: its status says so. */
-  resolved(id: PlacementId): void;
   failed(error: unknown): void;
   /** Absent: nobody has siblings. */
   readonly counting?: ReplicaCounting;
@@ -75,6 +72,7 @@ export class SummaryRoom {
       placeOf: (child, placement) => this.#placeOf(child, placement),
       specOf: (reader, source, name) => this.#specOf(reader, source, name),
       changed: (id, name) => this.#mark(id, name),
+      resolved: (id) => ports.store.announce(ownContributionTopic, id),
       counting,
     });
     this.writer = new SummaryWriter({
@@ -157,7 +155,7 @@ export class SummaryRoom {
       const slash = key.lastIndexOf('/');
       return { id: key.slice(0, slash), name: key.slice(slash + 1) };
     });
-    for (const { source, key } of this.writer.write(ids)) this.#ports.shownChanged(source, key);
+    this.#ports.store.announce(shownTopic, ...this.writer.write(ids));
   }
 
   /** The first Location through which the placement reaches the agent, or any Location of the agent if the placement no longer reaches it. */

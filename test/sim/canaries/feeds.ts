@@ -2,7 +2,9 @@
 import { FeedConsumer } from '../../../core/feed/consumer.ts';
 import type { Batch, WireEntry } from '../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../core/feed/producer.ts';
+import { producerRowsTopic } from '../../../core/feed/topics.ts';
 import type { Transaction } from '../../../core/store/store.ts';
+import { Subscriptions, type Topic } from '../../../core/store/topics.ts';
 import { prefix, rowOf } from '../check/rows.ts';
 import type { Canaries } from './canary.ts';
 
@@ -76,18 +78,15 @@ export const feedCanaries: Canaries = {
       };
     },
   },
-  'change-untold': {
+  'change-unannounced': {
     break() {
-      // Of every third commit of what a child has to say nobody hears: it lies there until the next one.
-      const { open } = FeedProducer;
-      FeedProducer.open = function (t, options) {
-        const { name, changed } = options;
-        let commits = 0;
-        const told = () => {
-          commits++;
-          if (commits % 3 > 0) changed?.();
-        };
-        return open.call(this, t, name === 'outbox' ? { ...options, changed: told } : options);
+      // Every third commit of a child's reports is announced to nobody: the rows stay unsent until the next commit.
+      const { deliver } = Subscriptions.prototype;
+      let commits = 0;
+      Subscriptions.prototype.deliver = function (announced) {
+        const tables = announced.get(producerRowsTopic as Topic<never>);
+        if (tables?.has('outbox') && ++commits % 3 === 0) tables.delete('outbox');
+        return deliver.call(this, announced);
       };
     },
   },

@@ -80,9 +80,8 @@ export class SiblingWorld extends VirtualNodes {
   put(sibling: string, key: string, body: string, revision: number): void {
     const of = `o/${source}/core/configmaps/ns/${key}`;
     this.keys.set(Buffer.from(hash128(of)).toString('hex'), key);
-    const { store, producer, session } = this.#siblings.get(sibling)!;
+    const { store, producer } = this.#siblings.get(sibling)!;
     store.write((t) => producer.put(t, content(of, body), revision));
-    session.wake('kid');
   }
 
   /** It has all of the source up to this revision. */

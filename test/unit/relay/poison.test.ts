@@ -81,11 +81,10 @@ class Relay {
   }
 
   async send(contents: readonly Content[]): Promise<void> {
-    const { store, producer, sessions } = this.parent.parent;
+    const { store, producer } = this.parent.parent;
     store.write((t) => {
       for (const content of contents) producer.put(t, content, ++this.#revision);
     });
-    sessions.wake('kid');
     await this.pass();
   }
 

@@ -1,9 +1,11 @@
-/** That a producer tells of its changes, so that nobody who writes rows has to remember to. */
+/** A producer announces its changes, so that nobody who writes rows has to remember to. */
 import { describe, expect, it } from 'vitest';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
+import { producerRowsTopic } from '../../../../core/feed/topics.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { subscribeTo } from '../../../../core/store/topics.ts';
 import { content } from './feed-support.ts';
 
 function bench() {
@@ -11,7 +13,14 @@ function bench() {
   /** The head at each time that it was told. */
   const heads: number[] = [];
   const open = (name: string, changed: () => void) =>
-    store.write((t) => FeedProducer.open(t, { name, bootNonce: 'boot', random: new SeededRandom(1), changed }));
+    subscribed(
+      store.write((t) => FeedProducer.open(t, { name, bootNonce: 'boot', random: new SeededRandom(1) })),
+      changed,
+    );
+  const subscribed = (producer: FeedProducer, changed: () => void) => {
+    subscribeTo(store, producerRowsTopic, producer.name, changed);
+    return producer;
+  };
   const head = () => store.read((reader) => feed.head(reader));
   const feed: FeedProducer = open('mailbox/kid', () => heads.push(head()));
   const told = () => heads.splice(0);

@@ -5,6 +5,8 @@ import { type DeletionGuard, deletionLimits, judge } from '../../../../core/feed
 import { emptyDigest } from '../../../../core/feed/digest.ts';
 import { answer, Reconciliation } from '../../../../core/feed/reconcile.ts';
 import { rowsBetween } from '../../../../core/feed/reconcile-rows.ts';
+import { heldRowsTopic } from '../../../../core/feed/topics.ts';
+import { subscribeTo } from '../../../../core/store/topics.ts';
 import { ConsumerEnd, held, ProducerEnd, sync } from './feed-support.ts';
 
 const names = (count: number, from = 0) => Array.from({ length: count }, (_, i) => `k${from + i}`);
@@ -230,7 +232,7 @@ describe('a consumer with a guard', () => {
   it('tells once for each transaction that what it holds has changed', () => {
     const { producer, consumer } = emptied(60);
     let told = 0;
-    consumer.feed.onHeld(() => told++);
+    subscribeTo(consumer.store, heldRowsTopic, consumer.feed.name, () => told++);
     reconcile(producer, consumer);
     expect(told).toBe(1);
     consumer.store.write((t) => consumer.feed.release(t, consumer.feed.held(t)!.token));

@@ -2,9 +2,11 @@ import { expect, it } from 'vitest';
 import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import type { Judge } from '../../../../core/feed/quarantine.ts';
 import { dropTable } from '../../../../core/feed/table.ts';
+import { quarantineTopic } from '../../../../core/feed/topics.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { asText } from '../../../../core/store/bytes.ts';
 import type { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { subscribeTo } from '../../../../core/store/topics.ts';
 import { ConsumerEnd, held, ProducerEnd, storedContents } from './feed-support.ts';
 
 /** Bodies that begin with "bad" are not what their keys say. */
@@ -104,7 +106,7 @@ it('a quarantine outlives its process, and goes with its table', () => {
 it('what is quarantined is told once for a transaction that changes it', () => {
   const [producer, consumer] = [new ProducerEnd(), new Consumer()];
   let told = 0;
-  consumer.feed.onQuarantined(() => told++);
+  subscribeTo(consumer.store, quarantineTopic, consumer.feed.name, () => told++);
   producer.put('a', 'bad');
   producer.put('b', 'bad');
   consumer.take(producer);

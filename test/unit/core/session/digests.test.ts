@@ -11,7 +11,6 @@ async function beatsOfABusyFeed(pair: SessionPair, beats: number): Promise<void>
     parent.store.write((t) => parent.producer.put(t, content('busy', `${pair.clock.monotonicMs()}`), 0));
     pair.clock.advance(beatEveryMs);
     await pair.run(5);
-    parent.sessions.wake('kid');
     await pair.run(5);
   }
 }

@@ -272,17 +272,15 @@ class Siblings {
 
   put(replicas: readonly number[], name: string, originRevision: number, body: string): void {
     for (const replica of replicas) {
-      const { store, producer, sessions } = this.#parents[replica]!;
+      const { store, producer } = this.#parents[replica]!;
       store.write((t) => producer.put(t, content(key(name), body), originRevision));
-      sessions.wake('kid');
     }
   }
 
   remove(replicas: readonly number[], name: string, originRevision: number): void {
     for (const replica of replicas) {
-      const { store, producer, sessions } = this.#parents[replica]!;
+      const { store, producer } = this.#parents[replica]!;
       store.write((t) => producer.remove(t, hash128(key(name)), originRevision));
-      sessions.wake('kid');
     }
   }
 

@@ -133,11 +133,10 @@ describe('a pair of sessions', () => {
   });
 
   it('lets a peer that waits for what it is told send as much as it likes', async () => {
-    const { store, producer, session } = pair.child;
+    const { store, producer } = pair.child;
     store.write((t) => {
       for (let i = 0; i < 400; i++) producer.put(t, content(`k${i}`, 'x'.repeat(48 * 1024)), 0);
     });
-    session.wake();
     await pair.run(3_000);
     expect(pair.up).toHaveLength(400);
     expect([...pair.parent.sessions.ends.by]).toEqual([]);

@@ -93,7 +93,6 @@ describe('a child and its parent', () => {
     const held: (() => void)[] = [];
     store.held = held;
     pair.parent.store.write((t) => pair.parent.producer.put(t, content('a', '1'), 1));
-    pair.parent.sessions.wake('kid');
     await pair.run(50);
     expect(pair.held()).toEqual({ a: '1' });
     pair.cut = true;
@@ -113,7 +112,6 @@ describe('a child and its parent', () => {
     const put = (...values: string[]) => {
       for (const value of values)
         pair.child.store.write((t) => pair.child.producer.put(t, content('partial/a', value), 0));
-      pair.child.session.wake();
     };
     put('1');
     await pair.run(20);
@@ -195,7 +193,6 @@ describe('a child and its parent', () => {
     above.isFull = below.isFull = true;
     pair.put('a', '1');
     below.write((t) => pair.child.producer.put(t, content('labels', '{}'), 0));
-    pair.child.session.wake();
     await pair.run(1_500);
     expect([pair.held(), pair.up]).toEqual([{}, []]);
     above.isFull = below.isFull = false;
@@ -340,7 +337,6 @@ describe('a child and its parent', () => {
     pair.child.session.start();
     await pair.run(20);
     pair.child.store.write((t) => pair.child.producer.put(t, content('labels', '{}'), 0));
-    pair.child.session.wake();
     await pair.run(20);
     expect(pair.up.map((change) => change.key)).toEqual(['labels']);
   });
@@ -373,7 +369,6 @@ describe('a child and its parent', () => {
       await pair.run(1);
     }
     store.write((t) => pair.child.producer.put(t, content('labels', '{}'), 0));
-    pair.child.session.wake();
     await pair.run(50);
     const said = () =>
       pair.frames.flatMap(({ from, frame: { frame } }) =>

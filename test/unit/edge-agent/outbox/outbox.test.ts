@@ -3,6 +3,7 @@ import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import { piecedBytesMax } from '../../../../core/feed/pieces.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
 import { answer, Reconciliation } from '../../../../core/feed/reconcile.ts';
+import { producerRowsTopic } from '../../../../core/feed/topics.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
@@ -14,9 +15,8 @@ import { Outbox } from '../../../../edge-agent/outbox/outbox.ts';
 function bench(store = new MemoryStore(), clock = new VirtualClock(), bootNonce = 'boot') {
   const random = new SeededRandom(1);
   let wrote = 0;
-  const producer = store.write((t) =>
-    FeedProducer.open(t, { name: 'outbox', bootNonce, random, changed: () => wrote++ }),
-  );
+  const producer = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
+  store.subscribe(producerRowsTopic, () => wrote++);
   const facts = new Map<string, string>();
   /** Bytes of the body of what is said. */
   const large = new Map<string, number>();

@@ -39,7 +39,7 @@ class Tree {
       return {
         identity: boot,
         downstream: FeedConsumer.open(t, { name: 'upstream' }),
-        outbox: FeedProducer.open(t, { name: 'outbox', bootNonce, random, changed: () => this.uplink.wake() }),
+        outbox: FeedProducer.open(t, { name: 'outbox', bootNonce, random }),
       };
     });
     const network = { clock, delayMs: 1, isCut: () => this.pair.cut, passes: () => true };
@@ -68,7 +68,7 @@ class Tree {
 
   /** The parent's mailbox gets the objects and then the target that covers them. */
   deliver(...objects: [key: string, object: KubeObject][]): void {
-    const { store, producer, sessions } = this.pair.parent;
+    const { store, producer } = this.pair.parent;
     const revision = ++this.#revision;
     store.write((t) => {
       for (const [key, object] of objects) {
@@ -80,7 +80,6 @@ class Tree {
       );
       producer.put(t, { key: 't/center.retail/a', attributes: target, body: new Uint8Array(0) }, revision);
     });
-    sessions.wake('kid');
   }
 
   /** What the parent has been told of the placement. */

@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { contributionTopic } from '../../../../relay/work/topics.ts';
+import { announced } from '../../../support/schedule-steps.ts';
 import { factsOf } from '../support/facts.ts';
 import { idOf, mapKey, selecting, source } from '../support/schedule-bench.ts';
 import { CustomizeBench } from './customize-bench.ts';
@@ -8,8 +10,12 @@ const welcome = 'Welcome to ${{ location.metadata.annotations["store-name"] }}';
 describe('customization at the last hop', () => {
   let bench: CustomizeBench;
 
+  /** Since the last call. */
+  let contributions: () => string[];
+
   beforeEach(() => {
     bench = new CustomizeBench();
+    contributions = announced(bench.store, contributionTopic);
     bench.shop('one', 'Rivoli');
     bench.shop('two', 'Mitte');
     bench.relay('asia', [{ site: 'shop' }]);
@@ -147,10 +153,7 @@ describe('customization at the last hop', () => {
       expect(bench.texts('one', 'two')).toEqual(['Welcome to Rivoli', 'Welcome to Mitte']);
       expect(bench.failures('one')).toEqual([failed]);
       expect(bench.head('one')).toBe(before);
-      expect(bench.customization.takeChanged().map(({ child, id }) => `${id} ${child}`)).toEqual([
-        `${idOf('p')} one`,
-        `${idOf('p')} two`,
-      ]);
+      expect(contributions()).toEqual([`${idOf('p')} one`, `${idOf('p')} two`]);
     });
 
     it('has the last good object held by the placements that want it now', () => {
@@ -170,11 +173,11 @@ describe('customization at the last hop', () => {
     it('says so no more when it works again', () => {
       bench.greet(failing);
       bench.settle();
-      bench.customization.takeChanged();
+      contributions();
       bench.greet(welcome);
       bench.settle();
       expect(bench.failures('one')).toEqual([]);
-      expect(bench.customization.takeChanged()).toHaveLength(2);
+      expect(contributions()).toHaveLength(2);
     });
 
     it('sends nothing where there was no good one, and fails at the destinations that it fails at', () => {
@@ -287,38 +290,38 @@ describe('customization at the last hop', () => {
     });
   });
 
-  it('stands as of all that is here, for an agent that may have another form of what is made as of a later write', () => {
+  it('raises the revisions of the rows made for an agent that may have another form of them from a later write', () => {
     bench.object('plain', ['p'], '{}');
     bench.settle();
     const revisions = () => ['greeting', 'plain'].map((name) => bench.originRevision('one', mapKey(name)));
     const [made, shared] = revisions();
     const texts = bench.texts('one');
-    const stand = (covered: number, ...children: string[]) =>
-      bench.store.write((t) => bench.customization.standAsOf(t, children, { [source]: covered }));
-    expect(stand(1_000, 'one')).toBe(1);
+    const raise = (covered: number, ...children: string[]) =>
+      bench.store.write((t) => bench.customization.raiseRevisions(t, children, { [source]: covered }));
+    expect(raise(1_000, 'one')).toBe(1);
     expect([revisions(), bench.texts('one')]).toEqual([[1_000, shared], texts]);
-    // Never less, and nothing for who is not there.
-    expect(stand(made!, 'one')).toBe(1);
-    expect(stand(2_000, 'nobody')).toBe(1);
+    // Never lowers a revision, and writes nothing for a child that is not there.
+    expect(raise(made!, 'one')).toBe(1);
+    expect(raise(2_000, 'nobody')).toBe(1);
     expect(revisions()).toEqual([1_000, shared]);
   });
 
-  it('does that for as many agents as have some hundred rows in one turn, and for one with more alone', () => {
+  it('raises in one turn the revisions for as many agents as have some hundred rows, and for an agent with more alone', () => {
     for (let i = 0; i < 300; i++) bench.greeting('x', undefined, `map-${i}`);
     bench.shop('three', 'x');
     bench.settle();
     const all = ['one', 'two', 'three'];
-    const stand = (covered: number, children: string[]) =>
-      bench.store.write((t) => bench.customization.standAsOf(t, children, { [source]: covered }));
+    const raise = (covered: number, children: string[]) =>
+      bench.store.write((t) => bench.customization.raiseRevisions(t, children, { [source]: covered }));
     const of = (child: string) => bench.originRevision(child, mapKey('map-7'));
-    expect(stand(5_000, all)).toBe(2);
+    expect(raise(5_000, all)).toBe(2);
     expect([of('one'), of('two')]).toEqual([5_000, 5_000]);
     expect(of('three')).toBeLessThan(5_000);
-    expect(stand(5_000, all)).toBe(3);
+    expect(raise(5_000, all)).toBe(3);
     expect(of('three')).toBe(5_000);
     for (let i = 300; i < 600; i++) bench.greeting('x', undefined, `map-${i}`);
     bench.settle();
-    expect(stand(9_000, all)).toBe(1);
+    expect(raise(9_000, all)).toBe(1);
   });
 
   it('leaves what costs too much for one step to the next, and comes to an end', () => {

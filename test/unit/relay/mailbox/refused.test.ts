@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { quarantineTopic } from '../../../../core/feed/topics.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { guardConditions } from '../../../../relay/inventory-status/guard-conditions.ts';
 import { untakenEntries } from '../../../../relay/inventory-status/node-objects.ts';
+import { childrenOfReported } from '../../../../relay/mailbox/mailboxes.ts';
 import { ReportedBench } from '../support/reported-bench.ts';
 
 const key = 'state/center.retail//configmaps/shop/till';
@@ -23,7 +25,7 @@ function bench() {
 it('of what a child tells and nobody can read, the last good form counts, until there is another', () => {
   const { made, consumer, sound } = bench();
   const told: string[] = [];
-  made.mailboxes.onQuarantined((child) => told.push(child));
+  made.store.subscribe(quarantineTopic, (tables) => told.push(...childrenOfReported(tables)));
   made.say('store-17', { key, attributes: state(1) });
   expect(made.say('store-17', { key, attributes: { desired: 'x' } })).toEqual([]);
   expect(sound()).toEqual(state(1));

@@ -5,27 +5,16 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { raiseWatermarks } from '../../../../core/session/watermark.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { nodeConfigSchema } from '../../../../relay/config/config.ts';
-import { type NodeEvents, NodeState } from '../../../../relay/node/node-state.ts';
+import { type LaterParts, NodeState } from '../../../../relay/node/node-state.ts';
 
-const quiet: NodeEvents = {
-  wake: () => undefined,
-  wakeIn: () => undefined,
+const noOtherParts: LaterParts = {
   enqueue: () => undefined,
-  childRead: () => undefined,
-  admitted: () => undefined,
-  report: () => undefined,
-  setAsideChanged: () => undefined,
-  mailboxChanged: () => undefined,
-  outboxChanged: () => undefined,
-  failed: () => undefined,
-  childLeft: () => undefined,
   connection: () => ({ connected: false, silentMs: 0 }),
+  endSession: () => undefined,
   hasReceivedFromParent: () => true,
   parentHasReplicas: () => false,
-  replicasChanged: () => undefined,
   recountChildren: () => true,
-  endSession: () => undefined,
-  mayFollow: () => undefined,
+  failed: () => undefined,
 };
 
 it('covers what is above as far as its parent has said, and its own spaces as far as they are', () => {
@@ -59,7 +48,7 @@ it('covers what is above as far as its parent has said, and its own spaces as fa
         throw new Error('there is no API here');
       },
     },
-    quiet,
+    noOtherParts,
   );
   store.write((t) => raiseWatermarks(t, { told: { 'center.retail': 7 } }, 5_000));
   const covered = () => store.read((reader) => ground.lookups.covered(reader));

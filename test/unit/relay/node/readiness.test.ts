@@ -13,7 +13,11 @@ function readiness({ relays = [] as string[], caughtUp = true } = {}) {
       relays,
       quiet: () => state.quiet,
       isElsewhere: (name) => state.elsewhere.has(name),
-      downChanged: (names) => told.push(`down ${names.join()}`),
+      store: {
+        announce: (_topic, ...names) => {
+          if (names.length > 0) told.push(`down ${names.join()}`);
+        },
+      },
       upChanged: () => told.push('up'),
     },
     caughtUp,

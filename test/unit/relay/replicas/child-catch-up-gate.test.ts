@@ -14,7 +14,7 @@ function arrivals(hasReplicas = true) {
       decided.push(...children, `before ${changed.length}`);
       return Math.min(children.length, 2);
     },
-    changed: (children) => void changed.push(...children),
+    store: { announce: (_topic, ...children) => void changed.push(...(children as unknown as string[])) },
   });
   return { room, behind, changed, decided };
 }

@@ -2,13 +2,14 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { attributesOf, entryKey } from '../../../../core/entries/entry-keys.ts';
 import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
+import { producerRowsTopic } from '../../../../core/feed/topics.ts';
 import { encodeLabelSummary, type LabelSummary } from '../../../../core/match/label-summary.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import type { Transaction } from '../../../../core/store/store.ts';
-import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
+import { childrenOfMailboxes, Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
 import { LabelSummaryAcknowledgement } from '../../../../relay/replicas/label-summary-acknowledgement.ts';
 import { sites } from '../schedule/sites.ts';
 
@@ -26,6 +27,7 @@ describe('labels that the tree above has worked off', () => {
 
   beforeEach(() => {
     store = new MemoryStore();
+    store.subscribe(producerRowsTopic, (tables) => wrote.push(...childrenOfMailboxes(tables)));
     revision = 0;
     mailboxes = new Mailboxes(store, random, 'boot', '');
     store.write((t) => {
@@ -38,7 +40,6 @@ describe('labels that the tree above has worked off', () => {
 
   function start(): void {
     wrote = [];
-    mailboxes.onChanged((child) => wrote.push(child));
     matched = new LabelSummaryAcknowledgement({ store, upstream, outbox, mailboxes });
     matched.load();
   }

@@ -16,9 +16,9 @@ describe('what children tell counts, or does no more', () => {
     labels: (_t, children) => said.push(`labels of ${children.join(' ')}`),
     nodes: (_t, child) => said.push(`nodes of ${child}`),
     placements: (_t, child) => placementsOf[child] ?? [],
-    childrenChanged: (changes) => said.push(`sums ${changes.map(({ id, child }) => `${id} ${child}`).join(', ')}`),
+    contributionsChanged: (keys) => said.push(`sums ${[...keys].join(', ')}`),
     decide: (id) => said.push(`decide ${id}`),
-    tell: (ids) => said.push(`tell ${ids.join(' ')}`),
+    report: (ids) => said.push(`report ${ids.join(' ')}`),
   });
 
   beforeEach(() => {
@@ -41,13 +41,13 @@ describe('what children tell counts, or does no more', () => {
       'nodes of paris~2',
       'sums center.retail/shop paris~2',
       'decide center.retail/shop',
-      'tell center.retail/shop',
+      'report center.retail/shop',
     ]);
   });
 
   it('tells nothing of a placement that is not worked off, and is asked again', () => {
     store.write((t) => markDirty(t, 'placement', 'center.retail/till'));
     expect(recounts.recountChildren(['paris~1'])).toBe(false);
-    expect(said.some((one) => one.startsWith('tell'))).toBe(false);
+    expect(said.some((one) => one.startsWith('report'))).toBe(false);
   });
 });

@@ -10,6 +10,7 @@ import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import type { Transaction } from '../../../../core/store/store.ts';
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
 import { ReplicaGroups } from '../../../../relay/replicas/replica-groups.ts';
+import { countedTopic } from '../../../../relay/work/topics.ts';
 
 /** The parent of two siblings that are both connected. */
 class Parent {
@@ -24,6 +25,7 @@ class Parent {
   readonly #cursors = new Map<string, number>();
 
   constructor() {
+    this.#store.subscribe(countedTopic, (replicas) => this.changed.push(...replicas));
     this.#store.write((t) => {
       for (const sibling of ['eu', 'eu~1']) this.#mailboxes.ensure(t, sibling, 'relay');
     });
@@ -33,7 +35,7 @@ class Parent {
     return new ReplicaGroups({
       clock: this.clock,
       mailboxes: this.#mailboxes,
-      changed: (siblings) => this.changed.push(...siblings),
+      store: this.#store,
       isConnected: (sibling) => !this.#away.has(sibling),
       write: (act) => {
         if (this.#waiting) this.#waiting.push(act);

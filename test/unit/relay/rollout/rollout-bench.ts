@@ -33,8 +33,15 @@ import { Scheduler } from '../../../../relay/schedule/schedule.ts';
 import { noteSourceChange } from '../../../../relay/schedule/source-changes.ts';
 import { openWorkloadSpace, type WorkloadSpace } from '../../../../relay/spaces/own-spaces.ts';
 import { markDirty } from '../../../../relay/work/dirty.ts';
+import {
+  contributionTopic,
+  ownContributionTopic,
+  type PlacementAtChild,
+  splitAtChild,
+} from '../../../../relay/work/topics.ts';
 import { noGuard } from '../../../support/no-guard.ts';
 import { openPassage } from '../../../support/open-passage.ts';
+import { ScheduleSteps } from '../../../support/schedule-steps.ts';
 import { Turns } from '../../core/apiserver/lifecycle/turns.ts';
 import { factsOf } from '../support/facts.ts';
 
@@ -61,11 +68,13 @@ class BenchNode {
   gather!: Gather;
   #scheduler!: Scheduler;
   #children!: Map<string, Child>;
+  readonly #steps = new ScheduleSteps(this.store);
   #boots = 0;
 
   constructor(clock: VirtualClock) {
     this.#clock = clock;
     this.table = this.store.write((t) => LocalTable.open(t, `source/${source}`));
+    this.store.subscribe(contributionTopic, (keys) => this.#contributionsChanged(keys));
     this.restart();
   }
 
@@ -89,12 +98,6 @@ class BenchNode {
       tableOf: () => this.table,
       authorizationAgeMs: () => this.authorizationAgeMs,
       defer: this.turns.schedule,
-      admitted: (of, children) => {
-        this.admitted(children.length);
-        this.store.read((reader) => {
-          for (const child of children) this.gather.childChanged(reader, of, child);
-        });
-      },
     });
     const mailboxOf = (child: string) => this.mailboxes.get(child)?.producer;
     this.customization = new Customization({
@@ -145,6 +148,14 @@ class BenchNode {
     });
   }
 
+  #contributionsChanged(keys: ReadonlySet<PlacementAtChild>): void {
+    const contributions = Array.from(keys, splitAtChild);
+    this.admitted(contributions.length);
+    this.store.read((reader) => {
+      for (const { id: of, child } of contributions) this.gather.childChanged(reader, of, child);
+    });
+  }
+
   child(child: Child): void {
     this.known.set(child.name, child);
     this.#reported.set(
@@ -157,7 +168,7 @@ class BenchNode {
   work(): void {
     for (let more = true, steps = 0; more; steps++) {
       if (steps > 1_000) throw new Error('the scheduler does not come to rest');
-      const step = this.store.write((t) => this.#scheduler.step(t));
+      const step = this.#steps.step(this.#scheduler);
       more = step.more;
       this.store.read((reader) => {
         for (const changed of step.changed) this.gather.refresh(reader, changed);
@@ -230,6 +241,9 @@ export class RolloutBench {
   constructor(hops: readonly string[], perHop: number, labels: (i: number) => Record<string, string> = () => ({})) {
     this.#workload = this.#open();
     this.controllers = this.#control();
+    this.origin.store.subscribe(ownContributionTopic, (ids) => {
+      for (const of of ids) this.#woken.add(of);
+    });
     for (const hop of hops) {
       const node = new BenchNode(this.clock);
       this.hops.set(hop, node);
@@ -423,7 +437,7 @@ export class RolloutBench {
       defer: turns.schedule,
       path: '',
     };
-    return openWorkloadSpace(ports, 'retail', source, () => undefined);
+    return openWorkloadSpace(ports, 'retail', source);
   }
 
   #control(): Controllers {
@@ -438,8 +452,6 @@ export class RolloutBench {
         this.asked.push({ webhook, question });
         return this.answers.shift() ?? { passed: false, failed: false, message: 'no answer' };
       },
-      wake: (of) => this.#woken.add(of),
-      wrote: () => undefined,
     });
   }
 

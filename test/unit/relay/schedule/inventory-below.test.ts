@@ -1,11 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LocalTable } from '../../../../core/feed/table.ts';
+import { producerRowsTopic } from '../../../../core/feed/topics.ts';
 import { canonicalBytes, stableStringify } from '../../../../core/object/canonical.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
+import { childrenOfMailboxes, Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
 import { InventoryBelow } from '../../../../relay/schedule/inventory-below.ts';
 import { noteSourceChange } from '../../../../relay/schedule/source-changes.ts';
 import { dropRow, putRow } from '../../../../relay/spaces/source-rows.ts';
@@ -23,6 +24,7 @@ describe('inventory on its way down', () => {
 
   beforeEach(() => {
     store = new MemoryStore();
+    store.subscribe(producerRowsTopic, (tables) => wrote.push(...childrenOfMailboxes(tables)));
     table = store.write((t) => LocalTable.open(t, `source/${source}`));
     revision = 0;
     start();
@@ -35,7 +37,6 @@ describe('inventory on its way down', () => {
   function start(path = 'eu'): void {
     mailboxes = new Mailboxes(store, new SeededRandom(1), 'boot', path);
     wrote = [];
-    mailboxes.onChanged((child) => wrote.push(child));
     below = new InventoryBelow({
       path,
       tableOf: (name) => (name === source ? table : undefined),

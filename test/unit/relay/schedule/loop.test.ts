@@ -6,6 +6,7 @@ import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { Placements } from '../../../../relay/placements/placements.ts';
 import { ScheduleLoop } from '../../../../relay/schedule/loop.ts';
 import { Scheduler } from '../../../../relay/schedule/schedule.ts';
+import { placementTopic } from '../../../../relay/work/topics.ts';
 import { noGuard } from '../../../support/no-guard.ts';
 import { openPassage } from '../../../support/open-passage.ts';
 import { Turns } from '../../core/apiserver/lifecycle/turns.ts';
@@ -27,6 +28,7 @@ describe('the loop of a scheduler', () => {
     clock = new VirtualClock();
     said = [];
     placements = new Placements();
+    bench.store.subscribe(placementTopic, (ids) => said.push(`stepped: ${[...ids].join()}`));
     const table = bench.store.write((t) => LocalTable.open(t, `source/${source}`));
     const scheduler = new Scheduler({
       tableOf: () => table,
@@ -49,7 +51,6 @@ describe('the loop of a scheduler', () => {
       guard: noGuard,
       before: () => [bench.selection],
       defer: turns.schedule,
-      stepped: ({ changed, changedWith }) => said.push(`stepped: ${[...changed, ...changedWith.keys()].join()}`),
       idle: () => said.push('idle'),
       failed: (error) => said.push(`failed: ${(error as Error).message}`),
     });

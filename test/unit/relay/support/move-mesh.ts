@@ -27,8 +27,9 @@ import { Mover } from '../../../../relay/moves/mover.ts';
 import { Placements } from '../../../../relay/placements/placements.ts';
 import { Scheduler } from '../../../../relay/schedule/schedule.ts';
 import { noteSourceChange } from '../../../../relay/schedule/source-changes.ts';
-import { isBeingScheduled, markDirty } from '../../../../relay/work/dirty.ts';
+import { dirtyClasses, isBeingScheduled, markDirty } from '../../../../relay/work/dirty.ts';
 import { noGuard } from '../../../support/no-guard.ts';
+import { ScheduleSteps } from '../../../support/schedule-steps.ts';
 import { factsOf } from './facts.ts';
 import { noReleases } from './no-releases.ts';
 
@@ -62,6 +63,7 @@ export class MeshRelay {
   #mover!: Mover;
   #scheduler!: Scheduler;
   #isIdle = false;
+  #steps!: ScheduleSteps;
 
   constructor(path: string, clock: VirtualClock) {
     this.path = path;
@@ -75,6 +77,7 @@ export class MeshRelay {
   /** A start of the process: everything in memory anew from the store. */
   start(): void {
     const store = this.#store;
+    this.#steps ??= new ScheduleSteps(store);
     const bootNonce = `boot-${this.path}-${this.#boots++}`;
     this.#isIdle = false;
     this.#mover?.stop();
@@ -227,7 +230,8 @@ export class MeshRelay {
   /** One bounded piece of work of the scheduler, with what the node does after it; false when there was none. */
   work(): boolean {
     if (this.#isIdle) return false;
-    const step = this.#store.write((t) => this.#scheduler.step(t));
+    const hadWork = this.#store.read((reader) => dirtyClasses(reader).size > 0);
+    const step = this.#steps.step(this.#scheduler);
     this.#isIdle = !step.more;
     this.#store.read((reader) => {
       for (const of of step.changed) this.#gather.refresh(reader, of);
@@ -236,7 +240,7 @@ export class MeshRelay {
       }
     });
     for (const of of [...step.changed, ...step.changedWith.keys()]) this.#mover.decide(of);
-    return step.worked;
+    return hadWork;
   }
 
   /** Writes its own partial into the outbox; false when it is there already. */

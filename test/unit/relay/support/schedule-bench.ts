@@ -16,12 +16,13 @@ import type { Child, Destination } from '../../../../relay/children/children.ts'
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
 import { Placements } from '../../../../relay/placements/placements.ts';
 import type { OutgoingStage } from '../../../../relay/schedule/outgoing.ts';
-import type { SchedulePorts, ScheduleStep } from '../../../../relay/schedule/ports.ts';
+import type { SchedulePorts } from '../../../../relay/schedule/ports.ts';
 import { Scheduler } from '../../../../relay/schedule/schedule.ts';
 import { noteSourceChange } from '../../../../relay/schedule/source-changes.ts';
 import { markDirty } from '../../../../relay/work/dirty.ts';
 import { noGuard } from '../../../support/no-guard.ts';
 import { openPassage } from '../../../support/open-passage.ts';
+import { type ScheduleStep, ScheduleSteps } from '../../../support/schedule-steps.ts';
 import { factsOf } from './facts.ts';
 import { noReleases } from './no-releases.ts';
 
@@ -44,6 +45,7 @@ export class ScheduleBench {
   readonly store = new MemoryStore();
   readonly table = this.store.write((t) => LocalTable.open(t, `source/${source}`));
   readonly #random = new SeededRandom(1);
+  readonly #steps = new ScheduleSteps(this.store);
   /** What the inventory or the report of each child says; the scheduler learns of it by `refreshChild`. */
   readonly #known = new Map<string, Child>();
   #revision = 0;
@@ -231,7 +233,7 @@ export class ScheduleBench {
   }
 
   step(): ScheduleStep {
-    return this.store.write((t) => this.#scheduler.step(t));
+    return this.#steps.step(this.#scheduler);
   }
 
   /** Steps until nothing is left to do. */

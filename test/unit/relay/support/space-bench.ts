@@ -9,6 +9,7 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { asText } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { openWorkloadSpace, type WorkloadSpace } from '../../../../relay/spaces/own-spaces.ts';
+import { workTopic } from '../../../../relay/work/topics.ts';
 import { Turns } from '../../core/apiserver/lifecycle/turns.ts';
 
 export const source = 'center.retail';
@@ -23,6 +24,7 @@ export class SpaceBench {
   #workload: WorkloadSpace;
 
   constructor() {
+    this.store.subscribe(workTopic, (waitsMs) => this.waits.push(...waitsMs));
     this.#workload = this.#open();
     this.settle();
   }
@@ -115,6 +117,6 @@ export class SpaceBench {
       log: silentLogger,
       defer: this.turns.schedule,
     };
-    return openWorkloadSpace(ports, 'retail', source, (ms) => this.waits.push(ms));
+    return openWorkloadSpace(ports, 'retail', source);
   }
 }

@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StorageEvent } from '../../../../core/apiserver/storage.ts';
+import { producerRowsTopic } from '../../../../core/feed/topics.ts';
 import { formatKey, type ObjectKey, parseKey } from '../../../../core/object/key.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { childrenOfMailboxes } from '../../../../relay/mailbox/mailboxes.ts';
 import { MailboxContents } from '../../../../relay/views/mailbox-view.ts';
 import { Views } from '../../../../relay/views/views.ts';
 import { ReportedBench, report, source, upsynced } from '../support/reported-bench.ts';
@@ -37,7 +39,9 @@ describe('the views of a node', () => {
       slices: nothing,
       path: 'eu',
     });
-    bench.mailboxes.onChanged((child) => views.mailboxChanged(child));
+    bench.store.subscribe(producerRowsTopic, (tables) => {
+      for (const child of childrenOfMailboxes(tables)) views.mailboxChanged(child);
+    });
   });
 
   afterEach(() => {

@@ -57,8 +57,6 @@ class Bench {
           this.note = words;
         },
       },
-      due: () => {},
-      changed: () => {},
     });
     this.guard.start();
     this.schedule.guard = this.guard;

@@ -13,6 +13,7 @@ import type { Child } from '../../../../../relay/children/children.ts';
 import { ExactStatuses } from '../../../../../relay/gather/status/exact-statuses.ts';
 import type { Placement } from '../../../../../relay/placements/placement.ts';
 import { Placements, storeSelected } from '../../../../../relay/placements/placements.ts';
+import { shownTopic } from '../../../../../relay/work/topics.ts';
 import { SpaceBench, source } from '../../support/space-bench.ts';
 
 const id = `${source}/p`;
@@ -41,6 +42,9 @@ class Bench {
   #revision = 0;
 
   constructor() {
+    this.store.subscribe(shownTopic, (objects) => {
+      for (const { key } of objects) this.changed.push(formatKey(key));
+    });
     this.spaces.namespace('shop');
     this.space.apply(
       { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web', namespace: 'shop' }, spec: spec(1) },
@@ -116,7 +120,6 @@ class Bench {
       tableOf: () => this.#table,
       reportedOf: (child) => this.#reported.get(child),
       expected: (_id, child) => this.expected.get(child) ?? 0,
-      changed: (_source, objects) => this.changed.push(...objects.map(formatKey)),
     });
   }
 }

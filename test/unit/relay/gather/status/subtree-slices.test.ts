@@ -2,9 +2,11 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { sliceEntriesMax } from '../../../../../core/apiserver/kinds/edge-kinds.ts';
 import { parseBody } from '../../../../../core/object/canonical.ts';
 import type { KubeObject } from '../../../../../core/object/meta.ts';
+import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
 import type { Child } from '../../../../../relay/children/children.ts';
 import { SubtreeSlices } from '../../../../../relay/gather/status/subtree-slices.ts';
 import { Placements } from '../../../../../relay/placements/placements.ts';
+import { shownTopic } from '../../../../../relay/work/topics.ts';
 import { agentChild } from '../../support/match-arbitraries.ts';
 
 const source = 'center.retail';
@@ -19,12 +21,16 @@ describe('the slices of placements from above', () => {
     placements = new Placements();
     children = new Map();
     told = [];
+    const store = new MemoryStore();
+    store.subscribe(shownTopic, (objects) => {
+      for (const { source: of, key } of objects) told.push(`${of} ${key.name}`);
+    });
     slices = new SubtreeSlices({
       path: 'eu:paris',
       placements,
       children,
       expected: () => 3,
-      changed: (of, { name }) => told.push(`${of} ${name}`),
+      store,
     });
   });
 
@@ -83,12 +89,12 @@ describe('the slices of placements from above', () => {
 
   it('are told of one by one, also those that are there no longer', () => {
     const id = placement('shop', sliceEntriesMax + 1);
-    slices.tell(id);
+    slices.placementChanged(id);
     placement('shop', 1);
-    slices.tell(id);
+    slices.placementChanged(id);
     placements.delete(id);
-    slices.tell(id);
-    slices.tell(id);
+    slices.placementChanged(id);
+    slices.placementChanged(id);
     const [first, second] = [`${source} shop-0`, `${source} shop-1`];
     expect(told).toEqual([first, second, first, second, first]);
   });

@@ -1,0 +1,130 @@
+/**
+ * Topics: which keys a transaction changed, for the parts that act on the change after the commit. A writer announces keys in its transaction and knows no
+ * subscriber, so no writer can forget one.
+ *
+ * Promises:
+ * - A subscriber is called once a commit, with all keys of its topic, each once. A transaction that fails announces nothing.
+ * - The callbacks of the transaction (`afterCommit`) run first. Then the subscribers run in the order in which they subscribed, whatever the order of the
+ *   announcements.
+ * - Keys that a subscriber announces, or that its own writes announce, are delivered in the next round. All rounds are over before the outermost `write` or
+ *   `announce` returns.
+ * - A subscriber that throws, as on a full disk, keeps the keys from nobody: a sum in memory that missed one would stay wrong until the next start. The first
+ *   error is thrown at the end.
+ */
+
+/** A kind of change. `K`: the keys that name what changed; primitives, or objects of which each is a change of its own. */
+export class Topic<K> {
+  readonly name: string;
+  /** For the compiler alone: a topic of other keys is another type. */
+  declare protected readonly keys: K;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+/** Keys by topic. */
+export type Announced = Map<Topic<never>, Set<unknown>>;
+
+/** Two parts that answer each other's announcements for ever are a defect of the program; a chain of changes has some ten rounds. */
+const roundsMax = 1_000;
+
+interface Subscription {
+  readonly topic: Topic<never>;
+  readonly listener: (keys: ReadonlySet<never>) => void;
+}
+
+/** Subscribes to one key of a topic. */
+export function subscribeTo<K>(
+  store: { subscribe(topic: Topic<K>, listener: (keys: ReadonlySet<K>) => void): () => void },
+  topic: Topic<K>,
+  key: K,
+  changed: () => void,
+): () => void {
+  return store.subscribe(topic, (keys) => {
+    if (keys.has(key)) changed();
+  });
+}
+
+export class Subscriptions {
+  readonly #all: Subscription[] = [];
+  #waiting: Announced = new Map();
+  #isDelivering = false;
+
+  /** Ends with a call of the function that it returns. */
+  add<K>(topic: Topic<K>, listener: (keys: ReadonlySet<K>) => void): () => void {
+    const subscription: Subscription = { topic: topic as Topic<never>, listener: listener as Subscription['listener'] };
+    this.#all.push(subscription);
+    return () => {
+      const at = this.#all.indexOf(subscription);
+      if (at >= 0) this.#all.splice(at, 1);
+    };
+  }
+
+  announce<K>(topic: Topic<K>, keys: readonly K[]): void {
+    if (keys.length > 0) this.deliver(new Map([[topic as Topic<never>, new Set<unknown>(keys)]]));
+  }
+
+  deliver(announced: Announced): void {
+    for (const [topic, keys] of announced) for (const key of keys) note(this.#waiting, topic, key);
+    if (this.#isDelivering || this.#waiting.size === 0) return;
+    this.#isDelivering = true;
+    const errors: unknown[] = [];
+    try {
+      for (let round = 1; this.#waiting.size > 0; round++) {
+        if (round > roundsMax) throw new Error(`announcements of ${this.#names()} go on after ${roundsMax} rounds`);
+        this.#round(errors);
+      }
+    } finally {
+      this.#waiting = new Map();
+      this.#isDelivering = false;
+    }
+    if (errors.length > 0) throw errors[0];
+  }
+
+  #round(errors: unknown[]): void {
+    const announced = this.#waiting;
+    this.#waiting = new Map();
+    for (const { topic, listener } of [...this.#all]) {
+      const keys = announced.get(topic);
+      if (!keys) continue;
+      try {
+        listener(keys as ReadonlySet<unknown> as ReadonlySet<never>);
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+  }
+
+  #names(): string {
+    return Array.from(this.#waiting.keys(), ({ name }) => name).join(', ');
+  }
+}
+
+/** What is left to do once a transaction has happened. */
+export class AfterCommit {
+  readonly #callbacks: (() => void)[] = [];
+  readonly #announced: Announced = new Map();
+
+  call(callback: () => void): void {
+    this.#callbacks.push(callback);
+  }
+
+  announce<K>(topic: Topic<K>, key: K): void {
+    note(this.#announced, topic as Topic<never>, key);
+  }
+
+  run(subscriptions: Subscriptions): void {
+    try {
+      for (const callback of this.#callbacks) callback();
+    } finally {
+      subscriptions.deliver(this.#announced);
+    }
+  }
+}
+
+function note(announced: Announced, topic: Topic<never>, key: unknown): void {
+  const keys = announced.get(topic);
+  if (keys) keys.add(key);
+  else announced.set(topic, new Set([key]));
+}

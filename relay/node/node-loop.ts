@@ -1,0 +1,31 @@
+/** The loop of the scheduler's work, and what the node does each time that no work is left. */
+
+import { ScheduleLoop } from '../schedule/loop.ts';
+import type { NodeParts } from './node-parts.ts';
+import type { NodePorts } from './node-ports.ts';
+
+export function nodeLoop(ports: NodePorts, parts: NodeParts): ScheduleLoop {
+  const { store, clock, log, defer } = ports;
+  return new ScheduleLoop({
+    store,
+    clock,
+    log,
+    scheduler: parts.down().scheduler,
+    guard: parts.down().guard,
+    defer,
+    before: () => [...parts.nodeState().spaces.contributing(), parts.nodeState().inventory],
+    idle: () => {
+      // Before it is said that all is here: it is part of that.
+      if (parts.readiness().isCaughtUp) {
+        parts.nodeState().matched.idle();
+        parts.down().idle();
+      }
+      parts.readiness().idle();
+      parts.nodeState().place.say();
+      parts.down().childCatchUpGate.idle();
+      if (parts.loop().quiet) parts.down().allWorkedOff();
+      parts.watermarkPublisher().idle();
+    },
+    failed: (error) => ports.fatal(error),
+  });
+}

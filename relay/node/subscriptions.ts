@@ -1,0 +1,133 @@
+/**
+ * Which part of the node acts on which change. The store calls the subscribers after each commit in the order of this list: sums first, then decisions
+ * that read the sums, then the sessions and the objects that show the result, and last the loop that does the work that is left.
+ */
+import { parseEntryKey } from '../../core/entries/entry-keys.ts';
+import { heldRowsTopic, producerRowsTopic, quarantineTopic } from '../../core/feed/topics.ts';
+import type { Store } from '../../core/store/store.ts';
+import type { Topic } from '../../core/store/topics.ts';
+import { childrenOfMailboxes, childrenOfReported } from '../mailbox/mailboxes.ts';
+import { markDirty } from '../work/dirty.ts';
+import {
+  atChild,
+  bindingTopic,
+  childRemovedTopic,
+  childReportTopic,
+  childShownTopic,
+  childTopic,
+  connectionTopic,
+  contributionTopic,
+  countedTopic,
+  feedReadyTopic,
+  ownContributionTopic,
+  ownNodeTopic,
+  type PlacementAtChild,
+  parentFeedTopic,
+  placementTopic,
+  shownTopic,
+  splitAtChild,
+  workTopic,
+} from '../work/topics.ts';
+import type { NodeParts } from './node-parts.ts';
+
+interface Subscriber {
+  /** Calls `act` once a commit. */
+  on<K>(topic: Topic<K>, act: (keys: ReadonlySet<K>) => void): void;
+  /** Calls `act` for each key. */
+  each<K>(topic: Topic<K>, act: (key: K) => void): void;
+}
+
+/** Returns the ends of the subscriptions. */
+export function subscribeParts(store: Store, parts: NodeParts): (() => void)[] {
+  const ends: (() => void)[] = [];
+  const subscriber: Subscriber = {
+    on: (topic, act) => void ends.push(store.subscribe(topic, act)),
+    each: (topic, act) => subscriber.on(topic, (keys) => keys.forEach(act)),
+  };
+  subscribeSums(parts, subscriber);
+  subscribeViews(parts, subscriber);
+  subscribeMover(parts, subscriber);
+  subscribeSessionsAndReports(parts, subscriber);
+  subscriber.on(parentFeedTopic, () => parts.loop().wake());
+  subscriber.on(workTopic, (waitsMs) => parts.loop().wakeIn(Math.min(...waitsMs)));
+  return ends;
+}
+
+function subscribeSums(parts: NodeParts, { on, each }: Subscriber): void {
+  const { up, nodeState } = parts;
+  each(connectionTopic, (child) => {
+    nodeState().groups.connectionChanged(child, parts.sessions().status(child).connected);
+  });
+  on(countedTopic, (children) => {
+    parts.recounts().recount([...children]);
+    // A placement may have stayed at a child only because the child's replicas did not count.
+    parts.loop().enqueue((t) => {
+      for (const child of children) markDirty(t, 'child', child);
+    });
+  });
+  each(childRemovedTopic, (child) => parts.down().restoreBarrier.left(child));
+  on(placementTopic, (ids) => up().placementsChanged(ids));
+  on(bindingTopic, (keys) => up().bindingsChanged(keys));
+  on(contributionTopic, (keys) => up().contributionsChanged(keys));
+  on(connectionTopic, (children) => up().contributionsChanged(contributionsOf(parts, children)));
+  each(childTopic, (child) => up().summaries.placeChanged(child));
+  on(ownContributionTopic, (ids) => up().ownContributionsChanged(ids));
+  on(quarantineTopic, (tables) => {
+    for (const child of childrenOfReported(tables)) up().childQuarantineChanged(child);
+  });
+}
+
+function subscribeViews({ up }: NodeParts, { on, each }: Subscriber): void {
+  on(parentFeedTopic, (changes) => up().views.upstreamChanged([...changes]));
+  each(shownTopic, ({ source, key }) => up().views.changed(source, key));
+  on(producerRowsTopic, (tables) => {
+    for (const child of childrenOfMailboxes(tables)) up().views.mailboxChanged(child);
+  });
+  each(childRemovedTopic, (child) => up().views.mailboxChanged(child));
+}
+
+/** A grant may be due by the new sums. */
+function subscribeMover(parts: NodeParts, { on, each }: Subscriber): void {
+  const { up, down } = parts;
+  const decideOnce = (keys: Iterable<PlacementAtChild>): void => {
+    for (const id of new Set(Array.from(keys, (key) => splitAtChild(key).id))) down().mover.decide(id);
+  };
+  each(childReportTopic, ({ child, changes }) => {
+    for (const { key } of changes) {
+      const entry = parseEntryKey(key);
+      if (entry?.type === 'gone') down().mover.letGo(entry.id, child);
+    }
+    for (const id of up().reported(child, changes)) down().mover.reported(id, child);
+  });
+  each(placementTopic, (id) => down().mover.decide(id));
+  each(ownContributionTopic, (id) => down().mover.decide(id));
+  on(bindingTopic, decideOnce);
+  on(contributionTopic, decideOnce);
+  on(connectionTopic, (children) => decideOnce(contributionsOf(parts, children)));
+}
+
+function subscribeSessionsAndReports(parts: NodeParts, { on, each }: Subscriber): void {
+  const { sessions, reports, guard } = parts;
+  each(childTopic, (child) => parts.readiness().childRead(child));
+  on(feedReadyTopic, (children) => sessions().readyChanged(children));
+  each(childRemovedTopic, (child) => sessions().disconnect(child, 'it was removed from the inventory'));
+  on(heldRowsTopic, () => guard().heldChanged());
+  on(quarantineTopic, (tables) => {
+    if (tables.has(parts.nodeState().upstream.name)) guard().quarantineChanged();
+    for (const child of childrenOfReported(tables)) guard().childQuarantineChanged(child);
+  });
+  each(connectionTopic, (child) => reports().connectionChanged(child));
+  on(producerRowsTopic, (tables) => reports().childrenChanged(childrenOfMailboxes(tables)));
+  each(childReportTopic, ({ child }) => reports().childrenChanged([child]));
+  for (const topic of [feedReadyTopic, childTopic, childShownTopic])
+    on(topic, (children) => reports().childrenChanged(children));
+  on(ownNodeTopic, () => reports().wake());
+}
+
+/** What children add to all placements that they have. */
+function contributionsOf({ nodeState }: NodeParts, children: Iterable<string>): Set<PlacementAtChild> {
+  const { placements } = nodeState();
+  return new Set(
+    Array.from(children).flatMap((child) => Array.from(placements.ofChild(child), (id) => atChild(id, child))),
+  );
+}

@@ -1,0 +1,41 @@
+/** Steps of a scheduler with what each of them announces, for benches that do after a step what a node does. */
+import type { PlacementId } from '../../core/entries/placement-id.ts';
+import type { Store, Transaction } from '../../core/store/store.ts';
+import type { Topic } from '../../core/store/topics.ts';
+import { bindingTopic, placementTopic, splitAtChild } from '../../relay/work/topics.ts';
+
+export interface ScheduleStep {
+  readonly more: boolean;
+  readonly changed: ReadonlySet<PlacementId>;
+  /** Of other placements, the children that were looked at. */
+  readonly changedWith: ReadonlyMap<PlacementId, ReadonlySet<string>>;
+}
+
+export class ScheduleSteps {
+  readonly #store: Store;
+  readonly #placements: () => PlacementId[];
+  readonly #bindings: () => `${PlacementId} ${string}`[];
+
+  constructor(store: Store) {
+    this.#store = store;
+    this.#placements = announced(store, placementTopic);
+    this.#bindings = announced(store, bindingTopic);
+  }
+
+  step(scheduler: { step(t: Transaction): boolean }): ScheduleStep {
+    const more = this.#store.write((t) => scheduler.step(t));
+    const changed = new Set(this.#placements());
+    const changedWith = new Map<PlacementId, Set<string>>();
+    for (const { id, child } of this.#bindings().map(splitAtChild)) {
+      if (!changed.has(id)) changedWith.set(id, (changedWith.get(id) ?? new Set()).add(child));
+    }
+    return { more, changed, changedWith };
+  }
+}
+
+/** The keys of a topic that the store has announced since the last call, in order. */
+export function announced<K>(store: Store, topic: Topic<K>): () => K[] {
+  const keys: K[] = [];
+  store.subscribe(topic, (some) => keys.push(...some));
+  return () => keys.splice(0);
+}
