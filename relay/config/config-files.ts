@@ -1,9 +1,12 @@
-/** The files that a node's configuration names, and that have to be there before it starts. Later they may come and go: those that were read stay in use. */
+/**
+ * The files that a node's configuration names. They must be readable when the node starts. Later they may change or be absent: the node goes on with
+ * the contents that it has read.
+ */
 import { readFileSync } from 'node:fs';
 import { describeError } from '../../core/runtime/errors.ts';
 import type { NodeConfig } from './config.ts';
 
-/** What is wrong with them, each with its field. */
+/** The problems of the files: one line for each problem, with its field. */
 export function unreadableFiles({ pki, link }: NodeConfig): string[] {
   const files: Readonly<Record<string, string | undefined>> = {
     'pki.ca': pki.ca,
@@ -14,8 +17,8 @@ export function unreadableFiles({ pki, link }: NodeConfig): string[] {
     'link.ca': link.ca,
   };
   return Object.entries(files).flatMap(([field, file]) => {
-    const wrong = file === undefined ? undefined : whyUnreadable(file);
-    return wrong === undefined ? [] : [`${field}: ${wrong}`];
+    const reason = file === undefined ? undefined : whyUnreadable(file);
+    return reason === undefined ? [] : [`${field}: ${reason}`];
   });
 }
 

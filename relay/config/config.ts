@@ -26,45 +26,51 @@ export const nodeConfigSchema = z.strictObject({
   logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
   /** Written whole once the node serves: {url, meshAddress, pid}. */
   statusFile: z.string().optional(),
-  /** What Locations below inherit from this node. */
+  /** Labels that Locations below inherit from this node. */
   labels: labels.default({}),
-  /** `replicas`: addresses of further processes with the parent's path, in the order in which they are tried when it does not answer. */
+  /** `replicas`: addresses of further processes with the path of the parent. The node tries them in this order when the parent does not answer. */
   parent: z
     .strictObject({ address: z.string(), path: z.string(), replicas: z.array(z.string()).optional() })
     .optional(),
-  /** Of a relay with replicas: which of them this is, as its certificate says, and how many there are. */
+  /** For a relay with replicas: the number of this one, as in its certificate, and how many there are. */
   replica: z.number().int().min(0).optional(),
   replicas: z.number().int().min(1).max(replicasMax).optional(),
-  /** How the parent is reached. */
+  /** How this node reaches its parent. */
   link: linkOptionsSchema.prefault({}),
   pki: z.strictObject({
     ca: z.string(),
     cert: z.string(),
     key: z.string(),
-    /** What it signs the certificates of its agents with; absent: it gives none. */
+    /** The certificate and key with which the node signs the certificates of its agents. Absent: it signs none. */
     issuer: issuedSchema.extend({ cert: z.string(), key: z.string() }).optional(),
   }),
   api: z.strictObject({ host: z.string().default('127.0.0.1'), port: z.number().int().min(0).max(65_535).default(0) }),
   mesh: z.strictObject({
     host: z.string().default('127.0.0.1'),
     port: z.number().int().min(0).max(65_535).default(0),
-    /** Takes children without a certificate of TLS, who prove who they are by signature: a load balancer terminates TLS on the way. */
+    /** Accepts children without a TLS certificate: a load balancer ends TLS on the way. Such a child proves its identity by a signature. */
     terminatedTls: z.boolean().default(false),
   }),
   streams: z
     .strictObject({
-      /** Whether children may ask for byte streams to nodes that are not below them, in the name of any user: whoever has such a child's key may then do everything here. */
+      /**
+       * Whether children may ask for byte streams to nodes that are not below them, in the name of any user. If true, whoever has the key of a child
+       * may do everything at this node.
+       */
       fromBelow: z.boolean().default(false),
     })
     .optional(),
   spaces: z
     .array(z.strictObject({ name: z.string(), type: z.enum(['Workload', 'Inventory', 'System']).default('Workload') }))
     .default([]),
-  /** Names of the relays right below, each sibling with its number, as far as they are known beforehand: a node that lost its store waits for their word. */
+  /**
+   * Names of the relays directly below, as far as they are known beforehand; a replica has its number in the name. A node that lost its store waits for
+   * the reports of these relays.
+   */
   relays: z.array(z.string()).default([]),
-  /** What it keeps back until a person has said so. */
+  /** Limits of deletions: what exceeds them is held until a person approves it. */
   limits: limitsSchema.optional(),
-  /** Destinations that this node knows from the start; the inventory itself is objects of the system space. */
+  /** Destinations that the node has from the start. The inventory itself is in objects of the system space. */
   inventory: z.array(inventoryEntrySchema).default([]),
 });
 

@@ -1,7 +1,7 @@
 /**
- * The stage of the way down at which an object becomes what it is at one destination. It is at the last hop only: relays share the object as it is,
- * with the Customizers that it names beside it. What can't be made is not sent: the agent keeps the last that could, and the placement's summary
- * says why.
+ * The stage of the way down that makes an object what it is at one destination. It works at the last hop only: relays send the object unchanged, and
+ * the Customizers that the object names beside it. An object that can't be made is not sent. The agent keeps the last form that could be made, and the
+ * placement's summary has the reason.
  */
 
 import type { Kind } from '../../core/apiserver/space.ts';
@@ -42,17 +42,17 @@ export interface CustomizationPorts {
   readonly placements: Placements;
   mailboxOf(child: string): Producer | undefined;
   pathOf(child: string): string;
-  /** An object was evaluated; otherwise it was known. */
+  /** Counts one rendering. `evaluated` is false if the rendering was taken from the cache. */
   counted(evaluated: boolean): void;
 }
 
-/** Steps of expressions that one transaction may take before others get their turn: some 100 ms, if every one of them is used. */
+/** Steps of expressions that one transaction may take before other work has its turn: some 100 ms if all of them are used. */
 const stepsPerTurn = 2_000_000;
-/** What an evaluation costs before its first step: parsing, copying and writing out a small object, some 0.2 ms. */
+/** The cost of an evaluation before its first step: parsing, copying and writing out a small object takes some 0.2 ms. */
 const stepsPerEvaluation = 4_000;
-/** After so many rows others get their turn; more by those of one agent, which reconciles them in one piece anyway. */
+/** Rows that are raised before other work has its turn. The rows of one agent may be more: they are reconciled in one piece anyway. */
 const raisedRowsPerTurn = 500;
-/** A sentence for a person; ten of them are in the status of a placement. */
+/** One sentence for a person. The status of a placement has ten of them. */
 const messageCharactersMax = 400;
 
 export class Customization implements OutgoingStage {
@@ -60,9 +60,9 @@ export class Customization implements OutgoingStage {
   readonly #renderings = new Renderings();
   readonly #ingredients = new Ingredients();
   readonly #cache = new RenderCache();
-  /** Of this step, in which no source changes: an object goes to many children one after the other. */
+  /** The recipes of this step. During a step no source changes, and one object goes to many children one after the other. */
   readonly #recipes = new Map<string, Recipe>();
-  /** Hashes of the contents that were made of an outcome, by what it was made into. */
+  /** Hashes of the contents that were made of an outcome. Each is valid for the attributes beside it. */
   readonly #hashes = new WeakMap<CustomizationOutcome, { readonly attributes: string; readonly hash: Uint8Array }>();
   #stepsLeft = stepsPerTurn;
 
@@ -70,7 +70,7 @@ export class Customization implements OutgoingStage {
     this.#ports = ports;
   }
 
-  /** Must come before the first shipment. */
+  /** Must be called before the first shipment. */
   load(reader: Reader): void {
     this.#renderings.load(reader);
   }
@@ -92,7 +92,7 @@ export class Customization implements OutgoingStage {
       return what;
     }
     const facts = this.#facts(source, refs, child);
-    // Without a place there is nothing to read from; the placement that brought it here is about to take it away.
+    // Without a destination there are no values to read. The placement that brought the object here is about to take it away.
     if (!facts) return { type: 'keep' };
     const recipe = this.#recipe(t, source, what, customizers, expand);
     const rendering = 'failure' in recipe ? recipe.failure : this.#rendering(recipe, facts);
@@ -108,7 +108,10 @@ export class Customization implements OutgoingStage {
     return equalBytes(outcome.body, what.content.body) ? what : this.#made(t, what, outcome);
   }
 
-  /** A Location, a SyncTarget or what is inherited has changed: what read it is made anew. */
+  /**
+   * A Location, a SyncTarget or an inherited label has changed. Marks the objects whose renderings read a changed value, to be made again. `stays` is
+   * false when the child is removed.
+   */
   childChanged(t: Transaction, name: string, stays: boolean): void {
     const child = this.#ports.children.get(name);
     if (!stays || !child) {
@@ -118,11 +121,11 @@ export class Customization implements OutgoingStage {
     const factsOf = ({ key }: Customized) => {
       const entry = parseEntryKey(key);
       if (entry?.type !== 'object') return undefined;
-      // With one Location, as almost everywhere, the placements need no look.
+      // With one Location, the usual case, the placements do not matter.
       const refs = child.destinations.length > 1 ? this.#refsOf(t, entry.source, key) : [];
       return this.#facts(entry.source, refs, child);
     };
-    for (const [keyHash, key] of this.#renderings.concerned(name, factsOf)) {
+    for (const [keyHash, key] of this.#renderings.outdated(name, factsOf)) {
       const entry = parseEntryKey(key);
       if (entry?.type === 'object')
         markDirty(t, 'shipment', shipmentKey({ child: name, source: entry.source, keyHash }));
@@ -130,12 +133,17 @@ export class Customization implements OutgoingStage {
   }
 
   /**
-   * Each of the children may have some of what is made here as the decision of a later write: of a former life of this node, or of a sibling, where a placement left it and
-   * came again (relay/schedule/placement-bindings.ts). What is made depends on more than writes of the source, so that can be another form for good. All up to `covered`
-   * is here, by source, and worked off. To be called when they are about to reconcile: contents are compared then, and what is the same is not sent.
-   * Returns with how many of them it is done, from the first on: one at least. The others are for the next turn.
+   * Raises the revisions of the rows that were made here for these children, so that the children take them. A child may have another form of such an
+   * object, with the revision of a later write. That form is from a former store incarnation of this node, or from a replica, where a placement left
+   * the child and came again (relay/schedule/placement-bindings.ts). What is made here depends on more than the writes of the source. So without this
+   * the other form could stay at the child for good.
+   *
+   * `covered` has, by source, the revision up to which this node has received and worked off everything. To be called when the children are about to
+   * reconcile: a reconciliation compares contents, and does not send contents that are the same.
+   *
+   * Returns the number of children that are done, from the first on: at least one. The others are for the next turn.
    */
-  standAsOf(t: Transaction, children: readonly string[], covered: Watermarks): number {
+  raiseRevisions(t: Transaction, children: readonly string[], covered: Watermarks): number {
     let rows = 0;
     let done = 0;
     for (const child of children) {
@@ -161,23 +169,23 @@ export class Customization implements OutgoingStage {
     return written;
   }
 
-  /** Which of several Locations an object is customized for depends on the placements. */
+  /** The placements decide for which of its Locations an agent gets its objects customized. */
   rematched(t: Transaction, child: Child): void {
     if (child.destinations.length > 1) this.childChanged(t, child.name, true);
   }
 
-  /** A Customizer has come, changed or gone: its users are made anew. */
+  /** A Customizer was added, changed or removed: the objects that use it are made again. */
   auxiliaryChanged(t: Transaction, source: string, { resource, namespace, name }: ObjectKey): void {
     if (resource !== customizerResource) return;
     for (const key of this.#renderings.usersOf(source, `${namespace}/${name}`)) markDirty(t, 'row', key);
   }
 
-  /** Hashes of the entry keys of the objects that a child has and that are made with the Customizer. */
+  /** Key hashes of the objects that a child has and that are made with the Customizer. */
   madeWith(source: string, customizer: string, child: string): Iterable<Uint8Array> {
     return this.#renderings.madeWith(source, customizer, child);
   }
 
-  /** What of the placement's objects could not be made for the child. */
+  /** The objects of the placement that could not be made for the child. */
   failures(id: PlacementId, child: string): readonly Failure[] {
     return this.#renderings.failures(id, child, this.#ports.pathOf(child));
   }
@@ -192,12 +200,12 @@ export class Customization implements OutgoingStage {
     expands: boolean,
   ): Recipe {
     const { reference, madeAsPromoted = '' } = what;
-    const at = reference && `${source} ${madeAsPromoted} ${asBuffer(reference.hash).toString('latin1')}`;
-    const known = at === undefined ? undefined : this.#recipes.get(at);
-    if (known) return known;
-    const made = this.#newRecipe(t, source, what, names, expands);
-    if (at !== undefined) this.#recipes.set(at, made);
-    return made;
+    const cacheKey = reference && `${source} ${madeAsPromoted} ${asBuffer(reference.hash).toString('latin1')}`;
+    const cached = cacheKey === undefined ? undefined : this.#recipes.get(cacheKey);
+    if (cached) return cached;
+    const recipe = this.#newRecipe(t, source, what, names, expands);
+    if (cacheKey !== undefined) this.#recipes.set(cacheKey, recipe);
+    return recipe;
   }
 
   #newRecipe(
@@ -229,20 +237,20 @@ export class Customization implements OutgoingStage {
   }
 
   #rendering({ key, content, ...input }: Ready, facts: DestinationFacts): Rendering | 'later' {
-    const known = this.#cache.find(key, facts);
-    if (known) {
+    const cached = this.#cache.find(key, facts);
+    if (cached) {
       this.#ports.counted(false);
-      return known;
+      return cached;
     }
     if (this.#stepsLeft <= 0) return 'later';
     const whole = { ...input, object: parseBody(content.body), characters: content.body.length };
-    const made = this.#cache.evaluate(key, facts, (recorder) => render(whole, recorder));
-    this.#stepsLeft -= stepsPerEvaluation + made.steps;
+    const rendering = this.#cache.evaluate(key, facts, (recorder) => render(whole, recorder));
+    this.#stepsLeft -= stepsPerEvaluation + rendering.steps;
     this.#ports.counted(true);
-    return made;
+    return rendering;
   }
 
-  /** The content with another body; shared when another mailbox has the same already. */
+  /** The content with the customized body. It is shared if another mailbox has the same content already. */
   #made(
     t: Transaction,
     what: OutgoingContent & { type: 'content' },
@@ -259,20 +267,23 @@ export class Customization implements OutgoingStage {
     return { type: 'content', content, reference, originRevision };
   }
 
-  /** What the agent has stays, but is told which placements want it now: one that has come holds it, one that has gone does not. */
+  /**
+   * The agent keeps the form that it has. Only the attributes change: they name the placements that want the object now. So a new placement holds the
+   * object, and a placement that has gone does not.
+   */
   #lastGood(t: Transaction, child: Child, keyHash: Uint8Array, wanted: Content): OutgoingContent {
     const mailbox = this.#ports.mailboxOf(child.name);
     const row = mailbox?.get(t, keyHash);
     if (!mailbox || !row?.content) return { type: 'keep' };
     const last = mailbox.content(t, row.content);
-    const had = attributesOf<ObjectAttributes>(last);
-    const { uid, created, generation } = had;
-    const has = stableStringify({ ...attributesOf<ObjectAttributes>(wanted), uid, created, generation });
-    if (has === stableStringify(had)) return { type: 'keep' };
-    return { type: 'content', content: { ...last, attributes: text(has) }, originRevision: row.originRevision };
+    const before = attributesOf<ObjectAttributes>(last);
+    const { uid, created, generation } = before;
+    const after = stableStringify({ ...attributesOf<ObjectAttributes>(wanted), uid, created, generation });
+    if (after === stableStringify(before)) return { type: 'keep' };
+    return { type: 'content', content: { ...last, attributes: text(after) }, originRevision: row.originRevision };
   }
 
-  /** The destination by which the object comes to the child. */
+  /** The destination through which the object comes to the child. */
   #facts(source: string, refs: readonly string[], child: Child): DestinationFacts | undefined {
     const placements = refs
       .map((name) => this.#ports.placements.get(placementId(source, name)))
@@ -287,7 +298,7 @@ export class Customization implements OutgoingStage {
   }
 }
 
-/** What is to be done with an object, wherever it goes; or that nothing can be. */
+/** How to make an object, whatever its destination; or the failure, if it can't be made. */
 type Recipe = Ready | { readonly failure: Rendering };
 
 interface Ready {
@@ -298,13 +309,13 @@ interface Ready {
   readonly kind: Kind | undefined;
 }
 
-/** Almost all objects are not: their attributes are not parsed. */
+/** Almost no object is customized. This check saves parsing the attributes of all others. */
 function mayBeCustomized({ attributes }: Content): boolean {
   const bytes = asBuffer(attributes);
   return bytes.includes('"customizers":') || bytes.includes('"expand":');
 }
 
-/** Known without reading anything of the destination. */
+/** A failure that is known without reading values of the destination. */
 function failed(reason: FailureReason, message: string): Rendering {
   return { outcome: { failure: { reason, message } }, steps: 0, trace: [] };
 }

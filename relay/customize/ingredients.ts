@@ -1,4 +1,4 @@
-/** What a rendering is made of besides the object: Customizers and kinds, from the rows of a source, made ready once for each content. */
+/** What a rendering needs besides the object: Customizers and kinds, from the rows of a source. Each content is compiled once. */
 
 import { builtinKinds } from '../../core/apiserver/builtin/builtin-kinds.ts';
 import { customKind } from '../../core/apiserver/crd/custom-kind.ts';
@@ -17,12 +17,12 @@ import type { Reader } from '../../core/store/store.ts';
 import { customizerKey, promotedCustomizerOf } from '../promoted/held-customizers.ts';
 
 export interface Ingredient<T> {
-  /** The same for the same text, whatever the attributes of its row are. */
+  /** The hash of the text alone: the attributes of the row do not change it. */
   readonly hash: string;
   readonly value: T;
 }
 
-/** Customizers and definitions in use at one node are hundreds; a definition with its compiled schema is some 100 KB. */
+/** One node uses some hundreds of Customizers and definitions. A definition with its compiled schema takes some 100 KB. */
 const keptMax = 1_000;
 
 export class Ingredients {
@@ -30,7 +30,10 @@ export class Ingredients {
   readonly #kinds = new Map<string, Kind>();
   readonly #builtins = new Map(builtinKinds().map((kind) => [`${kind.group}/${kind.resource}`, kind]));
 
-  /** Undefined: the source has none of this `namespace/name`, or had none when the placement was promoted `asOf` which it is asked for. */
+  /**
+   * `name` is `namespace/name`. `asOf` names a placement: the Customizer is then taken as it was when that placement was promoted. Undefined: the
+   * source has no such Customizer, or had none at that time.
+   */
   customizer(
     reader: Reader,
     table: Table,
@@ -47,7 +50,7 @@ export class Ingredients {
     return { hash, value: kept(this.#customizers, hash, () => compileCustomizer(specOf(content))) };
   }
 
-  /** Undefined: neither built in, nor is its definition carried with it. */
+  /** Undefined: the kind is not built in, and the source does not send its definition. */
   kind(reader: Reader, table: Table, source: string, object: ObjectKey): Ingredient<Kind> | undefined {
     const builtin = this.#builtins.get(`${object.group}/${object.resource}`);
     if (builtin) return { hash: '', value: builtin };
@@ -74,7 +77,7 @@ function contentAt(reader: Reader, table: Table, key: string): Content | undefin
   return row?.content && table.content(reader, row.content);
 }
 
-/** The longest unused goes when there are too many. */
+/** If there are too many, those unused for longest go. */
 function kept<T>(map: Map<string, T>, key: string, make: () => T): T {
   const value = map.get(key) ?? make();
   map.delete(key);

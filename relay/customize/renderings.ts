@@ -1,8 +1,8 @@
 /**
- * Which objects of which agents are customized here, what was read for each and what went wrong: a row per agent and object in the store, so that
- * a start knows what a change of a Location or a Customizer concerns, and which failures stand. What was read is in memory only: after a start
- * the first change of a Location looks at each of its objects again, which costs an evaluation per distinct values at most, and to keep it would
- * cost a write with every rendering.
+ * Which objects of which agents are customized here, what each rendering read, and what went wrong. The store has one row for each agent and object. So
+ * after a start the node knows which objects a change of a Location or a Customizer concerns, and which failures stand. What the renderings read is in
+ * memory only. After a start, the first change of a Location looks at each of its objects again. That costs at most one evaluation for each distinct
+ * set of values; to store what was read would cost a write for each rendering.
  */
 
 import type { DestinationFacts, FailureReason } from '../../core/customize/customizer.ts';
@@ -17,9 +17,9 @@ import type { Reader, Transaction } from '../../core/store/store.ts';
 import { type Failure, smallestFailures } from '../../core/summary/partial.ts';
 import { atChild, contributionTopic } from '../work/topics.ts';
 
-/** As the row says it. */
+/** The content of a row. */
 export interface Customized {
-  /** Of the object's entry. */
+  /** The key of the object's entry. */
   readonly key: string;
   /** `namespace/name`, in order. */
   readonly customizers: readonly string[];
@@ -31,20 +31,20 @@ export interface Customized {
   };
 }
 
-interface KnownRendering {
+interface StoredRendering {
   readonly row: Customized;
   readonly json: string;
-  /** Absent after a start. */
+  /** The values that the rendering read. Undefined after a start. */
   trace: readonly ReadObservation[] | undefined;
 }
 
 const nul = Buffer.of(0);
 
 export class Renderings {
-  readonly #byChild = new Map<string, Map<string, KnownRendering>>();
+  readonly #byChild = new Map<string, Map<string, StoredRendering>>();
   /** By `source namespace/name` of a Customizer: keys of the objects that use it, with the number of children that have them. */
   readonly #users = new Map<string, Map<string, number>>();
-  /** Agents with failures, and which: few, and asked for with every report. */
+  /** Failures by agent and object. There are few, and every report asks for them. */
   readonly #failing = new Map<string, Map<string, Customized>>();
 
   load(reader: Reader): void {
@@ -62,8 +62,8 @@ export class Renderings {
   }
 
   set(t: Transaction, child: string, keyHash: Uint8Array, row: Customized, trace: readonly ReadObservation[]): void {
-    const at = asBuffer(keyHash).toString('hex');
-    const before = this.#byChild.get(child)?.get(at);
+    const hexKey = asBuffer(keyHash).toString('hex');
+    const before = this.#byChild.get(child)?.get(hexKey);
     const json = JSON.stringify(row);
     if (before?.json === json) {
       before.trace = trace;
@@ -71,39 +71,41 @@ export class Renderings {
     }
     t.put(rowKey(child, keyHash), text(json));
     if (before) {
-      this.#unlearn(child, at, before);
+      this.#unlearn(child, hexKey, before);
       announceFailure(t, child, before.row);
     }
-    this.#learn(child, at, { row, json, trace });
+    this.#learn(child, hexKey, { row, json, trace });
     announceFailure(t, child, row);
   }
 
   forget(t: Transaction, child: string, keyHash: Uint8Array): void {
-    const at = asBuffer(keyHash).toString('hex');
-    const before = this.#byChild.get(child)?.get(at);
+    const hexKey = asBuffer(keyHash).toString('hex');
+    const before = this.#byChild.get(child)?.get(hexKey);
     if (!before) return;
     t.remove(rowKey(child, keyHash));
-    this.#unlearn(child, at, before);
+    this.#unlearn(child, hexKey, before);
     announceFailure(t, child, before.row);
   }
 
   forgetChild(t: Transaction, child: string): void {
-    for (const at of [...(this.#byChild.get(child)?.keys() ?? [])]) this.forget(t, child, Buffer.from(at, 'hex'));
+    for (const hexKey of [...(this.#byChild.get(child)?.keys() ?? [])])
+      this.forget(t, child, Buffer.from(hexKey, 'hex'));
   }
 
-  /** What is made for the child: customized, or to be made and not yet possible. */
+  /** The objects that are made for the child, also those that can't be made at present. */
   *ofChild(child: string): Generator<{ readonly keyHash: Uint8Array; readonly key: string }> {
-    for (const [at, { row }] of this.#byChild.get(child) ?? []) yield { keyHash: Buffer.from(at, 'hex'), key: row.key };
+    for (const [hexKey, { row }] of this.#byChild.get(child) ?? [])
+      yield { keyHash: Buffer.from(hexKey, 'hex'), key: row.key };
   }
 
-  /** Key hashes and keys of the child's objects that read something which is not so any more, or of which it is not known. */
-  *concerned(
+  /** The objects of the child whose renderings read a value that has changed. Objects whose read values are not known are among them. */
+  *outdated(
     child: string,
     factsOf: (row: Customized) => DestinationFacts | undefined,
   ): Generator<[keyHash: Uint8Array, key: string]> {
-    for (const [at, { row, trace }] of this.#byChild.get(child) ?? []) {
+    for (const [hexKey, { row, trace }] of this.#byChild.get(child) ?? []) {
       const facts = factsOf(row);
-      if (!trace || !facts || !stillHolds(facts, trace)) yield [Buffer.from(at, 'hex'), row.key];
+      if (!trace || !facts || !stillHolds(facts, trace)) yield [Buffer.from(hexKey, 'hex'), row.key];
     }
   }
 
@@ -112,16 +114,16 @@ export class Renderings {
     return this.#users.get(`${source} ${customizer}`)?.keys() ?? [];
   }
 
-  /** Hashes of the keys of those that one child has. */
+  /** Key hashes of the objects of one child that use the Customizer. */
   *madeWith(source: string, customizer: string, child: string): Generator<Uint8Array> {
-    const its = this.#byChild.get(child);
-    for (const key of its ? this.usersOf(source, customizer) : []) {
+    const ofChild = this.#byChild.get(child);
+    for (const key of ofChild ? this.usersOf(source, customizer) : []) {
       const keyHash = hash128(key);
-      if (its?.has(asBuffer(keyHash).toString('hex'))) yield keyHash;
+      if (ofChild?.has(asBuffer(keyHash).toString('hex'))) yield keyHash;
     }
   }
 
-  /** What of a placement's objects could not be made for a child: the sample that its summary takes. `path` is the child's. */
+  /** The objects of a placement that could not be made for a child: the sample for the placement's summary. `path` is the path of the child. */
   failures(id: PlacementId, child: string, path: string): readonly Failure[] {
     const { source, name } = splitPlacementId(id);
     const found: Failure[] = [];
@@ -136,29 +138,29 @@ export class Renderings {
     return smallestFailures(found);
   }
 
-  #learn(child: string, at: string, known: KnownRendering): void {
-    const { row } = known;
-    inner(this.#byChild, child).set(at, known);
+  #learn(child: string, hexKey: string, rendering: StoredRendering): void {
+    const { row } = rendering;
+    inner(this.#byChild, child).set(hexKey, rendering);
     for (const customizer of row.customizers) {
       const users = inner(this.#users, userKey(row, customizer));
       users.set(row.key, (users.get(row.key) ?? 0) + 1);
     }
-    if (row.failure) inner(this.#failing, child).set(at, row);
+    if (row.failure) inner(this.#failing, child).set(hexKey, row);
   }
 
-  #unlearn(child: string, at: string, { row }: KnownRendering): void {
-    remove(this.#byChild, child, at);
+  #unlearn(child: string, hexKey: string, { row }: StoredRendering): void {
+    remove(this.#byChild, child, hexKey);
     for (const customizer of row.customizers) {
       const name = userKey(row, customizer);
       const count = this.#users.get(name)?.get(row.key) ?? 0;
       if (count > 1) this.#users.get(name)!.set(row.key, count - 1);
       else remove(this.#users, name, row.key);
     }
-    if (row.failure) remove(this.#failing, child, at);
+    if (row.failure) remove(this.#failing, child, hexKey);
   }
 }
 
-/** A failure has come or gone: the child adds failures to the sums of the placements that want the object. */
+/** Announces a failure that was added or removed. The child adds its failures to the sums of the placements that want the object. */
 function announceFailure(t: Transaction, child: string, { key, failure }: Customized): void {
   const entry = failure && parseEntryKey(key);
   if (entry?.type !== 'object') return;

@@ -1,6 +1,7 @@
 /**
- * Objects born at the edge as they pass a node: handed on towards the node that has the source, if their rules ask for it, and found again
- * by the path of their cluster. Both in the transaction that brings them.
+ * Objects that were created at an edge cluster (upsynced objects), as their reports pass this node. If the rule of the object asks for it, the node
+ * passes the report on towards the node that has the source. The node also keeps an index of the reports by the path of their cluster. Both happen in
+ * the transaction that applies the report.
  */
 
 import { parseEntryKey } from '../../core/entries/entry-keys.ts';
@@ -17,13 +18,13 @@ export interface UpsyncedPorts {
   reportedOf(child: string): Table | undefined;
   /** Absent: no relay has replicas. */
   readonly replicas?: Replicas;
-  /** A space of this node: its objects have arrived. */
+  /** Whether the source is a space of this node. Reports for such a source end here. */
   isOwn(source: string): boolean;
 }
 
 const nul = Buffer.of(0);
 
-/** In the transaction that applies what a child said. */
+/** Runs in the transaction that applies a report of the child. */
 export function passUpsynced(
   t: Transaction,
   ports: UpsyncedPorts,
@@ -33,27 +34,33 @@ export function passUpsynced(
   for (const { key, keyHash, originRevision, after } of changes) {
     const entry = parseEntryKey(key);
     if (entry?.type !== 'upsynced') continue;
-    const at = rowKey(entry.path, keyHash);
-    if (after) t.put(at, new Uint8Array(0));
-    else if (holdersOf(ports, child).every((holder) => !ports.reportedOf(holder)?.get(t, keyHash)?.content))
-      t.remove(at);
-    if (!ports.isOwn(entry.source)) handOn(t, ports, child, keyHash, originRevision);
+    const indexKey = rowKey(entry.path, keyHash);
+    if (after) t.put(indexKey, new Uint8Array(0));
+    else if (reportersOf(ports, child).every((reporter) => !ports.reportedOf(reporter)?.get(t, keyHash)?.content))
+      t.remove(indexKey);
+    if (!ports.isOwn(entry.source)) passOn(t, ports, child, keyHash, originRevision);
   }
 }
 
-/** What the child tells counts from now on, or does no more: the same for all that is here of it and from below it. */
+/**
+ * Runs when this node starts or stops counting the child, whose path is `path`. Decides again, for each object that was created at or below the child,
+ * whether its report goes on.
+ */
 export function recountUpsynced(t: Transaction, ports: UpsyncedPorts, child: string, path: string): void {
-  for (const at of rowsBelow(t, path)) {
-    const keyHash = at.subarray(at.length - hashBytes);
+  for (const indexKey of rowsBelow(t, path)) {
+    const keyHash = indexKey.subarray(indexKey.length - hashBytes);
     const row = ports.reportedOf(child)?.get(t, keyHash);
     const content = row?.content && ports.reportedOf(child)?.content(t, row.content);
     const entry = content && parseEntryKey(content.key);
-    if (entry?.type === 'upsynced' && !ports.isOwn(entry.source)) handOn(t, ports, child, keyHash, row!.originRevision);
+    if (entry?.type === 'upsynced' && !ports.isOwn(entry.source)) passOn(t, ports, child, keyHash, row!.originRevision);
   }
 }
 
-/** Siblings may both have told of it, one before the child went to the other: that of one that counts goes on. */
-function handOn(
+/**
+ * Several replicas may have reported the same object: one of them did so before the cluster's agent went over to another replica. The report of a
+ * replica that this node counts goes on.
+ */
+function passOn(
   t: Transaction,
   ports: UpsyncedPorts,
   child: string,
@@ -62,43 +69,43 @@ function handOn(
 ): void {
   const { outbox, replicas = withoutReplicas } = ports;
   const newest = Math.max(originRevision, outbox.get(t, keyHash)?.originRevision ?? 0);
-  for (const holder of holdersOf(ports, child)) {
-    const table = ports.reportedOf(holder);
-    const row = replicas.standing(holder).counts ? table?.get(t, keyHash) : undefined;
-    if (!table || !row?.content || !goesOn(table.content(t, row.content))) continue;
+  for (const reporter of reportersOf(ports, child)) {
+    const table = ports.reportedOf(reporter);
+    const row = replicas.standing(reporter).counts ? table?.get(t, keyHash) : undefined;
+    if (!table || !row?.content || !mayGoOn(table.content(t, row.content))) continue;
     outbox.putReference(t, keyHash, row.content, newest);
     return;
   }
   outbox.remove(t, keyHash, newest);
 }
 
-/** The child itself first. */
-function holdersOf({ replicas = withoutReplicas }: UpsyncedPorts, child: string): string[] {
+/** The children that may have reported the same objects: the child itself first, then the other replicas of its group. */
+function reportersOf({ replicas = withoutReplicas }: UpsyncedPorts, child: string): string[] {
   return [...new Set([child, ...replicas.members(child)])];
 }
 
-/** A child has left for good: what came from it or from below goes with it. */
+/** Runs when the child at `path` has left for good. Removes all that was reported by the child or from below it. */
 export function dropUpsynced(t: Transaction, outbox: Producer, path: string): void {
-  for (const at of rowsBelow(t, path)) {
-    const keyHash = at.subarray(at.length - hashBytes);
+  for (const indexKey of rowsBelow(t, path)) {
+    const keyHash = indexKey.subarray(indexKey.length - hashBytes);
     outbox.remove(t, keyHash, outbox.get(t, keyHash)?.originRevision ?? 0);
-    t.remove(at);
+    t.remove(indexKey);
   }
 }
 
-/** Of the node at the path, and of those below it. */
+/** Index keys of the reports from the node at the path and from all nodes below it. */
 function rowsBelow(reader: Reader, path: string): Uint8Array[] {
   const prefixes = [concat(prefixOf('upsynced'), text(path), nul), concat(prefixOf('upsynced'), text(`${path}:`))];
-  return prefixes.flatMap((prefix) => [...reader.scan(prefixRange(prefix))].map(([at]) => at));
+  return prefixes.flatMap((prefix) => [...reader.scan(prefixRange(prefix))].map(([indexKey]) => indexKey));
 }
 
-/** Key hashes of what is here of one cluster. */
+/** Key hashes of the reports about objects that were created at the cluster at `path`. */
 export function* upsyncedOf(reader: Reader, path: string): Generator<Uint8Array> {
   const prefix = concat(prefixOf('upsynced'), text(path), nul);
   for (const [key] of reader.scan(prefixRange(prefix))) yield key.subarray(prefix.length);
 }
 
-function goesOn(content: Content): boolean {
+function mayGoOn(content: Content): boolean {
   return (JSON.parse(asText(content.attributes)) as UpsyncedAttributes).returnTo === 'Center';
 }
 

@@ -1,36 +1,36 @@
-/** What a Node object says of alarms that its node or its parent has: conditions that are not there before they were True once. */
+/** The conditions of a Node object for alarms of its node or of its parent. Such a condition is left out until it was True once. */
 
 import type { DivergedAttributes, TroubleAttributes, WaitsAttributes } from '../../core/entries/up-attributes.ts';
 import { type NewCondition, timestamp } from '../../core/object/conditions.ts';
 import type { Divergence } from '../../core/session/feed-alarm.ts';
 import { feedCondition } from './feed-condition.ts';
 
-/** Of https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#Condition. */
+/** The limit of https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#Condition. */
 const messageMax = 32_768;
 
 export interface Alarms {
-  /** A feed of which this node has an end. */
+  /** A difference in a feed of which this node has one end. */
   readonly diverged?: Divergence | undefined;
-  /** The feed from its parent, as the node itself tells. */
+  /** A difference in the feed from the parent of the shown node, as that node reports it. */
   readonly reportedDiverged?: DivergedAttributes | undefined;
-  /** Somebody came with the node's identity and another store. */
+  /** Another process with the identity of the node and another store has connected. */
   readonly cloned?: Divergence | undefined;
   readonly diskLow?: boolean | undefined;
-  /** It takes nothing from its parent, one of several siblings. */
+  /** The node takes nothing from its parent, which is one of several replicas. */
   readonly waits?: WaitsAttributes | undefined;
-  /** Of an agent's cluster, as the agent tells. */
+  /** What is wrong with an agent's cluster, as the agent reports. */
   readonly trouble?: TroubleAttributes | undefined;
-  /** Which of its own limits an agent's work waits for, as the agent tells. */
+  /** The limit of an agent for which its work waits, as the agent reports. */
   readonly limit?: TroubleAttributes | undefined;
-  /** Why an agent's certificate is not renewed, as the agent tells. */
+  /** Why an agent's certificate is not renewed, as the agent reports. */
   readonly certificateTrouble?: TroubleAttributes | undefined;
 }
 
 export function alarmConditions(alarms: Alarms): readonly NewCondition[] {
   const { diverged, reportedDiverged, cloned, diskLow, waits, trouble, limit, certificateTrouble } = alarms;
-  const told = reportedDiverged && { atMs: Date.parse(reportedDiverged.at), what: reportedDiverged.what };
+  const reported = reportedDiverged && { atMs: Date.parse(reportedDiverged.at), what: reportedDiverged.what };
   return [
-    feedCondition(diverged ?? told),
+    feedCondition(diverged ?? reported),
     cloneCondition(cloned),
     diskCondition(diskLow ?? false),
     waitsCondition(waits),
@@ -40,20 +40,20 @@ export function alarmConditions(alarms: Alarms): readonly NewCondition[] {
   ];
 }
 
-/** What an agent tells of itself, by the type of the condition: what is said of it while there is nothing to tell. */
-const untold = {
+/** By the type of the condition: its reason and message while an agent reports no trouble. */
+const untroubled = {
   ClusterTrouble: { reason: 'Usable', message: 'the agent reaches its cluster' },
   LimitReached: { reason: 'WithinLimits', message: 'nothing waits for a limit of the agent' },
   CertificateTrouble: { reason: 'Renewed', message: 'the certificate of the agent is young' },
   DescriptionIncomplete: { reason: 'Whole', message: 'the agent could read everything that it reports' },
 };
 
-/** Of the Node of an agent, and of its SyncTarget. */
-export function reportedCondition(type: keyof typeof untold, told: TroubleAttributes | undefined): NewCondition {
-  return told ? { type, status: 'True', ...reasonOf(told) } : { type, status: 'False', ...untold[type] };
+/** A condition of the Node and of the SyncTarget of an agent. */
+export function reportedCondition(type: keyof typeof untroubled, report: TroubleAttributes | undefined): NewCondition {
+  return report ? { type, status: 'True', ...reasonOf(report) } : { type, status: 'False', ...untroubled[type] };
 }
 
-/** What another process says is no reason that an API server takes, for sure. */
+/** The reason comes from another process, and an API server may not accept it. */
 function reasonOf({ reason, message }: TroubleAttributes): TroubleAttributes {
   return {
     reason: /^[A-Za-z][A-Za-z0-9]{0,100}$/.test(reason) ? reason : 'Unknown',
@@ -63,18 +63,19 @@ function reasonOf({ reason, message }: TroubleAttributes): TroubleAttributes {
 
 function waitsCondition(waits: WaitsAttributes | undefined): NewCondition {
   const type = 'WaitsForParent';
-  if (!waits) return { type, status: 'False', reason: 'Follows', message: 'it takes what its parent sends' };
+  if (!waits) return { type, status: 'False', reason: 'Follows', message: 'the node takes what its parent sends' };
   return {
     type,
     status: 'True',
     reason: 'ParentIsBehind',
-    message: `takes nothing from this parent since ${waits.since}: ${waits.for}. It keeps what it has until the parent has caught up; look at the session of the parent with its own parent, or stop it, and the child goes to a sibling`,
+    message: `takes nothing from this parent since ${waits.since}: ${waits.for}. It keeps what it has until the parent has caught up; look at the session of the parent with its own parent, or stop the parent: the child then goes to another replica`,
   };
 }
 
 function cloneCondition(cloned: Divergence | undefined): NewCondition {
   const type = 'CloneRefused';
-  if (!cloned) return { type, status: 'False', reason: 'OneOfItsKind', message: 'no copy came lately' };
+  if (!cloned)
+    return { type, status: 'False', reason: 'OneOfItsKind', message: 'no copy of this node has connected lately' };
   return {
     type,
     status: 'True',

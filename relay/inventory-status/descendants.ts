@@ -1,6 +1,6 @@
 /**
- * Relays deeper than the own children, as `node/PATH` entries tell of them: handed on to the parent in the transaction that brought
- * them, and shown as Node objects. A child speaks for its own subtree only.
+ * Relays deeper than the node's own children, as `node/PATH` entries report them. Each report is passed on to the parent in the transaction that
+ * applies it, and shown as a Node object. A child may report only about its own subtree.
  */
 
 import type { Space } from '../../core/apiserver/space.ts';
@@ -26,7 +26,7 @@ import { type ConnectionState, guarded, hide, nodeResource, showNode } from './n
 export interface DescendantsPorts {
   readonly store: Store;
   readonly space: Space;
-  /** Of this node; empty for the root, which hands nothing on. */
+  /** The path of this node; empty for the root, which passes nothing on. */
   readonly path: string;
   readonly outbox: Producer;
   reportedOf(child: string): Table | undefined;
@@ -34,7 +34,10 @@ export interface DescendantsPorts {
   readonly replicas: Replicas;
 }
 
-/** Node objects brought up to date in one run: 30 ms, and 60 where all are new, so that a region that comes or goes with a thousand relays does not stop the node. */
+/**
+ * Node objects brought up to date in one run: 30 ms, and 60 ms if all are new. So a region of a thousand relays that comes or goes does not stop the
+ * node.
+ */
 const nodesPerRun = 50;
 
 interface ReportedNode {
@@ -48,99 +51,102 @@ interface DescendantReport extends ReportedNode {
 
 export class Descendants {
   readonly #ports: DescendantsPorts;
-  readonly #known = new Map<string, NodeAttributes>();
+  readonly #nodes = new Map<string, NodeAttributes>();
   readonly #pending = new Set<string>();
 
   constructor(ports: DescendantsPorts) {
     this.#ports = ports;
   }
 
-  /** What was told or shown at the last end, with what the children's tables say of it now. */
+  /** Begins with all nodes that were reported or shown before the process ended, and reads what the tables of the children have about them now. */
   load(t: Transaction): void {
     const { space, path: own } = this.#ports;
     const shown = [...space.storage.scan(nodeResource)].map((stored) => space.parse(stored).spec as { path?: string });
-    for (const path of new Set([...toldOf(t, ''), ...shown.map(({ path = '' }) => path)])) {
+    for (const path of new Set([...reportedPaths(t, ''), ...shown.map(({ path = '' }) => path)])) {
       const child = childTowards(own, path);
-      // Children, and each of several siblings, are shown by node-reports.ts.
+      // node-reports.ts shows the children, and each replica of a child.
       if (child === undefined || path === replicaNodePath(own, child)) continue;
-      const told = this.#find(t, child, path);
-      note(t, path, told !== undefined);
-      this.#learn(path, told);
+      const report = this.#find(t, child, path);
+      note(t, path, report !== undefined);
+      this.#setNode(path, report);
     }
   }
 
-  /** What a child says of a node at or below itself. */
-  told(reader: Reader, child: string, path: string): NodeAttributes | undefined {
+  /** The report of a child about a node at or below itself. */
+  reportOf(reader: Reader, child: string, path: string): NodeAttributes | undefined {
     return this.#reportBy(reader, child, path)?.node;
   }
 
-  /** In the transaction that applies what a child said; to be shown after it. */
+  /** Runs in the transaction that applies a report of the child. The Node objects follow after it. */
   pass(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
-    this.#look(t, child, this.#deeper(child, changes));
+    this.#update(t, child, this.#deeper(child, changes));
   }
 
-  /** What the child tells counts from now on, or does no more: what a sibling of it tells of the same nodes stands in for it. */
+  /** This node starts or stops counting the child. For each node below the child, the report of another replica may take the place of the child's report. */
   recount(t: Transaction, child: string): void {
-    this.#look(t, child, [...toldOf(t, `${childPath(this.#ports.path, child)}:`)]);
+    this.#update(t, child, [...reportedPaths(t, `${childPath(this.#ports.path, child)}:`)]);
   }
 
-  #look(t: Transaction, child: string, paths: readonly string[]): void {
+  #update(t: Transaction, child: string, paths: readonly string[]): void {
     const { path: own, outbox } = this.#ports;
-    const found = paths.map((path) => ({ path, told: this.#find(t, child, path) }));
-    for (const { path, told } of found) note(t, path, told !== undefined);
-    for (const { path, told } of own === '' ? [] : found) {
+    const found = paths.map((path) => ({ path, report: this.#find(t, child, path) }));
+    for (const { path, report } of found) note(t, path, report !== undefined);
+    for (const { path, report } of own === '' ? [] : found) {
       const keyHash = hash128(entryKey.node(path));
-      // Of one revision always: a tombstone with the child's own would keep out what comes after it.
-      if (told?.counts) outbox.putReference(t, keyHash, told.content, 0);
+      // The revision is always 0. A tombstone with the child's revision would keep out the entries after it.
+      if (report?.counts) outbox.putReference(t, keyHash, report.content, 0);
       else outbox.remove(t, keyHash, 0);
     }
     t.afterCommit(() => {
-      for (const { path, told } of found) {
-        // Those below are reached through any of several siblings.
-        if (this.#learn(path, told)) this.#touchBelow(splitReplica(path).name);
+      for (const { path, report } of found) {
+        // Any of several replicas reaches the nodes below: so look at the nodes below all of them.
+        if (this.#setNode(path, report)) this.#markBelow(splitReplica(path).name);
       }
     });
   }
 
-  /** Siblings may all have told of a node, one before it went to another: of those that count, and else of all, the child itself goes first. */
+  /**
+   * All replicas of a path may have reported a node: one of them before the node went over to another replica. The report of a replica that this node
+   * counts comes first, and the child itself comes before its other replicas.
+   */
   #find(reader: Reader, child: string, path: string): DescendantReport | undefined {
     const { replicas } = this.#ports;
     let uncounted: DescendantReport | undefined;
-    for (const holder of new Set([child, ...replicas.members(child)])) {
-      const told = this.#reportBy(reader, holder, path);
-      if (told && replicas.standing(holder).counts) return { ...told, counts: true };
-      if (told) uncounted ??= { ...told, counts: false };
+    for (const reporter of new Set([child, ...replicas.members(child)])) {
+      const report = this.#reportBy(reader, reporter, path);
+      if (report && replicas.standing(reporter).counts) return { ...report, counts: true };
+      if (report) uncounted ??= { ...report, counts: false };
     }
     return uncounted;
   }
 
-  #reportBy(reader: Reader, holder: string, path: string): ReportedNode | undefined {
-    const table = this.#ports.reportedOf(holder);
+  #reportBy(reader: Reader, reporter: string, path: string): ReportedNode | undefined {
+    const table = this.#ports.reportedOf(reporter);
     const content = table?.get(reader, hash128(entryKey.node(path)))?.content;
     return table && content && { content, node: attributesOf(table.content(reader, content).attributes) };
   }
 
-  /** True when its state is another. */
-  #learn(path: string, told: DescendantReport | undefined): boolean {
-    const before = this.#known.get(path);
-    const now = told && (told.counts ? told.node : withoutSession(told.node));
-    if (now) this.#known.set(path, now);
-    else this.#known.delete(path);
+  /** Returns true if the state of the session has changed. */
+  #setNode(path: string, report: DescendantReport | undefined): boolean {
+    const before = this.#nodes.get(path);
+    const after = report && (report.counts ? report.node : withoutSession(report.node));
+    if (after) this.#nodes.set(path, after);
+    else this.#nodes.delete(path);
     this.#pending.add(path);
-    return before?.session?.state !== now?.session?.state;
+    return before?.session?.state !== after?.session?.state;
   }
 
   connectionChanged(child: string): void {
-    this.#touchBelow(childPath(this.#ports.path, child));
+    this.#markBelow(childPath(this.#ports.path, child));
   }
 
-  /** Some of what has changed; true if more is left. */
+  /** Shows some of the changed nodes. Returns true if more are left. */
   show(wallMs: number): boolean {
-    let left = nodesPerRun;
+    let nodesLeft = nodesPerRun;
     for (const path of this.#pending) {
-      if (left-- === 0) return true;
+      if (nodesLeft-- === 0) return true;
       this.#showOne(path, wallMs);
-      // Not before: there may be no room to show it.
+      // Only now: if there is no room to show the node, it stays pending.
       this.#pending.delete(path);
     }
     return false;
@@ -148,7 +154,7 @@ export class Descendants {
 
   #showOne(path: string, wallMs: number): void {
     const { space } = this.#ports;
-    const node = this.#known.get(path);
+    const node = this.#nodes.get(path);
     if (!node) {
       hide(space, 'Node', objectName(path));
       return;
@@ -156,16 +162,16 @@ export class Descendants {
     const { version, session, lag, children, relays, agents } = node;
     const state = this.#state(path);
     const counts = { children: children ?? 0, relays: relays ?? 0, agents: agents ?? 0 };
-    const seen =
+    const shown =
       state === 'Unknown' ? { session: { state } } : { session: { ...session, state }, ...(lag ? { lag } : {}) };
-    showNode(space, path, 'Relay', { version, ...seen, ...counts, ...guarded(node) }, wallMs, {
+    showNode(space, path, 'Relay', { version, ...shown, ...counts, ...guarded(node) }, wallMs, {
       reportedDiverged: node.diverged,
       waits: state === 'Connected' ? node.waits : undefined,
       diskLow: node.diskLow,
     });
   }
 
-  /** A node is known only through those above it: while one of them is away, nothing is known. */
+  /** This node knows a deeper node only through the relays between them. While one of these relays is not connected, the state is unknown. */
   #state(path: string): ConnectionState {
     const { path: own, isConnected } = this.#ports;
     const child = childTowards(own, path);
@@ -173,24 +179,24 @@ export class Descendants {
     for (let above = parentOf(path); above !== childPath(own, child); above = parentOf(above)) {
       if (!this.#isReached(above)) return 'Unknown';
     }
-    return this.#known.get(path)?.session?.state ?? 'Unknown';
+    return this.#nodes.get(path)?.session?.state ?? 'Unknown';
   }
 
-  /** Of siblings, one that is connected is enough. */
+  /** One connected replica is enough. */
   #isReached(path: string): boolean {
     for (let replica = 0; replica < replicasMax; replica++) {
-      if (this.#known.get(withReplica(path, replica))?.session?.state === 'Connected') return true;
+      if (this.#nodes.get(withReplica(path, replica))?.session?.state === 'Connected') return true;
     }
     return false;
   }
 
-  #touchBelow(path: string): void {
+  #markBelow(path: string): void {
     this.#ports.store.read((reader) => {
-      for (const told of toldOf(reader, `${path}:`)) this.#pending.add(told);
+      for (const descendant of reportedPaths(reader, `${path}:`)) this.#pending.add(descendant);
     });
   }
 
-  /** Paths of the nodes below the child that the changes tell of. */
+  /** Paths of the nodes below the child that the changes are about. */
   #deeper(child: string, changes: readonly AppliedChange[]): string[] {
     const above = childPath(this.#ports.path, child);
     return changes.flatMap(({ key }) => {
@@ -200,20 +206,23 @@ export class Descendants {
   }
 }
 
-/** One that nobody counts may be on its way: its Node object stays, with what people wrote into it, and says that nothing is known. */
+/** A node that nobody counts may be on its way to another replica. Its Node object stays, with what people wrote into it, and shows the state as unknown. */
 function withoutSession({ session: _session, ...node }: NodeAttributes): NodeAttributes {
   return node;
 }
 
-/** Paths below the children that any of them tells of: what lies below one node is a range. It is in the store because a process may end before all of them are shown. */
-function* toldOf(reader: Reader, prefix: string): Generator<string> {
+/**
+ * Paths of nodes below the children that any child has reported. The nodes below one node are one range. The paths are in the store, because the
+ * process may end before all of these nodes are shown.
+ */
+function* reportedPaths(reader: Reader, prefix: string): Generator<string> {
   const { length } = prefixOf('descendant');
   for (const [key] of reader.scan(prefixRange(rowKey(prefix)))) yield asText(key.subarray(length));
 }
 
-function note(t: Transaction, path: string, isTold: boolean): void {
+function note(t: Transaction, path: string, isReported: boolean): void {
   const key = rowKey(path);
-  if (!isTold) t.remove(key);
+  if (!isReported) t.remove(key);
   else if (!t.get(key)) t.put(key, new Uint8Array(0));
 }
 

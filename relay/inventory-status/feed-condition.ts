@@ -1,4 +1,4 @@
-/** What a Node object says of a feed whose two ends differed. */
+/** The condition of a Node object for a feed whose two ends differed. */
 import { type NewCondition, timestamp } from '../../core/object/conditions.ts';
 import type { Divergence } from '../../core/session/feed-alarm.ts';
 

@@ -1,4 +1,7 @@
-/** What a Node object says of rows that its node keeps although its parent lacks them, and of spaces that were put back: conditions, and Events as they turn. */
+/**
+ * The conditions of a Node object for entries that its node keeps although its parent lacks them, for quarantined entries, and for spaces whose store
+ * was put back; and Events when these conditions change.
+ */
 
 import type { Space } from '../../core/apiserver/space.ts';
 import type { HeldAttributes, QuarantinedAttributes, RolledBackAttributes } from '../../core/entries/up-attributes.ts';
@@ -10,10 +13,10 @@ import { writeEvent } from './object-event.ts';
 
 export interface GuardReport {
   readonly held?: HeldAttributes;
-  /** In its mailbox at its parent. */
+  /** Entries in the node's mailbox at its parent. */
   readonly heldInMailbox?: HeldAttributes;
   readonly rolledBack?: readonly RolledBackAttributes[];
-  /** Of what it gets, and of what it tells. */
+  /** Bad entries that the node received, and bad entries that it reported. */
   readonly quarantined?: QuarantinedAttributes;
   readonly refused?: QuarantinedAttributes;
 }
@@ -23,7 +26,7 @@ const rolledBack = 'StoreRolledBack';
 const quarantined = 'EntriesQuarantined';
 const alarms: readonly string[] = [held, rolledBack, quarantined];
 
-/** All, also when they are False. */
+/** All guard conditions, also those that are False. */
 export function guardConditions(path: string, node: GuardReport): readonly NewCondition[] {
   return [heldCondition(path, node), rolledBackCondition(path, node.rolledBack ?? []), quarantineCondition(node)];
 }
@@ -32,12 +35,12 @@ export function conditionsOf(object: KubeObject): readonly Condition[] {
   return (object.status as { conditions?: Condition[] } | undefined)?.conditions ?? [];
 }
 
-/** When one of them turns. A Node object that is only now made begins with none. */
+/** Writes an Event for each guard condition that changes. For a new Node object, all conditions count as False before. */
 export function writeGuardEvents(space: Space, node: KubeObject, before: KubeObject, wallMs: number): void {
   for (const { type, status, message } of conditionsOf(node)) {
     if (!alarms.includes(type)) continue;
-    const was = conditionsOf(before).find((one) => one.type === type)?.status ?? 'False';
-    if (was === status) continue;
+    const statusBefore = conditionsOf(before).find((one) => one.type === type)?.status ?? 'False';
+    if (statusBefore === status) continue;
     const isOn = status === 'True';
     const reason = isOn ? type : `${type}Over`;
     writeEvent(
@@ -70,19 +73,19 @@ function sampleOf({ entries, sample }: HeldAttributes): string {
   return `${sample.join(', ')}${entries > sample.length ? ', …' : ''}`;
 }
 
-function quarantineCondition({ quarantined: got, refused }: GuardReport): NewCondition {
-  if (!got && !refused) {
+function quarantineCondition({ quarantined: received, refused }: GuardReport): NewCondition {
+  if (!received && !refused) {
     return { type: quarantined, status: 'False', reason: 'NoneQuarantined', message: 'all entries were taken' };
   }
   const parts = [
-    ...(got ? [`${got.count} entries that it got can't be taken (${got.sample.join('; ')})`] : []),
+    ...(received ? [`${received.count} entries that it received can't be taken (${received.sample.join('; ')})`] : []),
     ...(refused ? [`the parent rejected ${refused.count} entries of this node (${refused.sample.join('; ')})`] : []),
   ];
   return {
     type: quarantined,
     status: 'True',
-    reason: got ? 'Poisoned' : 'Refused',
-    message: `${parts.join('; ')}. Of each, the last good form counts; another content of the key ends it`,
+    reason: received ? 'Poisoned' : 'Refused',
+    message: `${parts.join('; ')}. The last good form of each entry is used; a new content of the entry ends the quarantine`,
   };
 }
 
@@ -90,7 +93,7 @@ function rolledBackCondition(path: string, alarms: readonly RolledBackAttributes
   if (alarms.length === 0) {
     return { type: rolledBack, status: 'False', reason: 'Known', message: 'no loss of a store is known' };
   }
-  const each = alarms.map(
+  const losses = alarms.map(
     ({ source, had, seen, since }) =>
       `${source} had revision ${had} when it started, and ${seen} has been seen below (${since})`,
   );
@@ -98,7 +101,7 @@ function rolledBackCondition(path: string, alarms: readonly RolledBackAttributes
     type: rolledBack,
     status: 'True',
     reason: 'OlderThanBelow',
-    message: `the store was emptied or put back to an older copy: ${each.join('; ')}. Nodes below keep the entries that only they have. To acknowledge the loss: ${cliCommand('approve-deletions', shownPath(path))}`,
+    message: `the store was emptied or put back to an older copy: ${losses.join('; ')}. Nodes below keep the entries that only they have. To acknowledge the loss: ${cliCommand('approve-deletions', shownPath(path))}`,
   };
 }
 

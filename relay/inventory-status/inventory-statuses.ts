@@ -1,7 +1,7 @@
 /**
- * SyncTargets and Locations of this node's inventory spaces, at what the node knows of them. A SyncTarget whose agent is a child of this node has the
- * status that one of the system space would have. Of one deeper, only the relay beside the agent knows: its status says where to look, and a Location that
- * selects such a one has no number of available instances, since a part of it would be taken for the whole.
+ * Statuses of the SyncTargets and Locations in this node's inventory spaces. If the agent of a SyncTarget is a child of this node, the SyncTarget has
+ * the same status as one in the system space. If the agent is deeper, only the relay beside the agent knows its state: the status then names the place
+ * to look at. A Location that selects such a SyncTarget shows no number of available instances, since people would take a part for the whole.
  */
 import type { Space } from '../../core/apiserver/space.ts';
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
@@ -25,29 +25,29 @@ export interface ShownInventory {
 }
 
 export interface InventoryStatusesPorts {
-  /** Of the node. */
+  /** The path of this node. */
   readonly path: string;
   /** By source: `center.fleet`. */
   readonly inventories: ReadonlyMap<string, ShownInventory>;
   connection(child: string): Pick<SessionStatus, 'connected'>;
-  /** What an agent that is a child tells of its cluster. */
+  /** The report about its cluster by an agent that is a child. */
   reportOf(child: string): NodeAttributes | undefined;
   /** There is something to show. */
   changed(): void;
 }
 
-/** Objects looked at in one run: a Location costs a look at each SyncTarget of its space, some milliseconds in all. */
+/** Objects that one run looks at. A Location costs a look at each SyncTarget of its space. One run takes some milliseconds. */
 const objectsPerRun = 50;
 
 interface SyncTargetRow {
   readonly attachTo: string;
-  /** Names of those that select it. */
+  /** Names of the Locations that select it. */
   readonly locations: readonly string[];
 }
 
 export class InventoryStatuses {
   readonly #ports: InventoryStatusesPorts;
-  /** All of these are by source and name, as an `i/` row is: `center.fleet/cafe`. */
+  /** These maps and sets are by source and name, like an `i/` row: `center.fleet/cafe`. */
   readonly #targets = new Map<string, SyncTargetRow>();
   readonly #byAgent = new Map<string, Set<string>>();
   readonly #dirtyTargets = new Set<string>();
@@ -70,21 +70,24 @@ export class InventoryStatuses {
     for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
   }
 
-  /** A child has come, gone, or told of itself. */
+  /** A child was added or removed, or its report has changed. */
   childChanged(child: string): void {
     for (const target of this.#byAgent.get(childPath(this.#ports.path, child)) ?? []) this.#dirtyTargets.add(target);
   }
 
-  /** Some of what has changed; true if more is left. What there is no room to show stays changed. SyncTargets come first: Locations count them. */
+  /**
+   * Shows some of the changed objects. Returns true if more are left. An object for which there is no room stays changed. SyncTargets come first: the
+   * Locations count them.
+   */
   show(wallMs: number): boolean {
-    let left = objectsPerRun;
+    let objectsLeft = objectsPerRun;
     for (const target of this.#dirtyTargets) {
-      if (left-- === 0) return true;
+      if (objectsLeft-- === 0) return true;
       this.#showTarget(target, wallMs);
       this.#dirtyTargets.delete(target);
     }
     for (const location of this.#dirtyLocations) {
-      if (left-- <= 0) return true;
+      if (objectsLeft-- <= 0) return true;
       this.#showLocation(location);
       this.#dirtyLocations.delete(location);
     }
@@ -92,16 +95,16 @@ export class InventoryStatuses {
   }
 
   #note(source: string, events: readonly StorageEvent[]): void {
-    let isNews = false;
+    let hasChanged = false;
     for (const event of events) {
       const { key } = event.object;
       const dirty = isSyncTarget(key) ? this.#dirtyTargets : isLocation(key) ? this.#dirtyLocations : undefined;
-      // Above all not what is written here.
+      // The statuses that this class writes itself must not make the object dirty again.
       if (!dirty || changesOnlyStatus(event)) continue;
       dirty.add(`${source}/${key.name}`);
-      isNews = true;
+      hasChanged = true;
     }
-    if (isNews) this.#ports.changed();
+    if (hasChanged) this.#ports.changed();
   }
 
   #showTarget(target: string, wallMs: number): void {
@@ -112,7 +115,7 @@ export class InventoryStatuses {
     const locations = shown.inventory.locationsOf(name, {}).map((location) => location.name);
     for (const location of [...(this.#targets.get(target)?.locations ?? []), ...locations])
       this.#dirtyLocations.add(`${source}/${location}`);
-    this.#learn(target, object && attachTo !== undefined ? { attachTo, locations } : undefined);
+    this.#setRow(target, object && attachTo !== undefined ? { attachTo, locations } : undefined);
     if (!object || attachTo === undefined || object.metadata.deletionTimestamp !== undefined) return;
     const child = this.#childAt(attachTo);
     if (child !== undefined) {
@@ -121,7 +124,7 @@ export class InventoryStatuses {
     }
     const message = `the agent is no child of this node; the system space of ${parentOf(attachTo)} has its state`;
     const condition = { type: 'Ready', status: 'Unknown', reason: 'BelowAnotherNode', message } as const;
-    // What was told while it was a child's is not so any more.
+    // The status from the time when the agent was a child of this node is no longer true.
     show(shown.space, { ...object, status: {} }, [condition], wallMs);
   }
 
@@ -141,20 +144,20 @@ export class InventoryStatuses {
     show(shown.space, { ...object, status });
   }
 
-  #learn(target: string, now: SyncTargetRow | undefined): void {
+  #setRow(target: string, after: SyncTargetRow | undefined): void {
     const before = this.#targets.get(target);
-    if (before && before.attachTo !== now?.attachTo) {
+    if (before && before.attachTo !== after?.attachTo) {
       const others = this.#byAgent.get(before.attachTo);
       others?.delete(target);
       if (others?.size === 0) this.#byAgent.delete(before.attachTo);
     }
-    if (!now) {
+    if (!after) {
       this.#targets.delete(target);
       return;
     }
-    this.#targets.set(target, now);
-    const all = this.#byAgent.get(now.attachTo) ?? new Set<string>();
-    this.#byAgent.set(now.attachTo, all.add(target));
+    this.#targets.set(target, after);
+    const all = this.#byAgent.get(after.attachTo) ?? new Set<string>();
+    this.#byAgent.set(after.attachTo, all.add(target));
   }
 
   #childAt(attachTo: string): string | undefined {

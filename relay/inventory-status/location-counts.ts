@@ -1,6 +1,6 @@
 /**
- * The status of a Location of the system space: how many agents it has, and how many of these are there. Many agents may have one Location, and change at once:
- * it is looked at once for all of them, with one look at each child.
+ * The status of a Location of the system space: how many agents it has, and how many of them are available. Many agents may have one Location and
+ * change at the same time: one look at each child then counts for all of them.
  */
 import type { Space } from '../../core/apiserver/space.ts';
 import type { Child } from '../children/children.ts';
@@ -13,7 +13,7 @@ export interface LocationCountsPorts {
   isConnected(child: string): boolean;
 }
 
-/** Looked at in one run: a read each, and a write where something has changed. */
+/** Locations that one run looks at: one read each, and one write if something has changed. */
 const locationsPerRun = 50;
 
 interface InstanceCounts {
@@ -23,7 +23,7 @@ interface InstanceCounts {
 
 export class LocationCounts {
   readonly #ports: LocationCountsPorts;
-  /** By agent, as it was seen last: what it has left has one less. */
+  /** The Locations of each agent at the last look: a Location that the agent leaves has to be counted again. */
   readonly #ofAgent = new Map<string, readonly string[]>();
   readonly #dirty = new Set<string>();
 
@@ -31,7 +31,7 @@ export class LocationCounts {
     this.#ports = ports;
   }
 
-  /** What has lost its last agent while nobody looked would not be heard of. */
+  /** Marks all Locations that show instances. One of them may have lost its last agent while nobody looked, and no change would name it. */
   start(): void {
     const { space } = this.#ports;
     for (const stored of space.storage.scan(locationResource)) {
@@ -40,17 +40,17 @@ export class LocationCounts {
     }
   }
 
-  /** An agent has come or gone, is connected or not, or is selected by other Locations. */
+  /** An agent was added or removed, its connection began or ended, or other Locations select it. */
   childChanged(name: string): void {
     const child = this.#ports.children.get(name);
-    const now = child?.role === 'agent' ? locationsOf(child) : [];
+    const locations = child?.role === 'agent' ? locationsOf(child) : [];
     for (const location of this.#ofAgent.get(name) ?? []) this.#dirty.add(location);
-    for (const location of now) this.#dirty.add(location);
-    if (now.length > 0) this.#ofAgent.set(name, now);
+    for (const location of locations) this.#dirty.add(location);
+    if (locations.length > 0) this.#ofAgent.set(name, locations);
     else this.#ofAgent.delete(name);
   }
 
-  /** Some of what has changed; true if more is left. */
+  /** Shows some of the changed Locations. Returns true if more are left. */
   show(): boolean {
     if (this.#dirty.size === 0) return false;
     const locations = [...this.#dirty].slice(0, locationsPerRun);

@@ -1,6 +1,6 @@
 /**
- * Node and Mailbox objects of the system space: what a node shows of itself and of the tree below it. People and scripts look at them,
- * nothing in the mesh depends on them.
+ * Node and Mailbox objects of the system space: what a node shows of itself and of the tree below it. They are for people and scripts; nothing in the
+ * mesh depends on them.
  */
 import type { Space } from '../../core/apiserver/space.ts';
 import type { HeldAttributes, QuarantinedAttributes, RolledBackAttributes } from '../../core/entries/up-attributes.ts';
@@ -16,9 +16,9 @@ export type ConnectionState = 'Connected' | 'Disconnected' | 'Unknown';
 
 export interface NodeStatus {
   readonly version: string;
-  /** Of the session with the parent; the root has none. */
+  /** The session with the parent; absent at the root. */
   readonly session?: { readonly state: ConnectionState; readonly since?: string; readonly transport?: string };
-  /** When it heard of the root last, over all hops; absent while that is not long ago. */
+  /** The time of the newest report of the root that reached the node, over all hops. Absent while that time is recent. */
   readonly rootContactAt?: string;
   readonly lag?: { readonly entries: number; readonly bytes?: number };
   readonly children?: number;
@@ -30,7 +30,7 @@ export interface NodeStatus {
   readonly quarantined?: QuarantinedAttributes;
   readonly refused?: QuarantinedAttributes;
   readonly heldInMailbox?: HeldAttributes;
-  /** Of an agent's cluster. */
+  /** The capacity of an agent's cluster. */
   readonly capacity?: Readonly<Record<string, string>>;
 }
 
@@ -40,9 +40,9 @@ export interface MailboxStatus {
   readonly acknowledged: number;
   readonly backlogEntries: number;
   readonly backlogBytes: number;
-  /** What the child says of entries that it could not take. */
+  /** Entries that the child could not take, as the child reports them. */
   readonly quarantinedEntries: number;
-  /** Kept although the child tells of fewer places. */
+  /** Entries that stay in the mailbox although the child reports fewer Locations. */
   readonly held?: HeldAttributes;
   readonly quarantined?: readonly { readonly key: string; readonly reason: string; readonly message: string }[];
 }
@@ -71,7 +71,7 @@ export function showNode(
 
 type NodeAlarms = Pick<NodeStatus, 'held' | 'rolledBack' | 'quarantined' | 'refused' | 'heldInMailbox'>;
 
-/** What is told of a node that people should look at. */
+/** The parts of a status that people should look at. */
 export function guarded({ held, rolledBack, quarantined, refused, heldInMailbox }: NodeAlarms): NodeAlarms {
   return {
     ...(held ? { held } : {}),
@@ -82,16 +82,16 @@ export function guarded({ held, rolledBack, quarantined, refused, heldInMailbox 
   };
 }
 
-/** What a child tells of them, as a Mailbox has it: `key: what is wrong`, and a colon and a space are in no good key. */
+/** The quarantined entries that a child reports, in the form of a Mailbox. Each line is `key: what is wrong`; no good key has a colon and a space. */
 export function untakenEntries(
-  said: QuarantinedAttributes | undefined,
+  report: QuarantinedAttributes | undefined,
 ): Pick<MailboxStatus, 'quarantinedEntries' | 'quarantined'> {
-  if (!said) return { quarantinedEntries: 0 };
-  const quarantined = said.sample.map((one) => {
+  if (!report) return { quarantinedEntries: 0 };
+  const quarantined = report.sample.map((one) => {
     const at = one.indexOf(': ');
     return { key: one.slice(0, Math.max(0, at)), reason: 'Poisoned', message: one.slice(at < 0 ? 0 : at + 2) };
   });
-  return { quarantinedEntries: said.count, quarantined };
+  return { quarantinedEntries: report.count, quarantined };
 }
 
 export function showMailbox(space: Space, child: string, path: string, status: MailboxStatus, wallMs: number): void {
@@ -105,7 +105,7 @@ export function hide(space: Space, kind: 'Node' | 'Mailbox', name: string): void
   if (space.get(key)) space.delete(key);
 }
 
-/** `unreached`: why, as far as the node itself knows. */
+/** `unreached`: the reason why there is no session with the parent, as far as the node itself knows. */
 function readiness(state: ConnectionState | undefined, unreached: string | undefined): NewCondition {
   const type = 'Ready';
   switch (state) {
@@ -122,12 +122,15 @@ function readiness(state: ConnectionState | undefined, unreached: string | undef
         type,
         status: 'Unknown',
         reason: 'NotReachable',
-        message: 'a node between here and there is not connected',
+        message: 'a node on the way from here to this node is not connected',
       };
   }
 }
 
-/** Creates the object, or brings its status to what it is now; an unchanged status is no write. A condition that never was True need not be told as False. */
+/**
+ * Creates the object, or brings its status up to date. A status that has not changed causes no write. A condition that was never True is left out while
+ * it is False.
+ */
 export function show(
   space: Space,
   object: KubeObject,
@@ -136,11 +139,11 @@ export function show(
 ): { readonly before: KubeObject; readonly after: KubeObject } {
   const key = space.keyOf(object);
   const before = space.get(key) ?? space.create(object);
-  const known = conditionsOf(before);
-  const now = conditions
-    .filter(({ type, status }) => status !== 'False' || type === 'Ready' || known.some((one) => one.type === type))
-    .reduce((all, condition) => withCondition(all, condition, timestamp(wallMs)), known);
-  const status = { ...(object.status as object), ...(conditions.length > 0 ? { conditions: now } : {}) };
+  const former = conditionsOf(before);
+  const merged = conditions
+    .filter(({ type, status }) => status !== 'False' || type === 'Ready' || former.some((one) => one.type === type))
+    .reduce((all, condition) => withCondition(all, condition, timestamp(wallMs)), former);
+  const status = { ...(object.status as object), ...(conditions.length > 0 ? { conditions: merged } : {}) };
   if (stableStringify(before.status ?? {}) === stableStringify(status)) return { before, after: before };
   return { before, after: space.update({ ...before, status }, { subresource: 'status' }) };
 }

@@ -1,6 +1,6 @@
 /**
- * Keeps the Node, Mailbox and SyncTarget objects of the system space at what they say, and tells the parent of this node and of its
- * child relays. At most once an interval, and only of children of which something changed.
+ * Keeps the Node, Mailbox and SyncTarget objects of the system space up to date, and reports this node and its child relays to the parent. It works at
+ * most once an interval, and only on children of which something has changed.
  */
 
 import type { Space } from '../../core/apiserver/space.ts';
@@ -48,35 +48,35 @@ export interface NodeReportsPorts {
   connection(child: string): SessionStatus;
   /** Whether the node is attached to its parent; undefined for the root. */
   attached(): boolean | undefined;
-  /** Why there is no session with the parent; undefined while there is one, or nothing was tried yet. */
+  /** Why there is no session with the parent. Undefined: there is one, or the node has not tried yet. */
   unreached?(): string | undefined;
-  /** For what it is that this node takes nothing from its parent. */
+  /** What this node waits for before it takes anything from its parent. */
   waiting?(): WatermarkWait | undefined;
-  /** What has to be heard before anything is told to the child. */
+  /** What this node must receive before it sends anything to the child. */
   waits?(child: string): WaitsAttributes | undefined;
-  /** The node's own feed from its parent differed. */
+  /** A difference in the node's own feed from its parent. */
   diverged(): Divergence | undefined;
-  /** Ms since this node heard of the root, over all hops; 0 at the root. */
+  /** Age in ms of the newest report of the root at this node, over all hops; 0 at the root. */
   rootAgeMs(): number;
   /** Absent: no relay has replicas. */
   readonly replicas?: Replicas;
-  /** What is kept in the mailbox of a relay although it tells of fewer places. */
+  /** Entries that stay in the mailbox of a relay although it reports fewer Locations. */
   heldInMailbox(reader: Reader, child: string): HeldAttributes | undefined;
-  /** What this node itself keeps although it may be meant to go. */
+  /** Entries that this node itself keeps although they may be meant to be deleted. */
   guarded(reader: Reader): Pick<NodeAttributes, 'held' | 'rolledBack' | 'quarantined'>;
 }
 
 /** People look at these objects; a second is what they notice. */
 const intervalMs = 1_000;
-/** Children looked at in one run: some milliseconds, so that a thousand that come back at once do not stop the node. */
+/** Children that one run looks at: some milliseconds, so that a thousand children that come back at once do not stop the node. */
 const childrenPerRun = 50;
-/** Beats come every 15 s at each hop: what is younger is as fresh as it gets. */
+/** A younger report of the root is as fresh as it can be: beats come every 15 s at each hop. */
 const rootAgeShownMs = 60_000;
-/** Below this a disk is nearly full: four times of what the store needs to write at all (store/lmdb/lmdb-store.ts). */
+/** Below this a disk is nearly full: four times what the store needs to write at all (store/lmdb/lmdb-store.ts). */
 const diskLowBytes = 64 * 2 ** 20;
-/** How long a node stays silent about what nobody pokes it for: its disk, and the age of what it has. */
+/** How often the node looks at values whose changes nobody announces: its disk, and the age of the root's report. */
 const lookEveryMs = 30_000;
-/** A lag that changes all the time is no news for those above. */
+/** How often a changed lag is reported to the parent: a lag that changes all the time is no news above. */
 const lagEveryMs = 30_000;
 
 export class NodeReports {
@@ -126,7 +126,7 @@ export class NodeReports {
     this.#ports.store.write((t) => this.#descendants.load(t));
     this.#inventories.start();
     this.#locations.start();
-    // The node serves first: nothing in the mesh waits for these objects.
+    // Show these objects after the node serves: nothing in the mesh waits for them.
     this.#timer = this.#ports.clock.after(0, () => this.#tick());
   }
 
@@ -149,18 +149,18 @@ export class NodeReports {
     this.childrenChanged([child]);
   }
 
-  /** What the child tells counts from now on, or does no more. */
+  /** This node starts or stops counting the child. */
   recount(t: Transaction, child: string): void {
     this.#descendants.recount(t, child);
     t.afterCommit(() => this.childrenChanged([child]));
   }
 
-  /** What a child tells of a node at or below itself. */
+  /** The report of a child about a node at or below itself. */
   reportOf(reader: Reader, child: string, path: string): NodeAttributes | undefined {
-    return this.#descendants.told(reader, child, path);
+    return this.#descendants.reportOf(reader, child, path);
   }
 
-  /** In the transaction that applies what a child said. */
+  /** Runs in the transaction that applies a report of the child. */
   pass(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
     this.#descendants.pass(t, child, changes);
   }
@@ -180,13 +180,13 @@ export class NodeReports {
 
   #run(): void {
     const { space, path, clock, outbox, store, software } = this.#ports;
-    let left = childrenPerRun;
+    let childrenLeft = childrenPerRun;
     for (const name of this.#dirty) {
-      if (left-- === 0) break;
+      if (childrenLeft-- === 0) break;
       this.#showChild(name);
       this.#inventories.childChanged(name);
       this.#locations.childChanged(name);
-      // Not before: there may be no room to show it.
+      // Only now: if there is no room to show the child, it stays dirty.
       this.#dirty.delete(name);
     }
     const counts = this.#counts();
@@ -199,10 +199,10 @@ export class NodeReports {
     const kept = store.read((reader) => this.#ports.guarded(reader));
     const diverged = this.#ports.diverged();
     const diskLow = store.size().diskFreeBytes < diskLowBytes;
-    const own = { version: software, ...session, ...this.#rootHeard(), ...counts, ...kept };
+    const ownStatus = { version: software, ...session, ...this.#rootContact(), ...counts, ...kept };
     const waits = waitsAttributes(this.#ports.waiting?.());
     const alarms = { diverged, diskLow, ...waits };
-    showNode(space, path, role, own, clock.wallMs(), alarms, this.#ports.unreached?.());
+    showNode(space, path, role, ownStatus, clock.wallMs(), alarms, this.#ports.unreached?.());
     const hasMoreBelow = this.#descendants.show(clock.wallMs());
     if (path !== '') {
       const reportedAlarms = {
@@ -210,14 +210,14 @@ export class NodeReports {
         ...(diskLow ? { diskLow: true as const } : {}),
         ...waits,
       };
-      const told: NodeAttributes = {
+      const ownReport: NodeAttributes = {
         role: 'relay',
         version: software,
         ...cutCounts(counts),
         ...kept,
         ...reportedAlarms,
       };
-      store.write((t) => outbox.put(t, entryOf(path, told), 0));
+      store.write((t) => outbox.put(t, entryOf(path, ownReport), 0));
     }
     this.#looking ??= clock.after(lookEveryMs, () => {
       this.#looking = undefined;
@@ -232,108 +232,108 @@ export class NodeReports {
     const { space, path, children, mailboxes, store } = this.#ports;
     const child = children.get(name);
     const mailbox = mailboxes.get(name);
-    const at = replicaNodePath(path, name);
+    const nodePath = replicaNodePath(path, name);
     if (!child || !mailbox) {
       hide(space, 'Mailbox', name);
-      hide(space, 'Node', objectName(at));
+      hide(space, 'Node', objectName(nodePath));
       return;
     }
-    const { entries, head, acknowledged, backlog, said, refused, heldInMailbox } = store.read((reader) => ({
+    const { entries, head, acknowledged, backlog, report, refused, heldInMailbox } = store.read((reader) => ({
       entries: mailbox.producer.digest(reader).count,
       head: mailbox.producer.head(reader),
       acknowledged: mailbox.producer.acknowledged(reader),
       backlog: mailbox.producer.backlog(reader),
-      said: this.#descendants.told(reader, name, childPath(path, name)),
+      report: this.#descendants.reportOf(reader, name, childPath(path, name)),
       refused: quarantinedAttributes(reader, mailbox.consumer).quarantined,
       heldInMailbox: this.#ports.heldInMailbox(reader, name),
     }));
     const { entries: backlogEntries, bytes: backlogBytes } = backlog;
-    const untaken = untakenEntries(said?.quarantined);
+    const untaken = untakenEntries(report?.quarantined);
     const held = heldInMailbox ? { held: heldInMailbox } : {};
     const filled = { entries, head, acknowledged, backlogEntries, backlogBytes };
-    showMailbox(space, name, at, { ...filled, ...untaken, ...held }, this.#ports.clock.wallMs());
-    this.#showSession(child, mailbox, { said, refused, heldInMailbox }, backlog);
+    showMailbox(space, name, nodePath, { ...filled, ...untaken, ...held }, this.#ports.clock.wallMs());
+    this.#showSession(child, mailbox, { report, refused, heldInMailbox }, backlog);
   }
 
   #showSession(
     child: Child,
     mailbox: Mailbox,
-    told: {
-      readonly said: NodeAttributes | undefined;
+    reports: {
+      readonly report: NodeAttributes | undefined;
       readonly refused: QuarantinedAttributes | undefined;
       readonly heldInMailbox: HeldAttributes | undefined;
     },
     lag: { readonly entries: number; readonly bytes: number },
   ): void {
     const { space, path, clock, connection, store, outbox } = this.#ports;
-    const { said, refused, heldInMailbox } = told;
+    const { report, refused, heldInMailbox } = reports;
     const { connected, connectedSinceMs, silentMs, transport, diverged, cloned } = connection(child.name);
     const wallMs = clock.wallMs();
     const sinceMs = connected ? connectedSinceMs : wallMs - silentMs;
     const since = sinceMs === undefined ? {} : { since: timestamp(Math.min(sinceMs, wallMs)) };
-    const waits = connected ? (said?.waits ?? this.#ports.waits?.(child.name)) : undefined;
+    const waits = connected ? (report?.waits ?? this.#ports.waits?.(child.name)) : undefined;
     const alarms = {
       diverged,
       cloned,
-      reportedDiverged: said?.diverged,
-      diskLow: said?.diskLow,
+      reportedDiverged: report?.diverged,
+      diskLow: report?.diskLow,
       waits,
-      trouble: said?.trouble,
-      limit: said?.limit,
-      certificateTrouble: said?.certificateTrouble,
+      trouble: report?.trouble,
+      limit: report?.limit,
+      certificateTrouble: report?.certificateTrouble,
     };
-    const by = transport === undefined ? {} : { transport };
-    const session = { state: connected ? ('Connected' as const) : ('Disconnected' as const), ...since, ...by };
-    const at = replicaNodePath(path, child.name);
-    const version = said?.version ?? '';
-    // In the child's own words it would be what it was told to say.
-    const { refused: _refused, heldInMailbox: _heldInMailbox, ...own } = guarded(said ?? {});
+    const via = transport === undefined ? {} : { transport };
+    const session = { state: connected ? ('Connected' as const) : ('Disconnected' as const), ...since, ...via };
+    const nodePath = replicaNodePath(path, child.name);
+    const version = report?.version ?? '';
+    // This node itself knows `refused` and `heldInMailbox` of its child. A report of the child could only repeat them.
+    const { refused: _refused, heldInMailbox: _heldInMailbox, ...own } = guarded(report ?? {});
     const kept = { ...own, ...(refused ? { refused } : {}), ...(heldInMailbox ? { heldInMailbox } : {}) };
     if (child.role === 'agent') {
-      const capacity = said?.capacity ? { capacity: said.capacity } : {};
-      showNode(space, at, 'Agent', { version, session, lag, agents: 1, ...capacity, ...kept }, wallMs, alarms);
-      showSyncTarget(space, child.name, path, said, connected, wallMs);
+      const capacity = report?.capacity ? { capacity: report.capacity } : {};
+      showNode(space, nodePath, 'Agent', { version, session, lag, agents: 1, ...capacity, ...kept }, wallMs, alarms);
+      showSyncTarget(space, child.name, path, report, connected, wallMs);
       return;
     }
-    const { children = 0, relays = 0 } = said ?? {};
+    const { children = 0, relays = 0 } = report ?? {};
     const counts = { children, relays, agents: agentsOf(child) };
-    showNode(space, at, 'Relay', { version, session, lag, ...counts, ...kept }, wallMs, alarms);
+    showNode(space, nodePath, 'Relay', { version, session, lag, ...counts, ...kept }, wallMs, alarms);
     if (path === '') return;
     if (!this.#replicas.standing(child.name).counts) {
-      // A sibling of this node tells of it, or the child's own sibling tells of what it had.
-      store.write((t) => outbox.remove(t, hash128(entryKey.node(at)), 0));
+      // Either another replica of this node reports the child, or another replica of the child reports what the child had.
+      store.write((t) => outbox.remove(t, hash128(entryKey.node(nodePath)), 0));
       return;
     }
-    const above = {
+    const entry = {
       role: mailbox.role,
       version,
       ...counts,
       ...kept,
-      ...(said?.diverged ? { diverged: said.diverged } : {}),
-      ...(said?.diskLow ? { diskLow: said.diskLow } : {}),
+      ...(report?.diverged ? { diverged: report.diverged } : {}),
+      ...(report?.diskLow ? { diskLow: report.diskLow } : {}),
       ...(waits ? { waits } : {}),
       session,
       lag: { entries: this.#steadyLag(child.name, lag.entries) },
     };
-    store.write((t) => outbox.put(t, entryOf(at, above), 0));
+    store.write((t) => outbox.put(t, entryOf(nodePath, entry), 0));
   }
 
-  /** The moment, which stays as it is while the age grows: told once. */
-  #rootHeard(): { readonly rootContactAt?: string } {
+  /** The time of the newest report of the root, not its age: the time does not change while the age grows, so it is written once. */
+  #rootContact(): { readonly rootContactAt?: string } {
     const ageMs = this.#ports.rootAgeMs();
     if (ageMs < rootAgeShownMs) return {};
-    const heardMs = this.#ports.clock.wallMs() - ageMs;
-    // Two readings of two clocks are some ms apart: of the same moment they are to be the same text.
-    const before = this.#rootContactMs ?? heardMs;
-    this.#rootContactMs = Math.abs(before - heardMs) < lookEveryMs / 10 ? before : heardMs;
+    const contactMs = this.#ports.clock.wallMs() - ageMs;
+    // Two readings of two clocks are some ms apart. For the same report, the text must be the same.
+    const before = this.#rootContactMs ?? contactMs;
+    this.#rootContactMs = Math.abs(before - contactMs) < lookEveryMs / 10 ? before : contactMs;
     return { rootContactAt: timestamp(this.#rootContactMs) };
   }
 
   #steadyLag(child: string, entries: number): number {
     const nowMs = this.#ports.clock.monotonicMs();
-    const told = this.#reportedLag.get(child);
-    if (told?.entries === entries) return entries;
-    if (!told || nowMs - told.atMs >= lagEveryMs) {
+    const lastReport = this.#reportedLag.get(child);
+    if (lastReport?.entries === entries) return entries;
+    if (!lastReport || nowMs - lastReport.atMs >= lagEveryMs) {
       this.#reportedLag.set(child, { entries, atMs: nowMs });
       return entries;
     }
@@ -341,7 +341,7 @@ export class NodeReports {
       this.#lagTimer = undefined;
       this.childrenChanged(this.#reportedLag.keys());
     });
-    return told.entries;
+    return lastReport.entries;
   }
 
   #counts(): { children: number; relays: number; agents: number } {
@@ -355,16 +355,16 @@ export class NodeReports {
           agents++;
           continue;
         }
-        const said = mailboxes.get(name) && this.#descendants.told(reader, name, childPath(path, name));
+        const report = mailboxes.get(name) && this.#descendants.reportOf(reader, name, childPath(path, name));
         agents += agentsOf(child);
-        relays += 1 + (said?.relays ?? 0);
+        relays += 1 + (report?.relays ?? 0);
       }
     });
     return { children: children.size, relays, agents };
   }
 }
 
-/** Siblings match the same places, and each says of how many it is the owner. */
+/** All replicas match the same Locations. Each of them reports how many it owns. */
 function agentsOf({ labels, counted = labels }: Child): number {
   return counted?.leaves ?? 0;
 }

@@ -1,6 +1,6 @@
 /**
- * Events beside an object, written when a condition of it turns: one for each reason and object, in which what happens again is counted. The object owns its
- * Events, so that they go with it.
+ * Events beside an object, written when a condition of the object changes. There is one Event for each reason and object, and it counts repetitions.
+ * The object owns its Events, so they are deleted with it.
  */
 import type { Space } from '../../core/apiserver/space.ts';
 import { timestamp } from '../../core/object/conditions.ts';
@@ -18,22 +18,25 @@ export interface ObjectEvent {
 
 /** Events of cluster-scoped objects are in this namespace, as in Kubernetes. */
 const namespace = 'default';
-/** Of a name's 253 characters, what the hash behind it leaves. */
+/** A name has at most 253 characters. This many remain in front of the hash. */
 const stemMax = 220;
-/** https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/ allows 1024 bytes of note; message is the same field of old. */
+/**
+ * https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/ allows 1024 bytes of `note`; `message` is the same field under its
+ * former name.
+ */
 const messageMax = 1_000;
 
-/** Why it was not written, if so: the namespace may be gone, and the condition says the same. */
+/** Returns the reason if the Event was not written. The namespace may be gone; the condition has the same text. */
 export function writeEvent(space: Space, of: KubeObject, what: ObjectEvent, wallMs: number): string | undefined {
   const event = eventOf(of, what, wallMs);
   try {
-    const known = space.get(space.keyOf(event));
-    if (!known) {
+    const existing = space.get(space.keyOf(event));
+    if (!existing) {
       space.create({ ...event, count: 1, firstTimestamp: event.lastTimestamp });
       return undefined;
     }
-    const count = ((known.count as number | undefined) ?? 0) + 1;
-    space.update({ ...known, message: event.message, lastTimestamp: event.lastTimestamp, count });
+    const count = ((existing.count as number | undefined) ?? 0) + 1;
+    space.update({ ...existing, message: event.message, lastTimestamp: event.lastTimestamp, count });
     return undefined;
   } catch (error) {
     if (!(error instanceof BanyanError)) throw error;

@@ -1,4 +1,4 @@
-/** The status of a SyncTarget: what its agent says of the cluster, and whether it is connected here. */
+/** The status of a SyncTarget: what its agent reports about the cluster, and whether the agent is connected to this node. */
 import type { Space } from '../../core/apiserver/space.ts';
 import { parseServed } from '../../core/entries/served-resources.ts';
 import type { NodeAttributes } from '../../core/entries/up-attributes.ts';
@@ -8,14 +8,14 @@ import { reportedCondition } from './alarm-conditions.ts';
 import { show } from './node-objects.ts';
 
 /**
- * `lastHeartbeatTime` moves when the connection begins or ends, not with each beat: a write a minute for every agent would tell nothing
- * that the condition does not.
+ * `lastHeartbeatTime` changes when the connection begins or ends, not with each beat. A write every minute for every agent would show nothing that the
+ * condition does not show.
  */
 export function showSyncTarget(
   space: Space,
   name: string,
   nodePath: string,
-  said: NodeAttributes | undefined,
+  report: NodeAttributes | undefined,
   connected: boolean,
   wallMs: number,
 ): void {
@@ -25,35 +25,38 @@ export function showSyncTarget(
     lastHeartbeatTime?: string;
     conditions?: { type: string; status: string }[];
   };
-  const was = before.conditions?.find(({ type }) => type === 'Ready')?.status;
-  const now = connected ? 'True' : 'False';
-  const heard = was === now || (!connected && was === undefined) ? before.lastHeartbeatTime : timestamp(wallMs);
+  const readyBefore = before.conditions?.find(({ type }) => type === 'Ready')?.status;
+  const readyNow = connected ? 'True' : 'False';
+  const heartbeatTime =
+    readyBefore === readyNow || (!connected && readyBefore === undefined)
+      ? before.lastHeartbeatTime
+      : timestamp(wallMs);
   const status = {
-    ...described(said ?? {}),
-    ...(heard === undefined ? {} : { lastHeartbeatTime: heard }),
+    ...described(report ?? {}),
+    ...(heartbeatTime === undefined ? {} : { lastHeartbeatTime: heartbeatTime }),
     ...(connected ? { attachedTo: nodePath } : {}),
     ...(before.conditions ? { conditions: before.conditions } : {}),
   };
   const message = connected ? 'the agent is connected' : 'the agent is not connected';
   const reason = connected ? 'Connected' : 'Disconnected';
-  const ready = { type: 'Ready', status: now, reason, message } as const;
+  const ready = { type: 'Ready', status: readyNow, reason, message } as const;
   show(
     space,
     { ...object, status },
     [
       ready,
-      reportedCondition('ClusterTrouble', said?.trouble),
-      reportedCondition('LimitReached', said?.limit),
-      reportedCondition('CertificateTrouble', said?.certificateTrouble),
-      reportedCondition('DescriptionIncomplete', said?.incomplete),
+      reportedCondition('ClusterTrouble', report?.trouble),
+      reportedCondition('LimitReached', report?.limit),
+      reportedCondition('CertificateTrouble', report?.certificateTrouble),
+      reportedCondition('DescriptionIncomplete', report?.incomplete),
     ],
     wallMs,
   );
 }
 
-/** What is not known is not there. */
-function described(said: Partial<NodeAttributes>): object {
-  const { kubernetesVersion, platform, nodes, nodesReady, capacity, allocatable, served, servedCount } = said;
+/** Fields that the agent has not reported are left out. */
+function described(report: Partial<NodeAttributes>): object {
+  const { kubernetesVersion, platform, nodes, nodesReady, capacity, allocatable, served, servedCount } = report;
   const status = {
     kubernetesVersion,
     platform,
@@ -62,7 +65,7 @@ function described(said: Partial<NodeAttributes>): object {
     capacity,
     allocatable,
     servedResourceCount: servedCount,
-    syncedResources: served?.flatMap((word) => parseServed(word) ?? []),
+    syncedResources: served?.flatMap((resource) => parseServed(resource) ?? []),
   };
   return Object.fromEntries(Object.entries(status).filter(([, value]) => value !== undefined));
 }

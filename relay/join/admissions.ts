@@ -1,4 +1,7 @@
-/** Gives agents right below this node their certificates: with a join token the first, and with a certificate the next. A use is on record before it is answered. */
+/**
+ * Gives certificates to the agents directly below this node: the first one for a join token, each further one for the present certificate. The use of a
+ * token is recorded on the disk before the agent gets its certificate.
+ */
 
 import type { Space } from '../../core/apiserver/space.ts';
 import { nameOf, parentOf } from '../../core/identity/node-path.ts';
@@ -34,21 +37,21 @@ export interface AdmissionsPorts {
   readonly signer: CertificateSigner;
   readonly clock: Clock;
   readonly log: Logger;
-  /** All that was written is on the disk. */
+  /** Resolves when all writes are on the disk. */
   flushed(): Promise<void>;
 }
 
 /**
- * Anybody may come with a token, so that it is for all of them together. A wrong secret costs a hash; who has one costs 5 ms of a core and a flush. A region of
- * a thousand sites that are installed at once has joined in 100 s.
+ * The limit for join requests, all of them together: anybody may send one. A wrong secret costs a hash. A right secret costs 5 ms of a core and a
+ * flush. A region of a thousand sites that are installed at once has joined in 100 s.
  */
 const joinBurst = 20;
 const joinEveryMs = 100;
-/** Each has a certificate, and costs 5 ms of a core: ten thousand agents that all renew in one hour are three a second. */
+/** The limit for renewals. Each comes with a certificate and costs 5 ms of a core. Ten thousand agents that all renew within one hour are three a second. */
 const renewBurst = 100;
 const renewEveryMs = 50;
 
-/** Undefined: the node has nothing to sign with. */
+/** Undefined: the node has no issuer to sign with. */
 export function admissionsOf(
   { path }: Pick<NodeConfig, 'path'>,
   {
@@ -101,12 +104,12 @@ export class Admissions implements Joins {
     const token = () => (isPossible(asked) ? this.#token(asked.name) : undefined);
     checkSecret(token(), secret);
     const judged = await signer.judge(path, request);
-    // Read anew, since others may have come meanwhile; from here to the write nobody can.
-    const present = token();
-    checkSecret(present, secret);
-    checkUse(present!, { path, key: judged.key, nowMs: clock.wallMs() });
-    checkOwner(present!, this.#checkPlace(path));
-    if (present!.status?.key === undefined) this.#use(present!, from, judged.key);
+    // Read the token again: other requests may have used it during the wait. Nothing can come between here and the write.
+    const tokenNow = token();
+    checkSecret(tokenNow, secret);
+    checkUse(tokenNow!, { path, key: judged.key, nowMs: clock.wallMs() });
+    checkOwner(tokenNow!, this.#checkSyncTarget(path));
+    if (tokenNow!.status?.key === undefined) this.#use(tokenNow!, from, judged.key);
     const certificate = await judged.sign();
     await flushed();
     log.info({ child: path, token: asked.name, from }, 'an agent has joined by a token');
@@ -119,22 +122,25 @@ export class Admissions implements Joins {
     if (role !== 'agent' || !this.#isBelow(path)) {
       throw new BanyanError('Forbidden', `the ${role} "${path}" is no agent right below "${this.#ports.path}"`);
     }
-    this.#checkPlace(path);
+    this.#checkSyncTarget(path);
     const judged = await signer.judge(path, request);
-    // Who could use the agent's key for a moment, and not keep it, would otherwise come to a certificate of his own.
+    // Without this check, somebody who could use the agent's key for a moment, but not keep it, would get a certificate for a key of his own.
     if (judged.key !== key) {
       const remedy = `for another key: ${cliCommand('join-token', path, '--again')}`;
-      throw new BanyanError('Forbidden', `a certificate is renewed for the key of the one that was shown; ${remedy}`);
+      throw new BanyanError(
+        'Forbidden',
+        `a certificate is renewed only for the key of the certificate that the agent has shown; ${remedy}`,
+      );
     }
     const certificate = await judged.sign();
     log.info({ child: path }, 'the certificate of an agent was renewed');
     return { authority: signer.authority(), certificate };
   }
 
-  #take(bucket: TokenBucket, words: string): void {
+  #take(bucket: TokenBucket, reason: string): void {
     const waitMs = bucket.take(this.#ports.clock.monotonicMs());
     if (waitMs === 0) return;
-    throw new BanyanError('TooManyRequests', `${words}: come again later`, {
+    throw new BanyanError('TooManyRequests', `${reason}: come again later`, {
       retryAfterSeconds: Math.ceil(waitMs / 1_000),
     });
   }
@@ -143,16 +149,16 @@ export class Admissions implements Joins {
     return this.#ports.space.get({ ...joinTokenResource, namespace: '', name }) as StoredToken | undefined;
   }
 
-  /** Right below this node; the center's path is its own parent's. */
+  /** Directly below this node. The path of the center is its own parent's path, so exclude it. */
   #isBelow(path: string): boolean {
     return parentOf(path) === this.#ports.path && path !== this.#ports.path;
   }
 
-  /** Deleting the SyncTarget of an agent is what shuts it out, with whatever it has. */
-  #checkPlace(path: string): KubeObject {
+  /** To shut an agent out, a person deletes its SyncTarget. Then no token and no certificate of the agent is accepted. */
+  #checkSyncTarget(path: string): KubeObject {
     const { space } = this.#ports;
-    const place = this.#isBelow(path) && space.get({ ...syncTargetResource, namespace: '', name: nameOf(path) });
-    if (place) return place;
+    const syncTarget = this.#isBelow(path) && space.get({ ...syncTargetResource, namespace: '', name: nameOf(path) });
+    if (syncTarget) return syncTarget;
     const remedy = `admit it again: ${cliCommand('join-token', path)}`;
     throw new BanyanError('Forbidden', `there is no SyncTarget of "${path}" here, it may have been deleted: ${remedy}`);
   }

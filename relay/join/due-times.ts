@@ -1,4 +1,4 @@
-/** What is to come when, the next first. A change costs a search among what is known, and a look at what is due nothing but that. */
+/** Names with the time at which each is due, sorted by time. A change of a time costs a binary search. A look at the due names costs only these names. */
 
 interface Due {
   readonly name: string;
@@ -7,10 +7,10 @@ interface Due {
 
 export class DueTimes {
   readonly #times = new Map<string, number>();
-  /** The latest first, so that what is due is at the end. */
+  /** The latest first, so that the due names are at the end. */
   readonly #order: Due[] = [];
 
-  /** Of each name there is one time; undefined: none. */
+  /** Sets the one time of a name. Undefined: the name has no time any more. */
   set(name: string, atMs: number | undefined): void {
     const before = this.#times.get(name);
     if (before === atMs) return;
@@ -27,7 +27,7 @@ export class DueTimes {
     return this.#order.at(-1)?.atMs;
   }
 
-  /** The first of those whose time has come, this many at most; they stay until they get another time, or none. */
+  /** The names whose time has come, the earliest first, at most `max`. They stay due until they get another time or none. */
   due(nowMs: number, max: number): string[] {
     const due: string[] = [];
     for (let at = this.#order.length - 1; at >= 0 && due.length < max; at--) {
@@ -38,7 +38,7 @@ export class DueTimes {
     return due;
   }
 
-  /** Where it is, or would be. */
+  /** The index at which the entry is, or would be inserted. */
   #placeOf(wanted: Due): number {
     let [from, to] = [0, this.#order.length];
     while (from < to) {

@@ -1,4 +1,4 @@
-/** Whether a join token admits who shows it. Pure. */
+/** Decides whether a join token admits the agent that shows it. Pure. */
 
 import { hashOfSecret, isJoinName, isJoinSecret, isSecretOf } from '../../core/identity/join-token.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
@@ -22,10 +22,10 @@ export type StoredToken = KubeObject & { readonly spec: JoinTokenSpec; readonly 
 
 export const joinTokenResource = { group: 'mesh.banyan.io', resource: 'jointokens' } as const;
 
-/** Compared with where there is no token, so that this takes the same time. */
+/** The hash to compare with if there is no such token, so that the answer takes the same time. */
 const nobodysHash = hashOfSecret('nobody');
 
-/** Throws Unauthorized, in the same words whether there is no such token or its secret is another one. */
+/** Throws Unauthorized. The message is the same if there is no such token and if its secret is another one. */
 export function checkSecret(token: KubeObject | undefined, secret: string): JoinTokenSpec {
   const spec = token?.spec as JoinTokenSpec | undefined;
   const isRight = isSecretOf(secret, spec?.hash ?? nobodysHash);
@@ -33,12 +33,15 @@ export function checkSecret(token: KubeObject | undefined, secret: string): Join
   throw new BanyanError('Unauthorized', 'this join token is not known here: make one at the parent of the agent');
 }
 
-/** What can't be a token needs no look into the store. */
+/** Whether this can be a token at all. Anything else needs no look into the store. */
 export function isPossible({ name, secret }: { readonly name: string; readonly secret: string }): boolean {
   return isJoinName(name) && isJoinSecret(secret);
 }
 
-/** For who has the secret. Throws Forbidden, Expired and Conflict, each with what to do. `key`: the hash of the public key that is asked for. */
+/**
+ * To be called for a request with the right secret. Throws Forbidden, Expired and Conflict, each with a remedy. `key`: the hash of the public key for
+ * which the agent asks a certificate.
+ */
 export function checkUse(
   { spec, status = {} }: { readonly spec: JoinTokenSpec; readonly status?: JoinTokenStatus | undefined },
   { path, key, nowMs }: { readonly path: string; readonly key: string; readonly nowMs: number },
@@ -51,7 +54,7 @@ export function checkUse(
   if (isExpired(spec, nowMs)) {
     throw new BanyanError('Expired', `this join token for "${spec.path}" expired at ${spec.expires}: ${another}`);
   }
-  // The same key comes again where an answer was lost, or the pods of a cluster share it. A certificate is of no use without it.
+  // The same key comes again if an answer was lost, or if the pods of a cluster share the key. A certificate is of no use without its key.
   if (status.key !== undefined && status.key !== key) {
     const use = `by another key from ${status.usedFrom ?? 'an unknown address'} at ${status.usedAt ?? 'an unknown time'}`;
     throw new BanyanError(
@@ -62,21 +65,21 @@ export function checkUse(
 }
 
 /**
- * Throws Forbidden if the token was made for a SyncTarget that is there no more, and the present one only has its name. A token that is collected with its
- * owner does not come here; one that was made by hand, and names no owner, is known by its age.
+ * Throws Forbidden if the token was made for a former SyncTarget, of which the present one only has the name. A token that names its owner is deleted
+ * with that SyncTarget, so it does not get here. A token that was made by hand and names no owner is recognised by its age.
  */
 export function checkOwner({ metadata, spec }: StoredToken, syncTarget: KubeObject): void {
   const { ownerReferences = [], creationTimestamp: made = '' } = metadata;
   const { uid, creationTimestamp: placed = '' } = syncTarget.metadata;
-  // Both by this node's clock, to a second.
+  // Both times are by this node's clock, to a second.
   if (ownerReferences.some((owner) => owner.uid === uid) || made >= placed) return;
   throw new BanyanError(
     'Forbidden',
-    `this join token was made at ${made}, and the SyncTarget of "${spec.path}" at ${placed}, when the one before had been deleted: make another: ${cliCommand('join-token', spec.path, '--again')}`,
+    `this join token was made at ${made}, and the SyncTarget of "${spec.path}" at ${placed}, after the former SyncTarget was deleted: make another: ${cliCommand('join-token', spec.path, '--again')}`,
   );
 }
 
-/** A time that can't be read has passed. */
+/** A time that can't be parsed counts as passed. */
 export function isExpired({ expires }: JoinTokenSpec, nowMs: number): boolean {
   return !(nowMs < Date.parse(expires));
 }

@@ -1,4 +1,7 @@
-/** Signs what agents ask for, with the issuer that the node's configuration names. The library for it is loaded when somebody joins first. */
+/**
+ * Signs the certificates that agents ask for, with the issuer that the node's configuration names. The library for this is loaded when the first agent
+ * joins.
+ */
 import { X509Certificate } from 'node:crypto';
 import { issuerIn } from '../../core/identity/issuer-name.ts';
 import { spiffeId } from '../../core/identity/peer-identity.ts';
@@ -7,31 +10,31 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Random } from '../../core/runtime/random.ts';
 
 export interface CertificateSigner {
-  /** PEM: what the node trusts, for agents to trust. */
+  /** PEM: the authorities that the node trusts, for agents to trust them too. */
   authority(): string;
-  /** Throws BadRequest and Forbidden where more is asked for than an agent at this path. */
+  /** Throws BadRequest and Forbidden if the request asks for more than an agent at this path may have. */
   judge(path: string, request: string): Promise<Signable>;
 }
 
 /** A request that may be granted. */
 export interface Signable {
-  /** The hash of the key that it is for. */
+  /** The hash of the public key in the request. */
   readonly key: string;
-  /** PEM: the certificate, and that of the issuer. Throws Unavailable where that has expired. */
+  /** PEM: the certificate and the certificate of the issuer. Throws Unavailable if the issuer's has expired. */
   sign(): Promise<string>;
 }
 
 export interface SignerPorts {
-  /** The files as they are now, since they may be renewed. */
+  /** The contents of the files at the time of the call, since the files may be renewed. */
   authority(): string;
   issuer(): { readonly certPem: string; readonly keyPem: string };
   readonly clock: Clock;
   readonly random: Random;
-  /** Of what it signs; a leaf's if left out. */
+  /** How long a signed certificate is valid; the default is that of other leaf certificates. */
   readonly lifeMs?: number | undefined;
 }
 
-/** Throws Invalid for an issuer that is not this node's. */
+/** Throws Invalid if the issuer is not the one of this node. */
 export function issuerSigner(
   path: string,
   { authority, issuer: read, lifeMs, ...issuing }: SignerPorts,
@@ -40,7 +43,7 @@ export function issuerSigner(
     const { subject } = new X509Certificate(certPem);
     const issuer = issuerIn({ subject });
     if (issuer?.path === path) return issuer.tree;
-    const whose = issuer ? `is for "${issuer.path}"` : `is none (${subject.replaceAll('\n', ', ')})`;
+    const whose = issuer ? `is for "${issuer.path}"` : `is no issuer certificate (${subject.replaceAll('\n', ', ')})`;
     throw new BanyanError('Invalid', `pki.issuer.cert ${whose}: the issuer of "${path}" is needed`);
   };
   treeOf(read());

@@ -1,6 +1,6 @@
 /**
- * What becomes of join tokens that nobody uses: such a token is called expired when its time is over, and removed a day later. Used ones are on record as long as
- * the SyncTarget of their agent, which owns them. Tokens are read once; from then on only what changes costs anything.
+ * Ends join tokens that nobody uses: marks a token as expired when its time is over, and removes the token a day later. A used token stays as long as
+ * the SyncTarget of its agent, which owns the token. All tokens are read once, at the start; after that, only changes cost anything.
  */
 import type { Space } from '../../core/apiserver/space.ts';
 import type { StorageEvent, StoredObject } from '../../core/apiserver/storage.ts';
@@ -19,11 +19,11 @@ export interface TokenExpiryPorts {
   readonly log: Logger;
 }
 
-/** For people who look the next day why an agent has not joined. */
+/** So that people who look the next day see why an agent has not joined. */
 export const expiredKeptMs = 24 * 3_600_000;
-/** Wall time may be set, and a timer knows nothing of it: a token is called expired later by no more. It admits nobody from the moment on. */
+/** The wall clock may be set, and a timer does not notice that. A token is marked as expired at most this much too late. It admits nobody from its end on. */
 const lookAgainMs = 30_000;
-/** A write each, some 0.2 ms: who made a thousand tokens at once has them expire at once. */
+/** One write each, some 0.2 ms. A thousand tokens that were made at once expire at once. */
 const perTurnMax = 100;
 
 export class TokenExpiry {
@@ -38,7 +38,7 @@ export class TokenExpiry {
 
   start(): void {
     const { storage } = this.#ports.space;
-    this.#unsubscribe = storage.subscribe((events) => this.#learn(events));
+    this.#unsubscribe = storage.subscribe((events) => this.#note(events));
     for (const stored of storage.scan(joinTokenResource)) this.#set(stored);
     this.#arm();
   }
@@ -48,10 +48,10 @@ export class TokenExpiry {
     this.#timer?.stop();
   }
 
-  #learn(events: readonly StorageEvent[]): void {
-    const ours = events.filter(({ object }) => isJoinToken(object.key));
-    if (ours.length === 0) return;
-    for (const { type, object } of ours) {
+  #note(events: readonly StorageEvent[]): void {
+    const tokenEvents = events.filter(({ object }) => isJoinToken(object.key));
+    if (tokenEvents.length === 0) return;
+    for (const { type, object } of tokenEvents) {
       if (type === 'DELETED') this.#times.set(object.key.name, undefined);
       else this.#set(object);
     }
@@ -75,7 +75,7 @@ export class TokenExpiry {
     const { clock } = this.#ports;
     const nowMs = clock.wallMs();
     for (const name of this.#times.due(nowMs, perTurnMax)) {
-      // What is done about it sets another time; a write that is refused, or for which there is no room, is tried again.
+      // A successful write sets another time. A write that was refused, or for which there was no room, is tried again at this time.
       this.#times.set(name, nowMs + lookAgainMs);
       ifRoom(() => this.#end(name, nowMs));
     }
@@ -96,7 +96,7 @@ export class TokenExpiry {
   }
 }
 
-/** Undefined: nothing becomes of it. A time that can't be read has passed. */
+/** Undefined: the token was used, so nothing is due. A time that can't be parsed counts as passed. */
 function dueAtMs({ spec, status }: StoredToken): number | undefined {
   if (status?.key !== undefined) return undefined;
   const expiresMs = Date.parse(spec.expires) || 0;

@@ -125,7 +125,7 @@ export class Downsync {
   }
 
   #decided(t: Transaction, children: readonly string[]): number {
-    const done = this.customization.standAsOf(t, children, this.#nodeState.lookups.covered(t));
+    const done = this.customization.raiseRevisions(t, children, this.#nodeState.lookups.covered(t));
     if (done < children.length) t.announce(workTopic, 0);
     return done;
   }

@@ -114,7 +114,7 @@ export function streamsBetween(
     notReady: () => parts.readiness().notReady(),
     knows: (child) => parts.nodeState().childRegistry.children.has(child),
     child: (name) => parts.sessions().streams(name),
-    siblings: (name, below) => parts.nodeState().replicas.members(name, below),
+    replicas: (name, below) => parts.nodeState().replicas.members(name, below),
     connection: (child) => parts.sessions().status(child),
     parent: () => (parent ? parts.uplink()?.streams : 'none'),
   });

@@ -97,7 +97,7 @@ export class StatusAggregation {
       expected: (id: PlacementId, child: string) => this.gather.expected(id, child),
     };
     const subtreeSlices = new SubtreeSlices({ ...sliced, store });
-    this.slices = new Slices({ ...sliced, clock, elsewhere: (id) => subtreeSlices.tell(id) });
+    this.slices = new Slices({ ...sliced, clock, elsewhere: (id) => subtreeSlices.placementChanged(id) });
     this.views = this.#makeViews(config.path, subtreeSlices);
   }
 

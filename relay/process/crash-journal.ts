@@ -1,11 +1,11 @@
 /**
- * What the process works on, in a file of its own: written for each piece of work, some microseconds each. What is written survives the end of the process
- * without a flush, and the end of the machine is no work's fault.
+ * The piece of work that the process is doing, in a file of its own. It is written for each piece of work, which takes some microseconds. A write
+ * survives the end of the process without a flush. It may not survive the end of the machine, but no piece of work ends the machine.
  */
 import { constants, openSync, readFileSync, writeSync } from 'node:fs';
 import type { CrashJournal } from '../work/work-guard.ts';
 
-/** Where the words begin: before them is how long they are. */
+/** The text begins after these bytes, which have its length. */
 const headBytes = 4;
 
 export function openCrashJournal(file: string): CrashJournal {
@@ -13,12 +13,12 @@ export function openCrashJournal(file: string): CrashJournal {
   const before = readFileSync(descriptor);
   return {
     found: before.length > headBytes ? messageOf(before) : undefined,
-    write(words) {
-      const bytes = Buffer.byteLength(words);
-      const all = Buffer.allocUnsafe(headBytes + bytes);
-      all.writeUInt32LE(bytes, 0);
-      all.write(words, headBytes);
-      writeSync(descriptor, all, 0, all.length, 0);
+    write(message) {
+      const bytes = Buffer.byteLength(message);
+      const record = Buffer.allocUnsafe(headBytes + bytes);
+      record.writeUInt32LE(bytes, 0);
+      record.write(message, headBytes);
+      writeSync(descriptor, record, 0, record.length, 0);
     },
   };
 }

@@ -1,29 +1,30 @@
 /**
- * When a node has nothing to do, V8 is told so. Otherwise it takes the rate at which memory was allocated last for the present one, also minutes after a node
- * went quiet in the middle of much work, and gives nothing back: its collections of an idle process are for those that allocate little. Told that memory counts
- * more than speed it begins them within eight seconds, in steps, and makes the young generation small again.
+ * Makes V8 give memory back while the node has nothing to do. On its own V8 takes the last allocation rate for the present one, also minutes after a
+ * node went quiet in the middle of much work. Its collections for idle processes are only for processes that allocate little, so V8 gives nothing back.
+ * With the setting that memory counts more than speed, V8 begins collections within eight seconds, in steps, and makes the young generation small
+ * again.
  */
 import { performance } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import type { Clock } from '../../core/runtime/clock.ts';
 
 const lookEveryMs = 5_000;
-/** Of the time, in which the process did something: beats and timers take less, and a write every second more. */
+/** The share of the time in which the process did something, below which it is idle. Beats and timers take less; a write every second takes more. */
 const idleBelow = 0.01;
 
 export interface IdleMemoryPorts {
   readonly clock: Clock;
-  /** The part of the time since the last call in which the process did something: 0 to 1. */
-  busyPart(): number;
-  /** The process is idle from now on, or is so no more. */
+  /** The share of the time since the last call in which the process did something: 0 to 1. */
+  busyShare(): number;
+  /** The process has become idle, or busy again. */
   idle(isIdle: boolean): void;
 }
 
-/** Looks as long as the process runs. */
-export function watchIdleness({ clock, busyPart, idle }: IdleMemoryPorts): void {
+/** Looks until the process ends. */
+export function watchIdleness({ clock, busyShare, idle }: IdleMemoryPorts): void {
   let wasIdle = false;
   const look = () => {
-    const isIdle = busyPart() < idleBelow;
+    const isIdle = busyShare() < idleBelow;
     if (isIdle !== wasIdle) idle(isIdle);
     wasIdle = isIdle;
     clock.after(lookEveryMs, look);
@@ -31,15 +32,15 @@ export function watchIdleness({ clock, busyPart, idle }: IdleMemoryPorts): void 
   clock.after(lookEveryMs, look);
 }
 
-/** For a process that may be busy and idle in turns: agents are told to be small all the time. */
+/** For a process that is busy and idle by turns. Agents do not use this: they set V8 to save memory all the time. */
 export function giveMemoryBackWhenIdle(clock: Clock): void {
-  let last = performance.eventLoopUtilization();
+  let previous = performance.eventLoopUtilization();
   watchIdleness({
     clock,
-    busyPart: () => {
-      const now = performance.eventLoopUtilization();
-      const { utilization } = performance.eventLoopUtilization(now, last);
-      last = now;
+    busyShare: () => {
+      const current = performance.eventLoopUtilization();
+      const { utilization } = performance.eventLoopUtilization(current, previous);
+      previous = current;
       return utilization;
     },
     idle: (isIdle) => setFlagsFromString(isIdle ? '--optimize-for-size' : '--no-optimize-for-size'),

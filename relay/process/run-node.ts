@@ -32,7 +32,7 @@ import { setHeapFlags } from './heap-flags.ts';
 import { giveMemoryBackWhenIdle } from './idle-memory.ts';
 import { userOfCertificate } from './users.ts';
 
-/** `environment`: the proxies that were found there. */
+/** `environment`: the proxies that the environment names. */
 export async function runNode(role: 'center' | 'relay', environment: EnvironmentProxies): Promise<void> {
   makeOnlyPrivateFiles();
   setHeapFlags();
@@ -49,7 +49,7 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
   logWarnings(log);
   const fatal = endOnUncaught(log, (error) => writeCrashMessage(crashMessageFile, error));
   let endInOrder = async () => {};
-  // Before anything that may be waited for, such as a disk: the first process of a container is ended by no signal that it does not take.
+  // Take signals before any wait, for example for a disk: no signal ends the first process of a container unless the process takes it.
   endBySignal(log, () => endInOrder());
   const store = LmdbStore.open({ directory: config.data, failed: fatal }, log);
   openFormatted(store, systemClock);
@@ -113,7 +113,7 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
   const { url, meshAddress } = await starting;
   if (config.statusFile !== undefined)
     writeWhole(config.statusFile, JSON.stringify({ url, meshAddress, pid: process.pid }));
-  // Not only at an orderly end: a node that is killed is back sooner. Older versions of node have no such cache.
+  // Write the compile cache now and not only at an orderly end: a killed node then starts faster too. Older versions of node have no such cache.
   module.flushCompileCache?.();
 }
 

@@ -1,7 +1,7 @@
-/** Who is at the API: the subject of a client certificate of the tree, as Kubernetes reads it: CN is the name, every O a group. */
+/** The user of a request at the API: the subject of a client certificate of the tree, read as Kubernetes reads it. CN is the name, and each O is a group. */
 import type { UserInfo } from '../../core/apiserver/space.ts';
 
-/** Members may do everything; nobody else is let in until rights can be given (docs/decisions/0003-users.md). */
+/** Members of this group may do everything. Nobody else is admitted until rights can be given (docs/decisions/0003-users.md). */
 const administrators = 'system:masters';
 
 export function userOfCertificate(certificate: { subject: Record<string, unknown> } | undefined): UserInfo | undefined {

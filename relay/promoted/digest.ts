@@ -1,10 +1,10 @@
 /**
- * Whether a node has of a staged placement what its release row speaks of: the exclusive or of the hashes of its objects' rows, candidate and promoted,
- * and of the same of its Customizers.
- * Kept with each change of a row, so that it costs the same however many there are; the origin writes its own into the release row. Rows come in
- * any order, and not all at once: between a release row and the object that it is about, a last hop must not hand out what is there.
+ * Digests that show whether a node has the rows of a staged placement that the release row is about. One digest is the exclusive or of the hashes of
+ * the placement's object rows, candidate and promoted; another digest is the same for its Customizers. Each change of a row updates the digest, so the
+ * cost does not depend on the number of rows. The origin writes its own digests into the release row. Rows arrive in any order and not all at once.
+ * While a release row is here and a row that it is about is not, a last hop must not hand out what it has.
  *
- * 128 bits of SHA-256 each; nobody gains by a collision, since the rows come from the one who writes the digest.
+ * Each hash is 128 bits of SHA-256. Nobody gains by a collision: the rows come from the node that writes the digest.
  */
 
 import { type EntryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
@@ -18,7 +18,7 @@ import type { Reader, Transaction } from '../../core/store/store.ts';
 import { selectedObjects } from '../placements/placements.ts';
 import { isCustomizer } from './held-customizers.ts';
 
-/** By what of a release each speaks; the second is apart because there are last hops that know of no Customizers in releases, and have the first alone. */
+/** Which rows each digest covers. The second digest is separate because some last hops know no Customizers in releases, and have only the first. */
 const digests = {
   releaseDigest: (key: EntryKey | undefined) => key?.type === 'object' || key?.type === 'promoted',
   customizerDigest: (key: EntryKey | undefined) =>
@@ -31,47 +31,50 @@ export interface Digests {
   readonly customizerDigest: string;
 }
 
-/** Told of each change of a source's row, with the placements that it named and names; only of those that have a digest anything is kept. */
+/**
+ * To be called for each change of a source's row, with the placements that the row named before the change and names after it. Only placements that
+ * have digests are updated.
+ */
 export function noteDigest(
   t: Transaction,
   { key, before, after }: AppliedChange,
-  was: readonly PlacementId[],
-  is: readonly PlacementId[],
+  idsBefore: readonly PlacementId[],
+  idsAfter: readonly PlacementId[],
 ): void {
   const entry = parseEntryKey(key);
   const name = names.find((one) => digests[one](entry));
   if (!name) return;
-  fold(t, name, before, was);
-  fold(t, name, after, is);
+  fold(t, name, before, idsBefore);
+  fold(t, name, after, idsAfter);
 }
 
 function fold(t: Transaction, name: Name, content: Content | undefined, ids: readonly PlacementId[]): void {
   let hash: Uint8Array | undefined;
   for (const id of ids) {
-    const at = digestKey(name, id);
-    const digest = t.get(at);
+    const storeKey = digestKey(name, id);
+    const digest = t.get(storeKey);
     if (!digest || !content) continue;
     hash ??= contentHash(content);
-    t.put(at, xor(digest, hash));
+    t.put(storeKey, xor(digest, hash));
   }
 }
 
-/** The digests of a placement, made by a look at all of its rows when there are none yet. */
+/** The digests of a placement. If there are none yet, they are computed from all rows of the placement. */
 export function ensureDigests(t: Transaction, table: Table, id: PlacementId): Digests {
   if (!names.every((name) => t.get(digestKey(name, id)))) {
-    const made = { releaseDigest: new Uint8Array(hashBytes), customizerDigest: new Uint8Array(hashBytes) };
+    const computed = { releaseDigest: new Uint8Array(hashBytes), customizerDigest: new Uint8Array(hashBytes) };
     for (const keyHash of selectedObjects(t, id)) {
       const row = table.get(t, keyHash);
       const entry = row?.content && parseEntryKey(table.content(t, row.content).key);
       const name = names.find((one) => digests[one](entry));
-      if (row?.content && name) made[name] = xor(made[name], row.content.hash);
+      if (row?.content && name) computed[name] = xor(computed[name], row.content.hash);
     }
-    for (const name of names) t.put(digestKey(name, id), made[name]);
+    for (const name of names) t.put(digestKey(name, id), computed[name]);
   }
   return digestsOf(t, id)!;
 }
 
-/** Undefined: nothing is known of the placement's release. */
+/** Undefined: the node has no digests of the placement. */
 export function digestsOf(reader: Reader, id: PlacementId): Digests | undefined {
   const [digest, customizerDigest] = names.map((name) => reader.get(digestKey(name, id)));
   return digest && customizerDigest && { digest: hex(digest), customizerDigest: hex(customizerDigest) };

@@ -1,6 +1,6 @@
 /**
- * Which objects of a placement differ from what was promoted last: an index of its `q/` rows, at every node that has them, so that the
- * last hop finds the promoted content of an object and all objects of a release without a look at the others.
+ * Which objects of a placement differ from what was promoted last: an index of the placement's `q/` rows, at every node that has them. With the index,
+ * the last hop finds the promoted content of an object, and all objects of a release, without a look at the other objects.
  */
 
 import type { PromotedAttributes } from '../../core/entries/down-attributes.ts';
@@ -15,29 +15,29 @@ import type { Reader, Transaction } from '../../core/store/store.ts';
 
 const nul = Buffer.of(0);
 
-/** Told of each change of a source's row; keeps the index. */
+/** To be called for each change of a source's row; keeps the index. */
 export function noteHeld(t: Transaction, change: AppliedChange): void {
   const entry = parseEntryKey(change.key);
   if (entry?.type !== 'promoted') return;
   const key = entryKey.object(entry.source, entry.object);
-  const at = concat(prefixOf('heldBack'), text(entry.id), nul, hash128(key));
-  const back = concat(prefixOf('heldBy'), hash128(key), text(entry.id));
+  const forwardKey = concat(prefixOf('heldBack'), text(entry.id), nul, hash128(key));
+  const reverseKey = concat(prefixOf('heldBy'), hash128(key), text(entry.id));
   if (change.after) {
-    t.put(at, text(key));
-    t.put(back, new Uint8Array(0));
+    t.put(forwardKey, text(key));
+    t.put(reverseKey, new Uint8Array(0));
   } else {
-    t.remove(at);
-    t.remove(back);
+    t.remove(forwardKey);
+    t.remove(reverseKey);
   }
 }
 
-/** The placements that keep something else as promoted of an object. */
+/** The placements that have another promoted content of the object. */
 export function holders(reader: Reader, keyHash: Uint8Array): PlacementId[] {
   const prefix = concat(prefixOf('heldBy'), keyHash);
   return [...reader.scan(prefixRange(prefix))].map(([key]) => asText(key.subarray(prefix.length)));
 }
 
-/** Objects by the hash of their entry keys. */
+/** The objects of the placement that differ: entry keys and their hashes. */
 export function* heldObjects(reader: Reader, id: PlacementId): Generator<{ keyHash: Uint8Array; key: string }> {
   const prefix = concat(prefixOf('heldBack'), text(id), nul);
   for (const [key, value] of reader.scan(prefixRange(prefix))) {
@@ -45,7 +45,7 @@ export function* heldObjects(reader: Reader, id: PlacementId): Generator<{ keyHa
   }
 }
 
-/** What was promoted of an object: its content, or that there was none. */
+/** What was promoted of an object. Without `content`, no such object was promoted. */
 export interface Promoted {
   readonly content?: Content;
   readonly originRevision: number;
@@ -53,9 +53,9 @@ export interface Promoted {
 
 /** Undefined: the candidate is what was promoted. */
 export function promotedOf(reader: Reader, table: Table, id: PlacementId, keyHash: Uint8Array): Promoted | undefined {
-  const held = reader.get(concat(prefixOf('heldBack'), text(id), nul, keyHash));
-  if (!held) return undefined;
-  const key = asText(held);
+  const indexed = reader.get(concat(prefixOf('heldBack'), text(id), nul, keyHash));
+  if (!indexed) return undefined;
+  const key = asText(indexed);
   const entry = parseEntryKey(key);
   if (entry?.type !== 'object') return undefined;
   const row = table.get(reader, hash128(entryKey.promoted(id, entry.object)));
@@ -63,11 +63,11 @@ export function promotedOf(reader: Reader, table: Table, id: PlacementId, keyHas
   const { attributes, body } = table.content(reader, row.content);
   const { promoted, revision } = JSON.parse(asText(attributes)) as PromotedAttributes;
   if (!promoted) return { originRevision: revision };
-  // The same bytes as the object's own row had: who has it gets nothing new.
+  // The same bytes as the former row of the object. So an agent that has them gets nothing new.
   return { content: { key, attributes: text(stableStringify(promoted)), body }, originRevision: revision };
 }
 
-/** The `q/` row of an object: its content when it was promoted, or that there was none. */
+/** The `q/` row of an object: its content when the placement was promoted, or the fact that there was none. */
 export function promotedRow(id: PlacementId, of: Parameters<typeof entryKey.promoted>[1], before: Promoted): Content {
   const { name } = splitPlacementId(id);
   const { content, originRevision } = before;

@@ -1,6 +1,6 @@
 /**
- * Which Customizers of a placement differ from what was promoted last: an index of its `c/` rows, at every node that has them. A Customizer that a
- * staged placement uses is part of its releases: whoever has not got the release is made with the Customizer as it was.
+ * Which Customizers of a placement differ from what was promoted last: an index of the placement's `c/` rows, at every node that has them. A Customizer
+ * that a staged placement uses is part of its releases: for an agent without the release, objects are made with the former Customizer.
  */
 import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import { customizerResource } from '../../core/customize/customizer.ts';
@@ -27,47 +27,47 @@ export function customizerName({ namespace, name }: ObjectKey): string {
   return `${namespace}/${name}`;
 }
 
-export function customizerKey(called: string): ObjectKey {
-  const slash = called.indexOf('/');
-  const [namespace, name] = [called.slice(0, slash), called.slice(slash + 1)];
+export function customizerKey(qualifiedName: string): ObjectKey {
+  const slash = qualifiedName.indexOf('/');
+  const [namespace, name] = [qualifiedName.slice(0, slash), qualifiedName.slice(slash + 1)];
   return { group: edgeGroup, resource: customizerResource, namespace, name };
 }
 
-/** Told of each change of a source's row; keeps the index. */
+/** To be called for each change of a source's row; keeps the index. */
 export function noteHeldCustomizer(t: Transaction, change: AppliedChange): void {
   const entry = parseEntryKey(change.key);
   if (entry?.type !== 'promotedCustomizer') return;
-  const at = indexKey(entry.id, customizerName(entry.object));
-  if (change.after) t.put(at, new Uint8Array(0));
-  else t.remove(at);
+  const storeKey = indexKey(entry.id, customizerName(entry.object));
+  if (change.after) t.put(storeKey, new Uint8Array(0));
+  else t.remove(storeKey);
 }
 
-/** `namespace/name` of each. */
+/** `namespace/name` of each Customizer that differs. */
 export function heldCustomizers(reader: Reader, id: PlacementId): string[] {
   const prefix = indexKey(id, '');
   return [...reader.scan(prefixRange(prefix))].map(([key]) => asText(key.subarray(prefix.length)));
 }
 
-export function isHeldCustomizer(reader: Reader, id: PlacementId, called: string): boolean {
-  return reader.get(indexKey(id, called)) !== undefined;
+export function isHeldCustomizer(reader: Reader, id: PlacementId, qualifiedName: string): boolean {
+  return reader.get(indexKey(id, qualifiedName)) !== undefined;
 }
 
-/** What was promoted of a Customizer; undefined: it is as it was. */
+/** What was promoted of a Customizer. Undefined: the Customizer has not changed since. */
 export function promotedCustomizerOf(
   reader: Reader,
   table: Table,
   id: PlacementId,
-  called: string,
+  qualifiedName: string,
 ): Promoted | undefined {
-  if (!isHeldCustomizer(reader, id, called)) return undefined;
-  const row = table.get(reader, hash128(entryKey.promotedCustomizer(id, customizerKey(called))));
+  if (!isHeldCustomizer(reader, id, qualifiedName)) return undefined;
+  const row = table.get(reader, hash128(entryKey.promotedCustomizer(id, customizerKey(qualifiedName))));
   if (!row?.content) return undefined;
   const content = table.content(reader, row.content);
   const { absent, revision } = attributesOf<PromotedCustomizerAttributes>(content);
   return absent ? { originRevision: revision } : { content, originRevision: revision };
 }
 
-/** The `c/` row of a Customizer: its content when the placement was promoted, or that there was none. */
+/** The `c/` row of a Customizer: its content when the placement was promoted, or the fact that there was none. */
 export function promotedCustomizerRow(id: PlacementId, key: ObjectKey, { content, originRevision }: Promoted): Content {
   const attributes: PromotedCustomizerAttributes = {
     refs: [splitPlacementId(id).name],
@@ -81,6 +81,6 @@ export function promotedCustomizerRow(id: PlacementId, key: ObjectKey, { content
   };
 }
 
-function indexKey(id: PlacementId, called: string): Uint8Array {
-  return concat(prefixOf('heldCustomizer'), text(id), nul, text(called));
+function indexKey(id: PlacementId, qualifiedName: string): Uint8Array {
+  return concat(prefixOf('heldCustomizer'), text(id), nul, text(qualifiedName));
 }

@@ -1,4 +1,4 @@
-/** The byte streams of a node with children: whom they may be handed on to, and what it does with them itself. */
+/** The byte streams of a node with children: to which nodes it passes them on, and which kinds it serves itself. */
 
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { SessionStatus } from '../../core/session/parent-ports.ts';
@@ -14,17 +14,17 @@ export interface NodeStreamsPorts {
   readonly software: string;
   readonly clock: Clock;
   readonly observer: StreamObserver;
-  /** Whether children may ask for streams, to nodes that are not below them. */
+  /** Whether children may ask for streams to nodes that are not below them. */
   readonly fromBelow: boolean;
-  /** What stands in the way of being ready. */
+  /** Why the node is not ready. Undefined: it is ready. */
   notReady(): string | undefined;
   knows(child: string): boolean;
-  /** Of a session with the child, if there is one. */
+  /** The streams of the session with the child, if there is a session. */
   child(name: string): SessionStreams | undefined;
-  /** A child by its name and those that share it, the one first to which the node `below` belongs; undefined: it has no siblings. */
-  siblings?(name: string, below?: string): readonly string[] | undefined;
+  /** All replicas of a child, the child among them. The replica to which the node `below` belongs comes first. Undefined: the child has no other replicas. */
+  replicas?(name: string, below?: string): readonly string[] | undefined;
   connection(child: string): SessionStatus;
-  /** Of the session with the parent; `none`: this is the root. */
+  /** The streams of the session with the parent. `none`: this node is the root. */
   parent(): SessionStreams | undefined | 'none';
 }
 
@@ -50,13 +50,13 @@ export function nodeStreams(ports: NodeStreamsPorts): StreamRouter {
   return router;
 }
 
-function childOf({ child, connection, knows, siblings }: NodeStreamsPorts, name: string, below?: string): AdjacentNode {
-  const names = siblings?.(name, below) ?? [name];
+function childOf({ child, connection, knows, replicas }: NodeStreamsPorts, name: string, below?: string): AdjacentNode {
+  const names = replicas?.(name, below) ?? [name];
   const [streams, ...others] = names.flatMap((one) => child(one) ?? []);
   if (streams) return { streams, others };
-  const known = names.filter((one) => knows(one));
-  if (known.length === 0) return { known: false };
-  return { known: true, silentMs: Math.min(...known.map((one) => connection(one).silentMs)) };
+  const knownNames = names.filter((one) => knows(one));
+  if (knownNames.length === 0) return { known: false };
+  return { known: true, silentMs: Math.min(...knownNames.map((one) => connection(one).silentMs)) };
 }
 
 function healthOf({ path, software, notReady }: NodeStreamsPorts): NodeHealth {

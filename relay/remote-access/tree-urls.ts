@@ -1,6 +1,7 @@
 /**
- * URLs of a node's API that concern another node of the tree: `/tree/PATH/...` is the same URL there, `/tree/PATH/cluster/...` the API server of the edge
- * cluster at that agent; `/tree/PATH/healthz` and `/tree/PATH/echo?bytes=N` are what this node sees of it. PATH `center` is the center.
+ * URLs of a node's API that are about another node of the tree. `/tree/PATH/...` is the same URL at that node. `/tree/PATH/cluster/...` is the API
+ * server of the edge cluster of that agent. `/tree/PATH/healthz` and `/tree/PATH/echo?bytes=N` show whether and how this node reaches that node. The
+ * PATH of the center is `center`.
  */
 import type { TreeUrls } from '../../core/apiserver/http/api-server.ts';
 import { type ApiRequest, integerOf, jsonResponse } from '../../core/apiserver/http/requests.ts';
@@ -12,11 +13,11 @@ import { apiKind, askOver, clusterKind } from '../../core/stream/http.ts';
 import { ping } from '../../core/stream/ping.ts';
 import type { StreamRouter } from '../../core/stream/router.ts';
 
-/** Of a question to a node: as long as a person waits. */
+/** How long a question to a node may take: as long as a person waits. */
 const timeoutSecondsDefault = 5;
 const timeoutSecondsMax = 300;
 
-export function treeUrls(at: string, router: StreamRouter, clock: Clock): TreeUrls {
+export function treeUrls(ownPath: string, router: StreamRouter, clock: Clock): TreeUrls {
   return {
     way(target, user) {
       const { path, rest, query } = parse(target);
@@ -24,7 +25,7 @@ export function treeUrls(at: string, router: StreamRouter, clock: Clock): TreeUr
       const cluster = /^\/cluster(\/.*)?$/.exec(rest);
       const kind = cluster ? clusterKind : apiKind;
       const there = cluster ? (cluster[1] ?? '/') : rest;
-      return { target: `${there}${query}`, ask: askOver(router, at, { path, kind, user }) };
+      return { target: `${there}${query}`, ask: askOver(router, ownPath, { path, kind, user }) };
     },
     async answer(request) {
       if (request.method !== 'GET') {
@@ -34,7 +35,7 @@ export function treeUrls(at: string, router: StreamRouter, clock: Clock): TreeUr
       const { name: user, groups } = request.user;
       const bytes = rest === '/echo' ? parameter(request, 'bytes', undefined, echoBytesMax) : 0;
       const timeoutMs = 1000 * parameter(request, 'timeoutSeconds', timeoutSecondsDefault, timeoutSecondsMax);
-      return jsonResponse(200, await ping({ router, clock, at }, { path, user, groups, timeoutMs, bytes }));
+      return jsonResponse(200, await ping({ router, clock, at: ownPath }, { path, user, groups, timeoutMs, bytes }));
     },
   };
 }
@@ -42,7 +43,7 @@ export function treeUrls(at: string, router: StreamRouter, clock: Clock): TreeUr
 function parse(target: string): { path: string; rest: string; query: string } {
   const [, path = '', rest = '', query = ''] = /^\/tree\/([^/?]*)(\/[^?]*)?(\?.*)?$/.exec(target) ?? [];
   if (path === '')
-    throw new BanyanError('NotFound', `there is nothing at ${target}: a path of the tree follows /tree/`);
+    throw new BanyanError('NotFound', `there is nothing at ${target}: write the path of a node after /tree/`);
   const named = decodePart(path);
   return { path: named === 'center' ? '' : named, rest: rest === '' ? '/' : rest, query };
 }

@@ -1,4 +1,7 @@
-/** Travelled contents as the API server shows them: what the origin knew spliced back in, a status appended, nothing parsed. */
+/**
+ * Contents that came from another node, as the API server shows them: the metadata that only the origin knows is put back in, a status is appended, and
+ * nothing is parsed.
+ */
 
 import type { OriginAttributes } from '../../core/entries/down-attributes.ts';
 import type { Content } from '../../core/feed/feed.ts';

@@ -1,4 +1,4 @@
-/** Which objects of a mailbox have changed since somebody looked: work by rows that changed, and none by those that are there. */
+/** Finds the objects of a mailbox that have changed since the last look. The work grows with the rows that changed, not with all rows. */
 
 import { parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { Content, FeedRow } from '../../core/feed/feed.ts';
@@ -15,10 +15,10 @@ export interface ChangedObject {
 export class MailboxChanges {
   readonly #producer: FeedProducer;
   #head = 0;
-  /** By the hash of the row's key in hex: a tombstone has nothing else. */
+  /** By the hash of the row's key, in hex: a tombstone has only this hash. */
   readonly #objects = new Map<string, ChangedObject>();
 
-  /** Of what is written from now on. */
+  /** Finds changes that are written from now on. */
   constructor(reader: Reader, producer: FeedProducer) {
     this.#producer = producer;
     this.take(reader);
@@ -28,7 +28,7 @@ export class MailboxChanges {
     return this.#producer === producer;
   }
 
-  /** Since this was asked last. To be asked after each commit: a tombstone that is acknowledged is not there any more. */
+  /** Objects that have changed since the last call. To be called after each commit: an acknowledged tombstone is no longer there. */
   take(reader: Reader): ChangedObject[] {
     const changed: ChangedObject[] = [];
     for (const row of this.#producer.since(reader, this.#head)) {
@@ -40,14 +40,14 @@ export class MailboxChanges {
   }
 
   #objectOf(reader: Reader, row: FeedRow): ChangedObject | undefined {
-    const at = hex(row.keyHash);
-    const known = this.#objects.get(at);
+    const hexKey = hex(row.keyHash);
+    const objectBefore = this.#objects.get(hexKey);
     if (!row.content) {
-      this.#objects.delete(at);
-      return known;
+      this.#objects.delete(hexKey);
+      return objectBefore;
     }
-    const object = known ?? objectIn(this.#producer.content(reader, row.content));
-    if (object) this.#objects.set(at, object);
+    const object = objectBefore ?? objectIn(this.#producer.content(reader, row.content));
+    if (object) this.#objects.set(hexKey, object);
     return object;
   }
 }

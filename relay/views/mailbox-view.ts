@@ -1,6 +1,6 @@
 /**
- * A mailbox as a read-only space: the child's desired objects, each with the status that was last reported, as if it were a cluster; with
- * the objects that came up from an agent's cluster beside them.
+ * A mailbox as a read-only space, as if the child were a cluster: the objects that the child is to have, each with the status that was last reported.
+ * For an agent, the space also has the objects that came up from the agent's cluster.
  */
 
 import { type EntryKey, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
@@ -22,12 +22,12 @@ export interface ShownObject {
 
 export class MailboxContents {
   readonly #store: Store;
-  /** Asked each time: a child that was removed from the inventory and comes again has another. */
+  /** Called each time: a child that was removed from the inventory and added again has another mailbox. */
   readonly #mailbox: () => Mailbox | undefined;
-  /** Of the child. */
+  /** The path of the child. */
   readonly #path: string;
   readonly #kinds: ReportedKinds;
-  /** Every source that was ever seen here: as many as there are spaces on the way from the center. */
+  /** All sources that this view has met: as many as there are spaces on the way from the center. */
   readonly #sources = new Set<string>();
   #changes: MailboxChanges | undefined;
 
@@ -39,7 +39,7 @@ export class MailboxContents {
     this.changed();
   }
 
-  /** What was born at the edge before what is sent down, which it wins over; what placed objects own last. */
+  /** If several objects have one key, the list shows the first of these: an upsynced object, an object that was sent down, an associated object. */
   list(): ShownObject[] {
     const mailbox = this.#mailbox();
     if (!mailbox) return [];
@@ -72,7 +72,7 @@ export class MailboxContents {
     });
   }
 
-  /** The object of that name, whatever its source; with several, the one that `list` shows. */
+  /** The object of that name from any source. If several sources have one, the object that `list` shows. */
   get(key: ObjectKey): Uint8Array | undefined {
     const mailbox = this.#mailbox();
     if (!mailbox) return undefined;
@@ -81,7 +81,7 @@ export class MailboxContents {
       const { reported, producer } = mailbox;
       for (const source of sources) {
         const upsynced = rowOf(reader, reported, entryKey.upsynced(source, this.#path, key));
-        if (upsynced) return this.#learned(key, upsynced);
+        if (upsynced) return this.#learnKind(key, upsynced);
       }
       const winnersFirst = [
         ...sources.filter((source) => !isConflicted(reader, reported, source, key)),
@@ -93,13 +93,13 @@ export class MailboxContents {
       }
       for (const source of sources) {
         const associated = rowOf(reader, reported, entryKey.associated(source, key));
-        if (associated) return this.#learned(key, associated);
+        if (associated) return this.#learnKind(key, associated);
       }
       return undefined;
     });
   }
 
-  /** Objects of which a row was written since this was asked last, after each commit that did so; undefined: any may be another one. */
+  /** Objects whose rows were written since the last call. To be called after each commit that wrote rows. Undefined: any object may have changed. */
   changed(): readonly ObjectKey[] | undefined {
     const producer = this.#mailbox()?.producer;
     return this.#store.read((reader) => {
@@ -113,12 +113,12 @@ export class MailboxContents {
     });
   }
 
-  /** A row of this source has come: `get` looks for its objects from now on. */
+  /** A row of this source has arrived: from now on `get` also looks for its objects. */
   note(source: string): void {
     this.#sources.add(source);
   }
 
-  /** Whole objects of the child's own cluster: what a relay hands on is of others. */
+  /** Whole objects of the child's own cluster. A relay has none: the objects that it passes on are from other clusters. */
   *#reported(reader: Reader, { reported, role }: Mailbox): Generator<{ entry: WholeEntry; content: Content }> {
     if (role === 'relay') return;
     for (const row of reported.rows(reader)) {
@@ -133,10 +133,10 @@ export class MailboxContents {
 
   #show(shown: Map<string, ShownObject>, key: ObjectKey, content: Content): void {
     const id = formatKey(key);
-    if (!shown.has(id)) shown.set(id, { key, body: this.#learned(key, content) });
+    if (!shown.has(id)) shown.set(id, { key, body: this.#learnKind(key, content) });
   }
 
-  #learned(key: ObjectKey, content: Content): Uint8Array {
+  #learnKind(key: ObjectKey, content: Content): Uint8Array {
     this.#kinds.learn(key, content);
     return content.body;
   }
@@ -152,7 +152,7 @@ function bodyOf(reader: Reader, reported: Table, { source, key, content }: SentO
   return shownBody(content, statusIn(reader, reported, source, key));
 }
 
-/** What the cluster holds is another source's: the agent says so. */
+/** Whether the agent reports that the cluster has the object of another source. */
 function isConflicted(reader: Reader, reported: Table, source: string, key: ObjectKey): boolean {
   const state = rowOf(reader, reported, entryKey.state(source, key));
   return state !== undefined && (JSON.parse(asText(state.attributes)) as StateAttributes).reason === 'Conflicted';
@@ -165,7 +165,7 @@ function rowOf(reader: Reader, table: Table, rowKey: string): Content | undefine
   return row?.content && table.content(reader, row.content);
 }
 
-/** The status that an agent reported of an object; undefined when there is none. */
+/** The status of an object as the agent reported it; undefined when there is none. */
 export function statusIn(reader: Reader, reported: Table, source: string, key: ObjectKey): Uint8Array | undefined {
   const row = reported.get(reader, hash128(entryKey.state(source, key)));
   return row?.content && reported.content(reader, row.content).body;

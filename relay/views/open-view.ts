@@ -1,20 +1,21 @@
 /**
- * A view that somebody looks at: what it showed, by key, so that watches see what changes. One that nobody watches or has asked for in a while is closed when the
- * next change would cost work; who asks again has a new one, and who would go on with a watch of before is told to list again.
+ * A view that somebody looks at. It keeps what it has shown, by key, so that watches see changes. A view that nobody has watched or asked for in a
+ * while is closed when the next change would cost work. Who asks again gets a new view; who would continue a watch of the closed view has to list
+ * again.
  */
 import type { Space } from '../../core/apiserver/space.ts';
 import type { ViewSource, ViewStorage } from '../../core/apiserver/storage/view.ts';
 import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
 import { equalBytes } from '../../core/store/bytes.ts';
 
-/** As long as a watch that broke off may be gone and go on where it was: what an API server keeps its history for. */
+/** As long as a watch may be interrupted and then continue where it was: an API server keeps its history for as long. */
 const idleMs = 5 * 60_000;
 
 export class OpenView<Contents extends ViewSource = ViewSource> {
   readonly space: Space;
   readonly contents: Contents;
   readonly #storage: ViewStorage;
-  /** Of the space itself; more than these are watches. */
+  /** Listeners of the space itself. Any further listeners are watches. */
   readonly #ownListeners: number;
   #shown: Map<string, Uint8Array>;
   #askedAtMs = 0;
@@ -48,7 +49,7 @@ export class OpenView<Contents extends ViewSource = ViewSource> {
   }
 
   /** This object may have changed. */
-  tell(key: ObjectKey): void {
+  refresh(key: ObjectKey): void {
     const id = formatKey(key);
     const before = this.#shown.get(id);
     const after = this.contents.get(key);
@@ -57,16 +58,16 @@ export class OpenView<Contents extends ViewSource = ViewSource> {
     this.#storage.changed(key, before, after);
   }
 
-  /** Anything may have changed. */
+  /** Any object may have changed. */
   compare(): void {
-    const now = this.#listed();
-    for (const id of new Set([...this.#shown.keys(), ...now.keys()])) {
+    const listed = this.#listed();
+    for (const id of new Set([...this.#shown.keys(), ...listed.keys()])) {
       const before = this.#shown.get(id);
-      const after = now.get(id);
+      const after = listed.get(id);
       if (before && after && equalBytes(before, after)) continue;
       this.#storage.changed(parseKey(id), before, after);
     }
-    this.#shown = now;
+    this.#shown = listed;
   }
 
   #listed(): Map<string, Uint8Array> {

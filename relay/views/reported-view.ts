@@ -1,4 +1,7 @@
-/** What a node holds of one cluster at or below it, by the cluster's path, as a read-only space: the objects that were born there and came this far. */
+/**
+ * What a node has from one cluster at or below it, as a read-only space: the objects that were created at the cluster and whose reports came up to this
+ * node. The path of the cluster names the space.
+ */
 
 import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
@@ -12,10 +15,10 @@ import type { ReportedKinds } from './view-kinds.ts';
 export class ReportedContents {
   readonly #store: Store;
   readonly #path: string;
-  /** Of the child that the cluster lies at or below; undefined when it has gone. */
+  /** The reports of the child at or above the cluster; undefined when the child has gone. */
   readonly #table: () => Table | undefined;
   readonly #kinds: ReportedKinds;
-  /** Every source that was ever seen here. */
+  /** All sources that this view has met. */
   readonly #sources = new Set<string>();
 
   constructor(store: Store, path: string, table: () => Table | undefined, kinds: ReportedKinds) {
@@ -34,10 +37,10 @@ export class ReportedContents {
         if (!content || entry?.type !== 'upsynced') continue;
         this.#sources.add(entry.source);
         const id = formatKey(entry.object);
-        const known = shown.get(id);
-        // Two sources that take one object show it once, the same on every look.
-        if (known && known.source < entry.source) continue;
-        shown.set(id, { key: entry.object, source: entry.source, body: this.#learned(entry.object, content) });
+        const shownBefore = shown.get(id);
+        // If two sources have reports of one object, the list shows the object once, always from the first source by name.
+        if (shownBefore && shownBefore.source < entry.source) continue;
+        shown.set(id, { key: entry.object, source: entry.source, body: this.#learnKind(entry.object, content) });
       }
       return [...shown.values()].map(({ key, body }) => ({ key, body }));
     });
@@ -47,13 +50,13 @@ export class ReportedContents {
     return this.#store.read((reader) => {
       for (const source of [...this.#sources].sort()) {
         const content = this.#content(reader, hash128(entryKey.upsynced(source, this.#path, key)));
-        if (content) return this.#learned(key, content);
+        if (content) return this.#learnKind(key, content);
       }
       return undefined;
     });
   }
 
-  /** A row of this source has come: `get` looks for its objects from now on. */
+  /** A row of this source has arrived: from now on `get` also looks for its objects. */
   note(source: string): void {
     this.#sources.add(source);
   }
@@ -64,7 +67,7 @@ export class ReportedContents {
     return row?.content && table?.content(reader, row.content);
   }
 
-  #learned(key: ObjectKey, content: Content): Uint8Array {
+  #learnKind(key: ObjectKey, content: Content): Uint8Array {
     this.#kinds.learn(key, content);
     return content.body;
   }

@@ -1,4 +1,4 @@
-/** What one source above sends into this subtree, as a read-only space: its placements, with this subtree's summary, and their objects. */
+/** What one source above sends into this subtree, as a read-only space: its placements, each with the summary of this subtree, and their objects. */
 
 import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { placementId, splitPlacementId } from '../../core/entries/placement-id.ts';
@@ -12,13 +12,13 @@ import { placementResource } from '../spaces/selection.ts';
 import { shownBody } from './bodies.ts';
 import type { ShownObject } from './mailbox-view.ts';
 
-/** Objects of one kind of a source above, as this node makes them for its subtree: StatusSummaries, SinglePlacementSlices. */
+/** Objects of one kind that this node itself makes for a source above, about its own subtree: StatusSummaries or SinglePlacementSlices. */
 export interface MadeObjects {
   shown(source: string): Iterable<ShownObject>;
   shownOne(source: string, name: string): Uint8Array | undefined;
 }
 
-/** JSON of statuses as this node's subtree makes them; undefined: there is none. */
+/** Statuses about this node's subtree, as JSON. Undefined: there is none. */
 export interface UpstreamStatuses {
   placement(reader: Reader, name: string): Uint8Array | undefined;
   object(reader: Reader, key: ObjectKey): Uint8Array | undefined;
@@ -71,7 +71,7 @@ export class UpstreamContents {
     });
   }
 
-  /** The object that an entry is in this space; undefined for entries of other sources and other types. */
+  /** The key of the object that this space shows for an entry. Undefined for entries of other sources and other types. */
   keyOf(rowKey: string): ObjectKey | undefined {
     const entry = parseEntryKey(rowKey);
     if (entry?.type === 'object' && entry.source === this.#source) return entry.object;

@@ -1,8 +1,8 @@
 /**
- * The kinds of a read-only view: those of a space, and for objects of others that came up from a cluster a kind that shows them as they
- * are, with any fields and the columns that every kind has.
+ * The kinds of a read-only view: the kinds of a space and, for other objects that came up from a cluster, kinds that show them as they are, with any
+ * fields and with the columns that every kind has.
  *
- * Bound: one for each kind that was ever shown, as many as the edge clusters serve.
+ * Bound: one kind for each kind that was ever shown, as many as the edge clusters serve.
  */
 import { customKind } from '../../core/apiserver/crd/custom-kind.ts';
 import type { Kind, Kinds } from '../../core/apiserver/space.ts';
@@ -12,37 +12,37 @@ import { parseApiVersion } from '../../core/object/meta.ts';
 import { asText } from '../../core/store/bytes.ts';
 
 export class ViewKinds implements Kinds {
-  readonly #known: Kinds;
+  readonly #ofSpace: Kinds;
   readonly #reported: ReportedKinds;
 
-  constructor(known: Kinds, reported: ReportedKinds) {
-    this.#known = known;
+  constructor(ofSpace: Kinds, reported: ReportedKinds) {
+    this.#ofSpace = ofSpace;
     this.#reported = reported;
   }
 
-  /** Grows with either part, so that the sum does. */
+  /** Each part only grows, so the sum changes with every change. */
   get generation(): number {
-    return this.#known.generation + this.#reported.generation;
+    return this.#ofSpace.generation + this.#reported.generation;
   }
 
   all(): readonly Kind[] {
-    return [...this.#known.all(), ...[...this.#reported.all()].filter((kind) => !this.#known.byResource(kind))];
+    return [...this.#ofSpace.all(), ...[...this.#reported.all()].filter((kind) => !this.#ofSpace.byResource(kind))];
   }
 
   byResource(of: GroupResource): Kind | undefined {
-    return this.#known.byResource(of) ?? this.#reported.get(of);
+    return this.#ofSpace.byResource(of) ?? this.#reported.get(of);
   }
 
   byKind(group: string, version: string, kind: string): Kind | undefined {
-    const known = this.#known.byKind(group, version, kind);
-    if (known) return known;
+    const ofSpace = this.#ofSpace.byKind(group, version, kind);
+    if (ofSpace) return ofSpace;
     return this.all().find(
       (one) => one.group === group && one.kind === kind && (version === '' || one.versions.includes(version)),
     );
   }
 }
 
-/** What was learned of kinds from the objects that are shown. */
+/** Kinds that the view has learned from the objects that it shows. */
 export class ReportedKinds {
   readonly #kinds = new Map<string, Kind>();
   #generation = 0;

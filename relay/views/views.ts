@@ -1,4 +1,4 @@
-/** The read-only spaces of a node, made when somebody asks for them: mailboxes, what came up from a cluster, what comes from the sources above. */
+/** The read-only spaces of a node, made when somebody asks for them: mailboxes, objects that came up from a cluster, and what the sources above send. */
 
 import { builtinKinds } from '../../core/apiserver/builtin/builtin-kinds.ts';
 import { ownKinds } from '../../core/apiserver/kinds/kinds-of-space.ts';
@@ -36,7 +36,7 @@ export interface ViewsPorts {
   exactStatusOf(reader: Reader, source: string, key: ObjectKey): Uint8Array | undefined;
   readonly summaries: MadeObjects;
   readonly slices: MadeObjects;
-  /** Of this node. */
+  /** The path of this node. */
   readonly path: string;
 }
 
@@ -54,14 +54,14 @@ export class Views {
   }
 
   /**
-   * The space behind `/mailboxes/CHILD`, `/reported/PATH` or `/spaces/SOURCE`; undefined: there is no such thing. What nothing came for yet is there
-   * and empty, so that it can be watched. Throws TooManyRequests while too many such are in use.
+   * The space behind `/mailboxes/CHILD`, `/reported/PATH` or `/spaces/SOURCE`. Undefined: there is no such space. A space for which nothing has arrived
+   * yet exists and is empty, so that people can watch it. Throws TooManyRequests while too many empty spaces are in use.
    */
   resolve(prefix: string): Space | undefined {
     const [, kind, name] = prefix.split('/');
     if (kind === 'mailboxes' && name) return this.#mailbox(name)?.space;
     if (kind === 'reported' && name) return this.#reportedOf(name)?.space;
-    // Sources have a dot in their names, own spaces never: their names are DNS labels.
+    // The name of a source has a dot. The name of an own space has none: it is a DNS label.
     if (kind === 'spaces' && name?.includes('.')) return this.#source(name).space;
     return undefined;
   }
@@ -72,21 +72,21 @@ export class Views {
       if (!view) continue;
       for (const { key } of changes) {
         const object = view.contents.keyOf(key);
-        if (object) view.tell(object);
+        if (object) view.refresh(object);
       }
     }
   }
 
-  /** An object of a source above that this node makes itself. */
+  /** An object that this node itself makes for a source above has changed. */
   changed(source: string, key: ObjectKey): void {
-    this.#inUse(this.#upstream, source)?.tell(key);
+    this.#inUse(this.#upstream, source)?.refresh(key);
   }
 
-  /** The child's mailbox has other rows now. */
+  /** Rows of the child's mailbox were written. */
   mailboxChanged(child: string): void {
     const view = this.#inUse(this.#mailboxes, child);
     const changed = view?.contents.changed();
-    if (changed) for (const key of changed) view?.tell(key);
+    if (changed) for (const key of changed) view?.refresh(key);
     else view?.compare();
   }
 
@@ -97,12 +97,12 @@ export class Views {
       if (entry?.type === 'upsynced') {
         const view = this.#inUse(this.#reported, entry.path);
         view?.contents.note(entry.source);
-        view?.tell(entry.object);
+        view?.refresh(entry.object);
       }
       if (!mailbox) continue;
       if (entry?.type !== 'state' && entry?.type !== 'associated' && entry?.type !== 'upsynced') continue;
       mailbox.contents.note(entry.source);
-      mailbox.tell(entry.object);
+      mailbox.refresh(entry.object);
     }
   }
 
@@ -148,7 +148,7 @@ export class Views {
     return view;
   }
 
-  /** What a change is told to. One that is idle goes instead. */
+  /** The open view that a change concerns. An idle view is closed instead. */
   #inUse<C extends ViewSource>(views: Map<string, OpenView<C>>, name: string): OpenView<C> | undefined {
     const view = views.get(name);
     if (!view?.isIdle(this.#ports.clock.monotonicMs())) return view;

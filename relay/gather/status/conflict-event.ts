@@ -1,6 +1,6 @@
 /**
- * Tells the author of a placement, in an Event beside it, that another source has come to hold some of its objects, and that it has let go.
- * Written only when the condition `Conflicted` turns, so that it costs nothing while nothing changes.
+ * Writes an Event beside a placement when another source begins to hold some of its objects, and when no other source does any more. An Event is
+ * written only when the condition `Conflicted` changes, so that nothing is written while nothing changes.
  */
 import type { Space } from '../../../core/apiserver/space.ts';
 import type { Condition, KubeObject } from '../../../core/object/meta.ts';
@@ -15,12 +15,12 @@ export function reportConflict(
   wallMs: number,
   log: Logger,
 ): void {
-  const now = conflictOf(after);
-  if (!now || (conflictOf(before)?.status ?? 'False') === now.status) return;
-  const isConflict = now.status === 'True';
+  const conflict = conflictOf(after);
+  if (!conflict || (conflictOf(before)?.status ?? 'False') === conflict.status) return;
+  const isConflict = conflict.status === 'True';
   const type = isConflict ? 'Warning' : 'Normal';
   const reason = isConflict ? 'Conflicted' : 'ConflictResolved';
-  const event = { type, reason, message: now.message, component: 'banyan.io/placement' } as const;
+  const event = { type, reason, message: conflict.message, component: 'banyan.io/placement' } as const;
   const refused = writeEvent(space, placement, event, wallMs);
   if (refused) log.debug({ placement: placement.metadata.name, reason: refused }, 'an event was not written');
 }

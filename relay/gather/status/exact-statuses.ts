@@ -1,11 +1,12 @@
 /**
- * Exact state for a placement that matches one destination in all and asks for it: each node on the way whose own total is one hands
- * the objects' statuses up, the origin writes them into the objects, and a view of the placement's source shows them. Decided locally at every
- * level, so a second destination anywhere takes it back above. A destination that is not connected keeps what it said last: the placement
- * says that it is stale.
+ * Exact status: if a placement asks for it and matches exactly one destination in all, people see the `.status` that this destination reports for each
+ * object. Each node on the way whose own total is one destination passes the statuses on to its parent. The origin writes them into its objects, and a
+ * view of the placement's source shows them at the other nodes. Each level decides for itself. So a second destination anywhere takes the exact
+ * statuses back at the levels above. If the destination is not connected, its last reported statuses stay, and the status of the placement shows the
+ * destination as stale.
  *
- * Which objects have such a status by this node's doing is kept in the store, so that it is taken back also after a restart, and from objects
- * that the placement selects no more.
+ * The store keeps a record of the objects that have an exact status because of this node. So the node can take the status back also after a restart,
+ * and also from objects that the placement no longer selects.
  */
 
 import type { Space } from '../../../core/apiserver/space.ts';
@@ -36,9 +37,9 @@ export interface ExactStatusesPorts extends SingletonPorts {
 
 export class ExactStatuses {
   readonly #ports: ExactStatusesPorts;
-  /** Placements that are single now or were when last written, with the keys of the objects that have a status by it. */
-  readonly #told = new Map<PlacementId, ReadonlySet<string>>();
-  /** Those of them that are single now, with what was true of them when all of their objects were written last. */
+  /** By placement: the keys of the objects that have an exact status because of this placement, as the store has them. */
+  readonly #recorded = new Map<PlacementId, ReadonlySet<string>>();
+  /** Placements that match one destination now. The text (`#writtenFor`) names the child and target for which all of their objects were last written. */
   readonly #single = new Map<PlacementId, string>();
 
   constructor(ports: ExactStatusesPorts) {
@@ -46,29 +47,35 @@ export class ExactStatuses {
     const prefix = prefixOf('exact');
     ports.store.read((reader) => {
       for (const [key, value] of reader.scan(prefixRange(prefix))) {
-        this.#told.set(asText(key.subarray(prefix.length)), new Set(JSON.parse(asText(value)) as string[]));
+        this.#recorded.set(asText(key.subarray(prefix.length)), new Set(JSON.parse(asText(value)) as string[]));
       }
     });
   }
 
-  /** Those with objects that have a status by this node's doing; also such as went without a word, as the process ended. */
+  /**
+   * Placements with objects that have an exact status because of this node. A placement that is gone is among them if the process ended before the
+   * statuses were taken back.
+   */
   placements(): Iterable<PlacementId> {
-    return this.#told.keys();
+    return this.#recorded.keys();
   }
 
-  /** Brings the statuses to what they are now; `placement` is absent when it is gone. */
+  /**
+   * Writes the exact statuses of the placement's objects, or takes them back. `placement` is absent when the placement is gone; `expected` is the
+   * number of its destinations at and below this node.
+   */
   write(id: PlacementId, placement: Placement | undefined, expected: number): void {
     const single = placement?.target?.singleton === true && expected === 1 ? placement : undefined;
-    if (!single && !this.#told.has(id) && !this.#single.has(id)) return;
-    const now = single && this.#writtenFor(single);
-    const was = this.#single.get(id);
-    if (single && was === now) return;
-    this.#noteSingle(id, now);
+    if (!single && !this.#recorded.has(id) && !this.#single.has(id)) return;
+    const after = single && this.#writtenFor(single);
+    const before = this.#single.get(id);
+    if (single && before === after) return;
+    this.#noteSingle(id, after);
     try {
       this.#writeAll(id, single);
     } catch (error) {
-      // What could not be written is written when it is told again.
-      this.#noteSingle(id, was);
+      // With the former note, the next call sees a difference and writes again.
+      this.#noteSingle(id, before);
       throw error;
     }
   }
@@ -80,21 +87,21 @@ export class ExactStatuses {
 
   #writeAll(id: PlacementId, single: Placement | undefined): void {
     const { store } = this.#ports;
-    const before = this.#told.get(id) ?? new Set<string>();
-    const now = single ? store.read((reader) => objectsWithStatus(reader, this.#ports, single)) : [];
+    const before = this.#recorded.get(id) ?? new Set<string>();
+    const selected = single ? store.read((reader) => objectsWithStatus(reader, this.#ports, single)) : [];
     const objects = new Map([...before].map((key) => [key, parseKey(key)]));
-    for (const object of now) objects.set(formatKey(object), object);
+    for (const object of selected) objects.set(formatKey(object), object);
     const { source } = splitPlacementId(id);
     const own = this.#ports.ownSpace(source);
     if (own) {
       this.#writeOwn(own, id, before, objects);
       return;
     }
-    this.#keepOf(id, objects.keys(), new Set(this.#handOn(id, single, objects)));
+    this.#recordOf(id, objects.keys(), new Set(this.#passOn(id, single, objects)));
     this.#announce(source, [...objects.values()]);
   }
 
-  /** What the destination says of these objects has changed, or is about other ones than before: work that grows with them alone. */
+  /** Writes the statuses of these objects again: the reports about them have changed. The work grows with the number of these objects alone. */
   objectsChanged(id: PlacementId, changed: readonly ObjectKey[]): void {
     const placement = this.#ports.placements.get(id);
     if (!placement || !this.#single.has(id)) return;
@@ -103,13 +110,13 @@ export class ExactStatuses {
       changed.filter((object) => mayHaveStatus(object) && this.#refs(reader, source, object).includes(name)),
     );
     const objects = new Map(selected.map((object) => [formatKey(object), object]));
-    const before = this.#told.get(id) ?? new Set<string>();
+    const before = this.#recorded.get(id) ?? new Set<string>();
     const own = this.#ports.ownSpace(source);
     if (own) {
       this.#writeOwn(own, id, before, objects);
       return;
     }
-    this.#keepOf(id, objects.keys(), new Set(this.#handOn(id, placement, objects)));
+    this.#recordOf(id, objects.keys(), new Set(this.#passOn(id, placement, objects)));
     this.#announce(source, selected);
   }
 
@@ -117,13 +124,16 @@ export class ExactStatuses {
     this.#ports.store.announce(shownTopic, ...objects.map((key) => ({ source, key })));
   }
 
-  /** While this is the same, and the placement single, what is to be told changes with what the destination says of an object and with nothing else. */
+  /**
+   * The child on the way to the destination, and the target. While this text stays the same and the placement has one destination, an exact status
+   * changes only when the report about its object changes (`objectsChanged`).
+   */
   #writtenFor({ id, children, target }: Placement): string {
     const child = [...children].find((name) => this.#ports.expected(id, name) === 1);
     return JSON.stringify([child, target?.target, target?.generation]);
   }
 
-  /** Of an object of any source; undefined while it is not exact. Of several placements that could tell it, the first by name does. */
+  /** The exact status of an object of any source; undefined while there is none. If several placements could give it, the first one by name does. */
   statusOf(reader: Reader, source: string, object: ObjectKey): Uint8Array | undefined {
     if (this.#single.size === 0) return undefined;
     for (const name of this.#refs(reader, source, object)) {
@@ -135,7 +145,7 @@ export class ExactStatuses {
     return undefined;
   }
 
-  /** The placements that ask for exact state and have the object. */
+  /** The placements that ask for exact status and select the object. */
   askingFor(reader: Reader, source: string, object: ObjectKey): PlacementId[] {
     const { singletons } = this.#ports.placements;
     if (singletons.size === 0) return [];
@@ -154,21 +164,21 @@ export class ExactStatuses {
         if (status) statuses.set(key, status);
       }
     });
-    // On record before it is written: what is written is to be taken back whatever happens in between.
-    this.#keepOf(id, statuses.keys(), statuses);
+    // Record first, then write: whatever happens in between, the node can then take back every status that it has written.
+    this.#recordOf(id, statuses.keys(), statuses);
     for (const [key, object] of objects) {
       const status = statuses.get(key);
       if (!status && !before.has(key)) continue;
       const current = space.get(object);
       if (current) updateStatus(space, current, status && (JSON.parse(asText(status)) as object), log);
     }
-    if (this.#single.has(id)) this.#keepOf(id, objects.keys(), statuses);
-    else this.#keep(id, []);
+    if (this.#single.has(id)) this.#recordOf(id, objects.keys(), statuses);
+    else this.#record(id, []);
   }
 
-  #handOn(id: PlacementId, single: Placement | undefined, objects: ReadonlyMap<string, ObjectKey>): string[] {
+  #passOn(id: PlacementId, single: Placement | undefined, objects: ReadonlyMap<string, ObjectKey>): string[] {
     const { store, outbox } = this.#ports;
-    const told: string[] = [];
+    const passedOn: string[] = [];
     store.write((t) => {
       for (const [formatted, object] of objects) {
         const status = single && singletonStatus(t, this.#ports, single, object);
@@ -176,37 +186,37 @@ export class ExactStatuses {
         const attributes = text(stableStringify({ target: single?.target?.target ?? 0 }));
         if (status) {
           outbox.put(t, { key, attributes, body: status }, 0);
-          told.push(formatted);
+          passedOn.push(formatted);
         } else {
           outbox.remove(t, hash128(key), 0);
         }
       }
     });
-    return told;
+    return passedOn;
   }
 
-  /** Of these objects those that are told; work that grows with all of them only when one came or went. */
-  #keepOf(id: PlacementId, of: Iterable<string>, told: { has(key: string): boolean }): void {
-    const before = this.#told.get(id) ?? new Set<string>();
-    const changed = [...of].filter((key) => before.has(key) !== told.has(key));
+  /** Records which of these objects have an exact status. Writes the whole record only if an object has gained or lost its status. */
+  #recordOf(id: PlacementId, objects: Iterable<string>, withStatus: { has(key: string): boolean }): void {
+    const before = this.#recorded.get(id) ?? new Set<string>();
+    const changed = [...objects].filter((key) => before.has(key) !== withStatus.has(key));
     if (changed.length === 0) return;
-    const now = new Set(before);
+    const recorded = new Set(before);
     for (const key of changed) {
-      if (told.has(key)) now.add(key);
-      else now.delete(key);
+      if (withStatus.has(key)) recorded.add(key);
+      else recorded.delete(key);
     }
-    this.#keep(id, [...now]);
+    this.#record(id, [...recorded]);
   }
 
-  #keep(id: PlacementId, keys: readonly string[]): void {
-    if (keys.length === 0 && !this.#told.has(id)) return;
-    const at = concat(prefixOf('exact'), text(id));
+  #record(id: PlacementId, keys: readonly string[]): void {
+    if (keys.length === 0 && !this.#recorded.has(id)) return;
+    const storeKey = concat(prefixOf('exact'), text(id));
     this.#ports.store.write((t) => {
-      if (keys.length > 0) t.put(at, text(JSON.stringify(keys)));
-      else t.remove(at);
+      if (keys.length > 0) t.put(storeKey, text(JSON.stringify(keys)));
+      else t.remove(storeKey);
     });
-    if (keys.length > 0) this.#told.set(id, new Set(keys));
-    else this.#told.delete(id);
+    if (keys.length > 0) this.#recorded.set(id, new Set(keys));
+    else this.#recorded.delete(id);
   }
 
   #refs(reader: Reader, source: string, object: ObjectKey): readonly string[] {

@@ -1,7 +1,8 @@
 /**
- * Where a placement's expression can't be evaluated: no match there, and its author reads of it. It is told from what the node itself knows of its
- * agents and, by their label summaries, of what is below its relays: a subtree where an expression fails everywhere is pruned for that very reason, and
- * would never report it.
+ * Finds the destinations for which the expression of a placement can't be evaluated. Such a destination does not match, and a condition tells the
+ * author of the placement. The node finds them from what it knows itself about its agents and, by their label summaries, about the subtrees of its
+ * relays. It does not wait for reports: a subtree in which the expression fails everywhere does not match, so it does not get the placement and would
+ * never report the failure.
  */
 
 import { childPath } from '../../../core/identity/node-path.ts';
@@ -12,15 +13,15 @@ import { type Child, failingAt } from '../../children/children.ts';
 import type { Placement } from '../../placements/placement.ts';
 
 export interface ExpressionFailures {
-  /** Destinations, as far as they are certain. */
+  /** Destinations at which the expression certainly fails. */
   readonly destinations: number;
-  /** The first by path, at most `sampleMax`. */
+  /** One line for each of the first children by path, at most `sampleMax`. */
   readonly sample: readonly string[];
 }
 
-/** As many as a line of text can hold that a person reads. */
+/** As many as a person reads in one line of text. */
 const sampleMax = 3;
-/** Placements remembered for one state of a child; beyond it, those of before are evaluated again. */
+/** Results that are remembered for one state of a child. Beyond this number all of them are evaluated again. */
 const rememberedMax = 1_024;
 const type = 'ExpressionFailing';
 
@@ -29,8 +30,8 @@ type Failing = ReturnType<typeof failingAt>;
 export class FailingExpressions {
   readonly #path: string;
   readonly #children: ReadonlyMap<string, Child>;
-  /** A child that changes is another object: a status that is written again asks only for those. */
-  readonly #known = new WeakMap<Child, Map<string, Failing>>();
+  /** Results by child and rule. A child that changes is another object, so a status that is written again evaluates only the changed children. */
+  readonly #results = new WeakMap<Child, Map<string, Failing>>();
 
   constructor(path: string, children: ReadonlyMap<string, Child>) {
     this.#path = path;
@@ -54,11 +55,11 @@ export class FailingExpressions {
   }
 
   #at(rule: string, placement: Placement, child: Child): Failing {
-    const known = this.#known.get(child) ?? new Map<string, Failing>();
-    this.#known.set(child, known);
-    const failing = known.get(rule) ?? failingAt(placement, child);
-    if (known.size >= rememberedMax && !known.has(rule)) known.clear();
-    known.set(rule, failing);
+    const results = this.#results.get(child) ?? new Map<string, Failing>();
+    this.#results.set(child, results);
+    const failing = results.get(rule) ?? failingAt(placement, child);
+    if (results.size >= rememberedMax && !results.has(rule)) results.clear();
+    results.set(rule, failing);
     return failing;
   }
 }
@@ -83,8 +84,8 @@ function conditionOf({ destinations, sample }: ExpressionFailures): NewCondition
     };
   }
   const more = destinations > 1 ? `${destinations} destinations` : 'one destination';
-  // What costs too much says its own remedy.
-  const remedy = sample.every((line) => line.endsWith(costExceeded)) ? '' : '; ask with has() or "in" first';
-  const message = `spec.locationExpression fails at ${more}, which ${destinations > 1 ? 'do' : 'does'} not match for that${remedy}. ${sample.join('; ')}`;
+  // The message about too high a cost has its own remedy.
+  const remedy = sample.every((line) => line.endsWith(costExceeded)) ? '' : '; check with has() or "in" first';
+  const message = `spec.locationExpression fails at ${more}, which ${destinations > 1 ? 'do' : 'does'} not match for this reason${remedy}. ${sample.join('; ')}`;
   return { type, status: 'True', reason: 'EvaluationFailed', message };
 }

@@ -1,6 +1,6 @@
 /**
- * From the partials of the children to the node's own: one segment tree per placement, so that a child's change costs
- * log2(children) merges. The trees are in memory and made when first needed, from the rows that the children reported.
+ * Merges the partials of the children into the node's own partial. Each placement has one segment tree, so that a change of one child costs
+ * log2(children) merges. The trees are in memory. A tree is made when it is first needed, from the rows that the children reported.
  */
 
 import { entryKey } from '../../../core/entries/entry-keys.ts';
@@ -29,16 +29,16 @@ import { type Replicas, withoutReplicas } from '../../replicas/replicas.ts';
 export interface GatherPorts {
   readonly placements: Placements;
   readonly children: ReadonlyMap<string, Child>;
-  /** What a child reported: the consumer's table of its up feed. */
+  /** The reports of a child: the consumer's table of its up feed. */
   reportedOf(child: string): Table | undefined;
-  /** What the child says under this key is not what it is to be. Absent: nothing ever is. */
+  /** Whether the entry that the child reports under this key is a bad entry. Absent: no entry is bad. */
   isRefused?(reader: Reader, child: string, keyHash: Uint8Array): boolean;
   connection(child: string): { connected: boolean; silentMs: number };
-  /** What of the placement's objects this node could not make for an agent. */
+  /** The objects of the placement that this node could not make for an agent. */
   heldBack(id: PlacementId, child: string): readonly Failure[];
   readonly rollouts: RolloutParts;
   readonly moves: MoveStore;
-  /** Put to the total of a move while this node does not know what its children have. Absent: it always does. */
+  /** Changes the total of a move while this node does not know what its children have. Absent: this node always knows. */
   readonly restoreBarrier?: { put(placement: Placement, total: Partial): Partial };
   pathOf(child: string): string;
   mailboxOf(child: string): Producer | undefined;
@@ -46,7 +46,7 @@ export interface GatherPorts {
   readonly replicas?: Replicas;
 }
 
-/** What partials say of unfinished releases: relay/rollout/exposure.ts. */
+/** The part of a partial that is about unfinished releases; see relay/rollout/exposure.ts. */
 export interface RolloutParts {
   place(
     placement: Placement,
@@ -54,9 +54,9 @@ export interface RolloutParts {
     view: { readonly connected: boolean; readonly reported?: Partial },
   ): RolloutPart | undefined;
   forget(id: PlacementId, child: string): void;
-  /** What counts are of: what the source has, or, once a release was taken back, what was promoted before it. */
+  /** The target that the counts are about: the source's target or, after a rollback, the one that was promoted before the release. */
   wanted(placement: Placement): PlacementTarget | undefined;
-  /** Of this node without its children. */
+  /** The part of this node itself, without its children. */
   base(id: PlacementId): RolloutPart | undefined;
 }
 
@@ -77,8 +77,8 @@ export class Gather {
     const tree = this.#trees.get(id) ?? this.refresh(reader, id);
     const { generation, target } = this.#ports.rollouts.wanted(placement) ?? { generation: 0, target: 0 };
     const total = tree?.total() ?? emptyPartial(generation, target);
-    const told = withRollout(total, mergeParts(total.rollout, this.#ports.rollouts.base(id)));
-    const counted = withOwnCounter(placement, this.#ports.moves.counter(id), told);
+    const withReleases = withRollout(total, mergeParts(total.rollout, this.#ports.rollouts.base(id)));
+    const counted = withOwnCounter(placement, this.#ports.moves.counter(id), withReleases);
     return this.#ports.restoreBarrier?.put(placement, counted) ?? counted;
   }
 
@@ -87,7 +87,7 @@ export class Gather {
     return this.#trees.get(id)?.merges ?? 0;
   }
 
-  /** The contributions of one placement anew, for all children: its target or its children have changed. */
+  /** Computes the contributions of all children to one placement again: its target or its children have changed. */
   refresh(reader: Reader, id: PlacementId): SegmentTree<Partial> | undefined {
     const placement = this.#ports.placements.get(id);
     if (!placement) {
@@ -106,12 +106,12 @@ export class Gather {
     return tree;
   }
 
-  /** What a child adds to the node's own partial, as `total` has it. */
+  /** The contribution of a child to the node's own partial, as `total` counts it. */
   contribution(id: PlacementId, child: string): Partial | undefined {
     return this.#trees.get(id)?.get(child);
   }
 
-  /** One child's contribution to one placement anew; true when it has another number of destinations now. */
+  /** Computes the contribution of one child to one placement again. Returns true if its number of destinations has changed. */
   childChanged(reader: Reader, id: PlacementId, child: string): boolean {
     const placement = this.#ports.placements.get(id);
     const tree = this.#trees.get(id);
@@ -135,7 +135,7 @@ export class Gather {
     const { counts, isFrozen, isMixed, wasAttached } = this.#replicas.standing(name);
     if (isFrozen && isOf(wanted, tree.get(name))) return;
     if (!counts || isMixed) {
-      // And not absent: while sums stay as they were, so does that it adds nothing.
+      // The contribution is empty, not absent: when the child's sums get frozen, the check above keeps the empty contribution.
       tree.set(name, emptyPartial(wanted.generation, wanted.target));
       this.#ports.rollouts.forget(placement.id, name);
       return;
@@ -151,16 +151,16 @@ export class Gather {
       ...(isRefused ? { refused: expected ?? last?.counts.expected ?? 0 } : {}),
       heldBack: child?.role === 'agent' ? this.#ports.heldBack(placement.id, name) : [],
     };
-    // What is not attached, or known no more, has no part in a release.
+    // Only a known child that has the placement takes part in a release.
     const part = child && placement.children.has(name) ? this.#ports.rollouts.place(placement, child, view) : undefined;
     const counted = withRollout(contribution(wanted, view), part);
-    // One that is known no more and still has a row was an agent.
+    // A child that this node no longer knows and that still has a row of a move was an agent.
     const { role } = child ?? { role: 'agent' as const };
     const { connected } = view;
     const moving = { role, path: this.#ports.pathOf(name), row, reported: last, refused: isRefused, connected };
     const mailbox = placement.move && role === 'agent' ? this.#ports.mailboxOf(name) : undefined;
-    const given = mailbox && view.heldBack.length === 0 ? handedTarget(reader, mailbox, placement) : undefined;
-    tree.set(name, withMove(placement, { ...moving, handed: given }, counted));
+    const handed = mailbox && view.heldBack.length === 0 ? handedTarget(reader, mailbox, placement) : undefined;
+    tree.set(name, withMove(placement, { ...moving, handed }, counted));
   }
 
   #drop(tree: SegmentTree<Partial>, id: PlacementId, child: string): void {

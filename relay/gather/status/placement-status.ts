@@ -1,4 +1,4 @@
-/** The status of an EdgePlacement from the node's own partial: counts, one line to read, a sample of failures, conditions. */
+/** The status of an EdgePlacement, made from the node's own partial: counts, one line to read, a sample of failures, conditions. */
 import { type MovingStatus, movingCondition, movingStatus } from '../../../core/move/move-messages.ts';
 import { type NewCondition, withCondition } from '../../../core/object/conditions.ts';
 import type { Condition } from '../../../core/object/meta.ts';
@@ -46,7 +46,7 @@ export function placementStatus(
   };
 }
 
-/** Made once: `toLocaleString` makes one for each number. */
+/** Made once: `toLocaleString` would make a formatter for each number. */
 const english = new Intl.NumberFormat('en-US');
 
 /** `9,998` */
@@ -93,10 +93,13 @@ function ready(counts: DestinationCounts): NewCondition {
   return no('Progressing', `${counts.available} ${of} destinations are available`);
 }
 
-/** The counts are of what was promoted before: that all have it again is not what the author of the release waits for. */
+/**
+ * After a rollback the counts are about what was promoted before the release. Even if all destinations have that again, the placement is not Ready: its
+ * author waits for the release.
+ */
 function rolledBack(counts: DestinationCounts): NewCondition {
-  const said = ready(counts);
-  if (said.reason !== 'AllAvailable' && said.reason !== 'Progressing') return said;
+  const condition = ready(counts);
+  if (condition.reason !== 'AllAvailable' && condition.reason !== 'Progressing') return condition;
   const { available, expected } = counts;
   const who = available === expected ? `all ${expected}` : `${available} of ${expected}`;
   return no(
@@ -105,12 +108,12 @@ function rolledBack(counts: DestinationCounts): NewCondition {
   );
 }
 
-/** Said of a placement that keeps an order, or did: what was said once does not stay. */
+/** A placement that keeps an order has the condition Moving. A placement that did so before gets it too, or its old value would stay. */
 function moving({ move }: Partial, before: readonly Condition[]): NewCondition[] {
   return move || before.some(({ type }) => type === 'Moving') ? [movingCondition(move)] : [];
 }
 
-/** Who won is told of one destination; the others are in the sample. */
+/** The message names the winner at one destination; the sample of failures has others. */
 function conflicted({ counts, failures }: Partial): NewCondition {
   const type = 'Conflicted';
   if (counts.conflicted === 0) {

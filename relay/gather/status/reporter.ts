@@ -1,7 +1,7 @@
 /**
- * Tells the node's own partial of each placement: up to the parent, into the status of an own EdgePlacement, and to
- * the read-only views. A placement that changes all the time is told at most once a second after a short burst; one that changes now and then at once. The
- * same for other keys, and for exact statuses at a rate of their own.
+ * Decides when the state of a placement is reported: up to the parent, into the status of an own EdgePlacement, and to the read-only views. A placement
+ * that changes now and then is reported at once. A placement that changes all the time is reported at most once a second after a short burst. The same
+ * class reports the summaries that users define, and exact statuses at a rate of their own.
  */
 
 import type { PlacementId } from '../../../core/entries/placement-id.ts';
@@ -10,40 +10,46 @@ import { CoalescedTask } from '../../../core/runtime/coalesced-task.ts';
 import { TokenBucket } from '../../../core/runtime/token-bucket.ts';
 import { lacksRoom, roomAgainMs } from '../../../core/store/room.ts';
 
-/** How often one key is told of. */
+/** How often one key is reported. */
 export interface ReportRate {
-  /** Enough that the stages of one change (stored, applied, available) pass without waiting. */
+  /** Reports without delay: enough that the stages of one change (stored, applied, available) pass without waiting. */
   readonly burst: number;
-  /** Once in this time, while it goes on changing. */
+  /** After the burst: one report in this time, while the key goes on changing. */
   readonly intervalMs: number;
 }
 
-/** Of a sum: it changes with each destination, and nobody follows each of its values. */
+/** For a sum. A sum changes with each destination, and nobody follows each of its values. */
 const sumRate: ReportRate = { burst: 6, intervalMs: 1_000 };
-/** Of one object at one destination, which somebody has asked to follow: a tree of five levels adds a quarter of a second while it changes all the time. */
+/**
+ * For one object at one destination that somebody has asked to follow. While the object changes all the time, a tree of five levels adds a quarter of a
+ * second.
+ */
 export const exactRate: ReportRate = { burst: 6, intervalMs: 50 };
 
 export interface ReporterPorts {
   readonly clock: Clock;
   readonly rate?: ReportRate;
-  /** Calls back soon, after what waits already. */
+  /** Calls back in a later turn, after the work that already waits. */
   defer(run: () => void): void;
-  /** Tells all of these together; all again when it throws for want of room. */
+  /** Reports all of these together. If it throws because the disk is full, all of them are reported again. */
   report(ids: readonly PlacementId[]): void;
-  /** It threw otherwise: the store is broken. */
+  /** `report` threw another error: the store is broken. */
   failed(error: unknown): void;
 }
 
-/** Told before others have their turn: a status in an own space takes half a millisecond. A child that comes or goes may change a thousand of them at once. */
+/**
+ * Placements reported in one turn; then other work runs. A status in an own space takes half a millisecond, and a child that comes or goes may change a
+ * thousand of them at once.
+ */
 const perTurnMax = 64;
-/** A bucket is full again after some of these. */
+/** Time between two sweeps. A bucket is full again after a few of them. */
 const sweepMs = 1_000;
 
 export class StatusReporter {
   readonly #ports: ReporterPorts;
   readonly #rate: ReportRate;
   readonly #dirty = new Set<PlacementId>();
-  /** Those that have changed again too early: nobody looks at them before the timer. */
+  /** Keys that have changed again too early: they wait for the timer. */
   readonly #waiting = new Set<PlacementId>();
   readonly #buckets = new Map<PlacementId, TokenBucket>();
   #timer: Timer | undefined;
@@ -107,7 +113,7 @@ export class StatusReporter {
     }
   }
 
-  /** Of the buckets that nobody needs any more: now and then, for there is one for each placement that was told of lately. */
+  /** Deletes the buckets that nobody needs any more. It runs only now and then: each placement that was reported lately has a bucket. */
   #sweep(nowMs: number): void {
     if (nowMs - this.#sweptAtMs < sweepMs) return;
     this.#sweptAtMs = nowMs;

@@ -1,6 +1,6 @@
 /**
- * The status that the only destination of a placement reports of its objects, as the child on the way to it says it, and in terms of the
- * origin: which generation of the origin's object it is of.
+ * The status of an object as the only destination of its placement reports it. The node takes it from the reports of the child on the way to the
+ * destination. The status names generations of the object at the origin, not at the destination.
  */
 
 import { entryKey, parseEntryKey } from '../../../core/entries/entry-keys.ts';
@@ -24,10 +24,13 @@ export interface SingletonPorts {
   expected(id: PlacementId, child: string): number;
 }
 
-/** Objects of which the origin's own controllers keep the status: what a destination says of its own of that name is no news of them. */
+/**
+ * Resources whose status the controllers of the origin write. A destination has objects of the same name, but their status says nothing about the
+ * object of the origin.
+ */
 const resourcesWithOwnStatus = new Set(['/namespaces', 'apiextensions.k8s.io/customresourcedefinitions']);
 
-/** Keys of the placement's objects that may have a status from below. */
+/** Keys of the objects of the placement that may have an exact status. */
 export function objectsWithStatus(reader: Reader, ports: SingletonPorts, placement: Placement): ObjectKey[] {
   const table = ports.tableOf(placement.source);
   const objects: ObjectKey[] = [];
@@ -44,7 +47,7 @@ export function mayHaveStatus({ group, resource }: ObjectKey): boolean {
   return !resourcesWithOwnStatus.has(`${group}/${resource}`);
 }
 
-/** Undefined: it is not known (any more). */
+/** Undefined: there is no reported status (any more). */
 export function singletonStatus(
   reader: Reader,
   ports: SingletonPorts,
@@ -57,14 +60,15 @@ export function singletonStatus(
   if (role === undefined || !table) return undefined;
   const key = role === 'relay' ? entryKey.status(id, object) : entryKey.state(source, object);
   const row = table.get(reader, hash128(key));
-  const said = row?.content && table.content(reader, row.content);
-  if (!said || said.body.length === 0) return undefined;
-  return role === 'relay' ? said.body : inTermsOfOrigin(said);
+  const report = row?.content && table.content(reader, row.content);
+  if (!report || report.body.length === 0) return undefined;
+  return role === 'relay' ? report.body : inTermsOfOrigin(report);
 }
 
 /**
- * An `observedGeneration` counts generations of the destination's object, which are its own: what it has observed in full is the origin's
- * generation that was applied, and what it has not is the one before, so that `kubectl rollout status` tells the truth at the origin.
+ * `observedGeneration` counts generations of the object at the destination. This function translates it, so that `kubectl rollout status` works at the
+ * origin. A fully observed object (`observed >= local`) gets the generation of the origin's object that was applied; any other gets the generation
+ * before it.
  */
 function inTermsOfOrigin({ attributes, body }: Content): Uint8Array {
   const { generation, local } = JSON.parse(asText(attributes)) as StateAttributes;

@@ -1,4 +1,4 @@
-/** What the SinglePlacementSlices of one placement hold at this node: pure, of what the scheduler and the summary know. */
+/** The contents of the SinglePlacementSlices of one placement at this node. Pure functions of the matches and of the counts of the summary. */
 
 import { edgeGroup, sliceEntriesMax } from '../../../core/apiserver/kinds/edge-kinds.ts';
 import { type PlacementId, splitPlacementId } from '../../../core/entries/placement-id.ts';
@@ -29,7 +29,7 @@ export interface Subtree {
   readonly observedTime: string;
 }
 
-/** Of a name's 253 characters, what the number behind it leaves. */
+/** A name has at most 253 characters. This many remain in front of the number. */
 const stemMax = 245;
 const apiVersion = `${edgeGroup}/v1alpha1`;
 const kind = 'SinglePlacementSlice';
@@ -90,14 +90,14 @@ function subtreesOf({ path, children, expected }: SliceSources, placement: Place
     .filter(({ matched }) => matched > 0);
 }
 
-/** Of a slice by its number; the number apart, what all slices of a placement begin with. */
+/** The name of a slice. With an empty `index`: the beginning that the names of all slices of the placement share. */
 export function sliceName(placement: string, index: number | ''): string {
   if (placement.length <= stemMax) return `${placement}-${index}`;
   const hash = Buffer.from(hash128(placement)).toString('hex').slice(0, 8);
   return `${placement.slice(0, stemMax - 9)}-${hash}-${index}`;
 }
 
-/** The object; without the placement's uid it has no owner, where the placement itself is only shown. */
+/** The object. Without the uid of the placement it has no owner: this node only shows the placement. */
 export function sliceOf(
   { name, uid }: { name: string; uid?: string },
   index: number,
@@ -109,7 +109,7 @@ export function sliceOf(
     kind,
     metadata: {
       name: sliceName(name, index),
-      // A name that is longer than a label's value may be is told by the owner reference alone.
+      // The value of a label has at most 63 characters. A longer name is in the owner reference alone.
       labels: name.length <= 63 ? { [`${edgeGroup}/placement`]: name } : {},
       ...(uid === undefined ? {} : { ownerReferences: [{ ...owner, uid }] }),
     },

@@ -1,6 +1,6 @@
 /**
- * SinglePlacementSlices: the places that a placement of this node matches, one by one where its own inventory knows them, counted by
- * child where another node does. Written some time after the match has changed, never for a change of state alone.
+ * SinglePlacementSlices list the destinations that a placement of this node matches: one by one where this node's own inventory has them, and as one
+ * number for each child relay. They are written some time after the matches have changed, and never for a change of state alone.
  */
 
 import type { Space } from '../../../core/apiserver/space.ts';
@@ -19,13 +19,13 @@ export interface SlicesPorts extends SliceSources {
   readonly clock: Clock;
   readonly placements: Placements;
   ownSpace(source: string): Space | undefined;
-  /** A placement from above, or one that is gone: nothing is written for it. */
+  /** The placement is from above, or is gone: no slice is written for it. */
   elsewhere(id: PlacementId): void;
 }
 
-/** Labels that change one after the other are one writing. */
+/** Several label changes within this time lead to one write. */
 const intervalMs = 1_000;
-/** Children of the placements that are looked at before others have their turn: some 10 ms. */
+/** Children of placements that one run looks at, some 10 ms. Then other work has its turn. */
 const childrenPerRun = 1_000;
 const betweenRunsMs = 10;
 
@@ -39,7 +39,7 @@ export class Slices {
     this.#ports = ports;
   }
 
-  /** What the placement matches may have changed. */
+  /** The destinations that the placement matches may have changed. */
   mark(id: PlacementId): void {
     if (this.#stopped) return;
     this.#dirty.add(id);
@@ -59,15 +59,15 @@ export class Slices {
   }
 
   #run(): void {
-    let left = childrenPerRun;
+    let childrenLeft = childrenPerRun;
     for (const id of this.#dirty) {
-      if (left <= 0) return this.#runIn(betweenRunsMs);
+      if (childrenLeft <= 0) return this.#runIn(betweenRunsMs);
       const placement = this.#ports.placements.get(id);
       const space = placement && this.#ports.ownSpace(placement.source);
       if (space) this.#write(space, placement);
       else this.#ports.elsewhere(id);
       this.#dirty.delete(id);
-      left -= 1 + (placement?.children.size ?? 0);
+      childrenLeft -= 1 + (placement?.children.size ?? 0);
     }
   }
 
@@ -95,12 +95,12 @@ export class Slices {
   }
 }
 
-/** A subtree that counts as before keeps the time when it first did. */
+/** A subtree whose number has not changed keeps the time at which it first had this number. */
 function stamped(content: SliceContent, before: SliceContent, wallMs: number): SliceContent {
-  const known = new Map(((before.subtrees ?? []) as readonly Subtree[]).map((subtree) => [subtree.path, subtree]));
+  const byPath = new Map(((before.subtrees ?? []) as readonly Subtree[]).map((subtree) => [subtree.path, subtree]));
   const subtrees = content.subtrees?.map((subtree) => {
-    const old = known.get(subtree.path);
-    const observedTime = old?.matched === subtree.matched ? old.observedTime : timestamp(wallMs);
+    const former = byPath.get(subtree.path);
+    const observedTime = former?.matched === subtree.matched ? former.observedTime : timestamp(wallMs);
     return { ...subtree, observedTime };
   });
   return { ...content, ...(subtrees ? { subtrees } : {}) };

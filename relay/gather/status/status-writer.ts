@@ -1,4 +1,7 @@
-/** Writes what was gathered: partials to the parent, the status of own EdgePlacements, and by exact-statuses.ts exact statuses of objects. */
+/**
+ * Writes the results of the status aggregation: partials to the parent, the status of own EdgePlacements, and (with exact-statuses.ts) exact statuses
+ * of objects.
+ */
 
 import type { Space } from '../../../core/apiserver/space.ts';
 import { entryKey } from '../../../core/entries/entry-keys.ts';
@@ -36,31 +39,31 @@ export interface StatusWriterPorts {
   readonly exact: Pick<ExactStatuses, 'write'>;
   readonly expressions: Pick<FailingExpressions, 'of'>;
   ownSpace(source: string): Space | undefined;
-  /** Why StatusSummarizers that the placement names can't be used, by name; undefined: it names none. */
+  /** Reasons why StatusSummarizers that the placement names can't be used, by name. Undefined: the placement names none. */
   unresolved(id: PlacementId): ReadonlyMap<string, string> | undefined;
-  /** Of an own placement whose releases go out in waves. */
+  /** The rollout of an own placement whose releases go out in waves. */
   rolloutOf(id: PlacementId): RolloutStep | undefined;
-  /** Its last release was taken back; also of a placement from above. */
+  /** Whether the last release was taken back; also for a placement from above. */
   isRolledBack(id: PlacementId): boolean;
-  /** Of a placement from above: what is known here of its release. */
+  /** For a placement from above: what this node knows about its release. */
   rolloutBelow(reader: Reader, id: PlacementId): RolloutStatus | undefined;
 }
 
 export class StatusWriter {
   readonly #ports: StatusWriterPorts;
-  /** Conditions of placements from above: what an own placement keeps in its status. */
+  /** Conditions of placements from above. (An own placement keeps them in its status.) */
   readonly #conditions = new Map<PlacementId, readonly Condition[]>();
 
   constructor(ports: StatusWriterPorts) {
     this.#ports = ports;
   }
 
-  /** Returns the placements of which something changed. */
+  /** Returns the placements of which something has changed. */
   write(ids: readonly PlacementId[]): PlacementId[] {
     return ids.filter((id) => this.#writeOne(id));
   }
 
-  /** JSON of the status of a placement from above, as this subtree has it. */
+  /** JSON of the status of a placement from above, for the subtree of this node. */
   statusOf(reader: Reader, id: PlacementId): Uint8Array | undefined {
     const partial = this.#ports.gather.total(reader, id);
     if (!partial) return undefined;
@@ -104,7 +107,7 @@ export class StatusWriter {
 
   #writeSpace(space: Space, placement: Placement, partial: Partial): void {
     const object = space.get({ ...placementResource, namespace: '', name: placement.name });
-    // A placement that was changed just now is told of when its own generation has been scheduled.
+    // After a change of the placement, its status waits until the new generation has been scheduled.
     if (!object || object.metadata.generation !== partial.generation) return;
     const before = (object.status as { conditions?: Condition[] } | undefined)?.conditions ?? [];
     const status = this.#status(placement.id, partial, before);

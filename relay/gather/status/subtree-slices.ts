@@ -1,6 +1,6 @@
 /**
- * The SinglePlacementSlices of placements from above, for this node's subtree: made when somebody looks, for to keep them would be a copy of
- * the inventory for each placement. They have no times: nobody remembers here since when a child counts what it counts.
+ * The SinglePlacementSlices of placements from above, for the subtree of this node. They are made when somebody looks: stored slices would be a copy of
+ * the inventory for each placement. They have no times: this node does not remember since when a child has had its number.
  */
 
 import { type PlacementId, splitPlacementId } from '../../../core/entries/placement-id.ts';
@@ -24,7 +24,7 @@ export interface ShownSlice {
 
 export class SubtreeSlices {
   readonly #ports: SubtreeSlicesPorts;
-  /** How many slices a placement had when it was last told of. */
+  /** The number of slices of a placement when its changes were last announced. */
   readonly #counts = new Map<PlacementId, number>();
 
   constructor(ports: SubtreeSlicesPorts) {
@@ -46,13 +46,13 @@ export class SubtreeSlices {
     return undefined;
   }
 
-  /** What the placement matches below may have changed, or it is gone. */
-  tell(id: PlacementId): void {
+  /** The destinations that the placement matches below may have changed, or the placement is gone. */
+  placementChanged(id: PlacementId): void {
     const { source, name } = splitPlacementId(id);
     const placement = this.#ports.placements.get(id);
-    const now = placement ? sliceContents(this.#ports, placement).length : 0;
-    const count = Math.max(now, this.#counts.get(id) ?? 0);
-    if (now > 0) this.#counts.set(id, now);
+    const after = placement ? sliceContents(this.#ports, placement).length : 0;
+    const count = Math.max(after, this.#counts.get(id) ?? 0);
+    if (after > 0) this.#counts.set(id, after);
     else this.#counts.delete(id);
     const shown = Array.from({ length: count }, (_, i) => ({ source, key: keyOf(sliceName(name, i)) }));
     this.#ports.store.announce(shownTopic, ...shown);

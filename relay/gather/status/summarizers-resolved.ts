@@ -3,10 +3,10 @@ import { withCondition } from '../../../core/object/conditions.ts';
 import type { Condition } from '../../../core/object/meta.ts';
 
 const type = 'SummarizersResolved';
-/** A message is for people, and a placement may name many. */
+/** A person reads the message, and a placement may name many summarizers. */
 const reasonsMax = 5;
 
-/** `unresolved`: why, by name; undefined when the placement names none, and then the condition is not there. */
+/** `unresolved`: the reasons, by name of the summarizer. Undefined: the placement names none, and the condition is left out. */
 export function withSummarizers(
   conditions: readonly Condition[],
   unresolved: ReadonlyMap<string, string> | undefined,
@@ -15,7 +15,7 @@ export function withSummarizers(
 ): readonly Condition[] {
   if (!unresolved) return conditions.filter((condition) => condition.type !== type);
   if (unresolved.size === 0) {
-    const message = 'all StatusSummarizers that the placement names are there';
+    const message = 'all StatusSummarizers that the placement names exist';
     return withCondition(conditions, { type, status: 'True', reason: 'Resolved', message, observedGeneration }, now);
   }
   const reasons = [...unresolved.values()];

@@ -1,4 +1,4 @@
-/** Writes a status into an object of an own space, or takes it out. Throws StoreFull. */
+/** Writes a status into an object of an own space, or removes it. Throws StoreFull. */
 import type { Space } from '../../../core/apiserver/space.ts';
 import { stableStringify } from '../../../core/object/canonical.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
@@ -21,7 +21,7 @@ export function updateStatus(space: Space, object: KubeObject, status: object | 
       { subresource: 'status' },
     );
   } catch (error) {
-    // Whoever changed the object meanwhile made it dirty again; a kind without status takes none.
+    // Either somebody changed the object meanwhile, and made it dirty again by that; or the kind of the object has no status.
     if (!(error instanceof BanyanError) || lacksRoom(error)) throw error;
     log.debug({ object: object.metadata.name, reason: describeError(error) }, 'a status was not written');
   }

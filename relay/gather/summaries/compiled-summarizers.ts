@@ -1,4 +1,4 @@
-/** StatusSummarizers made ready to be worked off: each once for each of its specifications. */
+/** StatusSummarizers, compiled once for each of their specifications. */
 import { CelError } from '../../../core/match/cel/cel-error.ts';
 import { stableStringify } from '../../../core/object/canonical.ts';
 import type { Reader } from '../../../core/store/store.ts';
@@ -7,14 +7,14 @@ import type { SummarizerSpec } from '../../../core/summary/summarizer-spec.ts';
 
 export class CompiledSummarizers {
   readonly #specOf: (reader: Reader, source: string, name: string) => SummarizerSpec | undefined;
-  /** By source and name, the newest only. */
+  /** By source and name: the newest specification only. */
   readonly #compiled = new Map<string, { text: string; summarizer: Summarizer | string }>();
 
   constructor(specOf: (reader: Reader, source: string, name: string) => SummarizerSpec | undefined) {
     this.#specOf = specOf;
   }
 
-  /** Or why there is none. */
+  /** The compiled summarizer, or the reason why there is none. */
   of(reader: Reader, source: string, name: string): Summarizer | string {
     const spec = this.#specOf(reader, source, name);
     const key = `${source}/${name}`;
@@ -23,8 +23,8 @@ export class CompiledSummarizers {
       return `StatusSummarizer ${JSON.stringify(name)} does not exist in this space: create it, or take it out of the placement's statusSummarizers`;
     }
     const text = stableStringify(spec);
-    const known = this.#compiled.get(key);
-    if (known?.text === text) return known.summarizer;
+    const cached = this.#compiled.get(key);
+    if (cached?.text === text) return cached.summarizer;
     const summarizer = compiled(name, spec);
     this.#compiled.set(key, { text, summarizer });
     return summarizer;

@@ -1,6 +1,6 @@
 /**
- * What earlier lives of the process have told the parent of placements. A placement may have gone without a word of that: the scheduler forgets it in one
- * commit, and what was told is taken back in a later one. At a start nobody else would think of it any more.
+ * What earlier runs of the process have reported to the parent about placements. The scheduler forgets a placement in one commit, and a later commit
+ * takes the reports back. If the process ends in between, the reports stay in the outbox. A start finds them here; nothing else would.
  */
 
 import { parseEntryKey } from '../../../core/entries/entry-keys.ts';
@@ -14,7 +14,7 @@ export interface ReportedBefore {
   readonly summaries: readonly SummaryId[];
 }
 
-/** One pass over the outbox. Exact statuses have a record of their own. */
+/** Reads the outbox once. Exact statuses have a record of their own. */
 export function reportedBefore(reader: Reader, outbox: Producer): ReportedBefore {
   const placements = new Set<PlacementId>();
   const summaries: SummaryId[] = [];

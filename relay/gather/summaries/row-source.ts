@@ -1,6 +1,6 @@
 /**
- * Where the rows of summaries come from: for an object that was sent down its row in the source, in the agent's mailbox and in what the agent reported; for
- * one that was born at the edge what the agent reported.
+ * Where the rows of summaries come from. For an object that was sent down: its row in the source, its row in the agent's mailbox, and the state that
+ * the agent reported. For an upsynced or associated object: what the agent reported.
  */
 
 import type { ObjectAttributes } from '../../../core/entries/down-attributes.ts';
@@ -28,7 +28,7 @@ export interface RowSourcePorts {
   pathOf(child: string): string;
 }
 
-/** What a placement wants of objects that were not sent down. */
+/** The rules of placements about objects that were not sent down. */
 interface RulesOfPlacements {
   upsyncOf(id: PlacementId): readonly UpsyncItem[];
   associatedOf(id: PlacementId): readonly AssociatedItem[];
@@ -38,7 +38,7 @@ export interface RowPlace {
   /** An agent. */
   readonly child: string;
   readonly source: string;
-  /** Of the object's row in the source; of the reported row, for an object that was born at the edge. */
+  /** The key hash of the object's row in the source; for an upsynced or associated object, of the reported row. */
   readonly keyHash: Uint8Array;
 }
 
@@ -47,15 +47,15 @@ interface SummarizedObject {
   readonly summarizers: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What there is of an object at an agent. */
+/** What this node has of one object at one agent. */
 export interface ReadRow {
-  /** Names of those of which summaries may want it. */
+  /** Names of the placements whose summaries may want the row. */
   readonly placements: readonly string[];
   isWanted(placement: Placement, summarizer: string): boolean;
   row(place: LocationFacts, heldBack: readonly Failure[]): SummaryRow;
 }
 
-/** Objects of which it is kept who wants them: those that are reported at the same time. */
+/** Objects for which this class remembers the summaries that want them: as many as are reported at the same time. */
 const wantedMax = 1_000;
 
 export class RowSource {
@@ -68,7 +68,7 @@ export class RowSource {
     this.#ports = ports;
   }
 
-  /** The object, its state and what says which summaries want it; undefined when the agent has not both. */
+  /** The object, its state, and which summaries want it. Undefined if the agent has not both the object and a state. */
   object(reader: Reader, { child, source, keyHash }: RowPlace): ReadRow | undefined {
     const { mailboxOf, reportedOf, pathOf } = this.#ports;
     const wanted = this.#wanted(reader, source, keyHash);
@@ -88,14 +88,14 @@ export class RowSource {
     };
   }
 
-  /** What the object's row says of the summaries that want it; the same for all agents. */
+  /** Which summaries want the object, by its row in the source. The answer is the same for all agents. */
   #wanted(reader: Reader, source: string, keyHash: Uint8Array): SummarizedObject | undefined {
     const table = this.#ports.tableOf(source);
     const row = table.get(reader, keyHash);
     if (!row?.content) return undefined;
     const hash = rowNameOf(row.content.hash);
-    const known = this.#wantedByContent.get(hash);
-    if (known) return known;
+    const cached = this.#wantedByContent.get(hash);
+    if (cached) return cached;
     const content = table.content(reader, row.content);
     const entry = parseEntryKey(content.key);
     if (entry?.type !== 'object') return undefined;
@@ -105,8 +105,8 @@ export class RowSource {
     return wanted;
   }
 
-  /** An object that was born at the edge, or made there for one that was sent down. */
-  born(reader: Reader, { child, source, keyHash }: RowPlace): ReadRow | undefined {
+  /** An upsynced or associated object of an agent's cluster. */
+  fromCluster(reader: Reader, { child, source, keyHash }: RowPlace): ReadRow | undefined {
     const reported = this.#ports.reportedOf(child);
     const content = reported && contentOf(reader, reported, keyHash);
     const entry = content && parseEntryKey(content.key);
@@ -122,7 +122,7 @@ export class RowSource {
         this.#ports
           .upsyncOf(id)
           .some((item) => item.statusSummarizers?.includes(name) && matchesUpsync(item, object, labels)),
-      row: (place) => this.#rows.bornRow({ path, object, place, body: content.body }),
+      row: (place) => this.#rows.edgeObjectRow({ path, object, place, body: content.body }),
     };
   }
 
@@ -136,12 +136,12 @@ export class RowSource {
         this.#ports
           .associatedOf(id)
           .some((item) => item.statusSummarizers?.includes(name) && namesResource(item, object)),
-      row: (place) => this.#rows.bornRow({ path, object, place, body }),
+      row: (place) => this.#rows.edgeObjectRow({ path, object, place, body }),
     };
   }
 }
 
-/** Key hashes of the objects that an agent has reported beside those that were sent down to it. */
+/** Key hashes of the associated objects that an agent has reported. */
 export function* associatedRows(reader: Reader, reported: Table): Generator<Uint8Array> {
   for (const row of reported.rows(reader)) {
     if (row.content && parseEntryKey(reported.content(reader, row.content).key)?.type === 'associated')
@@ -154,7 +154,7 @@ export function contentOf(reader: Reader, table: Table, keyHash: Uint8Array): Co
   return row?.content && table.content(reader, row.content);
 }
 
-/** A hash as a key of maps. */
+/** A hash as text, for keys of maps. */
 export function rowNameOf(keyHash: Uint8Array): string {
   return Buffer.from(keyHash).toString('latin1');
 }

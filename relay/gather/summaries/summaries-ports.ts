@@ -1,4 +1,4 @@
-/** What the summaries that users define stand on, and what they answer. */
+/** What the summaries that users define need, and what they answer. */
 
 import type { PlacementId } from '../../../core/entries/placement-id.ts';
 import type { Reader, Store } from '../../../core/store/store.ts';
@@ -16,15 +16,15 @@ export interface SummariesPorts extends RowSourcePorts {
   readonly store: Store;
   readonly placements: Placements;
   readonly children: ReadonlyMap<string, Child>;
-  /** Where an agent stands, for a placement that reaches it. */
+  /** The place of an agent in the inventory, for a placement that reaches the agent. */
   placeOf(child: string, placement: Placement): LocationFacts;
-  /** Hashes of the keys under which the objects that were born at an agent's cluster are reported. */
-  bornOf(reader: Reader, child: string): Iterable<Uint8Array>;
-  /** Some of the placement's objects that this node could not make for an agent. */
+  /** Key hashes of the reports about upsynced objects of an agent's cluster. */
+  upsyncedOf(reader: Reader, child: string): Iterable<Uint8Array>;
+  /** Objects of the placement that this node could not make for an agent. */
   heldBack(id: PlacementId, child: string): readonly Failure[];
   /** The specification of a summarizer, as this node knows it. */
   specOf(reader: Reader, source: string, name: string): SummarizerSpec | undefined;
-  /** Calls back soon, after what waits already. */
+  /** Calls back in a later turn, after the work that already waits. */
   defer(run: () => void): void;
   /** The summary is another one now, or is there no more. */
   changed(id: PlacementId, summarizer: string): void;
@@ -34,7 +34,10 @@ export interface SummariesPorts extends RowSourcePorts {
   readonly replicas: Replicas;
 }
 
-/** Of a placement: the names in its specification that there is a summarizer for, and those that there is none for, with the reason. */
+/**
+ * For one placement: the summaries of the summarizers that exist, and the reasons why the other summarizers can't be used. Both are by the name in the
+ * specification.
+ */
 export interface Resolution {
   readonly summaries: ReadonlyMap<string, UserSummary>;
   readonly unresolved: ReadonlyMap<string, string>;

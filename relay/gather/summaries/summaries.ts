@@ -1,9 +1,9 @@
 /**
- * The summaries that users define, of all placements that this node knows: which there are, and the rows and partials that they are made of.
- * Everything is in memory, made from the rows that the store holds: a start reads each once, afterwards what has changed.
+ * The summaries that users define, for all placements that this node knows: which summaries exist, and the rows and partials that they are made of.
+ * Everything is in memory, made from rows in the store: a start reads each row once, and later only what has changed.
  *
- * Work is queued as keys and done in bounded pieces, so that a thousand agents that report at once do not stop the node. Bounds: one waiting key for each
- * child and object, `rowsPerRun` of them in one turn. Which placements a row concerns is known by summary-index.ts.
+ * Work is queued as keys and done in bounded pieces, so that a thousand agents that report at once do not stop the node. Bounds: one waiting key for
+ * each child and object; `rowsPerRun` of them in one turn. summary-index.ts knows which placements a row concerns.
  */
 
 import { edgeGroup } from '../../../core/apiserver/kinds/edge-kinds.ts';
@@ -31,13 +31,13 @@ import type { LocationFacts } from './summary-rows.ts';
 import { UserSummary } from './user-summary.ts';
 
 interface DirtyRow extends RowPlace {
-  /** What the child is to have has changed, and with it perhaps which summaries want the row. */
+  /** The object that the child is to have has changed. So other summaries than before may want the row. */
   readonly shipped: boolean;
-  /** One that was not sent down: `keyHash` is that of the row in which it was reported. */
-  readonly born?: true;
+  /** An upsynced or associated object. `keyHash` is that of the row in which it was reported. */
+  readonly fromCluster?: true;
 }
 
-/** All rows of one child, to be read. */
+/** Work: read all rows of one child. */
 interface Load {
   readonly id: PlacementId;
   readonly name: string;
@@ -45,11 +45,11 @@ interface Load {
   readonly child: string;
 }
 
-/** What is known of one placement. */
+/** The state of one placement. */
 interface PlacementRows {
   /** Hash of the placement's content. */
   content: string;
-  /** Of the summarizers in it. */
+  /** Names of its summarizers. */
   names: readonly string[];
   upsync: readonly UpsyncItem[];
   associated: readonly AssociatedItem[];
@@ -58,7 +58,7 @@ interface PlacementRows {
   readonly places: Map<string, LocationFacts>;
 }
 
-/** Some 20 ms: others have their turn in between. */
+/** Rows in one turn, some 20 ms. Then other work has its turn. */
 const rowsPerRun = 500;
 export const summarizerResource = { group: edgeGroup, resource: 'statussummarizers', namespace: '' } as const;
 
@@ -90,7 +90,7 @@ export class Summaries {
     return this.#byPlacement.get(id);
   }
 
-  /** Undefined: there is no such summary, or not yet all of it. */
+  /** Undefined: the summary does not exist, or its rows are still being read. */
   summary(id: PlacementId, name: string): UserSummary | undefined {
     const summary = this.#byPlacement.get(id)?.summaries.get(name);
     return summary && summary.loading.size === 0 ? summary : undefined;
@@ -111,28 +111,28 @@ export class Summaries {
 
   // -------------------------------------------------------------------------------------------- what has changed
 
-  /** The placement has come, changed or gone, or it has other children. */
+  /** The placement was added, changed or removed, or it has other children. */
   placementChanged(id: PlacementId): void {
     this.#ports.store.read((reader) => this.#refresh(reader, id));
   }
 
-  /** It is the same as before, and these children have come to it or gone. */
+  /** The placement has not changed itself. These children were added to it, or removed from it. */
   placementChangedWith(id: PlacementId, children: Iterable<string>): void {
     const placement = this.#ports.placements.get(id);
     const { summaries } = this.#byPlacement.get(id) ?? {};
     if (!placement || !summaries) return;
     for (const [name, summary] of summaries) {
       for (const child of children) {
-        const [has, had] = [placement.children.has(child), summary.hasChild(child)];
-        if (has && !had) this.#load(id, name, summary, child);
-        if (has || !had) continue;
+        const [isChild, wasChild] = [placement.children.has(child), summary.hasChild(child)];
+        if (isChild && !wasChild) this.#load(id, name, summary, child);
+        if (isChild || !wasChild) continue;
         summary.deleteChild(child);
         this.#ports.changed(id, name);
       }
     }
   }
 
-  /** A StatusSummarizer of a source has come, changed or gone: told after the transaction. */
+  /** A StatusSummarizer of a source was added, changed or removed. The summaries follow after the commit. */
   summarizerChanged(t: Transaction, source: string, key: ObjectKey): void {
     if (key.group !== summarizerResource.group || key.resource !== summarizerResource.resource) return;
     t.afterCommit(() => {
@@ -140,15 +140,15 @@ export class Summaries {
     });
   }
 
-  /** What an agent is given for an object may have changed: told by the last stage of what goes to agents. */
+  /** The object that an agent gets may have changed. The last stage of the way down to agents calls this. */
   shipped(t: Transaction, { child, source, keyHash }: Omit<DirtyRow, 'shipped'>): void {
     if (this.#byPlacement.size > 0) t.afterCommit(() => this.#mark({ child, source, keyHash, shipped: true }));
   }
 
-  /** An object that was born at an agent's cluster, or made there for one that was sent down, has come, changed or gone. */
-  bornChanged(child: string, source: string, keyHash: Uint8Array): void {
+  /** An upsynced or associated object of an agent's cluster was added, changed or removed. */
+  clusterObjectChanged(child: string, source: string, keyHash: Uint8Array): void {
     if (this.#byPlacement.size === 0 || this.#ports.children.get(child)?.role !== 'agent') return;
-    this.#mark({ child, source, keyHash, shipped: true, born: true });
+    this.#mark({ child, source, keyHash, shipped: true, fromCluster: true });
   }
 
   stateChanged(child: string, source: string, object: ObjectKey): void {
@@ -165,7 +165,7 @@ export class Summaries {
     this.#ports.changed(id, name);
   }
 
-  /** What the child tells counts from now on, or does no more. */
+  /** This node starts or stops counting the child. */
   recount(child: string): void {
     for (const [id, { summaries }] of this.#byPlacement) {
       if (!this.#ports.placements.get(id)?.children.has(child)) continue;
@@ -193,7 +193,7 @@ export class Summaries {
     const content = placement && this.#contentOf(reader, placement);
     const items = content ? itemsOf(content.body) : { downsync: [], upsync: [], associated: [] };
     const names = namesOf(items);
-    const known: PlacementRows = this.#byPlacement.get(id) ?? {
+    const rows: PlacementRows = this.#byPlacement.get(id) ?? {
       content: '',
       names: [],
       upsync: [],
@@ -202,33 +202,33 @@ export class Summaries {
       unresolved: new Map(),
       places: new Map(),
     };
-    const before = [...known.unresolved].join();
-    this.#index.name(id, known.names, names);
-    known.names = names;
-    for (const name of known.summaries.keys()) if (!names.includes(name)) this.#drop(known.summaries, id, name);
-    known.unresolved.clear();
+    const unresolvedBefore = [...rows.unresolved].join();
+    this.#index.name(id, rows.names, names);
+    rows.names = names;
+    for (const name of rows.summaries.keys()) if (!names.includes(name)) this.#drop(rows.summaries, id, name);
+    rows.unresolved.clear();
     if (!placement || !content || names.length === 0) {
       if (this.#byPlacement.delete(id)) this.#ports.resolved(id);
       return;
     }
-    this.#byPlacement.set(id, known);
+    this.#byPlacement.set(id, rows);
     const hash = sampleHash(content.body);
-    const edited = known.content !== hash;
-    known.content = hash;
-    known.upsync = items.upsync;
-    known.associated = items.associated;
-    // Which Location it is through which the placement reaches an agent may be another.
-    if (edited) known.places.clear();
+    const edited = rows.content !== hash;
+    rows.content = hash;
+    rows.upsync = items.upsync;
+    rows.associated = items.associated;
+    // The placement may now reach an agent through another Location.
+    if (edited) rows.places.clear();
     for (const name of names) {
       const summarizer = this.#summarizers.of(reader, placement.source, name);
       if (typeof summarizer !== 'string') {
-        this.#ensure(known.summaries, placement, name, summarizer, edited);
+        this.#keepOrMake(rows.summaries, placement, name, summarizer, edited);
         continue;
       }
-      known.unresolved.set(name, summarizer);
-      this.#drop(known.summaries, id, name);
+      rows.unresolved.set(name, summarizer);
+      this.#drop(rows.summaries, id, name);
     }
-    if (edited || [...known.unresolved].join() !== before) this.#ports.resolved(id);
+    if (edited || [...rows.unresolved].join() !== unresolvedBefore) this.#ports.resolved(id);
   }
 
   #drop(summaries: Map<string, UserSummary>, id: PlacementId, name: string): void {
@@ -239,19 +239,22 @@ export class Summaries {
     this.#ports.changed(id, name);
   }
 
-  /** Of one that counts as before, the children that have come and gone; all of another one, or when the placement was edited. */
-  #ensure(
+  /**
+   * Keeps a summary with the same fingerprint, adds new children and removes former ones. Otherwise makes a new summary. Reads the rows of all children
+   * if the summary is new or the placement was edited.
+   */
+  #keepOrMake(
     summaries: Map<string, UserSummary>,
     placement: Placement,
     name: string,
     summarizer: Summarizer,
     edited: boolean,
   ): void {
-    const known = summaries.get(name);
-    const isKnown = known?.summarizer.fingerprint === summarizer.fingerprint;
-    const summary = isKnown ? known : new UserSummary(summarizer, this.#index.rowsOf(placement.id));
-    if (!isKnown) known?.clear();
-    let changed = summary !== known || summary.summarizer !== summarizer;
+    const former = summaries.get(name);
+    const isSame = former?.summarizer.fingerprint === summarizer.fingerprint;
+    const summary = isSame ? former : new UserSummary(summarizer, this.#index.rowsOf(placement.id));
+    if (!isSame) former?.clear();
+    let changed = summary !== former || summary.summarizer !== summarizer;
     summary.summarizer = summarizer;
     summaries.set(name, summary);
     const children = new Set(summary.children());
@@ -296,19 +299,19 @@ export class Summaries {
   }
 
   #work(reader: Reader): void {
-    let left = rowsPerRun;
-    while (left > 0 && this.#loads.length > 0) left -= this.#loadOne(reader, this.#loads.pop()!);
+    let rowsLeft = rowsPerRun;
+    while (rowsLeft > 0 && this.#loads.length > 0) rowsLeft -= this.#loadOne(reader, this.#loads.pop()!);
     for (const [key, row] of this.#dirty) {
-      if (left-- <= 0) return;
+      if (rowsLeft-- <= 0) return;
       this.#dirty.delete(key);
       this.#evaluate(reader, row);
     }
   }
 
-  /** All rows of one child; how many. */
+  /** Reads all rows of one child. Returns their number. */
   #loadOne(reader: Reader, { id, name, summary, child }: Load): number {
     const placement = this.#ports.placements.get(id);
-    // It may have gone, or been replaced, while it waited.
+    // The child or the summary may be gone since the work was queued, or another summary may have its name.
     if (!summary.loading.delete(child) || !placement?.children.has(child)) return 0;
     if (this.#byPlacement.get(id)?.summaries.get(name) !== summary) return 0;
     let rows = 1;
@@ -320,9 +323,9 @@ export class Summaries {
         this.#setRow(row, this.#rows.object(reader, row), placement, name, summary);
         rows++;
       }
-      for (const keyHash of this.#bornOf(reader, id, name, child)) {
-        const row = { child, source: placement.source, keyHash, shipped: false, born: true } as const;
-        this.#setRow(row, this.#rows.born(reader, row), placement, name, summary);
+      for (const keyHash of this.#clusterRowsOf(reader, id, name, child)) {
+        const row = { child, source: placement.source, keyHash, shipped: false, fromCluster: true } as const;
+        this.#setRow(row, this.#rows.fromCluster(reader, row), placement, name, summary);
         rows++;
       }
     }
@@ -330,24 +333,24 @@ export class Summaries {
     return rows;
   }
 
-  *#bornOf(reader: Reader, id: PlacementId, name: string, child: string): Generator<Uint8Array> {
-    yield* this.#ports.bornOf(reader, child);
+  *#clusterRowsOf(reader: Reader, id: PlacementId, name: string, child: string): Generator<Uint8Array> {
+    yield* this.#ports.upsyncedOf(reader, child);
     const items = this.#byPlacement.get(id)?.associated ?? [];
     const reported = items.some((item) => item.statusSummarizers?.includes(name)) && this.#ports.reportedOf(child);
     if (reported) yield* associatedRows(reader, reported);
   }
 
-  /** One object of one agent, in each summary that has it or is to have it. */
+  /** Evaluates one object of one agent, in each summary that has a row of it or wants one. */
   #evaluate(reader: Reader, row: DirtyRow): void {
     const { child, source } = row;
     if (this.#ports.children.get(child)?.role !== 'agent') return;
-    const read = row.born ? this.#rows.born(reader, row) : this.#rows.object(reader, row);
+    const read = row.fromCluster ? this.#rows.fromCluster(reader, row) : this.#rows.object(reader, row);
     const object = rowNameOf(row.keyHash);
-    for (const id of this.#concerned(row, read)) {
+    for (const id of this.#placementsOf(row, read)) {
       const placement = this.#ports.placements.get(id);
-      const known = this.#byPlacement.get(id);
-      if (!known || placement?.source !== source || !placement.children.has(child)) continue;
-      for (const [name, summary] of known.summaries) {
+      const rows = this.#byPlacement.get(id);
+      if (!rows || placement?.source !== source || !placement.children.has(child)) continue;
+      for (const [name, summary] of rows.summaries) {
         if (!read?.isWanted(placement, name) && !summary.hasRow(child, object)) continue;
         this.#setRow(row, read, placement, name, summary);
         this.#ports.changed(id, name);
@@ -355,8 +358,11 @@ export class Summaries {
     }
   }
 
-  /** A new state concerns the summaries that the object's row names; anything else may concern those too that had it. */
-  #concerned({ source, keyHash, shipped }: DirtyRow, read: ReadRow | undefined): Iterable<PlacementId> {
+  /**
+   * A new state concerns only the summaries that the row of the object names. Any other change may also concern summaries that have a row of the object
+   * already.
+   */
+  #placementsOf({ source, keyHash, shipped }: DirtyRow, read: ReadRow | undefined): Iterable<PlacementId> {
     const wanting = read?.placements.map((name) => placementId(source, name)) ?? [];
     return read && !shipped ? wanting : new Set([...wanting, ...this.#index.withRowOf(rowNameOf(keyHash))]);
   }
@@ -372,8 +378,8 @@ export class Summaries {
 
   #place(child: string, placement: Placement): LocationFacts {
     const places = this.#byPlacement.get(placement.id)?.places;
-    const known = places?.get(child);
-    if (known) return known;
+    const cached = places?.get(child);
+    if (cached) return cached;
     const place = this.#ports.placeOf(child, placement);
     places?.set(child, place);
     return place;
@@ -393,7 +399,7 @@ export class Summaries {
   }
 }
 
-/** What a child says of itself is not what it is. */
+/** A child may report our fingerprint with a content of another form. Such a partial can't be merged. */
 function sameShape({ content: a }: UserPartial, { content: b }: UserPartial): boolean {
   if (a.form === 'selected' || b.form === 'selected') return a.form === b.form;
   return a.kinds.join() === b.kinds.join();

@@ -1,39 +1,40 @@
 /**
- * Which placements a change concerns: those that name a summarizer, and those that have a row of an object. A change costs work by what it concerns, however
- * many placements have summaries. In memory, as the summaries are. Bounds: an entry for each name that a placement's specification has, and one for each object
- * and placement with a row, of whatever many agents and summarizers: never more than there are rows in the summaries themselves.
+ * Knows which placements a change concerns: the placements that name a summarizer, and the placements that have a row of an object. So a change costs
+ * work by what it concerns, however many placements have summaries. The index is in memory, like the summaries. Bounds: one entry for each name in a
+ * placement's specification, and one entry for each pair of an object and a placement with a row, whatever the number of agents and summarizers. So
+ * there are never more entries than rows in the summaries.
  */
 import { type PlacementId, splitPlacementId } from '../../../core/entries/placement-id.ts';
 import type { RowWatch } from './user-summary.ts';
 
 export class SummaryIndex {
   /** By source and name of the summarizer. */
-  readonly #naming = new Map<string, Set<PlacementId>>();
-  /** By object, how many rows a placement has of it. */
+  readonly #byName = new Map<string, Set<PlacementId>>();
+  /** By object: how many rows of it each placement has. */
   readonly #rows = new Map<string, Map<PlacementId, number>>();
 
-  /** The placement's specification names these summarizers now, and named those before. */
-  name(id: PlacementId, before: readonly string[], now: readonly string[]): void {
+  /** The specification of the placement named the summarizers `before`, and names the summarizers `after`. */
+  name(id: PlacementId, before: readonly string[], after: readonly string[]): void {
     const { source } = splitPlacementId(id);
     for (const name of before) {
       const key = `${source}/${name}`;
-      const ids = this.#naming.get(key);
+      const ids = this.#byName.get(key);
       ids?.delete(id);
-      if (ids?.size === 0) this.#naming.delete(key);
+      if (ids?.size === 0) this.#byName.delete(key);
     }
-    for (const name of now) {
+    for (const name of after) {
       const key = `${source}/${name}`;
-      this.#naming.set(key, (this.#naming.get(key) ?? new Set()).add(id));
+      this.#byName.set(key, (this.#byName.get(key) ?? new Set()).add(id));
     }
   }
 
   naming(source: string, name: string): Iterable<PlacementId> {
-    return this.#naming.get(`${source}/${name}`) ?? [];
+    return this.#byName.get(`${source}/${name}`) ?? [];
   }
 
-  /** For the rows of one summary of the placement. */
+  /** Counts the rows of one summary of the placement. */
   rowsOf(id: PlacementId): RowWatch {
-    return { came: (object) => this.#count(id, object, 1), went: (object) => this.#count(id, object, -1) };
+    return { added: (object) => this.#count(id, object, 1), removed: (object) => this.#count(id, object, -1) };
   }
 
   withRowOf(object: string): Iterable<PlacementId> {

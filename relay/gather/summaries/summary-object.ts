@@ -1,4 +1,4 @@
-/** A StatusSummary: its name, and what it says. */
+/** A StatusSummary: its name and its content. */
 import { edgeGroup } from '../../../core/apiserver/kinds/edge-kinds.ts';
 import { hash128 } from '../../../core/object/hash.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
@@ -29,10 +29,7 @@ export interface Completeness {
   readonly oldestAgeSeconds?: number;
 }
 
-/**
- * `PLACEMENT.SUMMARIZER`. A hash is put behind it where that is too long for a name, and where the summarizer has a dot in its own, so that no two summaries
- * have one name.
- */
+/** `PLACEMENT.SUMMARIZER`. A hash is added if that is too long for a name, or if the name of the summarizer has a dot. So no two summaries have one name. */
 export function summaryName(placement: string, summarizer: string): string {
   const name = `${placement}.${summarizer}`;
   if (name.length <= nameMax && !summarizer.includes('.')) return name;
@@ -64,7 +61,7 @@ export function summaryObject({ placement, summarizer, ...content }: SummaryCont
     kind: 'StatusSummary',
     metadata: {
       name: summaryName(placement, summarizer),
-      // A name that is longer than a label's value may be is in the fields alone.
+      // The value of a label has at most 63 characters. A longer name is in the fields alone.
       labels: Object.fromEntries(labels.map(([name, value]) => [`edge.banyan.io/${name}`, value])),
     },
     placement,

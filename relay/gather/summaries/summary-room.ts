@@ -1,6 +1,6 @@
 /**
- * Summaries that users define, as one part of a node: it is told of what changes, and tells the summaries upward and into spaces. Beside it nobody
- * has to know of how they are made.
+ * Summaries that users define, as one part of a node. Other rooms call it when something changes, and it writes the summaries to the parent and into
+ * spaces. Nobody else has to know how they are made.
  */
 
 import type { Space } from '../../../core/apiserver/space.ts';
@@ -36,7 +36,7 @@ export interface SummaryRoomPorts {
   readonly children: ReadonlyMap<string, Child>;
   readonly gather: Gather;
   readonly outbox: Producer;
-  /** The source table of an own space, or what comes from above. */
+  /** The source table of an own space, or the table of what comes from above. */
   tableOf(source: string): Table;
   mailboxOf(child: string): Table | undefined;
   reportedOf(child: string): Table | undefined;
@@ -54,7 +54,7 @@ export class SummaryRoom {
   readonly #summaries: Summaries;
   readonly #reporter: StatusReporter;
   readonly writer: SummaryWriter;
-  /** The last stage of what goes to agents: it changes nothing, and sees what was asked. */
+  /** The last stage of the way down to agents. It changes nothing: it only sees which objects are shipped. */
   readonly stage: OutgoingStage = {
     outgoing: (t, { child, source, keyHash }, what) => {
       this.#summaries.shipped(t, { child: child.name, source, keyHash });
@@ -68,7 +68,7 @@ export class SummaryRoom {
     this.#summaries = new Summaries({
       ...ports,
       pathOf: (child) => childPath(ports.path, child),
-      bornOf: (reader, child) => upsyncedOf(reader, childPath(ports.path, child)),
+      upsyncedOf: (reader, child) => upsyncedOf(reader, childPath(ports.path, child)),
       placeOf: (child, placement) => this.#placeOf(child, placement),
       specOf: (reader, source, name) => this.#specOf(reader, source, name),
       changed: (id, name) => this.#mark(id, name),
@@ -85,11 +85,11 @@ export class SummaryRoom {
     this.#reporter = new StatusReporter({ clock, defer, report: (keys) => this.#report(keys), failed: ports.failed });
   }
 
-  /** Once all placements are known. `told`: to the parent, by earlier lives of the process. */
-  start(told: readonly SummaryId[]): void {
+  /** To be called once all placements are known. `reported`: summaries that earlier runs of the process have reported to the parent. */
+  start(reported: readonly SummaryId[]): void {
     for (const { id } of this.#ports.placements.all()) this.#summaries.placementChanged(id);
     this.writer.sweep();
-    for (const { id, name } of told) this.#mark(id, name);
+    for (const { id, name } of reported) this.#mark(id, name);
   }
 
   stop(): void {
@@ -101,17 +101,17 @@ export class SummaryRoom {
     this.#summaries.placementChanged(id);
   }
 
-  /** Only these children have come or gone, or stand elsewhere. */
+  /** Only these children were added or removed, or have another place in the inventory. */
   placementChangedWith(id: PlacementId, children: Iterable<string>): void {
     this.#summaries.placementChangedWith(id, children);
   }
 
-  /** In the transaction that finds it out. */
+  /** Must run in the transaction of the change. */
   summarizerChanged(t: Transaction, source: string, key: ObjectKey): void {
     this.#summaries.summarizerChanged(t, source, key);
   }
 
-  /** What the child tells counts from now on, or does no more. */
+  /** This node starts or stops counting the child. */
   recount(child: string): void {
     this.#summaries.recount(child);
   }
@@ -120,23 +120,23 @@ export class SummaryRoom {
     this.#summaries.placeChanged(child);
   }
 
-  /** After the commit of what a child said. */
+  /** Runs after the commit of a child's reports. */
   reportedChanged(child: string, changes: readonly AppliedChange[]): void {
     for (const { key, keyHash } of changes) {
       const entry = parseEntryKey(key);
       if (entry?.type === 'upsynced' || entry?.type === 'associated')
-        this.#summaries.bornChanged(child, entry.source, keyHash);
+        this.#summaries.clusterObjectChanged(child, entry.source, keyHash);
       else if (entry?.type === 'state') this.#summaries.stateChanged(child, entry.source, entry.object);
       else if (entry?.type === 'summary') this.#summaries.partialChanged(child, entry.id, entry.summarizer);
     }
   }
 
-  /** The built-in summaries of these have changed, which is how complete the others are. */
+  /** The built-in summaries of these placements have changed. The other summaries show them as their completeness. */
   completenessChanged(ids: readonly PlacementId[]): void {
     for (const id of ids) for (const name of this.#summaries.of(id)?.summaries.keys() ?? []) this.#mark(id, name);
   }
 
-  /** By name of a summarizer that a placement wants and that can't be used: why. Undefined: the placement wants none. */
+  /** Reasons why summarizers that the placement names can't be used, by name. Undefined: the placement names none. */
   unresolved(id: PlacementId): ReadonlyMap<string, string> | undefined {
     return this.#summaries.of(id)?.unresolved;
   }
@@ -158,7 +158,7 @@ export class SummaryRoom {
     this.#ports.store.announce(shownTopic, ...this.writer.write(ids));
   }
 
-  /** Of several Locations the one through which the placement reaches the agent; any of them when it does no more. */
+  /** The first Location through which the placement reaches the agent, or any Location of the agent if the placement no longer reaches it. */
   #placeOf(agent: string, placement: Placement): LocationFacts {
     const child = this.#ports.children.get(agent);
     const [destination] = child ? [...matchingDestinations(placement, child), ...child.destinations] : [];

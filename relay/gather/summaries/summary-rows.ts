@@ -1,6 +1,7 @@
 /**
- * The rows of summaries: one for each object and agent, from the object as it lies in the agent's mailbox, the state that the agent reported of it, and the
- * agent's place in the inventory. What is read of an object or a place is kept, since a thousand agents have the same object and one agent a thousand.
+ * The rows of summaries: one row for each object and agent. A row is made from the object as it is in the agent's mailbox, the state that the agent
+ * reported, and the agent's place in the inventory. What was read of an object or a place is kept: a thousand agents have the same object, and one
+ * agent has a thousand objects.
  */
 
 import type { DestinationFacts } from '../../../core/customize/customizer.ts';
@@ -15,7 +16,7 @@ import { asText } from '../../../core/store/bytes.ts';
 import type { Failure } from '../../../core/summary/partial.ts';
 import type { SummaryRow } from '../../../core/summary/summarizer.ts';
 
-/** Where an agent stands, as expressions see it; the same text is the same place. */
+/** The place of an agent, as expressions see it. The same text means the same place. */
 export interface LocationFacts {
   readonly value: CelValue;
   readonly text: string;
@@ -30,11 +31,11 @@ export interface RowInput {
   readonly place: LocationFacts;
   /** The state that the agent reported. */
   readonly state: Content;
-  /** What this node could not make for the agent. */
+  /** Objects that this node could not make for the agent. */
   readonly heldBack: readonly Failure[];
 }
 
-export interface BornInput {
+export interface EdgeObject {
   readonly path: string;
   readonly object: ObjectKey;
   readonly place: LocationFacts;
@@ -44,7 +45,7 @@ export interface BornInput {
 
 type FieldNames = ReadonlySet<string> | undefined;
 
-/** Objects of which something is kept: those that are reported at the same time. */
+/** Parsed objects that are kept: as many as are reported at the same time. */
 const objectsMax = 1_000;
 
 export class RowReader {
@@ -77,8 +78,8 @@ export class RowReader {
     };
   }
 
-  /** Of an object that was born at the edge: there is none that was delivered, and nothing to propagate. */
-  bornRow({ path, object, place, body }: BornInput): SummaryRow {
+  /** A row of an upsynced or associated object. No such object was sent to the agent, so `obj` is empty and there is nothing to propagate. */
+  edgeObjectRow({ path, object, place, body }: EdgeObject): SummaryRow {
     const whole = parseBody(body);
     return {
       path,
@@ -92,17 +93,17 @@ export class RowReader {
           case 'inventory':
             return place.value;
           case 'propagation':
-            return bornPropagation;
+            return edgeObjectPropagation;
         }
       },
     };
   }
 
-  /** The object of a content, which is read when it is not known. */
+  /** The object of a content. It is read only if it is not kept yet. */
   content(reference: ContentReference, readContent: (reference: ContentReference) => Content): ReadObject {
     const hash = Buffer.from(reference.hash).toString('latin1');
-    const known = this.#objects.get(hash);
-    if (known) return known;
+    const kept = this.#objects.get(hash);
+    if (kept) return kept;
     const read = readObject(readContent(reference));
     if (this.#objects.size >= objectsMax) this.#objects.clear();
     this.#objects.set(hash, read);
@@ -110,13 +111,13 @@ export class RowReader {
   }
 }
 
-/** An object as it was delivered, made into values of expressions as they are asked for. */
+/** An object as it was delivered. Its fields become values of expressions when an expression asks for them. */
 export interface ReadObject {
   readonly generation: number;
   variable(fields: FieldNames): CelValue;
 }
 
-/** The object with what its origin knows of it. */
+/** The object, with the uid, creation time and generation that its origin knows. */
 function readObject({ attributes, body }: Content): ReadObject {
   const { uid, created, generation } = JSON.parse(asText(attributes)) as ObjectAttributes;
   const object = parseBody(body);
@@ -124,7 +125,7 @@ function readObject({ attributes, body }: Content): ReadObject {
   return { generation, variable: memo((fields) => celValue(pick(whole, fields))) };
 }
 
-/** Only what is named is made into values of expressions. */
+/** The named fields only: the others are not made into values of expressions. */
 function pick(object: object, fields: FieldNames): object {
   return fields ? Object.fromEntries(Object.entries(object).filter(([name]) => fields.has(name))) : object;
 }
@@ -134,7 +135,7 @@ function returnedOf({ body }: Content, fields: FieldNames): object {
   return { status: JSON.parse(asText(body)) as unknown };
 }
 
-const bornPropagation = celValue({
+const edgeObjectPropagation = celValue({
   generation: 0,
   current: true,
   applied: true,
@@ -144,7 +145,7 @@ const bornPropagation = celValue({
   message: '',
 });
 
-/** Of an object whose newest form could not be made, the agent tells the state of the one before. */
+/** If the newest form of an object could not be made, the agent reports the state of the form before. */
 function propagationOf(
   { attributes }: Content,
   delivered: TableRow,
@@ -166,7 +167,7 @@ function propagationOf(
   });
 }
 
-/** `facts`: of the Location through which a placement reaches the agent. */
+/** `facts` are those of the Location through which a placement reaches the agent. */
 export function locationFactsOf(path: string, facts: DestinationFacts | undefined): LocationFacts {
   const location = (facts?.location ?? {}) as Partial<KubeObject>;
   const { metadata, spec = {} } = (facts?.syncTarget ?? {}) as Partial<KubeObject>;
@@ -177,20 +178,20 @@ export function locationFactsOf(path: string, facts: DestinationFacts | undefine
     labels: location.metadata?.labels ?? {},
     annotations: location.metadata?.annotations ?? {},
     properties: facts?.properties ?? {},
-    // Without what every write of its status changes.
+    // Without the fields that change with every write of the status.
     syncTarget: { metadata: { name, uid, labels, annotations }, spec },
   };
   return { value: celValue(place), text: stableStringify(place) };
 }
 
 function memo(make: (fields: FieldNames) => CelValue): (fields: FieldNames) => CelValue {
-  const made = new Map<string, CelValue>();
+  const values = new Map<string, CelValue>();
   return (fields) => {
     const key = fields ? [...fields].join(' ') : '*';
-    const known = made.get(key);
-    if (known !== undefined) return known;
+    const kept = values.get(key);
+    if (kept !== undefined) return kept;
     const value = make(fields);
-    made.set(key, value);
+    values.set(key, value);
     return value;
   };
 }

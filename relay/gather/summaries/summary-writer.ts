@@ -1,6 +1,6 @@
 /**
- * Tells the summaries: to the parent as partials, into the own workload space as StatusSummaries, and in the read-only space of a source above. Level-based: a
- * summary is told as it is when its turn comes, at most once a second (reporter.ts), and only if it is another one.
+ * Writes the summaries: as partials to the parent, as StatusSummaries into the own workload space, and into the read-only space of a source above.
+ * Level-based: when its turn comes (at most once a second, reporter.ts), a summary is written as it is at that moment, and only if it has changed.
  */
 import type { Space } from '../../../core/apiserver/space.ts';
 import { entryKey } from '../../../core/entries/entry-keys.ts';
@@ -40,16 +40,16 @@ export interface SummaryId {
 }
 
 interface WrittenSummary {
-  /** Without its time. */
+  /** The summary as text, without its time. */
   readonly content: string;
   readonly key: ObjectKey;
-  /** Of a source above: the object as its read-only space shows it. */
+  /** For a source above: the object as its read-only space shows it. */
   readonly body: Uint8Array;
 }
 
 export class SummaryWriter {
   readonly #ports: SummaryWriterPorts;
-  /** Of sources above, by source and then by name of the StatusSummary. */
+  /** Summaries of sources above, by source and then by name of the StatusSummary. */
   readonly #shown = new Map<string, Map<string, WrittenSummary>>();
 
   constructor(ports: SummaryWriterPorts) {
@@ -60,7 +60,7 @@ export class SummaryWriter {
   write(ids: readonly SummaryId[]): { source: string; key: ObjectKey }[] {
     const changed: { source: string; key: ObjectKey }[] = [];
     for (const { id, name } of ids) {
-      // What is being read is not told as if there were nothing.
+      // Not yet: while its rows are being read, the summary would look empty.
       if (this.#ports.summaries.isLoading(id, name)) continue;
       const { source } = splitPlacementId(id);
       const space = this.#ports.ownSpace(source);
@@ -79,20 +79,23 @@ export class SummaryWriter {
     return this.#shown.get(source)?.get(name)?.body;
   }
 
-  /** Deletes what an earlier life of the process has written into own spaces and nobody asks for any more: once all placements are known. */
+  /**
+   * Deletes StatusSummaries in own spaces that an earlier run of the process wrote and that nobody asks for any more. Must run after all placements are
+   * known.
+   */
   sweep(): void {
     for (const space of this.#ports.ownSpaces()) {
-      for (const stored of space.storage.scan(summaryResource)) this.#deleteUnasked(space, space.parse(stored));
+      for (const stored of space.storage.scan(summaryResource)) this.#deleteUnwanted(space, space.parse(stored));
     }
   }
 
-  #deleteUnasked(space: Space, object: KubeObject): void {
-    const live = [...this.#ports.summaries.all()].some(
+  #deleteUnwanted(space: Space, object: KubeObject): void {
+    const isWanted = [...this.#ports.summaries.all()].some(
       ({ id, name }) =>
         this.#ports.ownSpace(splitPlacementId(id).source) === space &&
         summaryName(splitPlacementId(id).name, name) === object.metadata.name,
     );
-    if (!live) space.delete({ ...summaryResource, name: object.metadata.name! });
+    if (!isWanted) space.delete({ ...summaryResource, name: object.metadata.name! });
   }
 
   // ------------------------------------------------------------------------------------------------- own spaces
@@ -140,10 +143,10 @@ export class SummaryWriter {
     const key = keyOf(id, name);
     const shown = this.#shown.get(source) ?? new Map<string, WrittenSummary>();
     this.#shown.set(source, shown);
-    const told = stableStringify(content);
-    if (shown.get(key.name)?.content === told) return false;
+    const contentJson = stableStringify(content);
+    if (shown.get(key.name)?.content === contentJson) return false;
     const object = summaryObject(content, timestamp(this.#ports.clock.wallMs()));
-    shown.set(key.name, { content: told, key, body: canonicalBytes(object) });
+    shown.set(key.name, { content: contentJson, key, body: canonicalBytes(object) });
     return true;
   }
 
@@ -161,7 +164,7 @@ function keyOf(id: PlacementId, summarizer: string): ObjectKey {
   return { ...summaryResource, name: summaryName(splitPlacementId(id).name, summarizer) };
 }
 
-/** What `summaryContent` gave. */
+/** The part that `summaryContent` made, as text. */
 function contentText({
   apiVersion: _version,
   kind: _kind,

@@ -1,28 +1,28 @@
 /**
- * One summary of one placement at this node: a segment tree over the children. A relay has a slot with what it sends; an agent has a tree of its own over
- * the rows of its objects, so that a change of one object costs log2(objects) and log2(children) merges.
+ * One summary of one placement at this node: a segment tree over the children. A relay has one slot, with the partial that it sends. An agent has a
+ * tree of its own over the rows of its objects. So a change of one object costs log2(objects) and log2(children) merges.
  */
 import { SegmentTree } from '../../../core/summary/segment-tree.ts';
 import type { Summarizer } from '../../../core/summary/summarizer.ts';
 import { mergeUserPartials, type UserPartial } from '../../../core/summary/user-partial.ts';
 
-/** Told of objects as rows of them come and go. */
+/** Learns when a row of an object is added or removed. */
 export interface RowWatch {
-  came(object: string): void;
-  went(object: string): void;
+  added(object: string): void;
+  removed(object: string): void;
 }
 
 export class UserSummary {
-  /** Another one of the same fingerprint shows the same rows differently. */
+  /** Another summarizer with the same fingerprint shows the same rows in another form. */
   summarizer: Summarizer;
   readonly #children = new SegmentTree<UserPartial>(mergeUserPartials);
-  /** By agent, and in it by object. */
+  /** By agent, then by object. */
   readonly #rows = new Map<string, SegmentTree<UserPartial>>();
-  /** Agents of which rows have changed since the last total. */
+  /** Agents whose rows have changed since the last total. */
   readonly #changed = new Set<string>();
-  /** Relays whose part of the tree has another version of the summarizer, or none yet: their partials can't be merged. */
+  /** Relays whose subtree has another version of the summarizer, or none yet: their partials can't be merged. */
   readonly #outdated = new Set<string>();
-  /** Children whose rows have not been read yet: until there is none, the total is not told. */
+  /** Children whose rows have not been read yet. While there are any, the total is not reported. */
   readonly loading = new Set<string>();
   readonly #watch: RowWatch | undefined;
 
@@ -40,12 +40,12 @@ export class UserSummary {
     return isCounted || this.#outdated.has(child) || this.loading.has(child);
   }
 
-  /** It was set, to what it sends or to nothing. */
+  /** Whether `setRelay` was called for the relay, with a partial or without. */
   hasRelay(child: string): boolean {
     return this.#outdated.has(child) || this.#children.get(child) !== undefined;
   }
 
-  /** What a relay sends; absent: nothing that can be merged. */
+  /** `partial`: what the relay sends. Absent: nothing that can be merged. */
   setRelay(child: string, partial: UserPartial | undefined): void {
     if (partial) {
       this.#outdated.delete(child);
@@ -56,16 +56,16 @@ export class UserSummary {
     }
   }
 
-  /** Absent: there is no row of the object at this agent. */
+  /** `partial` absent: this agent has no row of the object. */
   setRow(agent: string, object: string, partial: UserPartial | undefined): void {
     const rows = this.#rows.get(agent) ?? new SegmentTree<UserPartial>(mergeUserPartials);
     this.#rows.set(agent, rows);
     const isNew = rows.get(object) === undefined;
     if (partial) {
       rows.set(object, partial);
-      if (isNew) this.#watch?.came(object);
+      if (isNew) this.#watch?.added(object);
     } else if (rows.delete(object)) {
-      this.#watch?.went(object);
+      this.#watch?.removed(object);
     }
     this.#changed.add(agent);
   }
@@ -78,12 +78,12 @@ export class UserSummary {
     this.loading.delete(child);
     this.#changed.delete(child);
     this.#outdated.delete(child);
-    for (const object of this.#rows.get(child)?.keys() ?? []) this.#watch?.went(object);
+    for (const object of this.#rows.get(child)?.keys() ?? []) this.#watch?.removed(object);
     this.#rows.delete(child);
     this.#children.delete(child);
   }
 
-  /** It is over: nothing of it is left. */
+  /** The summary ends: removes all children. */
   clear(): void {
     for (const child of this.children()) this.deleteChild(child);
   }
@@ -102,7 +102,7 @@ export class UserSummary {
     return outdated === total.outdated ? total : { ...total, outdated };
   }
 
-  /** Since the start. */
+  /** Merges done since the start. */
   get merges(): number {
     let merges = this.#children.merges;
     for (const rows of this.#rows.values()) merges += rows.merges;

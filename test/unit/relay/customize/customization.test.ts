@@ -290,38 +290,38 @@ describe('customization at the last hop', () => {
     });
   });
 
-  it('stands as of all that is here, for an agent that may have another form of what is made as of a later write', () => {
+  it('raises the revisions of the rows made for an agent that may have another form of them from a later write', () => {
     bench.object('plain', ['p'], '{}');
     bench.settle();
     const revisions = () => ['greeting', 'plain'].map((name) => bench.originRevision('one', mapKey(name)));
     const [made, shared] = revisions();
     const texts = bench.texts('one');
-    const stand = (covered: number, ...children: string[]) =>
-      bench.store.write((t) => bench.customization.standAsOf(t, children, { [source]: covered }));
-    expect(stand(1_000, 'one')).toBe(1);
+    const raise = (covered: number, ...children: string[]) =>
+      bench.store.write((t) => bench.customization.raiseRevisions(t, children, { [source]: covered }));
+    expect(raise(1_000, 'one')).toBe(1);
     expect([revisions(), bench.texts('one')]).toEqual([[1_000, shared], texts]);
-    // Never less, and nothing for who is not there.
-    expect(stand(made!, 'one')).toBe(1);
-    expect(stand(2_000, 'nobody')).toBe(1);
+    // Never lowers a revision, and writes nothing for a child that is not there.
+    expect(raise(made!, 'one')).toBe(1);
+    expect(raise(2_000, 'nobody')).toBe(1);
     expect(revisions()).toEqual([1_000, shared]);
   });
 
-  it('does that for as many agents as have some hundred rows in one turn, and for one with more alone', () => {
+  it('raises in one turn the revisions for as many agents as have some hundred rows, and for an agent with more alone', () => {
     for (let i = 0; i < 300; i++) bench.greeting('x', undefined, `map-${i}`);
     bench.shop('three', 'x');
     bench.settle();
     const all = ['one', 'two', 'three'];
-    const stand = (covered: number, children: string[]) =>
-      bench.store.write((t) => bench.customization.standAsOf(t, children, { [source]: covered }));
+    const raise = (covered: number, children: string[]) =>
+      bench.store.write((t) => bench.customization.raiseRevisions(t, children, { [source]: covered }));
     const of = (child: string) => bench.originRevision(child, mapKey('map-7'));
-    expect(stand(5_000, all)).toBe(2);
+    expect(raise(5_000, all)).toBe(2);
     expect([of('one'), of('two')]).toEqual([5_000, 5_000]);
     expect(of('three')).toBeLessThan(5_000);
-    expect(stand(5_000, all)).toBe(3);
+    expect(raise(5_000, all)).toBe(3);
     expect(of('three')).toBe(5_000);
     for (let i = 300; i < 600; i++) bench.greeting('x', undefined, `map-${i}`);
     bench.settle();
-    expect(stand(9_000, all)).toBe(1);
+    expect(raise(9_000, all)).toBe(1);
   });
 
   it('leaves what costs too much for one step to the next, and comes to an end', () => {

@@ -199,7 +199,9 @@ describe('a relay that is asked to renew', () => {
   it('signs for no other key than the one that the agent has shown', async () => {
     await expect(admissions.renew({ path, role: 'agent', key: 'key-1' }, 'key-2')).rejects.toMatchObject({
       code: 'Forbidden',
-      message: expect.stringMatching(/renewed for the key of the one that was shown; .*join-token eu:till --again/),
+      message: expect.stringMatching(
+        /renewed only for the key of the certificate that the agent has shown; .*join-token eu:till --again/,
+      ),
     });
     expect(order).toEqual(['judge']);
   });

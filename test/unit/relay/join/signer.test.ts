@@ -36,6 +36,6 @@ it("a signer refuses an issuer that is not its node's before it is asked for any
     'pki.issuer.cert is for "us": the issuer of "eu" is needed',
   );
   expect(() => issuerSigner('eu', { ...ports, issuer: () => tree.authority })).toThrow(
-    'pki.issuer.cert is none (CN=banyan shop): the issuer of "eu" is needed',
+    'pki.issuer.cert is no issuer certificate (CN=banyan shop): the issuer of "eu" is needed',
   );
 });

@@ -51,7 +51,7 @@ it('an agent joins with a token, renews with what it got, and is refused when it
   expect(after!.serialNumber).not.toBe(before!.serialNumber);
   await expect(renewAtParent(line, joined, await requestFor(path, newKey()))).rejects.toMatchObject({
     code: 'Forbidden',
-    message: expect.stringMatching(/renewed for the key of the one that was shown/),
+    message: expect.stringMatching(/renewed only for the key of the certificate that the agent has shown/),
   });
   space.delete({ group: 'inventory.banyan.io', resource: 'synctargets', namespace: '', name: 'till' });
   await expect(renewAtParent(line, joined, request)).rejects.toMatchObject({

@@ -6,7 +6,7 @@ test('that a process has nothing to do is said once, and again only after it had
   const clock = new VirtualClock();
   const said: boolean[] = [];
   let busy = 0.5;
-  watchIdleness({ clock, busyPart: () => busy, idle: (isIdle) => said.push(isIdle) });
+  watchIdleness({ clock, busyShare: () => busy, idle: (isIdle) => said.push(isIdle) });
   clock.advance(60_000);
   expect(said).toEqual([]);
   busy = 0.001;

@@ -66,7 +66,7 @@ describe('an expression that fails at some destinations', () => {
       sample: ['eu:a: expression exceeds its cost limit; use fewer loops inside of others, or shorter lists and texts'],
     });
     expect(withExpression([], failures, 1, '2026-01-01T00:00:00Z')[0]!.message).toBe(
-      `spec.locationExpression fails at one destination, which does not match for that. ${failures.sample[0]}`,
+      `spec.locationExpression fails at one destination, which does not match for this reason. ${failures.sample[0]}`,
     );
   });
 

@@ -89,12 +89,12 @@ describe('the slices of placements from above', () => {
 
   it('are told of one by one, also those that are there no longer', () => {
     const id = placement('shop', sliceEntriesMax + 1);
-    slices.tell(id);
+    slices.placementChanged(id);
     placement('shop', 1);
-    slices.tell(id);
+    slices.placementChanged(id);
     placements.delete(id);
-    slices.tell(id);
-    slices.tell(id);
+    slices.placementChanged(id);
+    slices.placementChanged(id);
     const [first, second] = [`${source} shop-0`, `${source} shop-1`];
     expect(told).toEqual([first, second, first, second, first]);
   });

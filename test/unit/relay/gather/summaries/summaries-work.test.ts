@@ -50,7 +50,7 @@ class Bench {
     reportedOf: (child) => this.#reported.get(child),
     pathOf: (child) => child,
     placeOf: (child) => locationFactsOf(child, undefined),
-    bornOf: () => [],
+    upsyncedOf: () => [],
     heldBack: () => [],
     specOf: (_reader, _source, name) => (this.specs.has(name) ? this.#spec : undefined),
     defer: (run) => this.#turns.push(run),
