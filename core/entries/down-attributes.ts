@@ -139,7 +139,6 @@ export const release = z.looseObject({
   promotedTarget: whole,
   held: whole,
   digest: z.string(),
-  customizerDigest: z.string(),
 });
 
 /** Ranges of revisions that the space of a source knows nothing of (apiserver/storage/history.ts). The space is right above the receiver. */

@@ -36,8 +36,6 @@ export interface ReleaseAttributes {
   readonly held: number;
   /** Digest of the rows that the release is about. A node whose rows have another digest has not received all of them yet. */
   readonly digest: string;
-  /** Digest of the Customizers that the objects are made with. */
-  readonly customizerDigest: string;
   /** The release was taken back: every destination is to have the promoted form. */
   readonly rolledBack?: true;
 }
@@ -48,7 +46,7 @@ export function releaseOf(
   rollout: RolloutSpec,
   state: RolloutState,
   expected: number,
-  digests: Pick<ReleaseAttributes, 'digest' | 'customizerDigest'>,
+  digest: string,
 ): ReleaseAttributes {
   return {
     refs: [name],
@@ -68,7 +66,7 @@ export function releaseOf(
     target: state.target,
     promotedTarget: state.promotedTarget,
     held: state.held,
-    ...digests,
+    digest,
     ...(state.phase === 'RolledBack' ? { rolledBack: true } : {}),
   };
 }

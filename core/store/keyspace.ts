@@ -77,8 +77,6 @@ export const keyspace = {
   replicaChild: 77,
   /** -> JSON {own, told}: how far this node has come with each source, as a child (see core/session/watermark.ts) */
   watermarks: 78,
-  /** … placement id -> h: the same as releaseDigest, of the Customizers that the placement's objects are made with */
-  customizerDigest: 60,
   /** … placement id, NUL, … `namespace/name` of a Customizer -> nothing: those of which the promoted form is kept */
   heldCustomizer: 61,
   /** … agent, NUL, h keyHash -> key of the entry by which the agent is told to keep what it has of an object (see relay/mailbox/keep-entries.ts) */

@@ -17,7 +17,7 @@ import { contentChanged, initialState, type RolloutState, specChanged, targetMov
 import { asText, concat, equalBytes, readU48, text, u48 } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import { ensureDigests, forgetDigests } from '../promoted/digest.ts';
+import { ensureDigest, forgetDigest } from '../promoted/digest.ts';
 import { heldObjects, type Promoted, promotedOf, promotedRow } from '../promoted/held-back.ts';
 import {
   customizerKey,
@@ -184,8 +184,8 @@ export class Baseline {
     if (!staged) return;
     const id = this.#id(name);
     const before = this.release(t, name);
-    const digests = ensureDigests(t, this.#ports.table, id);
-    const release = releaseOf(name, staged.uid, staged.rollout, state, expected ?? before?.expected ?? 0, digests);
+    const digest = ensureDigest(t, this.#ports.table, id);
+    const release = releaseOf(name, staged.uid, staged.rollout, state, expected ?? before?.expected ?? 0, digest);
     t.put(stateKey(id), text(JSON.stringify(state)));
     const row = this.#ports.table.get(t, hash128(entryKey.release(id)));
     const revision = Math.max(state.target, row?.originRevision ?? 0);
@@ -211,7 +211,7 @@ export class Baseline {
     t.put(lastReleaseKey(id), u48(release));
     this.#dropHeld(t, id, revision);
     this.#ports.drop(t, entryKey.release(id), revision);
-    forgetDigests(t, id);
+    forgetDigest(t, id);
     t.remove(stateKey(id));
   }
 
@@ -242,9 +242,7 @@ export function readRelease(reader: Reader, table: Table, id: PlacementId): Rele
 function readState(reader: Reader, id: PlacementId): RolloutState | undefined {
   const bytes = reader.get(stateKey(id));
   if (!bytes) return undefined;
-  const state = JSON.parse(asText(bytes)) as RolloutState;
-  // A state that was stored before states had an `id`.
-  return { ...state, id: state.id ?? state.release };
+  return JSON.parse(asText(bytes)) as RolloutState;
 }
 
 function planOf({ rollout }: StagedPlacement): string {

@@ -24,7 +24,7 @@ import type { Partial } from '../../core/summary/partial.ts';
 import { type Child, matchingDestinations } from '../children/children.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { Placements } from '../placements/placements.ts';
-import { ensureDigests, forgetDigests } from '../promoted/digest.ts';
+import { ensureDigest, forgetDigest } from '../promoted/digest.ts';
 import { holders, type Promoted, promotedOf } from '../promoted/held-back.ts';
 import { isHeldCustomizer } from '../promoted/held-customizers.ts';
 import type { OutgoingContent, OutgoingStage, Shipment } from '../schedule/outgoing.ts';
@@ -105,8 +105,8 @@ export class Exposures implements OutgoingStage {
       this.#ports.clock.monotonicMs() - this.#ports.authorizationAgeMs(entry.source),
     );
     const table = this.#ports.tableOf(entry.source);
-    if (after && table) ensureDigests(t, table, id);
-    else forgetDigests(t, id);
+    if (after && table) ensureDigest(t, table, id);
+    else forgetDigest(t, id);
     const isUnfinished = this.#unfinished.delete(id);
     if (before && after && !isUnfinished && isRenewal(before.release, after.release)) {
       before.local?.renew(after.release);

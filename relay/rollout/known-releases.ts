@@ -14,7 +14,7 @@ import { isStaged, type RolloutSpec } from '../../core/rollout/spec.ts';
 import type { Timer } from '../../core/runtime/clock.ts';
 import type { Reader } from '../../core/store/store.ts';
 import type { Placements } from '../placements/placements.ts';
-import { digestsOf } from '../promoted/digest.ts';
+import { digestOf } from '../promoted/digest.ts';
 import { isDirty } from '../work/dirty.ts';
 import { readRelease } from './baseline.ts';
 import { storedExposures } from './exposure-rows.ts';
@@ -91,10 +91,7 @@ export class KnownReleases {
   /** All rows that the release row is about are here, and no others. */
   isWhole(reader: Reader, id: PlacementId): boolean {
     const known = this.known(reader, id);
-    const digests = digestsOf(reader, id);
-    if (!known || !digests) return false;
-    const { digest, customizerDigest } = known.release;
-    return digest === digests.digest && customizerDigest === digests.customizerDigest;
+    return known !== undefined && known.release.digest === digestOf(reader, id);
   }
 
   /**

@@ -19,7 +19,6 @@ const release: ReleaseAttributes = {
   promotedTarget: 5,
   held: 1,
   digest: '',
-  customizerDigest: '',
 };
 const facts = (some: Partial<ChildFacts> = {}): ChildFacts => ({
   path: 'u',

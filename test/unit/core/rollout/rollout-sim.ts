@@ -89,10 +89,7 @@ export class RolloutSim {
   /** One look of everybody: hops admit, destinations settle, the root decides. */
   turn(ms = 500): void {
     this.nowMs += ms;
-    const release = releaseOf('p', 'uid', this.spec, this.state, this.children.length, {
-      digest: '',
-      customizerDigest: '',
-    });
+    const release = releaseOf('p', 'uid', this.spec, this.state, this.children.length, '');
     for (const hop of new Set(this.children.map((child) => child.hop))) this.#hop(hop, release);
     this.outcome = stepRollout(this.state, {
       nowMs: this.nowMs,

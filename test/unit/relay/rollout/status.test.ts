@@ -73,7 +73,6 @@ describe('a release below its origin', () => {
     promotedTarget: 5,
     held: 1,
     digest: '',
-    customizerDigest: '',
   };
   const here = { isWhole: true, exposed: 2, ageMs: 1_000 };
 
