@@ -1,8 +1,9 @@
 /**
- * Marks work in the store before it begins (crash-marks.ts). A mark costs a write in the transaction of a turn and no flush: what is committed survives the end
- * of the process, and when the machine ends it was no entry's fault. Only suspects, which are few, are marked durably, and wait for each other.
+ * Writes a mark into the store before work on a key begins (crash-marks.ts). A mark costs one write in the transaction of a turn, and no flush: a commit
+ * survives the end of the process, and if the whole machine ends, no entry caused it. Only the marks of suspects are flushed. Suspects are few, and the
+ * guard works on one at a time.
  *
- * Bound: a mark for each piece of work that runs or has ended within two sweeps, and one for each suspect and each quarantined key.
+ * Bound: one mark for each piece of work that runs or has ended within two sweeps, and one for each suspect and each quarantined key.
  */
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { describeError } from '../runtime/errors.ts';
@@ -16,72 +17,73 @@ export interface CrashGuardPorts {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Of the program: another build may have learned to take what ended this one. */
+  /** The build of the program. Another build may be able to handle an entry that ended this build, so a new build tries again. */
   readonly build: string;
-  /** What the process said as it ended last. */
+  /** The message of the error that ended the former process (crash-message.ts). Undefined if the process left none. */
   readonly crashMessage?: string | undefined;
-  /** Has `run` called soon, after the commit that runs now. */
+  /** Calls `run` shortly after the present commit. */
   readonly schedule: (run: () => void) => void;
 }
 
 export interface CrashGuardEvents {
-  /** The key is to be worked on once more. */
+  /** The listener has to work on the key once more. */
   due(key: string): void;
-  /** What is quarantined is something else now. */
+  /** The set of quarantined keys changed. */
   changed(): void;
 }
 
-/** What the work set off comes to its end within this, the cluster's first answers included; it is also how often marks are swept. */
+/** The effects of a piece of work end within this time, including the first answers of the cluster. The guard also sweeps marks at this interval. */
 export const settleMs = 250;
-/** What is doubtful is sifted so many at a time: a crash among them makes as many suspect, which then cost a quarter of a second each. */
+/** Number of doubtful keys in work at once. A crash makes all of them suspects, and each suspect then costs a quarter of a second. */
 export const siftedMax = 64;
 
-/** With which other work it may run: `apart`: with none. */
+/** The other work that may run beside a piece of work: any, doubtful work only, or none (`apart`). */
 export type Company = 'any' | 'doubtful' | 'apart';
 
 export class CrashGuard {
   readonly #ports: CrashGuardPorts;
   readonly #marks: Map<string, Mark>;
-  /** Of which the work has ended since the last sweep, and before it. */
+  /** Keys whose work has ended since the last sweep. Their marks stay for now, because effects of the work may still end the process. */
   #ended = new Set<string>();
+  /** Keys whose work had ended before the last sweep. The next sweep removes their marks. */
   #resting = new Set<string>();
   #sifting = 0;
   #sweeping: Timer | undefined;
   #retrying: Timer | undefined;
   readonly #sleepers = new Set<() => void>();
   #stopped = false;
-  #told: CrashGuardEvents = { due() {}, changed() {} };
+  #events: CrashGuardEvents = { due() {}, changed() {} };
 
   constructor(ports: CrashGuardPorts) {
     this.#ports = ports;
-    const { store, clock, log, build, crashMessage: words } = ports;
+    const { store, clock, log, build, crashMessage } = ports;
     const before = store.read((reader) => readMarks(reader.scan(prefixRange(prefixOf('crashMark')))));
-    this.#marks = afterStart(before, { build, wallMs: clock.wallMs(), words });
+    this.#marks = afterStart(before, { build, wallMs: clock.wallMs(), words: crashMessage });
     const changed = [...this.#marks].filter(([key, mark]) => before.get(key) !== mark);
     if (changed.length === 0) return;
     this.#write((t) => {
       for (const [key, mark] of changed) t.put(rowKey(key), text(JSON.stringify(mark)));
     });
-    const named = (state: Mark['state']) => changed.filter(([, mark]) => mark.state === state).map(([key]) => key);
-    const [doubtful, suspect] = [named('doubtful').length, named('suspect').length];
+    const keysIn = (state: Mark['state']) => changed.filter(([, mark]) => mark.state === state).map(([key]) => key);
+    const [doubtful, suspect] = [keysIn('doubtful').length, keysIn('suspect').length];
     log.warn(
-      { ...(doubtful > 0 ? { doubtful } : {}), suspect, quarantined: named('quarantined'), words },
+      { ...(doubtful > 0 ? { doubtful } : {}), suspect, quarantined: keysIn('quarantined'), words: crashMessage },
       'the process ended in the middle of work: what it worked on is done again apart from the rest',
     );
   }
 
-  listen(told: CrashGuardEvents): void {
-    this.#told = told;
-    this.#retryLater();
+  listen(events: CrashGuardEvents): void {
+    this.#events = events;
+    this.#scheduleRetry();
   }
 
-  /** Of the work on the key. */
+  /** The other work that may run beside work on the key. */
   companyOf(key: string): Company {
     const state = this.#marks.get(key)?.state;
     return state === 'suspect' ? 'apart' : state === 'doubtful' ? 'doubtful' : 'any';
   }
 
-  /** Doubtful, suspect or quarantined: nothing of it is looked at until work on it has gone well. */
+  /** True if the key is doubtful, suspect or quarantined. The node does not observe the object until work on the key has succeeded. */
   isHeldOff(key: string): boolean {
     const state = this.#marks.get(key)?.state;
     return state === 'doubtful' || state === 'suspect' || state === 'quarantined';
@@ -92,32 +94,32 @@ export class CrashGuard {
   }
 
   /**
-   * Does the work, unless it is known to end the process: 'quarantined'. Work on what is held off that says 'retry' may not have come to what is dangerous: it
-   * stays what it was. The work must not throw.
+   * Does the work, or returns 'quarantined' if the key is quarantined with this hash. If the key is held off and the work returns 'retry', the work may not
+   * have reached its dangerous part. Then the key keeps its former state. The work must not throw.
    */
   async work(
     key: string,
     hash: string,
     act: () => Promise<'done' | 'retry'>,
   ): Promise<'done' | 'retry' | 'quarantined'> {
-    const known = this.#marks.get(key);
-    const mark = known?.hash === hash ? known : undefined;
+    const former = this.#marks.get(key);
+    const mark = former?.hash === hash ? former : undefined;
     if (mark?.state === 'quarantined') return 'quarantined';
     if (mark?.state === 'suspect') return this.#alone(key, mark, act);
     if (mark?.state === 'doubtful') return this.#sifted(key, mark, act);
     this.#ended.delete(key);
     this.#resting.delete(key);
-    // Work on what has just been sifted counts as a part of that.
+    // If the sifting of this key has just ended, and its mark is still there, this work counts as a part of the sifting.
     this.#put(key, mark?.state === 'sifting' ? mark : { hash, state: 'working', crashes: 0 });
-    if (known?.state === 'quarantined') this.#told.changed();
+    if (former?.state === 'quarantined') this.#events.changed();
     await new Promise<void>((resolve) => this.#ports.schedule(resolve));
     const result = await act();
     this.#ended.add(key);
-    this.#sweepLater();
+    this.#scheduleSweep();
     return result;
   }
 
-  /** No piece of work is waited for in vain from now on. */
+  /** Ends all waits of the guard at once, and starts no new ones. */
   stop(): void {
     this.#stopped = true;
     this.#sweeping?.stop();
@@ -125,17 +127,17 @@ export class CrashGuard {
     for (const wake of this.#sleepers) wake();
   }
 
-  /** All work has ended, and so does the process: in order. */
+  /** Removes all marks of work. For an orderly end of the process, after all work has ended. */
   end(): void {
     const isWork = ({ state }: Mark) => state === 'working' || state === 'sifting';
     this.#remove([...this.#marks].filter(([, mark]) => isWork(mark)).map(([key]) => key));
   }
 
   async #alone(key: string, mark: Mark, act: () => Promise<'done' | 'retry'>): Promise<'done' | 'retry'> {
-    // What others have set off is over before: it would be blamed on this one.
+    // Waits until the effects of other work are over. Otherwise a crash that they cause would be blamed on this key.
     while (!this.#stopped && this.#ended.size + this.#resting.size > 0) await this.#sleep(settleMs);
     this.#put(key, { ...mark, state: 'working' });
-    // A disk that takes nothing must not hold up the work: the mark is then as good as the others', without a flush.
+    // A disk that takes no writes must not hold up the work. Without the flush, this mark is as good as the marks of ordinary work.
     await this.#ports.store.flushed().catch(() => {});
     const result = await act();
     await this.#sleep(settleMs);
@@ -144,7 +146,7 @@ export class CrashGuard {
     return result;
   }
 
-  /** Beside others of its kind, as far as what they set off has settled. */
+  /** Works on a doubtful key beside other doubtful keys. At most `siftedMax` of them run or still have effects. */
   async #sifted(key: string, mark: Mark, act: () => Promise<'done' | 'retry'>): Promise<'done' | 'retry'> {
     const isFull = () => this.#sifting + this.#ended.size + this.#resting.size >= siftedMax;
     while (!this.#stopped && isFull()) await this.#sleep(settleMs);
@@ -158,7 +160,7 @@ export class CrashGuard {
       return result;
     }
     this.#ended.add(key);
-    this.#sweepLater();
+    this.#scheduleSweep();
     return result;
   }
 
@@ -175,30 +177,30 @@ export class CrashGuard {
     });
   }
 
-  #sweepLater(): void {
+  #scheduleSweep(): void {
     if (this.#stopped) return;
     this.#sweeping ??= this.#ports.clock.after(settleMs, () => {
       this.#sweeping = undefined;
-      const over = [...this.#resting];
+      const settled = [...this.#resting];
       this.#resting = this.#ended;
       this.#ended = new Set();
-      this.#remove(over);
-      if (this.#resting.size > 0) this.#sweepLater();
+      this.#remove(settled);
+      if (this.#resting.size > 0) this.#scheduleSweep();
     });
   }
 
-  /** One more attempt for each whose quarantine is over. */
-  #retryLater(): void {
+  /** Looks at intervals for keys whose quarantine is over, and allows one more attempt for each. */
+  #scheduleRetry(): void {
     const { clock } = this.#ports;
     if (this.#stopped || [...this.quarantined()].length === 0) return;
     this.#retrying = clock.after(quarantineMinMs / 4, () => {
       for (const [key, mark] of [...this.quarantined()]) {
         if (!isRetryDue(mark, clock.wallMs())) continue;
         this.#put(key, again(mark));
-        this.#told.changed();
-        this.#told.due(key);
+        this.#events.changed();
+        this.#events.due(key);
       }
-      this.#retryLater();
+      this.#scheduleRetry();
     });
   }
 
@@ -215,7 +217,7 @@ export class CrashGuard {
     });
   }
 
-  /** A full disk must not hold up the work, which may be what makes room: it goes on unmarked. */
+  /** A full disk must not hold up the work: the work may even free space. If the write fails, the work goes on without a mark. */
   #write(act: (t: Transaction) => void): void {
     try {
       this.#ports.store.write(act);

@@ -1,15 +1,15 @@
-/** What an expression gave, as JSON. */
+/** Converts the result of an expression to JSON. */
 import { UnsignedInt } from '@marcbachmann/cel-js/evaluator';
 import { CelError } from '../match/cel/cel-error.ts';
 import { setField } from '../object/json-value.ts';
 import type { Json, JsonObject } from '../object/meta.ts';
 
-/** What a number, a boolean, a brace may take. */
+/** Characters that are counted for a number, a boolean or the braces of an object. */
 const scalarCharacters = 8;
 
 /**
- * Throws CelError for what JSON has not: durations, quantities, optional values, integers beyond 2^53. `grow` is told of the characters that
- * the result takes while it is made, since a short expression can name a large value many times.
+ * Throws CelError for values that JSON does not have: durations, quantities, optional values, integers beyond 2^53. `grow` gets the number of characters
+ * while the result grows, because a short expression can name a large value many times.
  */
 export function celToJson(value: unknown, grow: (characters: number) => void): Json {
   grow(typeof value === 'string' ? value.length : scalarCharacters);

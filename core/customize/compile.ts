@@ -1,4 +1,4 @@
-/** A Customizer made ready to be worked off; what is wrong with it is told with its field. Admission asks the same. */
+/** Compiles a Customizer, or lists its mistakes with their fields. Admission uses the same code. */
 
 import { type CelProgram, type CelType, compileCel } from '../match/cel/cel.ts';
 import { CelError } from '../match/cel/cel-error.ts';
@@ -10,7 +10,7 @@ import type { Cause } from '../runtime/errors.ts';
 import type { CustomizerSpec, CustomizerTarget, PatchItem, Replacement } from './customizer.ts';
 import { compileTemplate, type Template, type TemplateCompiler } from './template.ts';
 
-/** What expressions of a Customizer can name. */
+/** The variables of a Customizer's expressions. */
 export const customizerVariables: Readonly<Record<string, CelType>> = {
   location: 'dyn',
   syncTarget: 'dyn',
@@ -41,7 +41,7 @@ export interface MergePatch {
 export interface OperationPatch {
   readonly field: string;
   readonly operation: { readonly op: string; readonly path: string; readonly from?: string };
-  /** Absent: the operation has none. */
+  /** Absent if the operation has no value. */
   readonly value?: Template;
 }
 
@@ -56,7 +56,7 @@ export type Compilation =
   | { readonly customizer: CompiledCustomizer; readonly causes?: undefined }
   | { readonly causes: readonly [Cause, ...Cause[]]; readonly customizer?: undefined };
 
-/** Told of each expression that compiles, with its field and the text that it stands in. */
+/** Called for each expression that compiles, with its field and the text that contains the expression. */
 export type ProgramSeen = (program: CelProgram, field: string, shown: string) => void;
 
 export function compileCustomizer(spec: CustomizerSpec, seen: ProgramSeen = () => undefined): Compilation {
@@ -151,7 +151,7 @@ function compilePatch(item: PatchItem, field: string, compiler: TemplateCompiler
   ];
 }
 
-/** RFC 6901, without what a JavaScript object takes for something else than a field. */
+/** The syntax of RFC 6901. `__proto__` is refused, because a JavaScript object does not treat it as a field. */
 function checkPointer(pointer: string, field: string, causes: Cause[]): void {
   if (pointer === '') {
     causes.push(

@@ -1,4 +1,4 @@
-/** Customizer as code reads it (apiserver/kinds/customizer-kind.ts is the schema of the same), and what asks for customization. */
+/** The Customizer as code reads it (apiserver/kinds/customizer-kind.ts has its schema), and the annotations that ask for customization. */
 import type { Json } from '../object/meta.ts';
 import type { LabelSelector } from '../object/selector.ts';
 
@@ -9,9 +9,9 @@ export const customizerAnnotation = 'edge.banyan.io/customizer';
 export const expandAnnotation = 'edge.banyan.io/expand-parameters';
 
 export interface CustomizerSpec {
-  /** Worked off in order; expressions of a rule see the object as the rules before it have left it. */
+  /** Applied in order. The expressions of a rule see the object as the rules before it have changed it. */
   rules?: CustomizerRule[];
-  /** After the rules. */
+  /** Applied after the rules. */
   replacements?: Replacement[];
 }
 
@@ -47,30 +47,30 @@ export interface Replacement {
   value: Json;
 }
 
-/** What expressions see of a destination, as JSON. */
+/** The destination as expressions see it, as JSON. */
 export interface DestinationFacts {
-  /** With its own labels over the inherited ones. */
+  /** Its labels include the inherited ones. A label of its own wins over an inherited one. */
   readonly location: object;
   readonly syncTarget: object;
   readonly properties: Readonly<Record<string, string>>;
-  /** Of the destination's agent. */
+  /** The path of the destination's agent. */
   readonly path: string;
 }
 
 export type FailureReason = 'CustomizationFailed' | 'CustomizerNotFound';
 
-/** What came out for one object at one destination: canonical bytes of the object, or why there are none. */
+/** The outcome for one object at one destination: the canonical bytes of the object, or the reason why it can't be made. */
 export type CustomizationOutcome =
   | { readonly body: Uint8Array }
   | { readonly failure: { readonly reason: FailureReason; readonly message: string } };
 
 export interface Rendered {
   readonly outcome: CustomizationOutcome;
-  /** What it cost, in steps of expressions. */
+  /** The cost, in steps of expressions. */
   readonly steps: number;
 }
 
-/** `field`: of the Customizer, or of the object where parameters are expanded. */
+/** `field` is a field of the Customizer, or, during the expansion of parameters, a field of the object. */
 export class CustomizeError extends Error {
   readonly field: string;
 

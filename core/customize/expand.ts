@@ -1,9 +1,9 @@
-/** `%(name)` in the strings of an object, from the Location's labels, then its annotations, then the SyncTarget's properties; `%%` is `%`. */
+/** Expands `%(name)` in the strings of an object: from the Location's labels, then its annotations, then the SyncTarget's properties. `%%` stands for `%`. */
 import { isRecord, setField } from '../object/json-value.ts';
 import { CustomizeError } from './customizer.ts';
 import type { Recorder } from './reads.ts';
 
-/** `grow` is told of what the object takes in, and throws when it is too much. Throws CustomizeError with the field of the object. */
+/** `grow` counts the characters of each inserted value, and throws when the sum is too large. Throws CustomizeError with the field of the object. */
 export function expandParameters<T>(object: T, recorder: Recorder, grow: (characters: number) => void): T {
   return expandIn(object, '', recorder, grow) as T;
 }

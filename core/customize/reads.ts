@@ -1,6 +1,6 @@
 /**
- * What an evaluation reads of a destination, written down while it reads. An evaluation has no other input than its key and these
- * values, so whoever reads the same again gets the same result, and a change of anything else changes nothing.
+ * Records which values of a destination an evaluation reads. An evaluation has no other input than its key and these values. So an evaluation that reads
+ * the same values gives the same result, and a change of any other value changes nothing.
  */
 import { type CelValue, celValue } from '../match/cel/values.ts';
 import { stableStringify } from '../object/canonical.ts';
@@ -13,18 +13,19 @@ export interface Read {
 }
 
 /**
- * `value`: a scalar or a list, or that there is an object, or nothing. `whole`: all below the path. `first`: of which type the first of an
- * object's values is, in order of their names: the engine asks that to choose an operator.
+ * What the evaluation looks at.
+ * `value`: a scalar or a list; of an object only that it exists; or that there is nothing at the path. `whole`: everything below the path.
+ * `first`: the type of the first value of an object, in the order of the names. The engine of expressions asks for this type to choose an operator.
  */
 export type Look = 'value' | 'whole' | 'first';
 
-/** A look and what it saw, as text that is the same for the same value. */
+/** One read and its result, as a text. Equal values give equal texts. */
 export interface ReadObservation {
   readonly read: Read;
   readonly saw: string;
 }
 
-/** What a read sees now. */
+/** The present result of a read. */
 export function observe(facts: DestinationFacts, { path, look }: Read): string {
   let value: unknown = facts;
   for (const name of path) {
@@ -44,14 +45,14 @@ function typeOfFirst(fields: Record<string, unknown>): string {
   return typeof value === 'number' && !Number.isSafeInteger(value) ? 'double' : typeof value;
 }
 
-/** In one order, whoever wrote them: an evaluation may depend on it. */
+/** Always in the same order, whatever order the author used: the result of an evaluation may depend on the order. */
 function namesOf(fields: Record<string, unknown>): string[] {
   return Object.keys(fields)
     .filter((name) => fields[name] !== undefined)
     .sort();
 }
 
-/** True while everything that was seen is as it was. */
+/** True while each read of the trace still gives the recorded result. */
 export function stillHolds(facts: DestinationFacts, trace: readonly ReadObservation[]): boolean {
   return trace.every(({ read, saw }) => observe(facts, read) === saw);
 }
@@ -74,7 +75,7 @@ export class Recorder {
     this.trace.push({ read, saw: observe(this.facts, read) });
   }
 
-  /** A variable of expressions. */
+  /** The value of a variable of expressions. */
   variable(name: keyof DestinationFacts): CelValue {
     const value: unknown = this.facts[name];
     if (isObject(value)) return lazyMap(value, [name], this);
@@ -82,7 +83,7 @@ export class Recorder {
     return celValue(value);
   }
 
-  /** A text field of the destination; undefined when it is none. */
+  /** A text field of the destination. Undefined if there is no text at the path. */
   text(path: readonly string[]): string | undefined {
     this.note(path, 'value');
     let value: unknown = this.facts;
@@ -91,7 +92,7 @@ export class Recorder {
   }
 }
 
-/** An object as expressions see it; converted as far as it is looked at. Without a recorder nobody is told. */
+/** An object as expressions see it. A value is converted when an expression looks at it. Without a recorder, the reads are not recorded. */
 export function lazyMap(
   fields: Readonly<Record<string, unknown>>,
   path: readonly string[],
@@ -137,7 +138,7 @@ class LazyMap extends Map<string, CelValue> {
     return this.#whole().values();
   }
 
-  /** The engine takes the first one only, for its type: what it takes for their values it takes by other ways. */
+  /** The engine calls this method only for the type of the first value. It reads values in other ways. So only the type counts as read. */
   override *entries(): Generator<[string, CelValue], undefined> {
     this.#recorder?.note(this.#path, 'first');
     const [name] = namesOf(this.#fields);
@@ -164,7 +165,7 @@ class LazyMap extends Map<string, CelValue> {
   }
 }
 
-// The engine of expressions knows a map by its constructor.
+// The engine of expressions recognises a map by its constructor.
 Object.defineProperty(LazyMap.prototype, 'constructor', { value: Map });
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,14 +1,16 @@
 /**
- * Renderings by what they read. An entry says either what is read next or what came out: from the key of an input, each value read leads to
- * the entry that comes after it, so that a lookup reads at a destination exactly what the evaluation would read, and needs no list of all values
- * there are. A thousand destinations with three distinct values are three paths.
+ * Keeps renderings by the values that they read.
+ *
+ * An entry holds either the next read or the rendering. A lookup begins with the key of the input. The result of each read leads to the next entry. So a
+ * lookup reads exactly those values of a destination that the evaluation would read, and needs no list of all values. A thousand destinations with three
+ * distinct values take three paths of entries.
  */
 import { hash128 } from '../object/hash.ts';
 import type { DestinationFacts, Rendered } from './customizer.ts';
 import { observe, type Read, type ReadObservation, Recorder } from './reads.ts';
 
 export interface Rendering extends Rendered {
-  /** While all of it still holds, another evaluation would give the same. */
+  /** While each read of the trace gives the same result, another evaluation gives the same rendering. */
   readonly trace: readonly ReadObservation[];
 }
 
@@ -18,21 +20,21 @@ export interface RenderCacheBounds {
 }
 
 /**
- * Entries are a few hundred bytes each, bodies as large as objects. 64 MiB is a quarter of what a relay of a thousand clusters uses; beyond it
- * the longest unused goes, and is evaluated again when it is asked for: a matter of tenths of milliseconds.
+ * An entry takes a few hundred bytes, a body as many as its object. 64 MiB is a quarter of the memory of a relay with a thousand clusters. Beyond the
+ * bounds, the cache drops the entry that was unused for the longest time. The next request evaluates it again, in some tenths of a millisecond.
  */
 export const defaultCacheBounds: RenderCacheBounds = { entriesMax: 100_000, bytesMax: 64 * 1024 * 1024 };
 
 type CacheEntry = { readonly read: Read } | { readonly rendering: Rendering };
 
-/** A longer key is hashed: up to here text is quicker. */
+/** A longer key is hashed. Up to this length, the text itself is quicker. */
 const keyCharactersMax = 256;
-/** What an entry takes beside a body or the values that were seen. */
+/** Bytes of an entry without its body and without the recorded values. */
 const entryBytes = 400;
 
 export class RenderCache {
   readonly #bounds: RenderCacheBounds;
-  /** The longest unused first. */
+  /** In the order of the last use, the oldest first. */
   readonly #entries = new Map<string, CacheEntry>();
   #bytes = 0;
   evaluations = 0;
@@ -46,14 +48,14 @@ export class RenderCache {
     return { entries: this.#entries.size, bytes: this.#bytes };
   }
 
-  /** What is known for a destination that has these values; `key` names all that the evaluation depends on besides. */
+  /** The kept rendering for a destination with these values. `key` names every other input of the evaluation. */
   find(key: string, facts: DestinationFacts): Rendering | undefined {
     const found = this.#find(key, facts);
     if (found) this.hits += 1;
     return found;
   }
 
-  /** `run` has no other input than `key` names, but for the facts that it reads through the recorder. */
+  /** `run` has no other input than those that `key` names and the facts that it reads through the recorder. */
   evaluate(key: string, facts: DestinationFacts, run: (recorder: Recorder) => Rendered): Rendering {
     this.evaluations += 1;
     const recorder = new Recorder(facts);
@@ -96,7 +98,7 @@ export class RenderCache {
   }
 }
 
-/** What was seen is JSON, which has no line ends of its own, and keys begin with a hash: no two ways lead to one entry. */
+/** Joins with a line end: recorded values are JSON without line ends, and keys begin with a hash. So two different paths never lead to one entry. */
 function nextKey(at: string, saw: string): string {
   const next = `${at}\n${saw}`;
   return next.length <= keyCharactersMax ? next : Buffer.from(hash128(next)).toString('latin1');

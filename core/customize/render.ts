@@ -1,6 +1,6 @@
 /**
- * One object for one destination: parameters expanded, then each Customizer in order, rules before replacements. Pure: the same object, the
- * same Customizers and the same values read give the same bytes, or the same failure.
+ * Renders one object for one destination: expands parameters, then applies each Customizer in order, its rules before its replacements. Pure: the same
+ * object, the same Customizers and the same values that they read give the same bytes, or the same failure.
  */
 
 import { applyJsonPatch } from '../apiserver/patch/json-patch.ts';
@@ -40,22 +40,22 @@ import type { TemplateContext } from './template.ts';
 type RenderFields = Record<string, unknown>;
 
 export interface RenderInput {
-  /** As its author wrote it; stays as it is. */
+  /** The object as its author wrote it. The rendering does not change it. */
   readonly object: KubeObject;
-  /** About how many its text has: what a pass over the object costs. */
+  /** The approximate length of the object's JSON text. A pass over the object costs in proportion to the length. */
   readonly characters: number;
   readonly customizers: readonly { readonly name: string; readonly compiled: CompiledCustomizer }[];
   readonly expands: boolean;
-  /** Undefined for a kind that is not known here: lists of it are replaced by a merge patch, and nothing beyond its identity is checked. */
+  /** Undefined if this node does not know the kind. Then a merge patch replaces lists as a whole, and only the identity of the result is checked. */
   readonly kind: Kind | undefined;
 }
 
 /**
- * Characters that expressions, parameters and copies may bring into one object on the way: four times what an object may have, so that a rule can
- * replace what another one has made, and a `copy` that doubles the object each time ends early.
+ * Characters that expressions, parameters and copies may bring into one object in all. The bound is four times the maximal size of an object, so that one
+ * rule can replace the output of another. A series of `copy` operations that doubles the object each time soon reaches the bound.
  */
 const growthMax = 6 * 1024 * 1024;
-/** A patch passes over the whole object: of a small one for nothing, of one of 1.5 MiB some forty times within the budget, or 0.4 s. */
+/** A patch passes over the whole object. The pass over a small object costs nothing. For an object of 1.5 MiB, the budget allows some forty passes: 0.4 s. */
 const charactersPerStep = 64;
 /** Looking up a parameter takes as long as some steps of an expression. */
 const stepsPerParameter = 8;
@@ -82,7 +82,7 @@ function outcomeOf(input: RenderInput, work: RenderWork): CustomizationOutcome {
   }
 }
 
-/** Every object has labels and annotations, be it none: a patch can add one, an expression can ask for one. Empty ones do not come out. */
+/** Adds empty labels and annotations where there are none, so that a patch can add one and an expression can read one. `result.ts` drops empty maps. */
 function withMaps(object: RenderFields): RenderFields {
   const metadata = object.metadata as ObjectMeta;
   return {
@@ -95,7 +95,7 @@ function withField({ field, message }: CustomizeError): string {
   return field === '' ? message : `${field}: ${message}`;
 }
 
-/** One object's worth of work, with the budget that all of it shares. */
+/** The rendering of one object. All its steps share one budget. */
 class RenderWork implements TemplateContext {
   readonly #input: RenderInput;
   readonly #recorder: Recorder;
@@ -103,7 +103,7 @@ class RenderWork implements TemplateContext {
   readonly #allowed = this.#budget.remaining;
   #growth = 0;
   #object: CelValue = null;
-  /** Who the present failure would be of. */
+  /** The present step. The message of a failure begins with it. */
   doing = '';
 
   constructor(input: RenderInput, recorder: Recorder) {
@@ -189,7 +189,7 @@ class RenderWork implements TemplateContext {
     return kind && !kind.custom ? kind.schema(parseApiVersion(object.apiVersion).version) : { type: 'any' };
   }
 
-  /** Operations that follow each other are one patch: the object is copied once. */
+  /** Applies consecutive operations as one patch, so that the object is copied only once. */
   #patched(object: RenderFields, run: readonly OperationPatch[]): RenderFields {
     const operations = run.map(({ operation, value, field }) => {
       const copied = operation.op === 'copy' ? JSON.stringify(valueAt(object, operation.from ?? ''))?.length : 0;
@@ -235,13 +235,16 @@ class RenderWork implements TemplateContext {
       );
   }
 
-  /** What expressions are to see as `object`. */
+  /** From now on, expressions see this object as `object`. */
   #see(object: RenderFields): void {
     this.#object = lazyMap(object, []);
   }
 }
 
-/** Merge patches one by one, operations as far as they follow each other; how much a copy takes in is known when all before it are done. */
+/**
+ * Groups consecutive operations. Each merge patch stands alone. A `copy` begins a new group, because the size of the copied value is known only
+ * after all operations before it.
+ */
 function runsOf(patch: readonly CompiledPatch[]): (MergePatch | OperationPatch[])[] {
   const runs: (MergePatch | OperationPatch[])[] = [];
   for (const item of patch) {
@@ -262,7 +265,7 @@ function applies(object: RenderFields, operations: readonly object[]): boolean {
   }
 }
 
-/** Where a JSON pointer leads. */
+/** The value at a JSON pointer. */
 function valueAt(object: unknown, pointer: string): unknown {
   let value = object;
   for (const token of pointer.split('/').slice(1)) {
@@ -275,7 +278,7 @@ function valueAt(object: unknown, pointer: string): unknown {
   return value;
 }
 
-/** What the API server says to an HTTP client in front of the cause. */
+/** The API server puts this text in front of the cause in an answer to an HTTP client. */
 const rejection = /^the server rejected our request due to an error in our request: /;
 
 function isTarget(object: RenderFields, { group, kind, name, labelSelector }: CustomizerTarget): boolean {

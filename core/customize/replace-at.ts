@@ -1,4 +1,4 @@
-/** Sets values by JSONPath: what is there is replaced; a name at the end of the path is added where only its object is there. */
+/** Sets values by JSONPath. Existing values are replaced. If the path ends with a name, and the object has no field of this name, the field is added. */
 import { isRecord, setField } from '../object/json-value.ts';
 import type { JsonPathStep } from '../object/jsonpath.ts';
 import { evaluateJsonPath } from '../object/jsonpath.ts';
@@ -7,7 +7,7 @@ type FieldPlace =
   | { readonly of: Record<string, unknown>; readonly name: string }
   | { readonly of: unknown[]; readonly index: number };
 
-/** Changes `root`; returns how many places there were. `value` is called once for each. */
+/** Changes `root`. Calls `value` once for each place that the path leads to, and returns the number of places. */
 export function replaceAt(root: object, steps: readonly JsonPathStep[], value: () => unknown): number {
   let values: unknown[] = [root];
   for (const step of steps.slice(0, -1)) values = values.flatMap((at) => placesOf(at, step, false).map(valueAt));
@@ -20,10 +20,10 @@ export function replaceAt(root: object, steps: readonly JsonPathStep[], value: (
   return places.length;
 }
 
-function placesOf(value: unknown, step: JsonPathStep, adds: boolean): FieldPlace[] {
+function placesOf(value: unknown, step: JsonPathStep, mayAdd: boolean): FieldPlace[] {
   switch (step.type) {
     case 'name':
-      return isRecord(value) && (adds || Object.hasOwn(value, step.name)) ? [{ of: value, name: step.name }] : [];
+      return isRecord(value) && (mayAdd || Object.hasOwn(value, step.name)) ? [{ of: value, name: step.name }] : [];
     case 'index':
       return Array.isArray(value) && step.index < value.length ? [{ of: value, index: step.index }] : [];
     case 'all':

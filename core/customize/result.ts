@@ -1,4 +1,4 @@
-/** What came out of a customization, checked: still the same object, valid as far as its kind is known here, and not too large. */
+/** Checks the outcome of a customization: the object is still the same one, is valid if this node knows its kind, and is not too large. */
 import type { Kind } from '../apiserver/space.ts';
 import { objectBytesMax } from '../apiserver/status-errors.ts';
 import { canonicalBytes } from '../object/canonical.ts';
@@ -7,7 +7,7 @@ import { type KubeObject, parseApiVersion } from '../object/meta.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { CustomizeError } from './customizer.ts';
 
-/** Canonical bytes; throws CustomizeError with the field of the object. */
+/** Returns canonical bytes. Throws CustomizeError with the field of the object. */
 export function bodyOf(result: Record<string, unknown>, original: KubeObject, kind: Kind | undefined): Uint8Array {
   const object = sameObject(result, original);
   if (kind) checkKind(object, original, kind);
@@ -17,7 +17,7 @@ export function bodyOf(result: Record<string, unknown>, original: KubeObject, ki
   return body;
 }
 
-/** What identifies it is as it was; a status and what else only a space knows do not travel. */
+/** Checks that the fields that identify the object did not change. Leaves out the status and the metadata that only a space knows: they do not travel. */
 function sameObject(result: Record<string, unknown>, original: KubeObject): KubeObject {
   for (const field of ['apiVersion', 'kind'] as const) mustBe(field, result[field], original[field]);
   const metadata = result.metadata;
@@ -40,9 +40,9 @@ function sameObject(result: Record<string, unknown>, original: KubeObject): Kube
   };
 }
 
-function mustBe(field: string, is: unknown, was: unknown): void {
-  if (is === was) return;
-  const change = `was changed from ${JSON.stringify(was)} to ${JSON.stringify(is)?.slice(0, 100)}`;
+function mustBe(field: string, actual: unknown, expected: unknown): void {
+  if (actual === expected) return;
+  const change = `was changed from ${JSON.stringify(expected)} to ${JSON.stringify(actual)?.slice(0, 100)}`;
   throw new CustomizeError(field, `${change}: a customization may not change which object it is`);
 }
 
@@ -65,7 +65,7 @@ function textsOf(
   return Object.keys(result).length > 0 ? result : undefined;
 }
 
-/** As the API server of a space would take it, without the fields that it would not know in the original either. */
+/** The checks of a space's API server. A field that the kind does not know is an error only if the original object does not have the field. */
 function checkKind(object: KubeObject, original: KubeObject, kind: Kind): void {
   const { version } = parseApiVersion(object.apiVersion);
   if (!kind.versions.includes(version)) return;

@@ -1,6 +1,6 @@
 /**
- * Values with expressions in their strings: `"Welcome to ${{ location.metadata.name }}"`. A string that is one expression and nothing else
- * takes the type of its value; in other strings the value is put in as text: strings as they are, everything else as JSON.
+ * Values with expressions in their strings: `"Welcome to ${{ location.metadata.name }}"`. A string that consists of one expression alone becomes the value
+ * of the expression, with its type. In every other string, the value is inserted as text: strings unchanged, other values as JSON.
  * `$${{` stands for the characters `${{`.
  */
 
@@ -10,18 +10,18 @@ import { cloneJson, setField } from '../object/json-value.ts';
 import type { Json, JsonObject } from '../object/meta.ts';
 import { celToJson } from './cel-to-json.ts';
 
-/** What a template asks of the render that it is part of. */
+/** The functions that a template needs from the rendering that it is part of. */
 export interface TemplateContext {
   evaluate(program: CelProgram): CelValue;
-  /** Told of what the result takes in, while it does; throws when it is too much. */
+  /** Counts the characters that go into the result while it grows. Throws when the sum is too large. */
   grow(characters: number): void;
-  /** Runs what may fail; `field` is where in the Customizer it stands. */
+  /** Calls `run`, which may fail. The error then names `field`, a field of the Customizer. */
   at<T>(field: string, run: () => T): T;
 }
 
 export type Template = (context: TemplateContext) => Json;
 
-/** `compile` throws for an expression that is none; `wrong` is told of everything that is wrong, and where. */
+/** `compile` records an invalid expression by itself, and returns undefined. `wrong` records any other mistake, with its field. */
 export interface TemplateCompiler {
   compile(source: string, field: string, shown: string): CelProgram | undefined;
   wrong(field: string, value: string, message: string): void;
@@ -29,7 +29,7 @@ export interface TemplateCompiler {
 
 const opening = '${{';
 
-/** A part is text, or the source of an expression. Throws SyntaxError. */
+/** Each part is plain text, or the source of an expression. Throws SyntaxError. */
 export function splitTemplate(text: string): ({ text: string } | { expression: string })[] {
   const parts: ({ text: string } | { expression: string })[] = [];
   let plain = '';
@@ -56,7 +56,7 @@ export function splitTemplate(text: string): ({ text: string } | { expression: s
 
 const literal = /[rRbB]{0,2}("""|'''|"|')/y;
 
-/** The first `}}` outside of strings and of the braces of the expression itself. */
+/** The position of the first `}}` that is in no string literal, and that closes no brace of the expression itself. */
 function endOfExpression(text: string, from: number): number {
   let depth = 0;
   for (let at = from; at < text.length; at++) {
@@ -68,7 +68,7 @@ function endOfExpression(text: string, from: number): number {
     }
     literal.lastIndex = at;
     const quoted = literal.exec(text);
-    // The r of `in r"…"` belongs to the literal, that of a name before a quote does not: a name is never followed by one.
+    // The r in `in r"…"` belongs to the literal. The last letter of a name never stands before a quote: in valid CEL no quote follows a name.
     if (quoted) at = endOfLiteral(text, at + quoted[0].length, quoted[1]!, /^[bB]?[rR]/.test(quoted[0])) - 1;
   }
   throw new SyntaxError('"${{" without its "}}"; write "$${{" for the characters themselves');
@@ -82,13 +82,13 @@ function endOfLiteral(text: string, from: number, quote: string, isRaw: boolean)
   return text.length;
 }
 
-/** Values without expressions are copied each time: the object that takes them in may be patched further. */
+/** Each call of the template copies values without expressions, because later patches may change the object that has them. */
 export function compileTemplate(value: Json, field: string, compiler: TemplateCompiler): Template {
   const template = dynamicPart(value, field, compiler);
   return template ?? (() => cloneJson(value));
 }
 
-/** Undefined: there is no expression in it. */
+/** Undefined if the value has no expression. */
 function dynamicPart(value: Json, field: string, compiler: TemplateCompiler): Template | undefined {
   if (typeof value === 'string') return value.includes(opening) ? stringTemplate(value, field, compiler) : undefined;
   if (Array.isArray(value)) {

@@ -1,6 +1,6 @@
 /**
- * The certificate authority of a tree: issues certificates for nodes and for users of the API. Only who issues imports this
- * file; reading certificates needs nothing but node:crypto (peer-identity.ts).
+ * The certificate authority of a tree: issues certificates for nodes and for users of the API. Only code that issues certificates imports this file.
+ * Code that reads certificates needs only node:crypto (peer-identity.ts).
  */
 import { cliCommand } from '../runtime/cli-command.ts';
 import 'reflect-metadata';
@@ -19,9 +19,12 @@ import { type PeerIdentity, spiffeId } from './peer-identity.ts';
 x509.cryptoProvider.set(webcrypto as Crypto);
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
-/** The authority outlives every node; renewing it means trusting a new one everywhere. */
+/** The authority lasts longer than every node, because a new authority has to be trusted everywhere. */
 const authorityMs = 3650 * 86_400_000;
-/** What an issuer signs ends with it, so it lives twice as long: what it signs as it is made anew still has two thirds of a leaf's life. */
+/**
+ * A certificate ends with its issuer at the latest. So an issuer lasts twice as long as a leaf: a leaf that it signs just before the issuer itself is renewed
+ * still has two thirds of its time.
+ */
 const issuerMs = 2 * leafMs;
 
 export interface KeyAndCertificate {
@@ -48,14 +51,14 @@ export async function createAuthority(tree: string, { clock, random }: Issuing):
     extensions: [
       new x509.BasicConstraintsExtension(true, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
-      // By these, one authority is told from its successor of the same name.
+      // The identifier distinguishes an authority from its successor of the same name.
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   });
   return { certPem: certificate.toString('pem'), keyPem: await exportKey(keys.privateKey) };
 }
 
-/** What a relay, or the center, signs the agents right below it with. It can sign no server, no further authority, and nobody else: issuer-name.ts. */
+/** The issuer with which a relay or the center signs the agents directly below it. It can sign no server, no authority and no other node: issuer-name.ts. */
 export async function createIssuer(
   authority: KeyAndCertificate,
   of: { readonly tree: string; readonly path: string },
@@ -81,7 +84,7 @@ export async function createIssuer(
   return { certPem, keyPem: await exportKey(keys.privateKey) };
 }
 
-/** For a node: its SPIFFE identity, and the hosts under which its API is reached. */
+/** Issues the certificate of a node: with its SPIFFE identity, and the hosts at which clients reach its API. */
 export function issueNode(
   authority: KeyAndCertificate,
   node: PeerIdentity & { readonly tree: string; readonly hosts: readonly string[] },
@@ -101,7 +104,10 @@ export function issueNode(
   );
 }
 
-/** For an agent that keeps its key to itself, on its request: it is nothing but a client, by whatever name it asks. The issuer's own certificate comes behind it. */
+/**
+ * Issues the certificate of an agent that keeps its key to itself, from its request. The certificate is for a client only, whatever the request asks for.
+ * The issuer's own certificate follows behind it.
+ */
 export async function issueAgent(
   issuer: KeyAndCertificate,
   { path, id, publicKey }: JudgedRequest,
@@ -119,7 +125,7 @@ export async function issueAgent(
   return `${await sign(issuer, leaf, issuing)}\n${issuer.certPem.trim()}\n`;
 }
 
-/** For a person or a program at the API: CN is the name, every O a group, as in Kubernetes. */
+/** Issues the certificate of a person or a program for the API. CN is the name, each O is a group, as in Kubernetes. */
 export function issueUser(
   authority: KeyAndCertificate,
   user: { readonly name: string; readonly groups: readonly string[] },
@@ -157,7 +163,7 @@ interface ToSign {
   readonly extensions: readonly x509.Extension[];
 }
 
-/** It ends with the authority's at the latest. */
+/** The certificate ends at the same time as the authority's, at the latest. */
 async function sign(
   authority: KeyAndCertificate,
   { subject, publicKey, lifeMs, extensions }: ToSign,
@@ -168,7 +174,7 @@ async function sign(
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: serial(random),
     subject,
-    // As it is, not as text: Go compares the bytes of both names.
+    // The issuer's name object and not its text: Go compares the bytes of both names.
     issuer: issuer.subjectName,
     notBefore,
     notAfter: notAfter < issuer.notAfter ? notAfter : issuer.notAfter,
@@ -180,7 +186,7 @@ async function sign(
   return certificate.toString('pem');
 }
 
-/** Typed values: a plain string would be read in the syntax of names, where quotes cut it and a leading # makes it hexadecimal. */
+/** Uses typed values. The library reads a plain string in the syntax of names: quotes would cut it, and a leading # would make it hexadecimal. */
 function distinguishedName(name: string, groups: readonly string[] = []): x509.Name {
   return new x509.Name([...groups.map((group) => ({ O: [{ utf8String: group }] })), { CN: [{ utf8String: name }] }]);
 }
@@ -199,7 +205,7 @@ function importKey(pem: string): Promise<CryptoKey> {
   return webcrypto.subtle.importKey('pkcs8', der, algorithm, false, ['sign']);
 }
 
-/** 16 random bytes, positive, as RFC 5280 wants serial numbers. */
+/** 16 random bytes as a positive number. RFC 5280 requires positive serial numbers. */
 function serial(random: Random): string {
   const bytes = random.bytes(16);
   bytes[0] = (bytes[0]! & 0x7f) | 0x01;

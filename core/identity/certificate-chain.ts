@@ -1,4 +1,4 @@
-/** A chain of certificates that came outside of TLS, judged as TLS judges one: up to an authority that is trusted, at a time, for a use. */
+/** Verifies a chain of certificates that came outside of TLS, as TLS does: up to a trusted authority, at one time, for one use. */
 import { X509Certificate } from 'node:crypto';
 import { BanyanError, describeError } from '../runtime/errors.ts';
 import { isFromIssuer } from './issuer-name.ts';
@@ -7,14 +7,14 @@ import { describeMistrust } from './peer-identity.ts';
 /** https://www.rfc-editor.org/rfc/rfc5280#section-4.2.1.12 */
 export const usages = { client: '1.3.6.1.5.5.7.3.2', server: '1.3.6.1.5.5.7.3.1' } as const;
 
-/** The leaf and those between it and the authority; a tree has none of these by itself. */
+/** The leaf and the certificates between the leaf and the authority. A tree of its own has only leaves and issuers. */
 const chainMax = 5;
-/** A certificate of a tree has less than one kilobyte, one of a company's authority some more. */
+/** A certificate of a tree has less than one kilobyte. A certificate of a company's authority is somewhat larger. */
 const certificateBytesMax = 16 * 1024;
 
 const pemBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
-/** `ders`: the holder's own first. Returns that. Throws Unauthorized, with what is wrong. */
+/** `ders` begins with the holder's own certificate, which the function returns. Throws Unauthorized with the mistake. */
 export function trustedLeaf(
   ders: readonly Uint8Array[],
   { caPem, wallMs, usage }: { readonly caPem: Buffer; readonly wallMs: number; readonly usage: keyof typeof usages },
@@ -25,17 +25,17 @@ export function trustedLeaf(
   const [leaf, ...between] = ders.map(certificateOf) as [X509Certificate, ...X509Certificate[]];
   const authorities = (caPem.toString('latin1').match(pemBlock) ?? []).map((pem) => new X509Certificate(pem));
   const above = pathUp(leaf, between, authorities);
-  // TLS knows it by the length of the path that the issuer's certificate allows.
+  // TLS enforces the same through the path length in the issuer's certificate.
   if (above.some(isFromIssuer))
     throw unauthorized('an issuer of a relay has signed another authority, which it may not');
   for (const certificate of [leaf, ...above]) {
-    // Node 20 has the dates as text alone.
+    // Node 20 gives the dates only as texts.
     if (wallMs > Date.parse(certificate.validTo)) throw unauthorized(describeMistrust(certificate, 'CERT_HAS_EXPIRED'));
     if (wallMs < Date.parse(certificate.validFrom)) {
       throw unauthorized(describeMistrust(certificate, 'CERT_NOT_YET_VALID'));
     }
   }
-  // Node's types do not know that it may be absent.
+  // The key usage may be absent, which Node's types do not say.
   const allowed: readonly string[] | undefined = leaf.keyUsage;
   if (!allowed?.includes(usages[usage])) {
     throw unauthorized(`the certificate ${leaf.subjectAltName ?? leaf.subject} is not for the use as a ${usage}`);
@@ -43,20 +43,20 @@ export function trustedLeaf(
   return leaf;
 }
 
-/** The certificates from the leaf's issuer to the authority. Each step uses one up, so it ends. */
+/** The certificates from the leaf's issuer up to the authority. Each step takes one certificate out of the list, so the loop ends. */
 function pathUp(
   leaf: X509Certificate,
   between: readonly X509Certificate[],
   authorities: readonly X509Certificate[],
 ): X509Certificate[] {
   const path: X509Certificate[] = [];
-  let left = between;
+  let unused = between;
   for (let at = leaf; ; ) {
     const authority = authorities.find((one) => isIssuedBy(at, one));
     if (authority) return [...path, authority];
-    const next = left.find((one) => one.ca && isIssuedBy(at, one));
+    const next = unused.find((one) => one.ca && isIssuedBy(at, one));
     if (!next) throw unauthorized(describeMistrust(leaf, 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'));
-    left = left.filter((one) => one !== next);
+    unused = unused.filter((one) => one !== next);
     path.push(next);
     at = next;
   }

@@ -1,4 +1,4 @@
-/** A request for a certificate (PKCS #10, RFC 2986): made by an agent, which keeps the key, and judged by whoever signs. Only these two import this file. */
+/** A request for a certificate (PKCS #10, RFC 2986). The agent makes it and keeps the key. The signer checks it. Only these two import this file. */
 import 'reflect-metadata';
 import { createPublicKey, generateKeyPairSync, webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
@@ -9,30 +9,30 @@ import { requestBytesMax } from './request-bytes.ts';
 x509.cryptoProvider.set(webcrypto as Crypto);
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
-/** What TLS 1.3 and a proof both take; RSA can't sign a proof. */
+/** TLS 1.3 and proofs both accept these curves. RSA can't sign a proof. */
 const curves: readonly string[] = ['P-256', 'P-384'];
 
-/** Whoever has one has nothing to judge any more: only `judgeRequest` makes them. */
+/** A request that passed every check. Only `judgeRequest` makes this type, so its holder need not check again. */
 export interface JudgedRequest {
   readonly [judged]: true;
-  /** The agent that it is for. */
+  /** The path of the agent that the request is for. */
   readonly path: string;
   readonly id: string;
-  /** Signed with the key that belongs to it. */
+  /** The request is signed with the private key of this public key. */
   readonly publicKey: x509.PublicKey;
-  /** SHA-256 of it, in hex. */
+  /** SHA-256 of the public key, in hex. */
   readonly key: string;
 }
 
 declare const judged: unique symbol;
 
-/** PEM, PKCS #8. */
+/** A private key in PEM, as PKCS #8. */
 export function newKey(): string {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
-/** For an agent at this path, signed with its key of P-256. PEM. */
+/** The request of an agent at this path in PEM, signed with the agent's P-256 key. */
 export async function requestFor(path: string, keyPem: string): Promise<string> {
   const der = x509.PemConverter.decodeFirst(keyPem);
   const privateKey = await webcrypto.subtle.importKey('pkcs8', der, algorithm, false, ['sign']);
@@ -46,7 +46,7 @@ export async function requestFor(path: string, keyPem: string): Promise<string> 
   return `${request.toString('pem')}\n`;
 }
 
-/** Whether it asks for an agent at this path, with this identity, and for nothing else. Throws BadRequest and Forbidden. */
+/** Checks that the request asks for an agent at this path with this identity, and for nothing else. Throws BadRequest, TooLarge and Forbidden. */
 export async function judgeRequest(pem: string, path: string, id: string): Promise<JudgedRequest> {
   const request = read(pem);
   const names = request.subjectName.toJSON();
@@ -77,7 +77,7 @@ function read(pem: string): x509.Pkcs10CertificateRequest {
   }
 }
 
-/** None is needed; the one name that the certificate will have may be asked for. */
+/** A request needs no extension. It may ask only for the name that the certificate gets in any case. */
 function checkExtension(extension: x509.Extension, id: string): void {
   if (!(extension instanceof x509.SubjectAlternativeNameExtension)) {
     throw forbidden(`it asks for the extension ${extension.type}; none but the name ${id} can be had`);
@@ -88,7 +88,7 @@ function checkExtension(extension: x509.Extension, id: string): void {
   }
 }
 
-/** A signature of another form than the key's is an error of the library. */
+/** The library throws for a signature that does not have the form of the key. */
 async function isSigned(request: x509.Pkcs10CertificateRequest): Promise<boolean> {
   try {
     return await request.verify();

@@ -1,26 +1,26 @@
-/** How long certificates last, and when they are renewed. Without what makes them, so that a configuration may name it. */
+/** How long certificates last, and when they are renewed. This file does not import the code that makes certificates, so that a configuration can use it. */
 import type { X509Certificate } from 'node:crypto';
 import * as z from 'zod';
 
 const dayMs = 86_400_000;
 
-/** Of nodes, agents and users: a year, and a month in which somebody notices. */
+/** Certificates of nodes, agents and users last one year, and one month in which somebody notices that a renewal fails. */
 export const leafDays = 397;
 export const leafMs = leafDays * dayMs;
 
-/** What is left then is enough for a site to be away for months, and for whoever renews to fail many times. */
+/** Part of the validity after which a certificate is renewed. The rest allows a site to be away for months, and a renewal to fail many times. */
 const renewAfter = 2 / 3;
 
-/** Clocks of other machines may be behind: by an hour, or by a tenth of a life that is short. */
+/** A certificate is valid from a time before now, because clocks of other machines may be behind: by an hour, or by a tenth of a short validity. */
 const backdateMsMax = 3_600_000;
 const backdatePart = 1 / 10;
 
-/** Of a relay's configuration and of a topology alike: of what a relay's issuer signs. */
+/** Options for the certificates that a relay's issuer signs. A relay's configuration and a topology both have them. */
 export const issuedSchema = z.strictObject({
   certificateSeconds: z
     .number()
     .int()
-    // In the last third of a minute a renewal is tried ten times; of less, an agent that dials again has nothing left.
+    // In the last third of a minute, an agent tries a renewal ten times. With less, an agent that has to dial again runs out of time.
     .min(60)
     .max(leafMs / 1_000)
     .optional()
@@ -45,7 +45,7 @@ export function validityOf({
   validFrom,
   validTo,
 }: Pick<X509Certificate, 'validFrom' | 'validTo'>): CertificateValidity {
-  // Node 20 has them as text alone.
+  // Node 20 gives the dates only as texts.
   const [fromMs, endsAtMs] = [Date.parse(validFrom), Date.parse(validTo)];
   return { renewAtMs: fromMs + (endsAtMs - fromMs) * renewAfter, endsAtMs };
 }

@@ -1,13 +1,17 @@
 /**
- * A relay may sign certificates of the agents right below it, with a certificate of its own between these and the tree's authority: its issuer. What an issuer
- * may sign stands in its name, and whoever verifies a chain compares that name with the issuer's name in the leaf, so that the leaf alone says whether it may be.
+ * A relay may sign certificates of the agents directly below it. For this it has an issuer: a certificate between the tree's authority and the agents'
+ * certificates. The name of an issuer says what it may sign. TLS checks that the issuer's name in the leaf is the name in the issuer's own certificate.
+ * So the leaf alone shows whether its issuer was allowed to sign it.
  */
 import type { X509Certificate } from 'node:crypto';
 
-/** Verifiers compare names without regard to case and to space around them, so whatever has this in it in any form is taken for an issuer's. No space in it. */
+/**
+ * Verifiers ignore the case of names and the space around them. So every name that contains this text, in any case, counts as the name of an issuer.
+ * The text contains no space.
+ */
 export const issuerUnit = 'banyan-issuer';
 
-/** As node:crypto writes names. Of a relay, the path has a slash before each part, as in identities. */
+/** The form in which node:crypto writes names. In the name of a relay, a slash stands before each part of the path, as in identities. */
 const written = new RegExp(`^OU=${issuerUnit}\\nCN=(spiffe://([^/\\s\\\\]+)/node/(?:center|relay(/[^\\s\\\\]+)))$`);
 
 function read(text: string): { readonly name: string; readonly tree: string; readonly below: string } | undefined {
@@ -15,18 +19,18 @@ function read(text: string): { readonly name: string; readonly tree: string; rea
   return name === undefined || tree === undefined ? undefined : { name, tree, below };
 }
 
-/** Whether an issuer has signed it, and not the authority itself. */
+/** True if an issuer signed the certificate; false if the authority itself did. */
 export function isFromIssuer({ issuer }: Pick<X509Certificate, 'issuer'>): boolean {
   return issuer.toLowerCase().includes(issuerUnit);
 }
 
-/** Whose issuer this is, by its own certificate; undefined: it is none. */
+/** The node that has this issuer, by the issuer's own certificate. Undefined if the certificate is not of an issuer. */
 export function issuerIn({ subject }: Pick<X509Certificate, 'subject'>): { tree: string; path: string } | undefined {
-  const own = read(subject);
-  return own && { tree: own.tree, path: own.below.slice(1).replaceAll('/', ':') };
+  const issuer = read(subject);
+  return issuer && { tree: issuer.tree, path: issuer.below.slice(1).replaceAll('/', ':') };
 }
 
-/** Why a certificate with this identity is not the issuer's to sign; undefined: it is, or the authority has signed it. */
+/** Why the issuer was not allowed to sign a certificate with this identity. Undefined if the issuer was allowed to, or the authority signed it. */
 export function notForItsIssuer(certificate: Pick<X509Certificate, 'issuer'>, id: string): string | undefined {
   if (!isFromIssuer(certificate)) return undefined;
   const issuer = read(certificate.issuer);

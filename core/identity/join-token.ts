@@ -1,6 +1,7 @@
 /**
- * The text of a join token: `banyan-join-1.NAME.SECRET.PIN`. It admits an agent once. The relay that the agent attaches to has a JoinToken object of that name
- * with a hash of the secret; the pin is that of the tree's authority, by which the agent knows its parent before it knows anything else.
+ * The text of a join token: `banyan-join-1.NAME.SECRET.PIN`. A token admits one agent once. The relay that the agent attaches to has a JoinToken object of
+ * this name, with a hash of the secret. The pin identifies the authority of the tree. With the pin, the agent recognises its parent before it has any
+ * other information.
  */
 
 import { createHash, timingSafeEqual, X509Certificate } from 'node:crypto';
@@ -10,11 +11,11 @@ import type { Random } from '../runtime/random.ts';
 import { hex } from '../store/bytes.ts';
 
 export interface JoinToken {
-  /** Of the JoinToken object. */
+  /** The name of the JoinToken object. */
   readonly name: string;
-  /** 256 random bits, as base64url: nobody guesses it, so that a plain hash of it gives nothing away. */
+  /** 256 random bits as base64url. Nobody can guess so many bits, so a plain hash of the secret reveals nothing. */
   readonly secret: string;
-  /** SHA-256 of the authority's public key as SubjectPublicKeyInfo, as base64url; as RFC 7469 has it. */
+  /** SHA-256 of the authority's public key as SubjectPublicKeyInfo, in base64url: a pin as in RFC 7469. */
   readonly pin: string;
 }
 
@@ -24,7 +25,7 @@ const hashForm = /^[A-Za-z0-9_-]{43}$/;
 const secretBytes = 32;
 const pemBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
-/** For the tree whose authorities are `caPem`; it is the first of them that is pinned. */
+/** A token for the tree whose authorities are `caPem`. The pin is that of the first authority. */
 export function newJoinToken(caPem: string, random: Random): JoinToken {
   const [authority] = authoritiesOf(caPem);
   if (!authority) throw new BanyanError('Invalid', 'the authority of the tree is no certificate in PEM');
@@ -39,7 +40,7 @@ export function writeJoinToken({ name, secret, pin }: JoinToken): string {
   return [begin, name, secret, pin].join('.');
 }
 
-/** Throws BadRequest that says what is wrong and shows nothing of the secret. `where`: from where the text is. */
+/** Throws BadRequest with the mistake, but without any part of the secret. `where` names the place that the text comes from. */
 export function readJoinToken(text: string, where: string): JoinToken {
   const wrong = (why: string) =>
     new BanyanError('BadRequest', `${where}: ${why}; ${cliCommand('join-token')} prints one`);
@@ -59,17 +60,17 @@ export function isJoinSecret(text: string): boolean {
   return hashForm.test(text);
 }
 
-/** What the relay keeps of a secret. */
+/** The hash that the relay stores instead of the secret. */
 export function hashOfSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
 }
 
-/** In the same time, whether and wherever they differ. */
+/** The comparison always takes the same time, so that the time shows nothing of the hash. */
 export function isSecretOf(secret: string, hash: string): boolean {
   return timingSafeEqual(createHash('sha256').update(secret).digest(), digestOf(hash));
 }
 
-/** The certificates of a bundle with the pinned key, whoever has sent it; none of them is trusted for another reason than the pin. */
+/** The certificates of the bundle that have the pinned key. Anybody may have sent the bundle: a certificate is trusted only because of the pin. */
 export function pinned(bundle: string, pin: string): string[] {
   try {
     return authoritiesOf(bundle)

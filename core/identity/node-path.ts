@@ -1,12 +1,12 @@
 /**
- * Paths of nodes: the names from the root down, `eu:paris:store-17`. The root, the center, has the empty path. Whoever compares, takes apart or joins paths
- * does so here: a test for a prefix of the text takes `eu-west` for a node below `eu`.
+ * Paths of nodes: the names from the root down, `eu:paris:store-17`. The root, the center, has the empty path. All code that compares, splits or joins paths
+ * uses these functions. A plain test for a text prefix would take `eu-west` for a node below `eu`.
  */
 import { checkDnsLabel } from '../object/names.ts';
 import { compareText } from '../object/text-order.ts';
 import { splitReplica } from './replica.ts';
 
-/** Of the root there are none. */
+/** The names of the path. The root has none. */
 export function segmentsOf(path: string): string[] {
   return path === '' ? [] : path.split(':');
 }
@@ -20,7 +20,7 @@ export function parentOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf(':')));
 }
 
-/** By which its parent knows it. */
+/** The name by which the parent knows the node. */
 export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf(':') + 1);
 }
@@ -31,7 +31,7 @@ export function ancestorsOf(path: string): string[] {
   return names.map((_, i) => names.slice(0, i).join(':'));
 }
 
-/** Everything is below the root, except the root itself. */
+/** Every node except the root is below the root. */
 export function isBelow(path: string, above: string): boolean {
   return above === '' ? path !== '' : path.startsWith(`${above}:`);
 }
@@ -40,21 +40,21 @@ export function isAtOrBelow(path: string, above: string): boolean {
   return path === above || isBelow(path, above);
 }
 
-/** The name of the child of `above` at or below which a path lies, or undefined. */
+/** The name of the child of `above` that is `path` or has `path` below it. Undefined if `path` is not below `above`. */
 export function childTowards(above: string, path: string): string | undefined {
   return isBelow(path, above) ? segmentsOf(path)[depthOf(above)] : undefined;
 }
 
-/** Parents before their children, and each subtree whole: `eu`, `eu:paris`, `eu~1`, `eu-west`. By the text alone `eu-west` would come between the first two. */
+/** Parents come before their children, and each subtree stays together: `eu`, `eu:paris`, `eu~1`, `eu-west`. In text order, `eu-west` would be second. */
 export function comparePaths(a: string, b: string): number {
-  const [names, others] = [segmentsOf(a), segmentsOf(b)];
+  const [names, otherNames] = [segmentsOf(a), segmentsOf(b)];
   for (const [i, name] of names.entries()) {
-    const other = others[i];
-    if (other === undefined) return 1;
-    const order = compareNames(name, other);
+    const otherName = otherNames[i];
+    if (otherName === undefined) return 1;
+    const order = compareNames(name, otherName);
     if (order !== 0) return order;
   }
-  return names.length - others.length;
+  return names.length - otherNames.length;
 }
 
 function compareNames(a: string, b: string): number {
@@ -62,12 +62,12 @@ function compareNames(a: string, b: string): number {
   return compareText(one.name, other.name) || one.replica - other.replica;
 }
 
-/** With dots, for names of files, objects and sources: `eu.paris`, `center`. */
+/** The path with dots, for names of files, objects and sources: `eu.paris`, `center`. */
 export function dottedPath(path: string): string {
   return path === '' ? 'center' : path.replaceAll(':', '.');
 }
 
-/** As people write a path, and contexts of the kubeconfig name it: `eu:paris`, `center`. */
+/** The path as people write it, and as contexts of the kubeconfig name it: `eu:paris`, `center`. */
 export function shownPath(path: string): string {
   return path === '' ? 'center' : path;
 }
@@ -77,7 +77,7 @@ export function pathShownAs(shown: string): string {
   return shown === 'center' ? '' : shown;
 }
 
-/** What is wrong with the path of a node other than the root, or undefined. */
+/** The mistake in the path of a node other than the root, or undefined. */
 export function checkPath(path: string): string | undefined {
   return path
     .split(':')
@@ -85,22 +85,22 @@ export function checkPath(path: string): string | undefined {
     .flatMap(({ name, wrong }) => (wrong ? [`${JSON.stringify(name)}: ${wrong}`] : []))[0];
 }
 
-/** Replicas share one path. */
+/** The path of a child. `child` may have a replica number, the path has none: replicas share one path. */
 export function childPath(path: string, child: string): string {
   return replicaNodePath(path, splitReplica(child).name);
 }
 
-/** With the number that tells a replica from the others, for what is shown of each. */
+/** The path of a child with its replica number, for places that show each replica by itself. */
 export function replicaNodePath(path: string, child: string): string {
   return path === '' ? child : `${path}:${child}`;
 }
 
-/** A name of Kubernetes for a path: `eu.paris`, `center`. */
+/** The path as a valid name of a Kubernetes object: `eu.paris`, `center`. */
 export function objectName(path: string): string {
   return dottedPath(path).replaceAll('~', '--');
 }
 
-/** What is wrong with the name of a node, or undefined. Nodes have Node objects by their paths: no two of these may come to one name. */
+/** The mistake in the name of a node, or undefined. A Node object has its name from the path of the node, so no two paths may give the same name. */
 export function checkNodeName(name: string): string | undefined {
   const wrong = checkDnsLabel(name);
   if (wrong) return wrong;

@@ -1,6 +1,6 @@
 /**
- * Who a certificate of the tree says its holder is: `spiffe://TREE/node/ROLE/a/b/c`; the center has no path behind its role. A relay's sibling has
- * its number behind the role: `spiffe://TREE/node/relay.1/a/b/c`.
+ * The identity in a certificate of the tree: `spiffe://TREE/node/ROLE/a/b/c`. The center has no path behind its role. The second and further replicas of a
+ * relay have their number behind the role: `spiffe://TREE/node/relay.1/a/b/c`.
  */
 import { createHash, X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
@@ -13,17 +13,17 @@ export interface PeerIdentity {
   /** The path in the peer's certificate; the empty path is the center. */
   readonly path: string;
   readonly role: 'center' | 'relay' | 'agent';
-  /** Of a relay with siblings; absent: 0, the first. */
+  /** The number of a relay's replica. Absent for number 0, the first replica. */
   readonly replica?: number;
 }
 
 const roles = ['center', 'relay', 'agent'] as const;
 const scheme = 'spiffe://';
 
-/** What a trust domain is written with: https://github.com/spiffe/spiffe/blob/main/standards/SPIFFE-ID.md, section 2.1. */
+/** The characters of a trust domain: https://github.com/spiffe/spiffe/blob/main/standards/SPIFFE-ID.md, section 2.1. */
 const trustDomain = /^[a-z0-9._-]+$/;
 
-/** Throws Invalid for a tree or a node whose name can't be told from its identity. */
+/** Throws Invalid if a receiver could not read the same tree and node from the identity. */
 export function spiffeId(tree: string, { role, path, replica = 0 }: PeerIdentity): string {
   const number = replica === 0 ? '' : `.${replica}`;
   const id = `${scheme}${tree}/node/${role}${number}${path === '' ? '' : `/${path.replaceAll(':', '/')}`}`;
@@ -33,11 +33,11 @@ export function spiffeId(tree: string, { role, path, replica = 0 }: PeerIdentity
   return id;
 }
 
-/** Throws Unauthorized, with what is wrong, for a certificate that does not name exactly one node, or one that is not its issuer's to name. */
+/** Throws Unauthorized with the mistake if the certificate does not name exactly one node, or names a node that its issuer may not sign. */
 export function identityOfCertificate(der: Uint8Array): PeerIdentity {
   const certificate = new X509Certificate(der);
   const names = certificate.subjectAltName;
-  // Node quotes and escapes what could be taken for a separator, so that no name can pretend to be two.
+  // Node quotes and escapes separators inside names, so that one name can't look like two.
   const uris = (names?.split(', ') ?? []).filter((name) => name.startsWith('URI:')).map((name) => name.slice(4));
   if (uris.length === 0)
     throw unauthorized(`the certificate names no node of a tree (${names ?? 'it has no alternative names'})`);
@@ -47,14 +47,14 @@ export function identityOfCertificate(der: Uint8Array): PeerIdentity {
   return identityOfSpiffeId(uris[0]!);
 }
 
-/** The reverse of `spiffeId`, for what comes from outside. Throws Unauthorized. */
+/** The reverse of `spiffeId`, for texts from outside. Throws Unauthorized. */
 export function identityOfSpiffeId(id: string): PeerIdentity {
   const read = readSpiffeId(id);
   if (typeof read !== 'string') return read;
   throw unauthorized(`the certificate is for ${id}, which is no node of a tree: ${read}`);
 }
 
-/** A node, or what is wrong. A node's names are labels, so no two texts mean one node, and nothing has to be decoded. */
+/** The identity, or the mistake in the text. The names of nodes are DNS labels, so only one text names a node, and nothing has to be decoded. */
 function readSpiffeId(id: string): PeerIdentity | string {
   if (!id.startsWith(scheme)) return `it does not begin with ${scheme}`;
   const [tree, node, named, ...names] = id.slice(scheme.length).split('/');
@@ -83,8 +83,8 @@ function unauthorized(message: string): BanyanError {
 }
 
 /**
- * The node at the other end of a connection, whose handshake was told to let every certificate through (`rejectUnauthorized: false`), so
- * that a wrong one can be refused in words. Throws Unauthorized.
+ * The node at the other end of a connection. The handshake of the connection accepts every certificate (`rejectUnauthorized: false`), so that this function can
+ * refuse a wrong one with a helpful message. Throws Unauthorized.
  */
 export function identityOfPeer(
   socket: Pick<TLSSocket, 'authorized' | 'authorizationError' | 'getPeerX509Certificate'>,
@@ -95,18 +95,18 @@ export function identityOfPeer(
   return identityOfCertificate(certificate.raw);
 }
 
-/** Of a connection whose peer is known: the hash of its public key. */
+/** The hash of the peer's public key. Empty if the peer has no certificate. */
 export function keyOfPeer(socket: Pick<TLSSocket, 'getPeerX509Certificate'>): string {
   const spki = socket.getPeerX509Certificate()?.publicKey.export({ type: 'spki', format: 'der' });
   return spki ? hashOfKey(spki) : '';
 }
 
-/** SHA-256 in hex, of a public key as SubjectPublicKeyInfo. */
+/** SHA-256 in hex of a public key, as SubjectPublicKeyInfo. */
 export function hashOfKey(spki: Uint8Array): string {
   return createHash('sha256').update(spki).digest('hex');
 }
 
-/** `reason` is one of OpenSSL's names of verification errors: https://docs.openssl.org/master/man3/X509_STORE_CTX_get_error/ */
+/** `reason` is OpenSSL's name of a verification error: https://docs.openssl.org/master/man3/X509_STORE_CTX_get_error/ */
 export function describeMistrust(
   { subjectAltName, subject, validFrom, validTo }: X509Certificate,
   reason: string,

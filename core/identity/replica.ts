@@ -1,9 +1,9 @@
 /**
- * Siblings: nodes that share one path, told apart by a replica number. The first goes by the path alone; behind the names of the others stands a tilde
- * with the number, which no name of Kubernetes holds, so that no relay can be taken for a sibling of another.
+ * Replicas are nodes that share one path. Each has a number. The first replica, number 0, has the plain name. The names of the others end with a tilde and
+ * the number. No name in Kubernetes contains a tilde, so no other relay can be taken for a replica.
  */
 
-/** More would not make a place safer: each is a full copy of what its subtree gets. */
+/** More replicas would not make a path safer: each holds a full copy of everything that its subtree gets. */
 export const replicasMax = 8;
 
 export function withReplica(name: string, replica: number): string {

@@ -1,2 +1,2 @@
-/** Of a request for a certificate, as PEM: one with the longest path that there is has 6 KB. */
+/** Maximal size of a request for a certificate, as PEM. A request with the longest possible path has 6 KB. */
 export const requestBytesMax = 8 * 1024;

@@ -1,9 +1,9 @@
-/** Building and reading the keys and small records of the store: big-endian, so that byte order is number order. */
+/** Builds and reads the keys and small records of the store. Numbers are big-endian, so that byte order is number order. */
 import { Buffer } from 'node:buffer';
 
-/** Revisions and lengths that order keys take 6 bytes: 2^48 changes are 8,900 years at a thousand a second. */
+/** Size of a revision or length in a key. 2^48 changes are 8,900 years at a thousand a second. */
 export const u48Bytes = 6;
-/** Numbers of what is counted, and of tables. */
+/** Size of a counter, and of the number of a table. */
 export const u32Bytes = 4;
 
 export function u16(value: number): Uint8Array {
@@ -45,8 +45,8 @@ export function concat(...parts: Uint8Array[]): Uint8Array {
 }
 
 /**
- * A copy in memory of its own, for what is kept for long: a small buffer keeps all of the pool that it is cut from, 64 KiB with Node 26
- * (https://nodejs.org/api/buffer.html#bufferpoolsize).
+ * A copy in its own memory, for bytes that are kept for a long time. A small buffer would keep the whole pool in memory that it is a part of: 64 KiB with
+ * Node 26 (https://nodejs.org/api/buffer.html#bufferpoolsize).
  */
 export function lasting(bytes: Uint8Array): Uint8Array {
   const copy = Buffer.allocUnsafeSlow(bytes.length);
@@ -55,8 +55,8 @@ export function lasting(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * A copy of a few bytes out of some more, in memory of its own. A view would cost ten times as much (0.5 us with Node 26): of an array of up to 64 bytes V8
- * has the bytes in its heap, and moves them out of it for whoever wants a view.
+ * A copy of a few bytes of a small array, in its own memory. A view would cost ten times as much (0.5 us with Node 26): V8 keeps an array of up to 64 bytes in
+ * its heap, and has to move the bytes out of the heap for a view.
  */
 export function cut(bytes: Uint8Array, start: number, end: number): Uint8Array {
   const copy = Buffer.allocUnsafeSlow(end - start);
@@ -64,7 +64,7 @@ export function cut(bytes: Uint8Array, start: number, end: number): Uint8Array {
   return copy;
 }
 
-/** Up to here, hashes, keys and small records: comparing them takes less than calling Buffer.compare. */
+/** Up to this length (hashes, keys, small records), the loop below takes less time than a call of Buffer.compare. */
 const comparedHereBytes = 64;
 
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {

@@ -1,11 +1,11 @@
-/** Which format a store has: one record, written when it is new, read before anything else. */
+/** The record of the store's format. A node writes the record into a new store, and reads it before anything else. */
 import type { Clock } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { asText, text } from './bytes.ts';
 import { prefixOf } from './keyspace.ts';
 import type { Store, Transaction } from './store.ts';
 
-/** Grows when an older program could not read, or would spoil, what this one writes. */
+/** Grows when an older program could not read the data of this program, or would damage the data. */
 export const currentFormat = 1;
 
 export interface FormatRecord {
@@ -14,10 +14,10 @@ export interface FormatRecord {
   readonly createdAt: string;
 }
 
-/** Every key of every keyspace is below it. */
+/** All keys of all keyspaces are lower. */
 const endOfKeys = Buffer.alloc(2, 0xff);
 
-/** Throws StoreVersion for a store of a newer program, StoreCorrupt for one whose record is not readable, or missing beside data. */
+/** Throws StoreVersion if a newer program wrote the store. Throws StoreCorrupt if the record is not readable, or is missing in a store with data. */
 export function openFormatted(store: Store, clock: Clock): FormatRecord {
   const key = prefixOf('format');
   const found = store.read((reader) => reader.get(key));

@@ -1,6 +1,8 @@
 /**
- * The registry of key prefixes: every key in a store begins with one of these two-byte numbers. Append-only from the first release on: a number
- * is never used again, retired ones stay listed. `#` means a u48, `h` a 16-byte hash, `4` a u32, `…` text to the end.
+ * The registry of key prefixes: every key in a store begins with one of these two-byte numbers. From the first release on, the list is append-only: a number is
+ * never used for another purpose, and retired numbers stay in the list.
+ *
+ * Each comment gives the rest of the key, then the value. `#` means a u48, `h` a 16-byte hash, `4` a u32, `…` text to the end.
  */
 import { u16 } from './bytes.ts';
 
@@ -9,7 +11,7 @@ export const keyspace = {
   format: 1,
   /** h contentHash -> content record (see feed/content.ts) */
   content: 2,
-  /** h contentHash -> u32 number of rows that name it */
+  /** h contentHash -> u32 number of rows that have this content */
   contentReferences: 3,
   /** 4 tableId -> name of the table (see feed/table.ts) */
   tableName: 4,
@@ -17,107 +19,107 @@ export const keyspace = {
   tableRow: 5,
   /** 4 tableId, # revision -> h keyHash */
   tableRevision: 6,
-  /** 4 tableId -> JSON state of the producer at this table */
+  /** 4 tableId -> JSON state of the table's producer */
   producerState: 7,
-  /** 4 tableId -> digest and resume tuple of the consumer at this table (see feed/consumer-state.ts) */
+  /** 4 tableId -> digest and resume tuple of the table's consumer (see feed/consumer-state.ts) */
   consumerState: 8,
   /** … peer path -> JSON {sessionSequence, bootCounter, …} */
   session: 9,
-  /** -> JSON of this node's identity in time: {epoch, boot counter} */
+  /** -> JSON {epoch, boot counter}: which store this node has, and how often it was started */
   node: 10,
   /** 4 spaceId, … object key -> object row (see apiserver/storage/embedded.ts) */
   spaceObject: 11,
   /** … space name -> JSON {id, revision, …} */
   spaceState: 12,
-  /** … source name, NUL, … placement name, NUL, h keyHash -> nothing: the objects of a placement */
+  /** … source name, NUL, … placement name, NUL, h keyHash -> nothing: an object of the placement */
   selection: 13,
-  /** … source name, NUL, … placement, NUL, … reason -> u32: how many objects need this namespace or CRD */
+  /** … source name, NUL, … placement, NUL, … reason -> u32: number of objects that need this Namespace or CustomResourceDefinition */
   implied: 14,
-  /** 4 class, … work key -> JSON: what the scheduler has yet to look at */
+  /** 4 class, … work key -> JSON: work that the scheduler still has to do */
   dirty: 15,
-  /** … placement id, NUL, … child -> JSON: that the child's mailbox has this placement */
+  /** … placement id, NUL, … child -> nothing: the child's mailbox has this placement */
   matched: 16,
-  /** … placement id -> nothing: every placement that this node knows, of its own spaces and from above */
+  /** … placement id -> nothing: a placement that this node knows, of its own spaces or from above */
   placement: 17,
-  /** … child name -> JSON {role}: the children that have a mailbox here */
+  /** … child name -> JSON {role}: a child that has a mailbox at this node */
   child: 18,
   /** … object key -> JSON OwnerRecord: an object that this agent has applied to its cluster */
   ownerRecord: 19,
-  /** … agent, NUL, h keyHash -> JSON: an object that is customized for that agent here (see relay/customize/renderings.ts) */
+  /** … agent, NUL, h keyHash -> JSON: an object that this node customizes for the agent (see relay/customize/renderings.ts) */
   customized: 20,
-  /** … path of an agent, NUL, h keyHash -> nothing: the objects born at its cluster that some child's table has */
+  /** … path of an agent, NUL, h keyHash -> nothing: an upsynced object of the agent's cluster that the table of some child has */
   upsynced: 21,
-  /** … placement id -> JSON [object key]: objects that have the exact status of its only destination, here or in the outbox */
+  /** … placement id -> JSON [object key]: objects that have the exact status of the only destination, in the space or in the outbox */
   exact: 22,
-  /** … placement id, NUL, h key hash of an object -> its entry key: objects whose promoted content is kept beside the candidate */
+  /** … placement id, NUL, h key hash of an object -> its entry key: an object whose promoted content is kept beside the candidate */
   heldBack: 30,
-  /** … placement id, NUL, … entry key of an object -> nothing: rows that no agent gets before more is known of the placement's release */
+  /** … placement id, NUL, … entry key of an object -> nothing: a row that no agent gets until this node knows the placement's release */
   withheld: 31,
   /** … placement id, NUL, … child -> JSON {release}: the release that was handed to the child */
   exposure: 32,
-  /** … placement id -> JSON: what the origin remembers of a rollout (see rollout/state.ts) */
+  /** … placement id -> JSON: the origin's state of a rollout (see rollout/state.ts) */
   rollout: 33,
-  /** h key hash of an object, … placement id -> nothing: the other way round of heldBack */
+  /** h key hash of an object, … placement id -> nothing: the reverse of heldBack */
   heldBy: 34,
   /** … placement id -> h: exclusive or of the content hashes of a staged placement's rows (see relay/promoted/digest.ts) */
   releaseDigest: 35,
   /** … placement id, NUL, … child -> JSON MoveRow: an agent here that is part of a move (see core/move/move.ts) */
   move: 40,
-  /** … placement id -> JSON {base, overdue, generation}: what a node counts of the moves of a placement (see relay/moves/move-store.ts) */
+  /** … placement id -> JSON {base, overdue, generation}: this node's counters of the placement's moves (see relay/moves/move-store.ts) */
   moveCounter: 41,
-  /** … source name, NUL, … object key -> JSON names of the placements that carry a volume which one node at a time may write with this object */
+  /** … source name, NUL, … object key -> JSON names of the placements that carry a ReadWriteOnce volume through this object */
   carriesOnce: 42,
-  /** … path of an agent, NUL, … entry key of an `i/` row -> nothing: inventory of spaces here and above, by whom it concerns */
+  /** … path of an agent, NUL, … entry key of an `i/` row -> nothing: an inventory row, of a space here or above, that concerns this agent */
   inventoryAt: 50,
-  /** -> JSON Attachment: to which parent this node attached last, as a child (see core/session/attach.ts) */
+  /** -> JSON Attachment: the parent that this node attached to last (see core/session/attach.ts) */
   attachment: 75,
-  /** … name of siblings below -> JSON: what their parent has decided of them all (see relay/replicas/ownership.ts) */
+  /** … name of a replica group below -> JSON: the decisions of this node, its parent, about the group (see relay/replicas/ownership.ts) */
   replicaGroup: 76,
-  /** … name of siblings below, NUL, … child of theirs -> JSON Held: to which of them it belongs */
+  /** … name of a replica group below, NUL, … child of the group -> JSON Held: the replica that owns the child */
   replicaChild: 77,
-  /** -> JSON {own, told}: how far this node has come with each source, as a child (see core/session/watermark.ts) */
+  /** -> JSON {own, told}: how far this node has received each source from its parent (see core/session/watermark.ts) */
   watermarks: 78,
-  /** … placement id, NUL, … `namespace/name` of a Customizer -> nothing: those of which the promoted form is kept */
+  /** … placement id, NUL, … `namespace/name` of a Customizer -> nothing: a Customizer whose promoted form is kept */
   heldCustomizer: 61,
-  /** … agent, NUL, h keyHash -> key of the entry by which the agent is told to keep what it has of an object (see relay/mailbox/keep-entries.ts) */
+  /** … agent, NUL, h keyHash -> key of the keep entry by which the agent leaves an object as it is (see relay/mailbox/keep-entries.ts) */
   keepEntry: 62,
-  /** -> text: the transport that reached the parent last (see wire/transport-memory.ts) */
+  /** -> text: the transport that reached the parent last (see core/wire/network/transport-memory.ts) */
   transport: 80,
-  /** 4 tableId -> JSON: what the consumer at this table holds; 4 tableId, h keyHash -> nothing: its held rows (see feed/deletions.ts) */
+  /** 4 tableId -> JSON: summary of the rows that the table's consumer holds; 4 tableId, h keyHash -> nothing: a held row (see feed/deletions.ts) */
   heldRow: 90,
-  /** … space name -> JSON [[had, from]]: revisions that the space does not know of (see apiserver/storage/history.ts) */
+  /** … space name -> JSON [[had, from]]: the revision gaps of the space (see apiserver/storage/history.ts) */
   spaceHistory: 91,
-  /** … source -> JSON: that revisions of the source were told which its space does not know of (see relay/guard/space-incarnations.ts) */
+  /** … source -> JSON: a child reported revisions of the source that the source's space does not know (see relay/guard/space-incarnations.ts) */
   rolledBack: 92,
-  /** … source -> # the newest revision of its space that has come here (see wire/seen.ts) */
+  /** … source -> # the newest revision of its space that this node has received (see core/entries/source-incarnations.ts) */
   seenRevision: 93,
-  /** 4 tableId, h keyHash -> JSON: what is wrong with a row, and its last good form (see feed/quarantine.ts) */
+  /** 4 tableId, h keyHash -> JSON: the mistake in a row, and its last valid form (see feed/quarantine.ts) */
   quarantined: 100,
-  /** … key of a piece of work -> JSON Mark: it was begun, or the process ended in the middle of it (see crash/crash-marks.ts) */
+  /** … key of a piece of work -> JSON Mark: the work has begun, or the process ended in the middle of it (see crash/crash-marks.ts) */
   crashMark: 101,
-  /** -> text: the uid of the cluster that the agent stands before (see cluster/kubernetes/cluster-identity.ts) */
+  /** -> text: the uid of the agent's cluster (see edge-agent/cluster/kubernetes/cluster-identity.ts) */
   clusterIdentity: 102,
-  /** … child -> JSON: the label summary of a relay that counts beside the one that it tells since it lost its store (see relay/children/label-summary-shrink-guard.ts) */
+  /** … child -> JSON: former label summary of a relay that lost its store; counts beside the present one (see relay/children/label-summary-shrink-guard.ts) */
   heldLabelSummary: 103,
-  /** -> JSON LeaseMemory: what an agent's store knows of itself where several have one identity (see edge-agent/lease/lease-memory.ts) */
+  /** -> JSON LeaseMemory: name of this store, where several stores belong to one agent, and whether it was active (see edge-agent/lease/lease-memory.ts) */
   leaseMemory: 104,
-  /** -> JSON {hash, labels}: the newest label summary of this node that is worked off above (see relay/catch-up/label-summary-acknowledgement.ts) */
+  /** -> JSON {hash, labels}: this node's newest label summary that its parent has acknowledged (see relay/catch-up/label-summary-acknowledgement.ts) */
   acknowledgedLabelSummary: 105,
-  /** … placement id -> # the number of its last release before it had no waves (see rollout/state.ts) */
+  /** … placement id -> # the number of the last release before the placement lost its waves (see rollout/state.ts) */
   lastRelease: 106,
-  /** … agent -> nothing: it may have of this node's feed what this store does not know (see relay/rollout/other-histories.ts) */
+  /** … agent -> nothing: the agent may have entries of this node's feed that this store does not know (see relay/rollout/other-histories.ts) */
   otherHistory: 107,
-  /** -> nothing: this store was put back or lost, and not all children have been heard since (see relay/moves/restore-barrier.ts) */
+  /** -> nothing: this store was restored or lost, and not all children have reported since (see relay/moves/restore-barrier.ts) */
   restoreBarrier: 108,
   /** 4 tableId, h contentHash, 4 number, from 0 -> # offset, bytes of a content that comes in pieces (see feed/pieces.ts) */
   pieceRow: 109,
-  /** … path of a relay below a child -> nothing: some child tells of it (see relay/inventory-status/descendants.ts) */
+  /** … path of a relay below a child -> nothing: some child reports this relay (see relay/inventory-status/descendants.ts) */
   descendant: 110,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;
 
-/** Made once: every key of every read and write begins with one. Nobody writes into them. */
+/** Made once, because every key of every read and write begins with a prefix. Nobody may change these bytes. */
 const prefixes = new Map<string, Uint8Array>(Object.entries(keyspace).map(([space, number]) => [space, u16(number)]));
 
 export function prefixOf(space: Keyspace): Uint8Array {

@@ -1,4 +1,4 @@
-/** What every store takes, so that what works on one works on all. */
+/** Limits of every store, so that a program that works with one store works with all. */
 import { BanyanError } from '../runtime/errors.ts';
 
 /** The limit of lmdb with pages of 4 KiB. */

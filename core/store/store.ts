@@ -1,25 +1,25 @@
 /**
- * The store port: an ordered map from bytes to bytes with one writer, snapshots for readers, and a flush that means
- * durable. Implementations: `lmdb/` for the product, `memory/` for tests and the simulation; one contract suite for both.
+ * The store port: an ordered map from bytes to bytes with one writer, snapshots for readers, and a flush that makes writes durable.
+ * Implementations: `lmdb/` for the product, `memory/` for tests and the simulation. One contract suite checks both.
  *
  * Promises:
- * - `write` is atomic and synchronous: when it returns, every later read of this process sees all of it; when `fn`
- *   throws, nothing of it happened and the error passes through.
- * - What `write` did survives a crash, of the process or the machine, once a `flushed()` that was called after it has resolved; before,
- *   a crash loses the newest writes, in order and each whole. Several waiting callers share one flush (group commit).
- * - `flushed` rejects with code StoreFull or StoreCorrupt when the disk did not take it; nothing may then be announced.
- * - A scan sees the snapshot of its transaction; a scan inside `write` sees the writes made before it in that transaction, and keys
- *   written during the scan may or may not appear.
- * - `read` inside a `write` sees that write.
- * Non-promises: no nested writes, no reads across `await`, no order among callers of `flushed`, bytes handed out are valid only until
- * the transaction ends unless copied (`get` returns a copy, `scan` too).
+ * - `write` is atomic and synchronous. When it returns, every later read of this process sees all of it. When `fn` throws, no part of the write happens, and
+ *   the error passes through.
+ * - A write survives every crash, of the process or the machine, once a `flushed()` that was called after the write has resolved. Before that, a crash loses
+ *   the newest writes, in order, and each write as a whole. All waiting callers share one flush (group commit).
+ * - `flushed` rejects with code StoreFull or StoreCorrupt if the disk did not take the writes. Then the caller must not tell anybody about them.
+ * - A scan sees the snapshot of its transaction. A scan inside `write` sees the earlier writes of this transaction. Keys that are written during the scan
+ *   may or may not appear.
+ * - `read` inside a `write` sees the changes of this write.
+ * Non-promises: no nested writes, no reads across `await`, no order among callers of `flushed`. Bytes are valid only until the transaction ends, unless they
+ * are copies (`get` and `scan` return copies).
  */
 import { readU32, u32 } from './bytes.ts';
 import type { Topic } from './topics.ts';
 
 export interface Reader {
   get(key: Uint8Array): Uint8Array | undefined;
-  /** Entries with `from <= key < to`, in byte order; reversed gives the greatest first. */
+  /** Entries with `from <= key < to`, in byte order, or in the reverse order with `reverse`. */
   scan(range: KeyRange): Iterable<[key: Uint8Array, value: Uint8Array]>;
 }
 
@@ -31,25 +31,25 @@ export interface KeyRange {
 }
 
 export interface Transaction extends Reader {
-  /** The bytes of the key stay as they are until `write` returns. */
+  /** The caller must not change the bytes of the key until `write` returns. */
   put(key: Uint8Array, value: Uint8Array): void;
-  /** True if the key was there. */
+  /** True if the key existed. */
   remove(key: Uint8Array): boolean;
   /**
-   * Adds to the number under the key, u32, and gives the sum; absent is 0, and 0 is absent. One that is counted often in a transaction may be written once,
-   * at its end: until then `get` and `scan` may give the number of before, and nobody puts or removes such a key otherwise.
+   * Adds to the counter (u32) under the key, and returns the sum. An absent key is 0, and 0 removes the key. The store may delay the write of a counter to the end
+   * of the transaction. Until then, `get` and `scan` may return the former number. Nobody may put or remove the key of a counter in another way.
    */
   count(key: Uint8Array, by: number): number;
   /**
-   * Called once the transaction has happened, before `write` returns, in order of asking; never when it did not. It may write. What it
-   * throws comes out of `write`, and later ones are not called: the work of the transaction stands.
+   * Calls the function after the transaction has happened and before `write` returns, in the order of the `afterCommit` calls. If the transaction fails, the
+   * function is not called. The function may write. If it throws, `write` throws the same error and later functions are not called; the transaction stays.
    */
   afterCommit(callback: () => void): void;
   /** The key changes with this transaction: the subscribers of the topic are called behind the callbacks; see topics.ts. */
   announce<K>(topic: Topic<K>, key: K): void;
 }
 
-/** `count` of a transaction that writes each number when it is counted. */
+/** `count` for a store that writes each counter at once. */
 export function countNow(t: Pick<Transaction, 'get' | 'put' | 'remove'>, key: Uint8Array, by: number): number {
   const before = countIn(t.get(key));
   const sum = before + by;
@@ -75,8 +75,8 @@ export interface Store extends AsyncDisposable {
   announce<K>(topic: Topic<K>, ...keys: readonly K[]): void;
   /** Resolves when everything written before this call is durable. */
   flushed(): Promise<void>;
-  /** A consistent copy of everything, made while writers go on, into a new directory. */
+  /** Writes a consistent copy of all data into a new directory. Other writes go on meanwhile. */
   backup(directory: string): Promise<void>;
-  /** Bytes on disk, bytes of pages in it that are free for reuse, and what the disk has left. */
+  /** Size of the data file, bytes of its pages that are free for reuse, and free bytes of the disk. */
   size(): { usedBytes: number; freeBytes: number; diskFreeBytes: number };
 }

@@ -1,6 +1,6 @@
 /**
- * Numbers that a transaction counts, each written once at its end: an object that goes into a thousand mailboxes is counted a thousand times, under one key,
- * and what it takes the place of as well.
+ * Counters of a transaction. Each is written once, at the end of the transaction. For example, an object that goes into a thousand mailboxes changes the
+ * counter of its content a thousand times, and so the counter of the content that it replaces.
  */
 import { asBuffer } from '../bytes.ts';
 import { countIn, putCount, type Transaction } from '../store.ts';

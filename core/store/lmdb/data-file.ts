@@ -1,4 +1,4 @@
-/** The data file below LMDB while that runs: what is in it is captured, and made durable together with a mark that says so. */
+/** The data file below LMDB while LMDB runs: captures its state, and makes the state durable together with a mark. */
 import {
   closeSync,
   constants,
@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type FlushMark, MarkFile } from './flush-mark.ts';
 
-/** Makes what was written to a file durable; replaced in tests of disks that fail. */
+/** Makes all writes to a file durable. Tests of failing disks replace this function. */
 export type DataSync = (fd: number) => Promise<void>;
 export const systemDataSync: DataSync = promisify(fdatasync);
 
@@ -30,7 +30,7 @@ export class DataFile {
   readonly #bootId: string;
   readonly #dataSync: DataSync;
   #sequence: number;
-  /** The newest that is known to be on the disk. */
+  /** The newest mark that is certainly on the disk. */
   #durable: FlushMark | undefined;
 
   constructor(directory: string, pageBytes: number, bootId: string, dataSync: DataSync) {
@@ -44,7 +44,7 @@ export class DataFile {
     this.#sequence = this.#durable?.sequence ?? 0;
   }
 
-  /** The state as it is now, to be flushed. Whoever captures keeps a read transaction on it until a later one is flushed. */
+  /** A mark of the present state, for a flush. The caller keeps a read transaction on this state until a later state is flushed. */
   capture(): FlushMark {
     const metaPages = readMetaPages(this.#fd, this.#metaBytes);
     return { sequence: ++this.#sequence, bootId: this.#bootId, fileBytes: fstatSync(this.#fd).size, metaPages };
@@ -65,9 +65,9 @@ export class DataFile {
   }
 
   /**
-   * After a flush that failed the kernel may hold pages for clean that the disk never got (https://lwn.net/Articles/752063/): the next
-   * start goes back to the last mark, also within the same boot. That is written anew in the place of the one that failed: were it written over itself, a
-   * power cut would leave one of which the pages have been used again.
+   * Makes the next start go back to the last mark, even within the same boot. After a failed flush, the kernel may treat pages as clean that the disk never
+   * received (https://lwn.net/Articles/752063/). The method writes the last mark once more, into the slot of the failed one. If it overwrote the last mark
+   * itself, a power cut could leave only a mark whose pages LMDB has reused.
    */
   distrust(): void {
     if (this.#durable) this.#mark.writeNow({ ...this.#durable, sequence: this.#durable.sequence + 1, bootId: '' });
@@ -87,7 +87,7 @@ export class DataFile {
   }
 }
 
-/** Makes a copied data file one that opens everywhere. */
+/** Writes a mark for a copied data file, so that the copy opens on any machine. */
 export function sealCopy(directory: string, pageBytes: number): void {
   const copy = new DataFile(directory, pageBytes, '', systemDataSync);
   try {

@@ -1,6 +1,6 @@
 /**
- * One process a directory: a file that names its owner. The lock of a process that is gone is taken over, so that a node
- * starts after any crash without help.
+ * Allows one process per directory. The lock is a file that names its owner. A process takes over the lock of an owner that does not run any more, so that a
+ * node starts after any crash without help.
  */
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,13 +22,13 @@ export class DirectoryLock {
 
   static take(directory: string, host: Host): DirectoryLock {
     const file = join(directory, fileName);
-    const own = JSON.stringify({ ...host.self, bootId: host.bootId } satisfies LockOwner);
-    if (create(file, own, host)) return new DirectoryLock(file);
+    const content = JSON.stringify({ ...host.self, bootId: host.bootId } satisfies LockOwner);
+    if (create(file, content, host)) return new DirectoryLock(file);
     const found = readFileSync(file, 'utf8');
     const owner = livingOwner(found, host);
     if (owner) throw inUse(directory, owner);
     removeStale(directory, file, found, host);
-    if (!create(file, own, host)) throw inUse(directory, undefined);
+    if (!create(file, content, host)) throw inUse(directory, undefined);
     return new DirectoryLock(file);
   }
 
@@ -37,7 +37,7 @@ export class DirectoryLock {
   }
 }
 
-/** Link, not create and write: the file is there with its whole content or not at all. */
+/** Uses a link instead of create and write, so that the file exists either with its whole content or not at all. */
 function create(file: string, content: string, host: Host): boolean {
   const draft = `${file}.${host.self.pid}`;
   writeFileSync(draft, content, { mode: 0o600 });
@@ -53,8 +53,8 @@ function create(file: string, content: string, host: Host): boolean {
 }
 
 /**
- * The owner if it may still be running. Another namespace is another container: its pids can't be looked up, and a restarted
- * container must get its own store back, so such a lock counts as stale; what keeps two containers apart is the volume.
+ * The owner of the lock, if it may still be running. An owner in another pid namespace was in another container. Its pid can't be looked up here, and a
+ * restarted container must get its store back. So such a lock counts as stale. The volume has to keep two containers apart.
  */
 function livingOwner(text: string, host: Host): LockOwner | undefined {
   const owner = parse(text);
@@ -62,7 +62,7 @@ function livingOwner(text: string, host: Host): LockOwner | undefined {
   return host.find(owner.pid)?.started === owner.started ? owner : undefined;
 }
 
-/** Moved aside first: whoever moved a lock that another process has made in the meantime puts it back. */
+/** Moves the lock aside first. If another process has made a new lock meanwhile, this function finds it in the moved file and puts it back. */
 function removeStale(directory: string, file: string, stale: string, host: Host): void {
   const aside = `${file}.stale.${host.self.pid}`;
   try {

@@ -1,7 +1,7 @@
-/** What the errors of LMDB and of the file system mean for a store: full or not to be trusted, where, and what to do. */
+/** Turns errors of LMDB and of the file system into errors of the store: whether it is full or can't be trusted, with the directory and the remedy. */
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 
-/** Error numbers as lmdb reports them, names as Node does: ENOSPC, EFBIG, EDQUOT, and LMDB's MDB_MAP_FULL. */
+/** lmdb reports error numbers, Node reports names: ENOSPC, EFBIG, EDQUOT, and LMDB's MDB_MAP_FULL. */
 const fullCodes: readonly unknown[] = [28, 'ENOSPC', 27, 'EFBIG', 122, 'EDQUOT', -30792];
 /** EPERM, EACCES, EROFS. */
 const forbiddenCodes: readonly unknown[] = [1, 'EPERM', 13, 'EACCES', 30, 'EROFS'];
@@ -29,7 +29,7 @@ export function fullError(directory: string, doing: string, cause?: unknown): Ba
   return new BanyanError('StoreFull', `cannot ${doing} in ${directory}: ${why}; ${remedy}`, {}, { cause });
 }
 
-/** What was written since the last flush may or may not be on the disk. */
+/** The error after a failed commit or flush. Writes since the last flush may or may not be on the disk. */
 export function lostError(directory: string, doing: string, cause: unknown, full = false): BanyanError {
   const code = full || fullCodes.includes(codeOf(cause)) ? 'StoreFull' : 'StoreCorrupt';
   const remedy = 'nothing more is written until the node is restarted; free space or check the disk first';

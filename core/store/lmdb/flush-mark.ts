@@ -1,10 +1,10 @@
 /**
- * Which state of the data file is known to be on the disk. LMDB commits without a sync write both of its root records
- * ("meta pages") at any time, so after a crash of the machine neither need be whole; the mark keeps a copy of them as they were at the last
- * finished flush. See README.md for the protocol and data-file.ts for its use.
+ * The mark records which state of the data file is certainly on the disk. LMDB commits without a sync may write both of its root records ("meta pages") at any
+ * time. So after a crash of the machine, both may be damaged. The mark keeps a copy of the root records of the last finished flush. README.md has the
+ * protocol, data-file.ts uses it.
  *
- * The file has two slots, written in turn, so that a torn write leaves the other one. A slot is: u32 length of the body, the body, SHA-256
- * of the body. The body is: 8 bytes magic, u32 length of the header, the header (JSON), the meta pages.
+ * The file has two slots, written in turn, so that a torn write leaves the other slot whole. A slot is: u32 length of the body, the body, SHA-256 of the
+ * body. The body is: 8 bytes magic, u32 length of the header, the header (JSON), the meta pages.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, constants, openSync, readSync, write, writeSync } from 'node:fs';
@@ -13,19 +13,19 @@ import { promisify } from 'node:util';
 import { asText, concat, equalBytes, readU32, text, u32 } from '../bytes.ts';
 
 export interface FlushMark {
-  /** Grows with each flush; its parity chooses the slot. */
+  /** Grows with each flush. Its parity chooses the slot. */
   readonly sequence: number;
-  /** The boot of the machine in which it was written; empty: the page cache is not to be trusted, whatever the boot. */
+  /** The boot of the machine that wrote the mark. Empty: no start may trust the page cache, whatever its boot. */
   readonly bootId: string;
-  /** Length of the data file then; it never shrinks. */
+  /** Length of the data file at the time of the mark. The file never shrinks. */
   readonly fileBytes: number;
-  /** The first two pages of the data file; empty while nothing was ever flushed. */
+  /** The first two pages of the data file. Empty before the first flush. */
   readonly metaPages: Uint8Array;
 }
 
 export const markFileName = 'flushed';
 const magic = text('bnynmark');
-/** Two pages of at most 32 KiB, LMDB's greatest, and room for the header. */
+/** Two pages of at most 32 KiB, the largest size in LMDB, and room for the header. */
 const slotBytes = 128 * 1024;
 const digestBytes = 32;
 const writeAt = promisify(write);
@@ -33,25 +33,25 @@ const writeAt = promisify(write);
 export class MarkFile {
   readonly #fd: number;
 
-  /** Throws ENOENT when the file is not there and `mode` does not create it. */
+  /** Throws ENOENT if the file does not exist and `mode` does not create it. */
   constructor(directory: string, mode: 'read' | 'create') {
     const flags = mode === 'create' ? constants.O_RDWR | constants.O_CREAT | constants.O_DSYNC : constants.O_RDONLY;
     this.#fd = openSync(join(directory, markFileName), flags, 0o600);
   }
 
-  /** The newest whole mark. */
+  /** The newest of the undamaged marks. */
   read(): FlushMark | undefined {
     const marks = [0, 1].map((slot) => decodeMark(readSlot(this.#fd, slot))).filter((mark) => mark !== undefined);
     return marks.sort((a, b) => b.sequence - a.sequence)[0];
   }
 
-  /** On the disk when it returns, by O_DSYNC. */
+  /** When this method returns, the mark is on the disk, through O_DSYNC. */
   writeNow(mark: FlushMark): void {
     const bytes = encodeMark(mark);
     checkWhole(writeSync(this.#fd, bytes, 0, bytes.length, slotOffset(mark)), bytes);
   }
 
-  /** On the disk when it resolves. */
+  /** When the promise resolves, the mark is on the disk. */
   async write(mark: FlushMark): Promise<void> {
     const bytes = encodeMark(mark);
     checkWhole((await writeAt(this.#fd, bytes, 0, bytes.length, slotOffset(mark))).bytesWritten, bytes);
@@ -69,7 +69,7 @@ export function encodeMark(mark: FlushMark): Uint8Array {
   return concat(u32(body.length), body, digest(body));
 }
 
-/** Undefined for a slot that was never written, or only in part. */
+/** Undefined for a slot that was never written, or was written only in part. */
 export function decodeMark(slot: Uint8Array): FlushMark | undefined {
   if (slot.length < 4) return undefined;
   const length = readU32(slot);

@@ -1,14 +1,14 @@
-/** Reading from LMDB: copies of values, and ranges read in pieces, so that no cursor is open while the caller works. */
+/** Reads from LMDB. Values are copies. The reader reads a range in pieces, so that no cursor is open while the caller works. */
 import type { Database, Transaction as LmdbSnapshot } from 'lmdb';
 import { asBuffer } from '../bytes.ts';
 import { checkKey } from '../limits.ts';
 import type { KeyRange, Reader } from '../store.ts';
 import { storeError } from './disk-errors.ts';
 
-/** A piece of a scan ends at either: long enough to make positioning cheap, short enough to read little in vain. */
+/** A piece of a scan ends at the first of these bounds. A piece is long enough to make positioning cheap, and short enough to read little in vain. */
 const pieceEntriesMax = 256;
 const pieceBytesMax = 256 * 1024;
-/** Keys are never empty, so this is below or at every key. */
+/** Keys are never empty, so no key is lower. */
 const lowestKey = Buffer.of(0);
 const noOptions = {};
 
@@ -18,7 +18,7 @@ export class LmdbReader implements Reader {
   readonly #options: { readonly transaction?: LmdbSnapshot };
   #ended = false;
 
-  /** Without a snapshot it reads in the running write transaction. */
+  /** Without a snapshot, the reader reads in the running write transaction. */
   constructor(database: Database<Uint8Array, Uint8Array>, directory: string, snapshot?: LmdbSnapshot) {
     this.#database = database;
     this.#directory = directory;
@@ -39,32 +39,36 @@ export class LmdbReader implements Reader {
     if (range.from.length > 0) checkKey(range.from);
     if (range.to.length > 0) checkKey(range.to);
     let bounds = range;
-    let left = range.limit ?? Number.POSITIVE_INFINITY;
-    let behind = false;
-    while (left > 0 && Buffer.compare(bounds.from, bounds.to) < 0) {
-      const piece = this.#piece(bounds, behind, Math.min(left, pieceEntriesMax));
+    let remaining = range.limit ?? Number.POSITIVE_INFINITY;
+    let excludesStart = false;
+    while (remaining > 0 && Buffer.compare(bounds.from, bounds.to) < 0) {
+      const piece = this.#piece(bounds, excludesStart, Math.min(remaining, pieceEntriesMax));
       yield* piece.entries;
       if (!piece.more) return;
-      left -= piece.entries.length;
+      remaining -= piece.entries.length;
       const last = piece.entries.at(-1)![0];
       bounds = range.reverse ? { ...bounds, to: last } : { ...bounds, from: last };
-      behind = true;
+      excludesStart = true;
     }
   }
 
-  /** What it gave is gone with its transaction, and it must not be used any more. */
+  /** Ends the reader together with its transaction. Later reads throw. */
   end(): void {
     this.#ended = true;
   }
 
-  /** Up to `limit` entries; `behind` leaves out the key at which it begins. The end of a reversed range is always left out. */
-  #piece(range: KeyRange, behind: boolean, limit: number): { entries: [Uint8Array, Uint8Array][]; more: boolean } {
+  /** Up to `limit` entries. With `excludesStart`, the piece begins after `range.from`. A reversed piece always excludes `range.to`. */
+  #piece(
+    range: KeyRange,
+    excludesStart: boolean,
+    limit: number,
+  ): { entries: [Uint8Array, Uint8Array][]; more: boolean } {
     this.#checkOpen();
     const from = range.from.length === 0 ? lowestKey : asBuffer(range.from);
     const to = asBuffer(range.to);
     const bounds = range.reverse
       ? { start: to, exclusiveStart: true, end: from, inclusiveEnd: true, reverse: true }
-      : { start: from, exclusiveStart: behind, end: to };
+      : { start: from, exclusiveStart: excludesStart, end: to };
     const entries: [Uint8Array, Uint8Array][] = [];
     let bytes = 0;
     try {

@@ -1,7 +1,7 @@
 /**
- * The store port over LMDB: one root database, keys and values as bytes. The writes of a turn of the event loop are one LMDB transaction,
- * committed without waiting for the disk at the end of the turn; a flush makes everything so far durable on a thread of the pool, for
- * everyone who waits (README.md).
+ * The store port over LMDB: one root database, keys and values as bytes. The writes of a turn of the event loop are one LMDB transaction. The store commits the
+ * transaction at the end of the turn, and does not wait for the disk. A flush makes all commits so far durable, on a thread of the pool, for all callers
+ * that wait (README.md).
  */
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,13 +21,13 @@ import { type LmdbDatabase, WriteGroup } from './write-group.ts';
 
 export interface LmdbStoreOptions {
   readonly directory: string;
-  /** Address space to begin with; it grows when the data does, at the cost of a second mapping of the file. */
+  /** Address space at the start. It grows with the data, at the cost of a second mapping of the file. */
   readonly mapSizeBytes?: number;
-  /** Beside the process that writes, or alone; without a lock. */
+  /** Opens without a lock, also while another process writes. */
   readonly readOnly?: boolean;
   readonly host?: Host;
   readonly dataSync?: DataSync;
-  /** Called once: nothing more is written, or called durable, until the directory is opened anew, so that a node has to end. */
+  /** Called once, after a failure of the disk. Until the directory is opened again, the store writes nothing and confirms no flush. So the node has to end. */
   failed?(error: BanyanError): void;
 }
 
@@ -36,18 +36,18 @@ interface Waiter {
   readonly reject: (error: BanyanError) => void;
 }
 
-/** Address space costs nothing until it is used, and few stores will reach this. */
+/** Address space costs nothing until it is used, and few stores will reach this size. */
 const defaultMapSizeBytes = 16 * 2 ** 30;
-/** A turn that writes more is committed in parts: what LMDB holds in memory stays small. */
+/** If a turn writes more, the store commits in parts, so that LMDB holds little in memory. */
 const groupBytesMax = 4 * 2 ** 20;
 /**
- * With less free space on the disk nothing is written: four groups, so that a full disk is found before a commit has to fail,
- * for after that the process must start anew.
+ * With less free space on the disk, the store writes nothing. Four groups: the store must find a full disk before a commit fails, because after a failed commit
+ * the process has to start again.
  */
 const freeDiskBytesMin = 4 * groupBytesMax;
 /**
- * After so many commits it is flushed also when nobody waits for that. Until then no page of the flushed state is used again, so that each commit makes the
- * file longer by the pages that it changes: a dozen, mostly. An agent that looked at 2,000 objects at its start made 30 MB out of 5.
+ * After this many commits, the store flushes even if nobody waits. Until the next flush, LMDB reuses no page of the flushed state. So each commit makes the file
+ * longer by the pages that it changes, mostly a dozen. With no such bound, an agent that looked at 2,000 objects at its start made 30 MB out of 5.
  */
 const unflushedCommitsMax = 16;
 
@@ -63,7 +63,7 @@ export class LmdbStore implements Store {
   readonly #subscriptions = new Subscriptions();
   #group: WriteGroup | undefined;
   #writing = false;
-  /** In this turn. */
+  /** True if the store has found enough free space in this turn. */
   #hasRoom = false;
   #wasFull = false;
   #reads = 0;
@@ -104,7 +104,7 @@ export class LmdbStore implements Store {
     if (options.readOnly) return;
     try {
       this.#data = new DataFile(directory, pageBytesOf(this.#database), options.host.bootId, dataSync);
-      // What an earlier process has written and not flushed is on the disk before its pages may be reused.
+      // An earlier process may have written without a flush. These writes must be on the disk before LMDB may reuse pages.
       this.#flushedSnapshot = this.#database.useReadTransaction();
       this.#data.flushNow();
     } catch (error) {
@@ -117,7 +117,7 @@ export class LmdbStore implements Store {
   }
 
   read<T>(fn: (reader: Reader) => T): T {
-    // What the group has not committed yet, only its own transaction sees.
+    // Only the group's own transaction sees writes that the group has not committed yet. So without a snapshot, the reader reads in this transaction.
     const snapshot = this.#group ? undefined : this.#database.useReadTransaction();
     const reader = new LmdbReader(this.#database, this.#directory, snapshot);
     this.#reads++;
@@ -169,7 +169,7 @@ export class LmdbStore implements Store {
     return { usedBytes, freeBytes: Math.max(0, usedBytes - pagesInUse * root.pageSize), diskFreeBytes };
   }
 
-  /** Flushes what is not flushed yet; an error of that passes through when all is closed. */
+  /** Flushes, then closes everything. An error of the flush passes through after the close. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.allSettled(this.#backups);
     try {
@@ -206,7 +206,7 @@ export class LmdbStore implements Store {
     return value;
   }
 
-  /** The transaction of this turn; throws unless there may be one. */
+  /** The transaction of this turn. Throws if the store may not write now. */
   #openGroup(): WriteGroup {
     if (this.#failure) throw this.#failure;
     if (this.#writing || this.#reads > 0) throw new Error('a write inside another transaction');
@@ -223,7 +223,7 @@ export class LmdbStore implements Store {
     return group;
   }
 
-  /** Once a turn: what a turn has begun to write is not refused in the middle. */
+  /** Checks once per turn, so that the store does not refuse a later write of a turn that has begun to write. */
   #checkRoom(data: DataFile): void {
     if (this.#hasRoom) return;
     const full = data.freeDiskBytes() < freeDiskBytesMin ? fullError(this.#directory, 'write to the store') : undefined;
@@ -237,7 +237,7 @@ export class LmdbStore implements Store {
     });
   }
 
-  /** Writes that have returned are lost when it fails: their callers learn it from `flushed`. */
+  /** If the commit fails, writes that have already returned are lost. Their callers get the error from `flushed`. */
   #commit(): void {
     const group = this.#group;
     this.#group = undefined;
@@ -262,7 +262,7 @@ export class LmdbStore implements Store {
     group.abort();
   }
 
-  /** From here on nobody can say what is on the disk: nothing more is written, or called durable. */
+  /** From here on, the state on the disk is unknown. The store writes nothing more and confirms no flush. */
   #fail(error: BanyanError): void {
     const isFirst = this.#failure === undefined;
     this.#failure ??= error;
@@ -273,7 +273,10 @@ export class LmdbStore implements Store {
     if (isFirst) this.#failed(error);
   }
 
-  /** Tells a failure to who waits, now or later, and to the log. Runs while anyone waits, or many commits were made meanwhile; whoever comes during one flush shares the next. */
+  /**
+   * Flushes until nobody waits and fewer than `unflushedCommitsMax` commits are unflushed. Callers that come during one flush share the next one. A failure goes
+   * to the log, to all present waiters, and to all later callers.
+   */
   async #flush(data: DataFile): Promise<void> {
     while (this.#waiting.length > 0 || this.#unflushedCommits >= unflushedCommitsMax) {
       await endOfTurn();
@@ -283,14 +286,14 @@ export class LmdbStore implements Store {
       const writes = this.#writes;
       this.#waiting = [];
       this.#unflushedCommits = 0;
-      // Both snapshots are held until the newer one is on the disk, mark and all.
+      // The store holds both snapshots until the newer state and its mark are on the disk.
       const snapshot = this.#database.useReadTransaction();
       try {
         await data.flush(data.capture());
       } catch (cause) {
         snapshot.done();
         this.#waiting.unshift(...waiting);
-        // First: whoever hears of it may end the process where it stands.
+        // Before `#fail`, because its callbacks may end the process at once.
         this.#distrust(data);
         this.#fail(lostError(this.#directory, 'flush', cause));
         break;
@@ -340,11 +343,11 @@ function openDatabase({
 }: LmdbStoreOptions): LmdbDatabase {
   return open<Uint8Array, Uint8Array>({
     path: join(directory, dataFileName),
-    // Otherwise a dot in the directory's name would make lmdb take it for a file.
+    // Without this option, lmdb would take a directory with a dot in its name for a file.
     noSubdir: true,
     keyEncoding: 'binary',
     encoding: 'binary',
-    // lmdb's own way of late syncing makes the commit of a synchronous transaction wait for the disk.
+    // With lmdb's own late sync, the commit of a synchronous transaction would wait for the disk.
     overlappingSync: false,
     mapSize: mapSizeBytes,
     readOnly,
@@ -365,7 +368,7 @@ function pagesOf(tree: TreeStats): number {
   return tree.treeBranchPageCount + tree.treeLeafPageCount + tree.overflowPages;
 }
 
-/** lmdb declares no type for its statistics: the tree of the root database, and the list of free pages, which is a tree too. */
+/** lmdb declares no type for its statistics. They have the tree of the root database, and the list of free pages, which is also a tree. */
 function statsOf(database: LmdbDatabase): { root: TreeStats; free: TreeStats } {
   return database.getStats() as { root: TreeStats; free: TreeStats };
 }
@@ -374,7 +377,7 @@ function pageBytesOf(database: LmdbDatabase): number {
   return statsOf(database).root.pageSize;
 }
 
-/** All writes of this turn of the event loop share the flush. */
+/** The flush waits for the end of this turn of the event loop, so that it covers all writes of the turn. */
 function endOfTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

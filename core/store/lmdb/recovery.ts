@@ -1,6 +1,6 @@
 /**
- * Before LMDB opens its files: after a crash of the machine they are brought back to the last finished flush, and what is not a
- * whole store is refused here, since lmdb ends the process when it can't open a file.
+ * Runs before LMDB opens its files. After a crash of the machine, this code brings the files back to the last finished flush. It also refuses damaged stores,
+ * because lmdb ends the process when it can't open a file.
  */
 import { closeSync, constants, existsSync, fstatSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,12 +15,12 @@ import type { Host } from './host.ts';
 export interface Opening {
   readonly directory: string;
   readonly host: Host;
-  /** Nothing is written, and what would need it is refused. */
+  /** Writes nothing, and refuses a store that would need a write. */
   readonly readOnly: boolean;
   readonly logger: Logger;
 }
 
-/** For the files of an empty store. */
+/** Free space that the files of an empty store need. */
 const newStoreBytes = 1024 * 1024;
 
 export function prepareDataFile(opening: Opening): void {
@@ -43,7 +43,8 @@ export function prepareDataFile(opening: Opening): void {
     writeFirstMark(opening);
   }
   if (readOnly) return;
-  // LMDB fills an empty data file as it fills one that it makes, which everybody could read. Its file of locks: opening it fails here with an error, there with a crash.
+  // If LMDB made the data file, every user could read it. LMDB fills an empty file in the same way. The lock file: if it can't be opened, here the process gets
+  // an error, in LMDB it would crash.
   for (const path of [file, `${file}-lock`]) closeSync(openSync(path, 'a', 0o600));
   for (const path of [file, `${file}-lock`, join(directory, markFileName)]) makePrivate(path);
 }
@@ -58,7 +59,7 @@ function readMark(directory: string): FlushMark | undefined {
   }
 }
 
-/** Before there is a data file: whatever a crash leaves of one was never announced. */
+/** Writes the first mark before there is a data file. If a crash leaves a part of a data file, nobody has relied on it yet. */
 function writeFirstMark({ directory, host }: Opening): void {
   if (freeDiskBytes(directory) < newStoreBytes) throw fullError(directory, 'make a store');
   const file = new MarkFile(directory, 'create');
@@ -78,7 +79,7 @@ function discardUnflushed({ directory, host, readOnly, logger }: Opening, file: 
   rmSync(file);
 }
 
-/** Less than both root pages: whoever had LMDB make the file was killed meanwhile, or found no room. Nothing can have been written to it. */
+/** True if the file is shorter than both root pages. Its process was killed while LMDB made the file, or there was no space. Such a file has no data. */
 function isUnfinished(file: string): boolean {
   const fd = openSync(file, constants.O_RDONLY);
   try {
@@ -90,9 +91,9 @@ function isUnfinished(file: string): boolean {
 }
 
 function returnToMark({ directory, host, readOnly, logger }: Opening, fd: number, mark: FlushMark): void {
-  const found = fstatSync(fd).size;
-  if (found < mark.fileBytes) {
-    throw corruptError(directory, 'open the store', `${dataFileName} has ${found} bytes of at least ${mark.fileBytes}`);
+  const { size } = fstatSync(fd);
+  if (size < mark.fileBytes) {
+    throw corruptError(directory, 'open the store', `${dataFileName} has ${size} bytes of at least ${mark.fileBytes}`);
   }
   if (isOfThisBoot(mark, host) || equalBytes(readMetaPages(fd, mark.metaPages.length), mark.metaPages)) return;
   if (readOnly) throw needsWriter(directory);
@@ -101,14 +102,14 @@ function returnToMark({ directory, host, readOnly, logger }: Opening, fd: number
   logger.warn({ directory, sequence: mark.sequence }, 'the machine crashed: the store is back at its last flush');
 }
 
-/** Then the page cache has every write that any process made: nothing is lost, and nothing torn. */
+/** True if the machine was not restarted since the mark. Then the page cache has every write of every process: no write is lost or torn. */
 function isOfThisBoot(mark: FlushMark, host: Host): boolean {
   return mark.bootId !== '' && mark.bootId === host.bootId;
 }
 
 /**
- * The fixed part of both root records, by `struct MDB_meta` behind `struct MDB_page` in lmdb's mdb.c: magic 0xBEEFC0DE and version 2
- * at byte 24 of each page; the size of a page at byte 48. In the byte order of the machine: little-endian everywhere that lmdb has a build for.
+ * Checks the fixed part of both root records: `struct MDB_meta` behind `struct MDB_page` in lmdb's mdb.c. Each page has magic 0xBEEFC0DE and version 2 at
+ * byte 24, and the size of a page at byte 48, in the byte order of the machine. All machines that lmdb has a build for are little-endian.
  */
 function checkMetaPages(directory: string, fd: number): void {
   const pageBytes = pageBytesOf(fd);
@@ -120,7 +121,7 @@ function checkMetaPages(directory: string, fd: number): void {
   throw corruptError(directory, 'open the store', `${dataFileName} is no data file of LMDB`);
 }
 
-/** Undefined: there is none. */
+/** Undefined if the file does not begin with a root record. */
 function pageBytesOf(fd: number): number | undefined {
   const first = Buffer.from(readMetaPages(fd, pageBytesEnd));
   const pageBytes = first.length === pageBytesEnd ? first.readUInt32LE(pageBytesEnd - 4) : 0;
@@ -129,7 +130,7 @@ function pageBytesOf(fd: number): number | undefined {
 }
 
 const metaStart = 0x2_beef_c0den;
-/** Where the size of a page ends. */
+/** Offset behind the field with the size of a page. */
 const pageBytesEnd = 52;
 
 function needsWriter(directory: string) {

@@ -1,7 +1,9 @@
 /**
- * One LMDB transaction that takes all writes of a turn of the event loop: committing each by itself costs ten times as much, in pages copied and
- * synced. Each write is undone by itself when its function throws: LMDB's nested transactions would cost more than the values kept here. With the first one
- * goes the whole transaction, so that of most nothing has to be read to be kept: work is done in one write a turn wherever it is much.
+ * One LMDB transaction for all writes of a turn of the event loop. One commit for each write would cost ten times as much, in pages copied and synced.
+ *
+ * If the function of a write throws, the group undoes this write alone: it keeps the former values, which costs less than LMDB's nested transactions. If the
+ * first write of the group throws, the whole transaction is aborted, so the first write keeps no former values. Most work is done so, because a room with
+ * much work does it in one write of a turn.
  */
 import { type RootDatabase, TransactionFlags } from 'lmdb';
 import { asBuffer } from '../bytes.ts';
@@ -13,15 +15,18 @@ import { LmdbReader } from './lmdb-reader.ts';
 
 export type LmdbDatabase = RootDatabase<Uint8Array, Uint8Array>;
 
-/** Committed by this thread, and left to a flush to make durable. */
+/** This thread commits. A later flush makes the commit durable. */
 const flags = TransactionFlags.ABORTABLE | TransactionFlags.SYNCHRONOUS_COMMIT | TransactionFlags.NO_SYNC_FLUSH;
 
-/** Reads of a write whose values are known when the same key is put: a row, its content's counts and the head of its table are read before any of them is. */
+/**
+ * Number of reads whose values a write remembers, for a later put of the same key. For one change, a caller reads a row, the counts of its content and the
+ * head of its table before it puts any of them.
+ */
 const remembered = 4;
 const noKey = new Uint8Array(0);
 
 interface Change {
-  /** The caller's own bytes: it leaves them as they are as long as its function runs. */
+  /** The bytes of the caller, which does not change them while its function runs. */
   readonly key: Uint8Array;
   readonly before: Uint8Array | undefined;
 }
@@ -37,10 +42,10 @@ export class WriteGroup {
   constructor(database: LmdbDatabase, directory: string) {
     this.#database = database;
     this.#directory = directory;
-    // lmdb commits when what its callback returns is fulfilled. A promise would be so in a later microtask; this is when `commit` says.
+    // lmdb commits when the result of its callback is fulfilled. A promise would be fulfilled in a later microtask. This result is fulfilled by `commit`.
     database.transactionSync(
       () => ({
-        // biome-ignore lint/suspicious/noThenProperty: being waited for is its purpose
+        // biome-ignore lint/suspicious/noThenProperty: lmdb has to wait for this object
         then: (commit: () => void, abort: (reason: Error) => void) => {
           this.#end = { commit, abort };
         },
@@ -49,22 +54,22 @@ export class WriteGroup {
     );
   }
 
-  /** Bytes put and kept so far. */
+  /** Bytes that the group has put and kept so far. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Its only write has thrown: nothing of it may be committed. */
+  /** True after the first write of the group has thrown. The group must not be committed. */
   get isVoid(): boolean {
     return this.#void;
   }
 
-  /** `after` gets what the transaction leaves to be done once it has happened. */
+  /** Adds the callbacks and the announcements of the transaction to `after`. */
   run<T>(fn: (transaction: Transaction) => T, after: AfterCommit): T {
     const reader = new LmdbReader(this.#database, this.#directory);
     const changes: Change[] = [];
-    // Who counts or moves on reads a value and puts the next one under the same bytes: what it was is known then. Another put under it meanwhile, by
-    // other bytes, has noted the same value, and is undone last.
+    // A caller that increments a value gets it and puts the next one with the same key object. Then the former value is known without another read. If other
+    // code has put an equal key with another key object meanwhile, it recorded the same former value first. `run` undoes that change last.
     const readKeys: Uint8Array[] = Array.from({ length: remembered }, () => noKey);
     const readValues: (Uint8Array | undefined)[] = Array.from({ length: remembered }, () => undefined);
     let reads = 0;

@@ -1,6 +1,6 @@
 /**
- * The store port in memory, for tests and the simulation: an immutable sorted list of chunks, so that a snapshot is a
- * reference and a crash is going back to the last flushed one.
+ * The store port in memory, for tests and the simulation: an immutable sorted list of chunks. A snapshot is a reference to such a list. A crash goes back to the
+ * last flushed list.
  */
 import { Buffer } from 'node:buffer';
 import { BanyanError } from '../../runtime/errors.ts';
@@ -10,19 +10,20 @@ import { AfterCommit, Subscriptions, type Topic } from '../topics.ts';
 
 type Pair = readonly [key: Uint8Array, value: Uint8Array];
 type Chunk = Pair[];
-/** Sorted chunks of sorted pairs; never changed in place, but for those that the running transaction has made itself. */
+/** Sorted chunks of sorted pairs. The running transaction changes a chunk in place only if it has made the chunk itself. */
 type MemorySnapshot = readonly (readonly Pair[])[];
-type Own = Set<readonly Pair[]>;
+/** The chunks that the running transaction has made, and that no reader has seen. */
+type OwnChunks = Set<readonly Pair[]>;
 
-/** Copying one chunk is what a write costs. */
+/** A write copies one chunk. */
 const chunkMax = 512;
 
 export class MemoryStore implements Store {
-  #now: MemorySnapshot = [];
+  #current: MemorySnapshot = [];
   #durable: MemorySnapshot = [];
   #failure: BanyanError | undefined;
   #writing: MemorySnapshot | undefined;
-  readonly #own: Own = new Set();
+  readonly #ownChunks: OwnChunks = new Set();
   readonly #subscriptions = new Subscriptions();
   #reads = 0;
   readonly #manualFlush: boolean;
@@ -33,8 +34,8 @@ export class MemoryStore implements Store {
   }
 
   read<T>(fn: (reader: Reader) => T): T {
-    const snapshot = this.#writing ?? this.#now;
-    this.#own.clear();
+    const snapshot = this.#writing ?? this.#current;
+    this.#ownChunks.clear();
     const reader = new SnapshotReader(() => snapshot);
     this.#reads++;
     try {
@@ -48,11 +49,11 @@ export class MemoryStore implements Store {
   write<T>(fn: (transaction: Transaction) => T): T {
     if (this.#failure) throw this.#failure;
     if (this.#writing || this.#reads > 0) throw new Error('a write inside another transaction');
-    this.#writing = this.#now;
-    this.#own.clear();
+    this.#writing = this.#current;
+    this.#ownChunks.clear();
     const reader = new SnapshotReader(
       () => this.#writing!,
-      () => this.#own.clear(),
+      () => this.#ownChunks.clear(),
     );
     const after = new AfterCommit();
     const result = this.#run(fn, reader, after);
@@ -75,11 +76,11 @@ export class MemoryStore implements Store {
         scan: (range) => reader.scan(range),
         put: (key, value) => {
           checkKey(key);
-          this.#writing = put(this.#writing!, key, kept(value), this.#own);
+          this.#writing = put(this.#writing!, key, copied(value), this.#ownChunks);
         },
         remove: (key) => {
           checkKey(key);
-          const next = remove(this.#writing!, key, this.#own);
+          const next = remove(this.#writing!, key, this.#ownChunks);
           if (next) this.#writing = next;
           return next !== undefined;
         },
@@ -90,7 +91,7 @@ export class MemoryStore implements Store {
       const result = fn(transaction);
       if (result instanceof Promise)
         throw new Error('a transaction ends when its function returns: it cannot be async');
-      this.#now = this.#writing!;
+      this.#current = this.#writing!;
       return result;
     } finally {
       this.#writing = undefined;
@@ -101,21 +102,21 @@ export class MemoryStore implements Store {
   flushed(): Promise<void> {
     if (this.#failure) return Promise.reject(this.#failure);
     if (!this.#manualFlush) {
-      this.#durable = this.#now;
+      this.#durable = this.#current;
       return Promise.resolve();
     }
     return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
   }
 
-  /** Makes everything written so far durable and tells those who wait. */
+  /** Makes all writes so far durable, and resolves the waiting flushes. */
   completeFlush(): void {
-    this.#durable = this.#now;
+    this.#durable = this.#current;
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const { resolve } of waiting) resolve();
   }
 
-  /** The disk fails: waiting and later flushes and writes get this error. */
+  /** The disk fails: waiting flushes, later flushes and later writes get this error. */
   failFlush(error: BanyanError): void {
     this.#failure = error;
     const waiting = this.#waiting;
@@ -123,18 +124,18 @@ export class MemoryStore implements Store {
     for (const { reject } of waiting) reject(error);
   }
 
-  /** The machine crashes: what was not flushed is gone, and nobody who waited is told. */
+  /** The machine crashes: unflushed writes are lost, and waiting flushes never settle. */
   crash(): void {
-    this.#now = this.#durable;
+    this.#current = this.#durable;
     this.#waiting = [];
     this.#failure = undefined;
   }
 
-  /** The store as it is, to be put back later: a backup. */
+  /** A copy of the present state: a backup for a later restore. */
   copy(): MemoryStore {
     const copy = new MemoryStore({ manualFlush: this.#manualFlush });
-    copy.#now = this.#now;
-    copy.#durable = this.#now;
+    copy.#current = this.#current;
+    copy.#durable = this.#current;
     return copy;
   }
 
@@ -144,7 +145,7 @@ export class MemoryStore implements Store {
 
   size(): { usedBytes: number; freeBytes: number; diskFreeBytes: number } {
     let usedBytes = 0;
-    for (const chunk of this.#now) for (const [key, value] of chunk) usedBytes += key.length + value.length;
+    for (const chunk of this.#current) for (const [key, value] of chunk) usedBytes += key.length + value.length;
     return { usedBytes, freeBytes: 0, diskFreeBytes: Number.POSITIVE_INFINITY };
   }
 
@@ -155,7 +156,7 @@ export class MemoryStore implements Store {
 
 class SnapshotReader implements Reader {
   readonly #snapshot: () => MemorySnapshot;
-  /** From now on nothing of the snapshot may change: a scan may miss later writes, but not what was there. */
+  /** Forbids changes of the snapshot in place from now on. A scan may miss later writes, but no entry that existed when the scan began. */
   readonly #hold: () => void;
   #ended = false;
 
@@ -188,7 +189,7 @@ class SnapshotReader implements Reader {
   }
 }
 
-/** As Buffer.compare, which takes longer to be called than keys take to differ. */
+/** The order of Buffer.compare. A call of Buffer.compare takes longer than this loop, because most keys differ early. */
 function compareKeys(a: Uint8Array, b: Uint8Array): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
@@ -230,50 +231,50 @@ function find(snapshot: MemorySnapshot, key: Uint8Array): Uint8Array | undefined
   return pair && compareKeys(pair[0], key) === 0 ? Buffer.from(pair[1]) : undefined;
 }
 
-/** In memory of its own: a few bytes that are kept of Buffer's pool keep 64 KB of it, which is no garbage then and looks like a heap that grows. */
-function kept(bytes: Uint8Array): Uint8Array {
-  const own = new Uint8Array(bytes.length);
-  own.set(bytes);
-  return own;
+/** A copy in its own memory. A few bytes of Buffer's pool would keep 64 KB in memory: no garbage, so the heap would seem to grow. */
+function copied(bytes: Uint8Array): Uint8Array {
+  const copy = new Uint8Array(bytes.length);
+  copy.set(bytes);
+  return copy;
 }
 
-function put(snapshot: MemorySnapshot, key: Uint8Array, value: Uint8Array, own: Own): MemorySnapshot {
-  if (snapshot.length === 0) return [[[kept(key), value]]];
+function put(snapshot: MemorySnapshot, key: Uint8Array, value: Uint8Array, ownChunks: OwnChunks): MemorySnapshot {
+  if (snapshot.length === 0) return [[[copied(key), value]]];
   const at = Math.min(chunkIndex(snapshot, key), snapshot.length - 1);
   const i = pairIndex(snapshot[at]!, key);
-  const there = snapshot[at]![i];
-  const same = there !== undefined && compareKeys(there[0], key) === 0;
-  const { chunk, next } = ownChunk(snapshot, at, own);
-  if (same) chunk[i] = [there[0], value];
-  else chunk.splice(i, 0, [kept(key), value]);
+  const existing = snapshot[at]![i];
+  const same = existing !== undefined && compareKeys(existing[0], key) === 0;
+  const { chunk, next } = ownChunk(snapshot, at, ownChunks);
+  if (same) chunk[i] = [existing[0], value];
+  else chunk.splice(i, 0, [copied(key), value]);
   if (chunk.length <= chunkMax) return next;
   return next.toSpliced(at, 1, chunk.slice(0, chunk.length >> 1), chunk.slice(chunk.length >> 1));
 }
 
-/** Undefined: it was not there. */
-function remove(snapshot: MemorySnapshot, key: Uint8Array, own: Own): MemorySnapshot | undefined {
+/** Undefined if the key did not exist. */
+function remove(snapshot: MemorySnapshot, key: Uint8Array, ownChunks: OwnChunks): MemorySnapshot | undefined {
   const at = chunkIndex(snapshot, key);
-  const there = snapshot[at];
-  if (!there) return undefined;
-  const i = pairIndex(there, key);
-  if (i >= there.length || compareKeys(there[i]![0], key) !== 0) return undefined;
-  if (there.length === 1) return snapshot.toSpliced(at, 1);
-  const { chunk, next } = ownChunk(snapshot, at, own);
+  const existing = snapshot[at];
+  if (!existing) return undefined;
+  const i = pairIndex(existing, key);
+  if (i >= existing.length || compareKeys(existing[i]![0], key) !== 0) return undefined;
+  if (existing.length === 1) return snapshot.toSpliced(at, 1);
+  const { chunk, next } = ownChunk(snapshot, at, ownChunks);
   chunk.splice(i, 1);
   return next;
 }
 
-/** A chunk that may be changed in place, and the snapshot with it. */
-function ownChunk(snapshot: MemorySnapshot, at: number, own: Own): { chunk: Chunk; next: MemorySnapshot } {
-  const there = snapshot[at]!;
-  if (own.has(there)) return { chunk: there as Chunk, next: snapshot };
-  const chunk = there.slice();
-  own.add(chunk);
+/** A chunk that the transaction may change in place, and the snapshot that contains it. */
+function ownChunk(snapshot: MemorySnapshot, at: number, ownChunks: OwnChunks): { chunk: Chunk; next: MemorySnapshot } {
+  const existing = snapshot[at]!;
+  if (ownChunks.has(existing)) return { chunk: existing as Chunk, next: snapshot };
+  const chunk = existing.slice();
+  ownChunks.add(chunk);
   return { chunk, next: snapshot.with(at, chunk) };
 }
 
 function* scan(snapshot: MemorySnapshot, range: KeyRange): Generator<[Uint8Array, Uint8Array]> {
-  let left = range.limit ?? Number.POSITIVE_INFINITY;
+  let remaining = range.limit ?? Number.POSITIVE_INFINITY;
   const step = range.reverse ? -1 : 1;
   const first = chunkIndex(snapshot, range.from);
   const last = Math.min(chunkIndex(snapshot, range.to), snapshot.length - 1);
@@ -284,7 +285,7 @@ function* scan(snapshot: MemorySnapshot, range: KeyRange): Generator<[Uint8Array
     const end = at === last ? pairIndex(chunk, range.to) : chunk.length;
     for (let i = range.reverse ? end - 1 : begin; i >= begin && i < end; i += step) {
       const [key, value] = chunk[i]!;
-      if (left-- <= 0) return;
+      if (remaining-- <= 0) return;
       yield [Buffer.from(key), Buffer.from(value)];
     }
   }
