@@ -83,8 +83,8 @@ function unauthorized(message: string): BanyanError {
 }
 
 /**
- * The node at the other end of a connection. The handshake of the connection accepts every certificate (`rejectUnauthorized: false`), so that this function can
- * refuse a wrong one with a helpful message. Throws Unauthorized.
+ * The node at the other end of a connection. The handshake of the connection accepts every certificate (`rejectUnauthorized: false`), so that this function
+ * can refuse a wrong one with a helpful message. Throws Unauthorized.
  */
 export function identityOfPeer(
   socket: Pick<TLSSocket, 'authorized' | 'authorizationError' | 'getPeerX509Certificate'>,

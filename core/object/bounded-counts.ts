@@ -1,24 +1,24 @@
 /**
- * Numbers of what is below a node, as they travel. A parent refuses one beyond its bound, and a node tells the bound where its own sum is beyond it: so a lie, or
- * any number of them, makes sums too large, but never what an honest node tells one that its parent refuses with all else that stands beside it.
+ * Bounds of the counts that a node reports about its subtree. A parent refuses an entry with a count beyond its bound. A node reports the bound if its own
+ * sum is larger. So false counts from below can make sums too large, but they can't make a parent refuse the entry of an honest node.
  *
- * In memory sums go on as they are. Where they are cut, whatever holds between honest ones holds on: cut numbers keep their order, and the bound of a whole has
- * room for those of its parts.
+ * Sums in memory are not bounded. Cut counts keep the relations between honest counts: their order stays, and the bound of a whole is at least the sum of the
+ * bounds of its parts.
  */
 import * as z from 'zod';
 
-/** Of destinations in one state: as Kubernetes counts, in 32 bits. A million children can't make a sum that JSON does not hold exactly. */
+/** Destinations in one state, in 32 bits as Kubernetes counts. Even the sum of a million children is a number that JSON holds exactly. */
 export const destinationsMax = 2 ** 31 - 1;
-/** All of them, in the four states that there are. */
+/** Destinations in all four states. */
 export const expectedMax = 4 * destinationsMax;
-/** Places that have one key: of 256 values that are told (`valuesPerKeyMax`), each at as many destinations, or of more that are not. */
+/** Locations that have one key: 256 reported values (`valuesPerKeyMax`), each at `destinationsMax` Locations, and room for values that are not reported. */
 export const presentMax = 2 ** 40;
-/** Places and leaves in all: where the two are cut there are more of them than have a key, so that it is not taken to be at all of them. */
+/** All Locations, or all leaves. Larger than `presentMax`: where both counts are cut, a key must not seem to be present at all Locations. */
 export const placesMax = 2 ** 41;
 /** Rows of a summary: a thousand for each destination. */
 export const countedMax = 2 ** 42;
 
-/** Of rows, as it may be told. */
+/** A number of rows, cut to its bound for a report. */
 export function boundedRowCount(count: number): number {
   return Math.min(count, countedMax);
 }
@@ -27,7 +27,7 @@ export function countUpTo(max: number) {
   return z.number().int().min(0).max(max);
 }
 
-/** All numbers of these, as they may be told. */
+/** The counts, each cut to its bound for a report. */
 export function cutCounts<T extends Readonly<Record<string, number>>>(counts: T, max = destinationsMax): T {
   const names = Object.keys(counts);
   if (names.every((name) => counts[name]! <= max)) return counts;

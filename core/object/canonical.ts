@@ -1,14 +1,13 @@
 /**
- * Canonical bytes: one object, one JSON text. Keys are sorted, but `metadata` comes first and holds no
- * resourceVersion, so that the text always begins with `{"metadata":{` and the server's fields can be spliced in behind
- * that prefix, or a status before the last brace, without parsing.
+ * Canonical bytes: one object, one JSON text. Keys are sorted, but `metadata` comes first and has no resourceVersion. So the text always begins with
+ * `{"metadata":{`. Without parsing, the server can insert its fields behind this prefix, or a status before the last brace.
  */
 import type { KubeObject } from './meta.ts';
 
 const prefix = Buffer.from('{"metadata":{');
 const comma = 0x2c;
 
-/** The canonical bytes of an object. `metadata.resourceVersion` and `metadata.selfLink` are left out; undefined fields too. */
+/** The canonical bytes of an object, without `metadata.resourceVersion`, `metadata.selfLink` and undefined fields. */
 export function canonicalBytes(object: KubeObject): Uint8Array {
   const { metadata, ...rest } = object;
   const {
@@ -21,7 +20,7 @@ export function canonicalBytes(object: KubeObject): Uint8Array {
   return Buffer.from(body === '{}' ? `${head}}` : `${head},${body.slice(1)}`);
 }
 
-/** JSON with sorted keys; arrays keep their order. */
+/** JSON with sorted keys. Arrays keep their order. */
 export function stableStringify(value: unknown): string {
   if (Array.isArray(value))
     return `[${value.map((item) => stableStringify(item === undefined ? null : item)).join(',')}]`;
@@ -35,15 +34,15 @@ export function stableStringify(value: unknown): string {
 }
 
 /**
- * The pieces of `body` with `fields` (JSON members without braces, for example `"resourceVersion":"7"`) as the first
- * members of metadata. Pieces, so that a list writes them out without copying bodies.
+ * `body` with `fields` (JSON members without braces, for example `"resourceVersion":"7"`) as the first members of metadata. The result is in two pieces, so
+ * that a list can write them out without a copy of the body.
  */
 export function spliceMetadata(body: Uint8Array, fields: string): [Uint8Array, Uint8Array] {
   const empty = body[prefix.length] === 0x7d; // metadata is {}
   return [Buffer.from(`{"metadata":{${fields}${empty ? '' : ','}`), body.subarray(prefix.length)];
 }
 
-/** `body` with a member appended at its end, for example `status`. The body must not have that member. */
+/** `body` with a member at its end, for example `status`. The body must not have this member already. */
 export function appendMember(body: Uint8Array, name: string, json: Uint8Array): Uint8Array {
   const head = body.subarray(0, body.length - 1);
   const needsComma = body.length > 2;

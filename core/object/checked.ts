@@ -1,9 +1,9 @@
-/** JSON from another node, checked before anything relies on it. */
+/** Checks JSON from another node before any other code uses it. */
 import type * as z from 'zod';
 import { BanyanError, describeError } from '../runtime/errors.ts';
 import { beyondLimits } from './json-limits.ts';
 
-/** Throws Protocol with what it should have been and the first thing that is wrong with it. */
+/** Throws Protocol with the expected type (`what`) and the first mistake. */
 export function decodeChecked<T>(what: string, schema: z.ZodType<T>, bytes: Uint8Array): T {
   let value: unknown;
   try {

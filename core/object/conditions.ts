@@ -1,9 +1,9 @@
-/** Conditions of a status: a list keyed by type whose lastTransitionTime moves only when the status does. */
+/** Conditions of a status: a list keyed by type. The lastTransitionTime changes only when the status of the condition changes. */
 import type { Condition } from './meta.ts';
 
 export type NewCondition = Omit<Condition, 'lastTransitionTime'>;
 
-/** `before` with `next` in it; the same conditions (by value) when nothing changed. */
+/** The conditions `before` with `next` added or replaced. If nothing changed, the result equals `before` by value. */
 export function withCondition(before: readonly Condition[], next: NewCondition, now: string): Condition[] {
   const old = before.find((condition) => condition.type === next.type);
   const lastTransitionTime = old && old.status === next.status ? old.lastTransitionTime : now;
@@ -11,7 +11,7 @@ export function withCondition(before: readonly Condition[], next: NewCondition, 
   return old ? before.map((other) => (other.type === next.type ? condition : other)) : [...before, condition];
 }
 
-/** RFC 3339 with whole seconds, as every timestamp of Kubernetes' metadata. */
+/** RFC 3339 with whole seconds, like every timestamp in the metadata of Kubernetes. */
 export function timestamp(wallMs: number): string {
   return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
 }

@@ -1,35 +1,35 @@
 /**
- * Integers that a double can't hold. Kubernetes keeps 64 bits of one; a program in JavaScript would store 9007199254740993 as 9007199254740992 and
- * say nothing. They are refused: what is kept is what was said.
+ * Refuses integers that a double can't hold. Kubernetes keeps integers in 64 bits. A program in JavaScript would store 9007199254740993 as 9007199254740992,
+ * without an error. Because of the refusal, a stored integer is always the integer that the user wrote.
  */
 import { BanyanError } from '../runtime/errors.ts';
 import { type JsonTextStep, tokensOf } from './json-text.ts';
 
 const longNumber = /\d{16}/;
-/** Most texts have none, and cost no more than this. */
+/** A quick test. Most texts have no long integer, and need no other check. */
 export function mayHaveLongInteger(text: string): boolean {
   return longNumber.test(text);
 }
 
-/** As JSON.parse, which throws SyntaxError; throws BadRequest with the place of the first integer that is not what that makes of it. */
+/** Like JSON.parse, with its SyntaxError. Throws BadRequest with the place of the first integer that JSON.parse would change. */
 export function parseExactJson(json: string): unknown {
   const value: unknown = JSON.parse(json);
   if (mayHaveLongInteger(json)) checkIntegers(json);
   return value;
 }
 
-/** Of what is JSON. */
+/** `json` is valid JSON. */
 function checkIntegers(json: string): void {
   for (const { found, steps } of tokensOf(json)) if (isChanged(found)) throw inexact(steps, found);
 }
 
-/** Throws BadRequest if it is none; `steps`: its place, as far as that is known. */
+/** Throws BadRequest if a double can't hold the value. `steps` is the place of the value, as far as the caller knows it. */
 export function exactNumber(value: bigint, steps: readonly JsonTextStep[] = []): number {
   if (isChanged(String(value))) throw inexact(steps, String(value));
   return Number(value);
 }
 
-/** A value with integers as BigInt, as a YAML parser gives them, with numbers; throws BadRequest with the place of the first one that is none. */
+/** Converts the BigInts of a YAML parser to numbers. Throws BadRequest with the place of the first integer that a double can't hold. */
 export function exactNumbers(value: unknown, steps: readonly JsonTextStep[] = []): unknown {
   if (typeof value === 'bigint') return exactNumber(value, steps);
   if (Array.isArray(value)) return value.map((item, i) => exactNumbers(item, [...steps, i]));
@@ -39,12 +39,12 @@ export function exactNumbers(value: unknown, steps: readonly JsonTextStep[] = []
   );
 }
 
-/** Of a literal: fractions and exponents are doubles everywhere. */
+/** True if a double would change this integer literal. Fractions and exponents are doubles in every program. */
 function isChanged(literal: string): boolean {
   return /^-?\d+$/.test(literal) && Number(literal) !== 0 && String(Number(literal)) !== literal;
 }
 
-/** A literal may be as long as a body. */
+/** Digits of a literal in a message. A literal may be as long as the whole body. */
 const shownDigits = 64;
 
 function inexact(steps: readonly JsonTextStep[], literal: string): BanyanError {

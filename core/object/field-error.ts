@@ -1,10 +1,10 @@
-/**
- * Causes of an Invalid answer as the Kubernetes API server words them (apimachinery's validation/field package), and
- * the path of the field that is being looked at.
- */
+/** Causes of an Invalid answer in the words of the Kubernetes API server (apimachinery's validation/field package), and paths of fields. */
 import type { Cause } from '../runtime/errors.ts';
 
-/** Grows and shrinks as a walk goes down and up, so that a valid object costs no text. Numbers are list indexes; a key in brackets is a map key. */
+/**
+ * The path of the present field. A walk adds a part when it goes down, and removes the part when it goes up, so that a valid object costs no text. A number
+ * is a list index. A text in brackets is a map key.
+ */
 export type FieldPath = (string | number)[];
 
 export function formatPath(path: readonly (string | number)[]): string {
@@ -51,13 +51,13 @@ export function tooMany(field: string, actual: number, max: number): Cause {
   return { reason: 'FieldValueTooMany', message: `Too many: ${actual}: must have at most ${max} items`, field };
 }
 
-/** A value may be as large as an object: a message shows its beginning. */
+/** A value may be as large as an object. A message shows only its beginning. */
 const shownCharactersMax = 512;
 
 function show(value: unknown): string {
   const text = JSON.stringify(value ?? null);
   if (text.length <= shownCharactersMax) return text;
-  // A part of a text keeps the whole in memory: this is a copy.
+  // A copy: a slice of a string would keep the whole string in memory.
   return `${Buffer.from(text.slice(0, shownCharactersMax)).toString()}…`;
 }
 

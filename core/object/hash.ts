@@ -1,4 +1,4 @@
-/** Identities: 128 bits of SHA-256, enough that a collision is not made by accident nor, at 2^64 work, cheaply on purpose. */
+/** Identities: 128 bits of SHA-256. A collision does not happen by accident, and making one takes 2^64 work. */
 import { hash } from 'node:crypto';
 
 export const hashBytes = 16;

@@ -1,9 +1,10 @@
 /**
  * Whether an object has become what its spec says, by the rules that kubectl, Flux and Argo CD users know as kstatus
- * (https://github.com/kubernetes-sigs/cli-utils/tree/master/pkg/kstatus). Pure: it looks at one object and nothing else, not at the time either.
+ * (https://github.com/kubernetes-sigs/cli-utils/tree/master/pkg/kstatus). Pure: the function looks only at one object, and not at the time.
  *
- * Stricter than these in what a move or a release would take for a copy that serves: an object whose controller has not seen its newest generation is never
- * Current, nor is a StatefulSet that is updated by hand (OnDelete) before its pods are ready. A Pod that ended with an error has failed.
+ * These rules are stricter than kstatus, because a move or a release takes a Current object for a copy that serves. An object is not Current while its
+ * controller has not seen the newest generation. A StatefulSet with manual updates (OnDelete) is not Current before its pods are ready. A Pod that ended
+ * with an error has failed.
  */
 import { type KubeObject, parseApiVersion } from './meta.ts';
 import { terminating, terminatingMessage } from './terminating.ts';
@@ -12,11 +13,11 @@ export interface ObjectHealth {
   readonly state: 'Current' | 'InProgress' | 'Failed' | 'Terminating';
   readonly reason: string;
   readonly message: string;
-  /** Of what is in progress: it has failed if it is still so when its object is this old. Whoever has a clock looks again then. */
+  /** If the object is still in this state at this age, the object has failed. The caller, which has a clock, looks again then. */
   readonly failsAfterMs?: number;
 }
 
-/** How long a pod may be without a node: the ScheduleWindow of kstatus. */
+/** Time that a pod may be without a node: the ScheduleWindow of kstatus. */
 const scheduleWindowMs = 15_000;
 
 export function health(object: KubeObject): ObjectHealth {
@@ -26,7 +27,9 @@ export function health(object: KubeObject): ObjectHealth {
   const { group } = parseApiVersion(object.apiVersion);
   const status = recordOf(object.status);
   return (
-    behind(object, status) ?? byConvention(status) ?? (kindRules[`${group}/${object.kind}`] ?? generic)(object, status)
+    outdated(object, status) ??
+    byConvention(status) ??
+    (kindRules[`${group}/${object.kind}`] ?? generic)(object, status)
   );
 }
 
@@ -51,7 +54,7 @@ const kindRules: Readonly<Record<string, HealthRule>> = {
 function deployment(object: KubeObject, status: Status): ObjectHealth {
   const progressing = conditionOf(status, 'Progressing');
   const failure = conditionOf(status, 'ReplicaFailure');
-  // Why pods are not made, a quota for one, is in no other condition.
+  // Only this condition has the reason why pods are not created, for example a quota.
   const refusal = failure?.status === 'True' ? failure.message : '';
   if (progressing?.reason === 'ProgressDeadlineExceeded') {
     const messages = [progressing.message, refusal].filter((message) => message !== '');
@@ -66,7 +69,8 @@ function deployment(object: KubeObject, status: Status): ObjectHealth {
   if (total > wanted) return inProgress('ExtraPods', `${total - wanted} replicas are to be removed`);
   if (available < updated) return inProgress('LessAvailable', `${available} of ${updated} replicas are available`);
   if (ready < wanted) return inProgress('LessReady', `${ready} of ${wanted} replicas are ready`);
-  // Kubernetes' controller writes them with the counts, Progressing only where there is a deadline; who plays it and leaves them out is taken at the counts.
+  // The controller of Kubernetes writes the conditions together with the counts, and Progressing only if there is a deadline. A controller that imitates it
+  // may leave the conditions out. Then the counts alone decide.
   if (progressing && progressing.reason !== 'NewReplicaSetAvailable') {
     return inProgress('ReplicaSetNotAvailable', 'the new ReplicaSet is not available');
   }
@@ -125,7 +129,7 @@ function daemonSet(_object: KubeObject, status: Status): ObjectHealth {
   return current(`${wanted} pods are available`);
 }
 
-/** A Job that has started counts as Current: what it computes is nothing that a rollout waits for. */
+/** A Job that has started counts as Current: a rollout does not wait for the result of a Job. */
 function job(_object: KubeObject, status: Status): ObjectHealth {
   const failure = conditionOf(status, 'Failed');
   if (failure?.status === 'True') return failed('JobFailed', failure.message);
@@ -198,14 +202,14 @@ function definition(_object: KubeObject, status: Status): ObjectHealth {
   return inProgress('Installing', 'the kind is not served yet');
 }
 
-/** Kinds without rules of their own. */
+/** The rule for kinds without their own rule. */
 function generic(_object: KubeObject, status: Status): ObjectHealth {
   const ready = conditionOf(status, 'Ready');
   if (ready && ready.status !== 'True') return inProgress(ready.reason || 'NotReady', ready.message);
   return current(ready ? 'ready' : 'the object exists');
 }
 
-/** For every kind, before its own rules: the conditions that kstatus asks controllers to set. */
+/** For every kind, before its own rule: the conditions that kstatus asks controllers to set. */
 function byConvention(status: Status): ObjectHealth | undefined {
   const stalled = conditionOf(status, 'Stalled');
   if (stalled?.status === 'True') return failed(stalled.reason || 'Stalled', stalled.message);
@@ -214,8 +218,8 @@ function byConvention(status: Status): ObjectHealth | undefined {
   return undefined;
 }
 
-/** For every kind: a status that is about another generation says nothing about this one. */
-function behind(object: KubeObject, status: Status): ObjectHealth | undefined {
+/** For every kind: a status of another generation does not describe the present one. */
+function outdated(object: KubeObject, status: Status): ObjectHealth | undefined {
   const { generation } = object.metadata;
   const observed = status.observedGeneration;
   if (typeof observed !== 'number' || generation === undefined || observed === generation) return undefined;

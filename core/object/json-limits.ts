@@ -1,24 +1,24 @@
 /**
- * What JSON may hold so that every program here keeps it as it is.
+ * Limits of JSON values, so that every program of the mesh keeps them unchanged.
  *
- * What reads and writes objects goes down level by level, and somewhere below 2,000 a process has no stack left for that: where, depends on who asks. So there
- * is a bound that everybody has room for. And a number that is too large for a double would be written as null.
+ * Code that reads and writes objects recurses level by level. Somewhere below 2,000 levels, a process has no stack left. The exact depth depends on the
+ * caller. So there is one bound that every caller has room for. And a number that is too large for a double would be written as null.
  */
 import type { KubeObject } from './meta.ts';
 
-/** Levels. A definition with the schema of a pod in it has some dozens. */
+/** Levels of nesting. A CustomResourceDefinition that contains the schema of a pod has some dozens. */
 export const depthMax = 500;
 
-/** Of the place that is too deep: the rest says nothing. */
+/** Steps of the too deep place that a message shows. More steps would not help the reader. */
 const shownSteps = 5;
 
 interface JsonFlaw {
-  /** From the outermost to the innermost. */
+  /** The path to the mistake, the outermost field first. */
   readonly steps: string[];
   readonly number?: number;
 }
 
-/** What is wrong with the value, in words that name the place and the remedy; undefined: nothing. */
+/** The first mistake in the value, with its place and the remedy. Undefined if there is none. */
 export function beyondLimits(value: unknown): string | undefined {
   const flaw = flawOf(value, depthMax);
   if (!flaw) return undefined;
@@ -29,7 +29,7 @@ export function beyondLimits(value: unknown): string | undefined {
   return `${place}...: it is nested more than ${depthMax} levels deep: make it flatter, or put it in as a text`;
 }
 
-/** The same of an object. Who manages its fields repeats their depth behind some levels of its own, and counts for nothing. */
+/** The same check of an object, without managedFields. They repeat the nesting of the object below some levels of their own. */
 export function objectBeyondLimits(object: KubeObject): string | undefined {
   const { managedFields: _fields, ...metadata } = object.metadata;
   return beyondLimits({ ...object, metadata });

@@ -1,13 +1,16 @@
-/** JSON as a text, for what its value no longer tells. Of texts that JSON.parse takes. */
+/** Reads facts from a JSON text that its parsed value does not have any more. The text must be one that JSON.parse accepts. */
 
-/** Strings, numbers, and what gives them their place. */
+/** Strings, numbers, and the punctuation that decides their place. */
 const token = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*|[{}[\]:,]/gs;
 const colonBehind = /\s*:/y;
 
-/** A name, or the number of an item. */
+/** A name, or the index of an item. */
 export type JsonTextStep = string | number;
 
-/** Each token but `true`, `false` and `null`; `steps` is its place then, one list for all: a name's is known from the colon behind it. */
+/**
+ * All tokens except `true`, `false` and `null`. `steps` is the place of the present token. All results share this one list, which changes. A name is in
+ * `steps` from the colon behind the name on.
+ */
 export function* tokensOf(
   json: string,
 ): Generator<{ readonly found: string; readonly steps: readonly JsonTextStep[] }> {
@@ -24,9 +27,12 @@ export function* tokensOf(
   }
 }
 
-/** The first places of fields that one object has twice or more, of which a value has the last: `spec.containers[0].name`. `value` is what JSON.parse makes of the text. */
+/**
+ * The places of fields that one object has more than once, such as `spec.containers[0].name`, up to `duplicatesMax`. `value` is the result of JSON.parse for
+ * the text. It has only the last of such fields.
+ */
 export function duplicateFields(json: string, value: unknown): string[] {
-  // Nearly every text has none, and counting costs a tenth of looking.
+  // Nearly every text has no duplicates, and counting costs a tenth of the search.
   return namesIn(json) === fieldsOf(value) ? [] : namedTwice(json);
 }
 
@@ -40,7 +46,7 @@ function namesIn(json: string): number {
   return names;
 }
 
-/** Where its closing quote is. */
+/** The position of the closing quote. */
 function endOfString(json: string, from: number): number {
   for (let at = json.indexOf('"', from); ; at = json.indexOf('"', at + 1)) {
     let escapes = 0;
@@ -49,21 +55,21 @@ function endOfString(json: string, from: number): number {
   }
 }
 
-/** As in the API server: who has more has another problem. */
+/** The bound of the Kubernetes API server. An author with more duplicates has another problem. */
 const duplicatesMax = 100;
 
 function namedTwice(json: string): string[] {
   const places: string[] = [];
-  /** Names in each object that is open, and which of these were told. */
-  const open: { readonly names: Set<JsonTextStep>; readonly told: Set<JsonTextStep> }[] = [];
+  /** For each open object: its names so far, and those that are in `places` already. */
+  const open: { readonly names: Set<JsonTextStep>; readonly listed: Set<JsonTextStep> }[] = [];
   for (const { found, steps } of tokensOf(json)) {
-    if (found === '{' || found === '[') open.push({ names: new Set(), told: new Set() });
+    if (found === '{' || found === '[') open.push({ names: new Set(), listed: new Set() });
     else if (found === '}' || found === ']') open.pop();
     else if (found === ':') {
-      const { names, told } = open.at(-1)!;
+      const { names, listed } = open.at(-1)!;
       const name = steps.at(-1)!;
-      if (names.has(name) && !told.has(name)) {
-        told.add(name);
+      if (names.has(name) && !listed.has(name)) {
+        listed.add(name);
         places.push(pathOf(steps));
         if (places.length === duplicatesMax) break;
       }
@@ -73,7 +79,7 @@ function namedTwice(json: string): string[] {
   return places;
 }
 
-/** As the API server writes it. */
+/** The path in the form of the Kubernetes API server. */
 function pathOf(steps: readonly JsonTextStep[]): string {
   return steps.reduce<string>((path, step) => {
     if (typeof step === 'number') return `${path}[${step}]`;

@@ -1,16 +1,16 @@
-/** Copies and compares JSON values; on the way of every write, so without the generality of structuredClone. */
+/** Copies and compares JSON values. Every write uses these functions, so they are simpler and faster than structuredClone. */
 
 /** A deep copy. Fields that are undefined are left out. */
 export function cloneJson<T>(value: T): T {
   return clone(value, false) as T;
 }
 
-/** A deep copy without fields that are null; null items of lists stay. */
+/** A deep copy without fields that are null. Null items of lists stay. */
 export function cloneWithoutNulls<T>(value: T): T {
   return clone(value, true) as T;
 }
 
-/** Equal as JSON: the order of fields does not count, a field that is undefined is the same as none. */
+/** True if the values are equal as JSON: the order of fields does not matter, and an undefined field equals a missing one. */
 export function equalJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
@@ -27,8 +27,8 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Sets a field even if its name is `__proto__`, which an assignment would take for the prototype: names come from request
- * bodies, where JSON.parse makes it an ordinary field.
+ * Sets a field, also one with the name `__proto__`. An assignment to this name would set the prototype. Names come from request bodies, where JSON.parse
+ * makes it an ordinary field.
  */
 export function setField(target: Record<string, unknown>, name: string, value: unknown): void {
   if (name === '__proto__') {
@@ -38,7 +38,7 @@ export function setField(target: Record<string, unknown>, name: string, value: u
   }
 }
 
-/** An own field, or undefined: never `constructor` or `toString` of the prototype. */
+/** A field of the object itself, or undefined. Never a member of the prototype, such as `constructor` or `toString`. */
 export function ownField(target: Record<string, unknown>, name: string): unknown {
   return Object.hasOwn(target, name) ? target[name] : undefined;
 }

@@ -9,10 +9,10 @@ export type JsonPathStep =
 const token =
   /\.?([\w-]+(?:\\\.[\w-]+)*)|\[(\d+)\]|\[\*\]|\.\*|\[['"]([^'"]+)['"]\]|\[\?\(@\.([\w.-]+)\s*==\s*['"]([^'"]*)['"]\)\]/y;
 const cache = new Map<string, JsonPathStep[] | undefined>();
-/** Distinct paths that a process meets are those of its CRDs' columns. */
+/** A process meets few distinct paths: those in the columns of its CustomResourceDefinitions. */
 const cacheMax = 10_000;
 
-/** Undefined for a path outside of the dialect. */
+/** Undefined if the path does not have this syntax. */
 export function parseJsonPath(path: string): JsonPathStep[] | undefined {
   const body = path.replace(/^\{|\}$/g, '').replace(/^\$/, '');
   const steps: JsonPathStep[] = [];
@@ -30,7 +30,7 @@ export function parseJsonPath(path: string): JsonPathStep[] | undefined {
   return steps;
 }
 
-/** Every value at the path; none for a path that leads nowhere or can't be read. */
+/** All values at the path. Empty if the path leads to nothing or does not have this syntax. */
 export function evaluateJsonPath(root: unknown, path: string): unknown[] {
   if (!cache.has(path)) {
     if (cache.size >= cacheMax) cache.clear();

@@ -1,4 +1,4 @@
-/** How an object is named inside one space: group and plural resource (no version), namespace (empty if cluster-scoped), name. */
+/** The key of an object inside one space: group and plural resource (no version), namespace (empty if cluster-scoped), name. */
 import { BanyanError } from '../runtime/errors.ts';
 
 export interface GroupResource {
@@ -11,7 +11,7 @@ export interface ObjectKey extends GroupResource {
   readonly name: string;
 }
 
-/** `apps/deployments/shop/till`; the group of core kinds and the namespace of cluster-scoped objects are empty. No part can contain a slash. */
+/** `apps/deployments/shop/till`. The group of core kinds and the namespace of cluster-scoped objects are empty. No part can contain a slash. */
 export function formatKey(key: ObjectKey): string {
   return `${key.group}/${key.resource}/${key.namespace}/${key.name}`;
 }

@@ -1,4 +1,4 @@
-/** Whether the parts of label selectors fit together, in the words of the Kubernetes API server (apimachinery's metav1 validation). */
+/** Validates label selectors, with the messages of the Kubernetes API server (apimachinery's metav1 validation). */
 
 import type { Cause } from '../runtime/errors.ts';
 import { forbiddenField, invalidField, required } from './field-error.ts';

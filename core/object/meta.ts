@@ -1,4 +1,4 @@
-/** The shape that every Kubernetes object has, as far as this code looks at it. */
+/** The shape of every Kubernetes object, with the fields that this code uses. */
 
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 
@@ -42,7 +42,7 @@ export interface ObjectMeta {
   managedFields?: ManagedFieldsEntry[];
 }
 
-/** `spec`, `status`, `data` and so on are read through `field()` or a kind's own type. */
+/** Code reads `spec`, `status`, `data` and other fields through a type of the kind. */
 export interface KubeObject {
   apiVersion: string;
   kind: string;

@@ -9,10 +9,10 @@ export const labelMessage =
 export const subdomainMessage =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
 
-/** Characters of a path: as long as a name in Kubernetes, which it becomes as the name of a Node. */
+/** Maximal length of a path. A path becomes the name of a Node object, so it has the maximal length of a name in Kubernetes. */
 export const pathMax = 253;
 
-/** Each returns what is wrong, or undefined. */
+/** Each check returns the mistake, or undefined. */
 export function checkDnsLabel(name: string): string | undefined {
   if (name.length > 63) return 'must be no more than 63 characters';
   return dnsLabel.test(name) ? undefined : labelMessage;

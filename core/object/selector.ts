@@ -13,31 +13,31 @@ export interface LabelRequirement {
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** Selectors are never changed once they are read, and are asked for each destination. */
+/** Nobody changes a selector after it was read, and matching asks for the requirements once for each destination. */
 const requirements = new WeakMap<LabelSelector, readonly LabelRequirement[]>();
 
 /** matchLabels as In-requirements of one value, then matchExpressions. */
 export function requirementsOf(selector: LabelSelector): readonly LabelRequirement[] {
-  const known = requirements.get(selector);
-  if (known) return known;
-  const made = madeOf(selector);
-  requirements.set(selector, made);
-  return made;
+  const cached = requirements.get(selector);
+  if (cached) return cached;
+  const computed = computeRequirements(selector);
+  requirements.set(selector, computed);
+  return computed;
 }
 
-function madeOf(selector: LabelSelector): LabelRequirement[] {
+function computeRequirements(selector: LabelSelector): LabelRequirement[] {
   const equalities = Object.entries(selector.matchLabels ?? {}).map(
     ([key, value]): LabelRequirement => ({ key, operator: 'In', values: [value] }),
   );
   return [...equalities, ...(selector.matchExpressions ?? [])];
 }
 
-/** All requirements hold; a selector without any matches everything. */
+/** True if all requirements hold. A selector without requirements matches everything. */
 export function matchesSelector(selector: LabelSelector, labels: Labels): boolean {
   return requirementsOf(selector).every((requirement) => matchesRequirement(requirement, labels));
 }
 
-/** NotIn and DoesNotExist hold for a missing key; Gt and Lt compare integers and never hold for a missing key. */
+/** NotIn and DoesNotExist hold for a missing key. Gt and Lt compare integers, and never hold for a missing key. */
 export function matchesRequirement(requirement: LabelRequirement, labels: Labels): boolean {
   const value = Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
   switch (requirement.operator) {

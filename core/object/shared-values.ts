@@ -1,20 +1,20 @@
 /**
- * One copy of what thousands of rows say alike, such as the names of their placements: an index that keeps what it parsed of each row would hold as many
- * copies as there are rows.
+ * Keeps one copy of a value that thousands of rows have in common, for example the names of their placements. Without it, an index that keeps the parsed
+ * form of each row would hold one copy for each row.
  */
 
-/** Distinct values that are remembered: more than an index has of kinds of rows. Beyond it remembering begins anew, at the cost of a second copy of each. */
+/** Number of distinct values in memory: more than the kinds of rows in an index. Beyond it, all values are forgotten, which costs a second copy of each. */
 const distinctMax = 1_024;
 
 export class SharedValues {
   readonly #byText = new Map<string, unknown>();
 
-  /** What was given first of all with the same JSON, which may be `value` itself. Nobody may change it. */
+  /** The first value that came with the same JSON text, which may be `value` itself. Nobody may change the result. */
   of<T>(value: T): T {
     const text = JSON.stringify(value);
     if (text === undefined) return value;
-    const known = this.#byText.get(text);
-    if (known !== undefined) return known as T;
+    const shared = this.#byText.get(text);
+    if (shared !== undefined) return shared as T;
     if (this.#byText.size >= distinctMax) this.#byText.clear();
     this.#byText.set(text, value);
     return value;

@@ -1,7 +1,7 @@
-/** An object that is being deleted: what it waits for, in its own words, since it may be stuck. */
+/** Messages about an object that is being deleted. They name the reasons that the deletion waits for, because the deletion may be stuck. */
 import type { KubeObject } from './meta.ts';
 
-/** Said of it as long as it lasts, and no failure: most are gone within seconds. */
+/** The state of the object until it is gone. The state is no failure: most objects are gone within seconds. */
 export const terminating = 'Terminating';
 
 interface NamespaceCondition {
@@ -10,33 +10,33 @@ interface NamespaceCondition {
   readonly message?: string;
 }
 
-/** Of https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/ the conditions of one that does not go. */
+/** The conditions of a Namespace that can't be deleted yet: https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/ */
 const blocking =
   /^Namespace(ContentRemaining|FinalizersRemaining|DeletionContentFailure|DeletionDiscoveryFailure|DeletionGroupVersionParsingFailure)$/;
-/** A line or two: the status of the object has the rest. */
-const wordsMax = 500;
+/** One or two lines. The status of the object has the rest. */
+const reasonCharactersMax = 500;
 
-/** Of one that is wanted. */
+/** The message for an object that a placement still wants. */
 export function terminatingMessage(object: KubeObject): string {
-  return waitingWords(object, `${begunWords(object)}, and is applied again when it is gone`);
+  return withReasons(object, `${deletedSince(object)}, and is applied again when it is gone`);
 }
 
-/** Of one that is wanted no more. */
+/** The message for an object that no placement wants any more. */
 export function removalMessage(object: KubeObject): string {
-  return waitingWords(object, `${begunWords(object)}, as nobody wants it any more`);
+  return withReasons(object, `${deletedSince(object)}, as nobody wants it any more`);
 }
 
-function begunWords({ metadata }: KubeObject): string {
+function deletedSince({ metadata }: KubeObject): string {
   return `the object is being deleted since ${metadata.deletionTimestamp ?? ''}`;
 }
 
-function waitingWords({ metadata, status }: KubeObject, begun: string): string {
+function withReasons({ metadata, status }: KubeObject, begin: string): string {
   const conditions = (status as { conditions?: readonly NamespaceCondition[] } | undefined)?.conditions;
-  const said = (Array.isArray(conditions) ? conditions : [])
+  const messages = (Array.isArray(conditions) ? conditions : [])
     .filter((one) => one.status === 'True' && blocking.test(one.type ?? ''))
     .map(({ message = '' }) => message);
   const finalizers = metadata.finalizers ?? [];
-  if (said.length > 0) return `${begun}; it waits: ${said.join(' ').slice(0, wordsMax)}`;
-  if (finalizers.length === 0) return begun;
-  return `${begun}; it waits for ${finalizers.join(', ').slice(0, wordsMax)}: if who sets that does not run any more, take it out of metadata.finalizers`;
+  if (messages.length > 0) return `${begin}; it waits: ${messages.join(' ').slice(0, reasonCharactersMax)}`;
+  if (finalizers.length === 0) return begin;
+  return `${begin}; it waits for ${finalizers.join(', ').slice(0, reasonCharactersMax)}: if the controller that sets them does not run any more, remove them from metadata.finalizers`;
 }

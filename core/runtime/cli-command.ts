@@ -1,6 +1,6 @@
 /**
- * A command for people to type, as it runs where this program came from: a checkout has no `banyan` on the PATH, and npm finds it there. Sources run as they
- * are in a checkout alone; a package has them bundled.
+ * Prints a command as people have to type it here. In a checkout, there is no `banyan` on the PATH, but npm finds it. Only a checkout runs this file as a
+ * `.ts` source; a package has all sources in bundles.
  */
 const command = import.meta.url.endsWith('.ts') ? 'npm exec -- banyan' : 'banyan';
 

@@ -1,16 +1,16 @@
-/** Time, always passed in: the product uses the system's, tests and the simulation a virtual one. */
+/** The clock, always passed in. The product uses the system's clock, tests and the simulation use a virtual one. */
 
 export interface Timer {
-  /** Stops the timer; harmless when it has fired or was stopped before. */
+  /** Stops the timer. Does nothing if the timer has fired or was stopped before. */
   stop(): void;
 }
 
 export interface Clock {
-  /** Wall time in whole ms since 1970: for people and for expiry dates, never for order or for measuring. */
+  /** Wall time in whole ms since 1970: for people and for expiry dates, never for order or for measurements. */
   wallMs(): number;
-  /** Ms that only grow, from an arbitrary start: for measuring and for deadlines. */
+  /** Ms that only grow, from an arbitrary start: for measurements and for deadlines. */
   monotonicMs(): number;
-  /** Calls `fire` once, `delayMs` from now. The timer does not keep a process alive. */
+  /** Calls `fire` once, `delayMs` from now. The timer does not keep the process alive. */
   after(delayMs: number, fire: () => void): Timer;
 }
 
@@ -30,11 +30,14 @@ interface VirtualTimer {
   stopped: boolean;
 }
 
-/** A clock that moves only when told to. Timers fire in order of their time, then of their making. */
+/**
+ * A clock that moves only through `advance` and `fireNext`. Timers fire in the order of their times. Timers with equal times fire in the order of their
+ * creation.
+ */
 export class VirtualClock implements Clock {
   #nowMs: number;
   #sequence = 0;
-  /** A binary heap, the earliest first; what was stopped is passed over when it comes up. */
+  /** A binary heap, the earliest timer first. A stopped timer stays in the heap until it comes to the top. */
   readonly #heap: VirtualTimer[] = [];
 
   constructor(startMs = 1_700_000_000_000) {
@@ -60,22 +63,22 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** Moves time forward by `ms` and fires what falls due on the way. */
+  /** Moves time forward by `ms`, and fires each timer that becomes due on the way. */
   advance(ms: number): void {
     const untilMs = this.#nowMs + ms;
     while (this.fireNext(untilMs)) {
-      // Whatever falls due until then, also what is asked for on the way.
+      // Fires all timers that are due until then, also those that other timers start on the way.
     }
     this.#nowMs = untilMs;
   }
 
-  /** Fires the next timer alone, if it falls due until then, and moves time to it; false when there is none. */
+  /** If the next timer is due until then, moves time to it, fires only this timer, and returns true. */
   fireNext(untilMs: number): boolean {
     for (let top = this.#heap[0]; top && top.atMs <= untilMs; top = this.#heap[0]) {
       this.#pop();
       if (top.stopped) continue;
       this.#nowMs = Math.max(this.#nowMs, top.atMs);
-      // Stopping it from now on is harmless.
+      // From now on, stopping the timer does nothing.
       top.stopped = true;
       top.fire();
       return true;

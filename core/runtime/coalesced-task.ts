@@ -1,11 +1,11 @@
-/** A task that runs once after any number of requests. A request that comes while the task runs makes it run again. */
+/** A task that runs once after any number of requests. A request that comes while the task runs makes the task run again. */
 export class CoalescedTask {
   readonly #defer: (run: () => void) => void;
   readonly #run: () => void;
   #asked = false;
   #stopped = false;
 
-  /** `defer` calls back after the work that waits already: setImmediate in the product. */
+  /** `defer` calls back after the work that already waits: setImmediate in the product. */
   constructor(defer: (run: () => void) => void, run: () => void) {
     this.#defer = defer;
     this.#run = run;

@@ -1,6 +1,6 @@
 /**
- * The errors of the product: one class, a code, and one table that says what each code is to Kubernetes clients and
- * to gRPC peers. A broken invariant is no BanyanError: it is a plain throw that ends the process.
+ * The errors of the product: one class, its codes, and one table with the meaning of each code for Kubernetes clients and for gRPC peers. A broken
+ * invariant is no BanyanError. The code throws a plain Error for it, which ends the process.
  */
 
 export type ErrorCode =
@@ -98,7 +98,7 @@ export const errorTable: { readonly [code in ErrorCode]: ErrorRow } = {
   Internal: { http: 500, reason: 'InternalError', grpc: 13, retry: 'backoff' },
 };
 
-/** For a code that came over the wire. */
+/** Checks a code that came from another node. */
 export function isErrorCode(text: string): text is ErrorCode {
   return Object.hasOwn(errorTable, text);
 }
@@ -106,7 +106,7 @@ export function isErrorCode(text: string): text is ErrorCode {
 /** The text of anything thrown, for messages and logs. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // Node says nothing itself where each address of a name failed: only what it was for each.
+  // If all addresses of a host name failed, Node's error has no message of its own, but one error for each address.
   const causes: readonly unknown[] = error instanceof AggregateError && error.message === '' ? error.errors : [];
   return causes.length === 0 ? error.message : [...new Set(causes.map(describeError))].join('; ');
 }

@@ -1,17 +1,17 @@
-/** Where a program's log goes. A log that can't be written costs lines, and never the process. */
+/** The destination of a program's log. If a line can't be written, the line is lost and the process goes on. */
 import { fstatSync, statSync } from 'node:fs';
 import { type DestinationStream, pino } from 'pino';
 import { defaultLogRotation, fileSizeOf, isTooLarge, type LogRotation, putAside } from './log-rotation.ts';
 
 type LogDestination = ReturnType<typeof pino.destination>;
 
-/** Some thousand lines that wait for room; further ones are lost. */
+/** Some thousand lines may wait for a full disk or a slow reader. Further lines are lost. */
 const waitingBytesMax = 2 ** 20;
 const standardOutput = 1;
 
-/** To the file, or to the standard output. */
+/** Writes to the file, or to the standard output. */
 export function logDestination(file: string | undefined, rotation = defaultLogRotation): DestinationStream {
-  // A file takes each line as it is logged; a pipe may have a slow reader, whom nobody waits for.
+  // A file takes each line at once. A pipe may have a slow reader, and the process must not wait for it.
   const isFile = file !== undefined || fstatSync(standardOutput).isFile();
   if (file !== undefined && statSync(file, { throwIfNoEntry: false })?.isFile() !== false) {
     return new LogFile(file, rotation);
@@ -22,22 +22,23 @@ export function logDestination(file: string | undefined, rotation = defaultLogRo
 function destinationOf(dest: string | number, isFile: boolean): LogDestination {
   const options = { dest, mkdir: true, sync: isFile, maxLength: waitingBytesMax, mode: 0o600 };
   const destination = pino.destination(options);
-  // A disk that is full, or fails. Pino itself forgives only a reader that has gone; what could not be written is tried again with the next line.
+  // For a full or failing disk. Pino itself ignores only a reader that has gone. It writes the lines that failed again together with the next line.
   destination.on('error', () => {});
-  // Behind a line of level fatal pino tries until all is written: on a full disk for ever, and each line was tried once already.
+  // After a line of level fatal, pino tries until all lines are written: on a full disk for ever. Each line was tried once already, so there is no second
+  // try.
   if (isFile) destination.flushSync = () => {};
   return destination;
 }
 
-/** A file that is put aside when it has become too large, between two lines. What a former process wrote to it counts. */
+/** A log file that is renamed between two lines when it is too large. The bytes of former processes count too. */
 class LogFile implements DestinationStream {
   readonly #file: string;
   readonly #rotation: LogRotation;
   #destination: LogDestination;
   #bytes: number;
-  /** Not all of the last line is written. */
+  /** True while only a part of the last line is written. */
   #isTorn = false;
-  /** The file is put aside, and a new one could not be opened yet. */
+  /** True if the old file is renamed, and a new file could not be opened yet. */
   #isAside = false;
 
   constructor(file: string, rotation: LogRotation) {
@@ -63,7 +64,7 @@ class LogFile implements DestinationStream {
       this.#isAside = false;
       full.destroy();
     } catch {
-      // No right to rename, or no descriptor left: the file that is open takes lines on. It is tried again when as much was written.
+      // There is no right to rename, or no free descriptor. The open file takes further lines. The next try is after the same number of bytes.
     }
   }
 

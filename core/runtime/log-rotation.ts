@@ -1,4 +1,4 @@
-/** How much of a log is kept: the file under its own name, and older ones under that name with `.1`, the newest of them, `.2` and so on. */
+/** Bounds the size of a log. The present file has the plain name. Older files have the suffixes `.1` (the newest of them), `.2` and so on. */
 import { renameSync, rmSync, statSync } from 'node:fs';
 import * as z from 'zod';
 
@@ -26,7 +26,7 @@ export function fileSizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Afterwards there is no file of this name. */
+/** Renames the file to the suffix `.1`, after renaming the older ones. Afterwards no file has the plain name. */
 export function putAside(file: string, { files }: LogRotation): void {
   const older = (number: number) => (number === 0 ? file : `${file}.${number}`);
   rmSync(older(files - 1), { force: true });

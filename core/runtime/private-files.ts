@@ -1,4 +1,6 @@
-/** Only the user of a node may read the node's files: objects (Secrets among them), keys and logs. At start the node takes the rights of others from existing files. */
+/**
+ * Only the user of a node may read the node's files: objects (Secrets among them), keys and logs. A start removes the rights of others from existing files.
+ */
 import { chmodSync, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -9,7 +11,7 @@ export function makeOnlyPrivateFiles(): void {
   process.umask(othersBits);
 }
 
-/** Does nothing where the path does not exist, or belongs to another user: the root of a Kubernetes volume, for example. */
+/** Does nothing if the path does not exist, or belongs to another user, as for example the root of a Kubernetes volume does. */
 export function makePrivate(path: string): void {
   try {
     const { mode } = lstatSync(path);
@@ -19,7 +21,7 @@ export function makePrivate(path: string): void {
   }
 }
 
-/** The directory, and all below it. Symbolic links are left, and not followed. */
+/** Makes the directory and everything below it private. Ignores symbolic links. */
 export function makeAllPrivate(directory: string): void {
   makePrivate(directory);
   for (const entry of readdirSync(directory, { withFileTypes: true })) {

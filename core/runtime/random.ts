@@ -1,4 +1,4 @@
-/** Chance, always passed in: one seed decides a whole simulation. */
+/** Random numbers, always passed in, so that one seed decides a whole simulation. */
 import { randomBytes } from 'node:crypto';
 
 export interface Random {
@@ -33,7 +33,7 @@ export class SeededRandom implements Random {
   }
 }
 
-/** A version 4 UUID (RFC 9562), as Kubernetes gives every object. */
+/** A version 4 UUID (RFC 9562). Kubernetes gives such a UUID to every object. */
 export function uuid(random: Random): string {
   const b = random.bytes(16);
   b[6] = (b[6]! & 0x0f) | 0x40;

@@ -1,6 +1,7 @@
 /**
- * A steady rate with a burst: the generic cell rate algorithm (ITU-T I.371). Its state is a theoretical time of the next slot, which moves on by one interval
- * for each slot and may lie back by a burst. Unlike a token bucket, the algorithm gives the time of the slot, so that a caller can tell each waiter when to come. Pure.
+ * A steady rate with a burst: the generic cell rate algorithm (ITU-T I.371). The state is the theoretical time of the next slot. Each slot moves it on by one
+ * interval, and it may lie in the past by up to one burst. Unlike a token bucket, the algorithm gives the time of the slot, so that a caller can give each
+ * waiter a time to come back. Pure.
  */
 
 export interface Rate {
@@ -11,7 +12,7 @@ export interface Rate {
 /** The theoretical time of the next slot; undefined before the first. */
 export type RateState = number | undefined;
 
-/** How long until the next slot, counted from now, and the state once the slot is taken. */
+/** The time from now to the next slot, and the state after the slot is taken. */
 export function nextSlot(
   { intervalMs, burst }: Rate,
   turns: RateState,

@@ -1,6 +1,6 @@
 /**
- * Lets a burst through at once and then a steady rate: what changes rarely is told at once, what changes all the time is
- * told once an interval.
+ * Lets a burst through at once, and then a steady rate. With such a bucket, a node reports a rare change at once, and a value that changes all the time
+ * once per interval.
  */
 export class TokenBucket {
   readonly #burst: number;
@@ -8,7 +8,7 @@ export class TokenBucket {
   #tokens: number;
   #filledAtMs: number;
 
-  /** `burst` tokens at most, one more each `intervalMs`. */
+  /** The bucket holds at most `burst` tokens, and gets one more each `intervalMs`. */
   constructor(burst: number, intervalMs: number, nowMs: number) {
     this.#burst = burst;
     this.#intervalMs = intervalMs;
@@ -16,7 +16,7 @@ export class TokenBucket {
     this.#filledAtMs = nowMs;
   }
 
-  /** Takes a token; 0 if there was one, otherwise the ms until there is. */
+  /** Takes a token and returns 0. Without a token, returns the ms until there is one. */
   take(nowMs: number): number {
     const gained = (nowMs - this.#filledAtMs) / this.#intervalMs;
     this.#tokens = Math.min(this.#burst, this.#tokens + gained);
@@ -28,7 +28,7 @@ export class TokenBucket {
     return Math.ceil((1 - this.#tokens) * this.#intervalMs);
   }
 
-  /** Full again: nothing would be remembered by keeping it. */
+  /** True if the bucket is full again. A full bucket equals a new one, so its owner may drop it. */
   isIdle(nowMs: number): boolean {
     return this.#tokens + (nowMs - this.#filledAtMs) / this.#intervalMs >= this.#burst;
   }

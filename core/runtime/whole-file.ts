@@ -1,26 +1,29 @@
 /**
- * A file that is written whole: whoever reads it, also after the machine ended in the middle of it, sees the old one or the new one and never a part. Two
- * processes that write the same file at once have a lock of their own.
+ * Writes a file as a whole. A reader sees the old content or the new content and never a part, even after the machine ended in the middle of the write. Two
+ * processes that write the same file at once need their own lock.
  */
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { BanyanError, describeError } from './errors.ts';
 
 export interface WholeFileOptions {
-  /** Of the file, whatever an older one had; less what the process' umask takes away. */
+  /** The mode of the new file, less the bits of the process' umask. The mode of an older file does not matter. */
   readonly mode?: number;
 }
 
-/** Of folders that have to be made for it. */
+/** The mode of folders that the function creates. */
 const folderMode = 0o700;
 
-/** On the disk when it returns. Throws Internal with the file and the reason; then the old one is there, or the new one if only the last flush failed, and nothing beside it. */
+/**
+ * When the function returns, the file is on the disk. Throws Internal with the file and the reason. Then the old file is in place, or the new one if only the
+ * last flush failed, and no temporary file is left.
+ */
 export function writeWhole(file: string, content: string, { mode = 0o600 }: WholeFileOptions = {}): void {
   try {
     const folder = dirname(resolve(file));
     const made = mkdirSync(folder, { recursive: true, mode: folderMode });
     putInPlace(file, content, mode);
-    // A name is on the disk when the folder that has it is; of new folders, theirs too.
+    // A name is on the disk when its folder is. For new folders, their own names have to be on the disk too.
     const last = made === undefined ? folder : dirname(made);
     for (let at = folder; at !== last; at = dirname(at)) syncFolder(at);
     syncFolder(last);
@@ -31,21 +34,21 @@ export function writeWhole(file: string, content: string, { mode = 0o600 }: Whol
 }
 
 function putInPlace(file: string, content: string, mode: number): void {
-  const beside = `${file}.${process.pid}.tmp`;
-  // Left by a process of the same number that was killed: it may have another mode.
-  rmSync(beside, { force: true });
+  const temporary = `${file}.${process.pid}.tmp`;
+  // A killed process with the same number may have left a file with another mode.
+  rmSync(temporary, { force: true });
   try {
-    writeNew(beside, content, mode);
-    renameSync(beside, file);
+    writeNew(temporary, content, mode);
+    renameSync(temporary, file);
   } finally {
-    rmSync(beside, { force: true });
+    rmSync(temporary, { force: true });
   }
 }
 
 function writeNew(file: string, content: string, mode: number): void {
   const fd = openSync(file, 'wx', mode);
   try {
-    // Not writeSync, which may write a part and say so.
+    // Not writeSync, which may write only a part and return its length.
     writeFileSync(fd, content);
     fsyncSync(fd);
   } finally {

@@ -1,6 +1,6 @@
 /**
- * The registry of key prefixes: every key in a store begins with one of these two-byte numbers. From the first release on, the list is append-only: a number is
- * never used for another purpose, and retired numbers stay in the list.
+ * The registry of key prefixes: every key in a store begins with one of these two-byte numbers. From the first release on, the list is append-only: a
+ * number is never used for another purpose, and retired numbers stay in the list.
  *
  * Each comment gives the rest of the key, then the value. `#` means a u48, `h` a 16-byte hash, `4` a u32, `…` text to the end.
  */
@@ -99,7 +99,9 @@ export const keyspace = {
   crashMark: 101,
   /** -> text: the uid of the agent's cluster (see edge-agent/cluster/kubernetes/cluster-identity.ts) */
   clusterIdentity: 102,
-  /** … child -> JSON: former label summary of a relay that lost its store; counts beside the present one (see relay/children/label-summary-shrink-guard.ts) */
+  /**
+   * … child -> JSON: former label summary of a relay that lost its store; counts beside the present one (see relay/children/label-summary-shrink-guard.ts)
+   */
   heldLabelSummary: 103,
   /** -> JSON LeaseMemory: name of this store, where several stores belong to one agent, and whether it was active (see edge-agent/lease/lease-memory.ts) */
   leaseMemory: 104,

@@ -1,6 +1,7 @@
 /**
- * For a full disk: the caller tries the same write again later. A store throws StoreFull before the first write of a turn of the event loop, or not in this turn
- * at all. So a caller that changes nothing before its first write has nothing to undo. A store that has failed for good calls `failed` (lmdb-store.ts).
+ * For a full disk: the caller tries the same write again later. A store throws StoreFull before the first write of a turn of the event loop, or not in this
+ * turn at all. So a caller that changes nothing before its first write has nothing to undo. A store that has failed for good calls `failed`
+ * (lmdb-store.ts).
  */
 import { BanyanError } from '../runtime/errors.ts';
 

@@ -36,8 +36,8 @@ export interface Transaction extends Reader {
   /** True if the key existed. */
   remove(key: Uint8Array): boolean;
   /**
-   * Adds to the counter (u32) under the key, and returns the sum. An absent key is 0, and 0 removes the key. The store may delay the write of a counter to the end
-   * of the transaction. Until then, `get` and `scan` may return the former number. Nobody may put or remove the key of a counter in another way.
+   * Adds to the counter (u32) under the key, and returns the sum. An absent key is 0, and 0 removes the key. The store may delay the write of a counter to
+   * the end of the transaction. Until then, `get` and `scan` may return the former number. Nobody may put or remove the key of a counter in another way.
    */
   count(key: Uint8Array, by: number): number;
   /**

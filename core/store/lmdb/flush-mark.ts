@@ -1,6 +1,6 @@
 /**
- * The mark records which state of the data file is certainly on the disk. LMDB commits without a sync may write both of its root records ("meta pages") at any
- * time. So after a crash of the machine, both may be damaged. The mark keeps a copy of the root records of the last finished flush. README.md has the
+ * The mark records which state of the data file is certainly on the disk. LMDB commits without a sync may write both of its root records ("meta pages") at
+ * any time. So after a crash of the machine, both may be damaged. The mark keeps a copy of the root records of the last finished flush. README.md has the
  * protocol, data-file.ts uses it.
  *
  * The file has two slots, written in turn, so that a torn write leaves the other slot whole. A slot is: u32 length of the body, the body, SHA-256 of the

@@ -1,7 +1,7 @@
 /**
- * The store port over LMDB: one root database, keys and values as bytes. The writes of a turn of the event loop are one LMDB transaction. The store commits the
- * transaction at the end of the turn, and does not wait for the disk. A flush makes all commits so far durable, on a thread of the pool, for all callers
- * that wait (README.md).
+ * The store port over LMDB: one root database, keys and values as bytes. The writes of a turn of the event loop are one LMDB transaction. The store commits
+ * the transaction at the end of the turn, and does not wait for the disk. A flush makes all commits so far durable, on a thread of the pool, for all
+ * callers that wait (README.md).
  */
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,9 @@ export interface LmdbStoreOptions {
   readonly readOnly?: boolean;
   readonly host?: Host;
   readonly dataSync?: DataSync;
-  /** Called once, after a failure of the disk. Until the directory is opened again, the store writes nothing and confirms no flush. So the node has to end. */
+  /**
+   * Called once, after a failure of the disk. Until the directory is opened again, the store writes nothing and confirms no flush. So the node has to end.
+   */
   failed?(error: BanyanError): void;
 }
 
@@ -41,13 +43,13 @@ const defaultMapSizeBytes = 16 * 2 ** 30;
 /** If a turn writes more, the store commits in parts, so that LMDB holds little in memory. */
 const groupBytesMax = 4 * 2 ** 20;
 /**
- * With less free space on the disk, the store writes nothing. Four groups: the store must find a full disk before a commit fails, because after a failed commit
- * the process has to start again.
+ * With less free space on the disk, the store writes nothing. Four groups: the store must find a full disk before a commit fails, because after a failed
+ * commit the process has to start again.
  */
 const freeDiskBytesMin = 4 * groupBytesMax;
 /**
- * After this many commits, the store flushes even if nobody waits. Until the next flush, LMDB reuses no page of the flushed state. So each commit makes the file
- * longer by the pages that it changes, mostly a dozen. With no such bound, an agent that looked at 2,000 objects at its start made 30 MB out of 5.
+ * After this many commits, the store flushes even if nobody waits. Until the next flush, LMDB reuses no page of the flushed state. So each commit makes the
+ * file longer by the pages that it changes, mostly a dozen. With no such bound, an agent that looked at 2,000 objects at its start made 30 MB out of 5.
  */
 const unflushedCommitsMax = 16;
 
@@ -274,8 +276,8 @@ export class LmdbStore implements Store {
   }
 
   /**
-   * Flushes until nobody waits and fewer than `unflushedCommitsMax` commits are unflushed. Callers that come during one flush share the next one. A failure goes
-   * to the log, to all present waiters, and to all later callers.
+   * Flushes until nobody waits and fewer than `unflushedCommitsMax` commits are unflushed. Callers that come during one flush share the next one. A failure
+   * goes to the log, to all present waiters, and to all later callers.
    */
   async #flush(data: DataFile): Promise<void> {
     while (this.#waiting.length > 0 || this.#unflushedCommits >= unflushedCommitsMax) {

@@ -43,8 +43,8 @@ export function prepareDataFile(opening: Opening): void {
     writeFirstMark(opening);
   }
   if (readOnly) return;
-  // If LMDB made the data file, every user could read it. LMDB fills an empty file in the same way. The lock file: if it can't be opened, here the process gets
-  // an error, in LMDB it would crash.
+  // If LMDB made the data file, every user could read it. LMDB fills an empty file in the same way. The lock file: if it can't be opened, here the process
+  // gets an error, in LMDB it would crash.
   for (const path of [file, `${file}-lock`]) closeSync(openSync(path, 'a', 0o600));
   for (const path of [file, `${file}-lock`, join(directory, markFileName)]) makePrivate(path);
 }

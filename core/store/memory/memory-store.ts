@@ -1,6 +1,6 @@
 /**
- * The store port in memory, for tests and the simulation: an immutable sorted list of chunks. A snapshot is a reference to such a list. A crash goes back to the
- * last flushed list.
+ * The store port in memory, for tests and the simulation: an immutable sorted list of chunks. A snapshot is a reference to such a list. A crash goes back
+ * to the last flushed list.
  */
 import { Buffer } from 'node:buffer';
 import { BanyanError } from '../../runtime/errors.ts';

@@ -16,7 +16,7 @@ test('an object that waits for nothing is only gone later', () => {
 
 test('finalizers are named, with what may be done about them', () => {
   expect(terminatingMessage(going({ finalizers: ['a.example/x', 'b.example/y'] }))).toMatch(
-    /; it waits for a\.example\/x, b\.example\/y: if who sets that does not run any more, take it out/,
+    /; it waits for a\.example\/x, b\.example\/y: if the controller that sets them does not run any more, remove them/,
   );
 });
 
