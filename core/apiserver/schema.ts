@@ -1,7 +1,6 @@
 /**
- * What a kind's fields are, for everything that needs to know: strategic merge patch, server-side apply, field validation, OpenAPI,
- * protobuf bodies. One model for built-in kinds (from the generated table) and for CustomResourceDefinitions (from
- * their structural schemas).
+ * The fields of a kind, for strategic merge patch, server-side apply, field validation, OpenAPI and protobuf bodies. There is one model for built-in kinds
+ * (from the generated table) and for CustomResourceDefinitions (from their structural schemas).
  */
 
 import type { JsonObject, KubeObject } from '../object/meta.ts';
@@ -15,7 +14,7 @@ export interface ScalarType {
   readonly format?: string;
 }
 
-/** Anything goes and nothing below is known: RawExtension, JSON, `x-kubernetes-preserve-unknown-fields` without properties. */
+/** Any value is valid, and its fields are unknown: RawExtension, JSON, `x-kubernetes-preserve-unknown-fields` without properties. */
 export interface AnyType {
   readonly type: 'any';
   readonly mapType?: 'atomic' | 'granular';
@@ -24,7 +23,7 @@ export interface AnyType {
 export interface ListType {
   readonly type: 'list';
   readonly items: FieldType;
-  /** Server-side apply: atomic unless said otherwise. */
+  /** For server-side apply. The default is atomic. */
   readonly listType: 'atomic' | 'set' | 'map';
   readonly mapKeys?: readonly string[];
   /** Defaults of map keys that may be left out (protocol: TCP). */
@@ -39,10 +38,10 @@ export interface MapType {
 
 export interface ObjectType {
   readonly type: 'object';
-  /** As in OpenAPI: `io.k8s.api.core.v1.PodSpec`; absent in CRDs below the root. */
+  /** The name in OpenAPI: `io.k8s.api.core.v1.PodSpec`. Absent below the root of a CustomResourceDefinition. */
   readonly name?: string;
   readonly mapType: 'atomic' | 'granular';
-  /** Unknown fields are kept and not complained about. */
+  /** True: unknown fields stay, without an error or warning. */
   readonly preserveUnknown: boolean;
   field(name: string): Field | undefined;
   fields(): Iterable<readonly [name: string, field: Field]>;
@@ -51,7 +50,7 @@ export interface ObjectType {
 export interface Field {
   readonly type: FieldType;
   readonly required: boolean;
-  /** Strategic merge patch, from the `patchStrategy` and `patchMergeKey` tags of the Go type. */
+  /** For strategic merge patch, from the `patchStrategy` and `patchMergeKey` tags of the Go type. */
   readonly patchStrategy?: { readonly merge: boolean; readonly replace: boolean; readonly retainKeys: boolean };
   readonly patchMergeKey?: string;
   readonly default?: unknown;
@@ -62,31 +61,31 @@ export interface PrinterColumn {
   readonly type: string;
   readonly format?: string;
   readonly description?: string;
-  /** 0 is shown always, more only with -o wide. */
+  /** A column with 0 is always shown, a higher number only with `-o wide`. */
   readonly priority: number;
   readonly jsonPath: string;
 }
 
-/** How a kind treats an object that someone writes. Each works on `object` in its own served version. */
+/** The rules of a kind for a written object. Each function works on `object` in its own served version. */
 export interface KindRules {
   /**
-   * Removes (CRDs) or leaves (built-ins) what the schema does not know, fills in defaults, in place. Returns the paths
-   * of unknown fields, for example `spec.templte` or `spec.containers[0].imag`.
+   * Changes the object in place: fills in defaults, and removes unknown fields if the kind comes from a CustomResourceDefinition. Built-in kinds keep unknown
+   * fields. Returns the paths of unknown fields, for example `spec.templte` or `spec.containers[0].imag`.
    */
   prepare(object: KubeObject, version: string): string[];
-  /** Types, required fields, formats, CEL rules, transition rules when `old` is there. Empty: valid. */
+  /** Checks types, required fields, formats, CEL rules, and, if `old` is given, transition rules. Returns no causes for a valid object. */
   validate(object: KubeObject, version: string, old?: KubeObject): Cause[];
-  /** From one served version to another; identity where a kind has one. */
+  /** Converts from one served version to another. If the kind has only one version, the object stays the same. */
   convert(object: KubeObject, toVersion: string): KubeObject;
 }
 
 export interface KindSchema {
   schema(version: string): ObjectType;
-  /** Empty for kinds whose columns the server computes (built-ins). */
+  /** Empty for built-in kinds: the server computes their columns. */
   columns(version: string): readonly PrinterColumn[];
-  /** JSON paths usable in field selectors beyond metadata.*, for example `.spec.nodeName`. */
+  /** JSON paths that field selectors may use beside metadata.*, for example `.spec.nodeName`. */
   selectableFields(version: string): readonly string[];
-  /** The root's OpenAPI v3 schema for kinds that bring their own (CRDs); absent for built-ins, whose schema is made from `schema()`. */
+  /** The OpenAPI v3 schema of a CustomResourceDefinition. Absent for built-in kinds: their OpenAPI schema is made from `schema()`. */
   openapi?(version: string): JsonObject;
   readonly rules: KindRules;
 }

@@ -1,16 +1,16 @@
 /**
- * A space as code inside the process uses it: the verbs of the Kubernetes API over a SpaceStorage, synchronous, with
- * defaulting, validation, admission, generation and managed fields, and without HTTP. The HTTP side (`http/`) is a thin layer on
- * this; controllers of the embedded cluster and the node's own bookkeeping call it directly.
+ * A space as code inside the process uses it: the verbs of the Kubernetes API over a SpaceStorage, without HTTP. The verbs are synchronous. They do
+ * defaulting, validation, admission, generation and managed fields. The HTTP side (`http/`) is a thin layer above. Controllers of the embedded cluster and
+ * the node's own bookkeeping call a space directly.
  *
- * Errors are BanyanErrors whose message and causes are what kubectl prints.
+ * Errors are BanyanErrors. kubectl prints their message and causes.
  */
 import type { GroupResource, ObjectKey } from '../object/key.ts';
 import type { JsonObject, KubeObject } from '../object/meta.ts';
 import type { KindSchema } from './schema.ts';
 import type { SpaceStorage, StoredObject } from './storage.ts';
 
-/** One kind as served by one space, from the built-in table or from a CustomResourceDefinition. */
+/** One kind as a space serves it, from the built-in table or from a CustomResourceDefinition. */
 export interface Kind extends GroupResource, KindSchema {
   readonly kind: string;
   readonly listKind: string;
@@ -18,12 +18,12 @@ export interface Kind extends GroupResource, KindSchema {
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly namespaced: boolean;
-  /** Served versions, preferred first; `storageVersion` is what bytes are stored in. */
+  /** Served versions, the preferred one first. The storage keeps objects in `storageVersion`. */
   readonly versions: readonly string[];
   readonly storageVersion: string;
   readonly subresources: { readonly status: boolean; readonly scale?: ScalePaths };
   readonly custom: boolean;
-  /** Of the stored CustomResourceDefinition that makes the kind; absent for kinds that the space has by itself. */
+  /** The uid of the stored CustomResourceDefinition that defines the kind. Absent for kinds that every such space has. */
   readonly definitionUid?: string;
 }
 
@@ -35,25 +35,25 @@ export interface ScalePaths {
 
 export interface Kinds {
   byResource(resource: GroupResource): Kind | undefined;
-  /** `version` empty: any served one. */
+  /** An empty `version` means any served version. */
   byKind(group: string, version: string, kind: string): Kind | undefined;
   all(): readonly Kind[];
-  /** Grows whenever the set of kinds or one of them changes: discovery and OpenAPI are cached by it. */
+  /** Grows whenever the set of kinds or one of them changes. Discovery and OpenAPI documents are cached for one generation. */
   readonly generation: number;
 }
 
 export interface WriteOptions {
-  /** Name in managedFields. */
+  /** The manager's name in managedFields. */
   readonly fieldManager?: string;
   readonly dryRun?: boolean;
   readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore';
-  /** Collects texts of `Warning: 299` headers. */
+  /** Receives the texts of `Warning: 299` headers. */
   readonly warn?: (text: string) => void;
-  /** `finalize` is that of Namespaces: writes only `spec.finalizers`. `scale` is for patch; see `updateScale`. */
+  /** `finalize` exists for Namespaces and writes only `spec.finalizers`. `scale` is for patches only; see `updateScale`. */
   readonly subresource?: 'status' | 'scale' | 'finalize';
-  /** The served version in which a patch works and its result is returned; absent: the stored one. */
+  /** The served version in which a patch works, and in which its result is returned. Absent: the stored version. */
   readonly version?: string;
-  /** Who does it, for admission and audit; absent: the node itself. */
+  /** The user who makes the request, for admission and audit. Absent: the node itself. */
   readonly user?: UserInfo;
 }
 
@@ -77,37 +77,37 @@ export type Patch =
   | { readonly type: 'merge'; readonly patch: JsonObject }
   | { readonly type: 'strategic'; readonly patch: JsonObject };
 
-/** Results carry metadata.resourceVersion. */
+/** All returned objects have metadata.resourceVersion. */
 export interface Space {
   readonly name: string;
   readonly kinds: Kinds;
   readonly storage: SpaceStorage;
-  /** In the asked served version; absent: the stored one. */
+  /** Returns the object in the served version `version`, or else in the stored version. */
   get(key: ObjectKey, version?: string): KubeObject | undefined;
   create(object: KubeObject, options?: WriteOptions): KubeObject;
   update(object: KubeObject, options?: WriteOptions): KubeObject;
   patch(key: ObjectKey, patch: Patch, options?: WriteOptions): KubeObject;
   apply(object: KubeObject, options: ApplyOptions): KubeObject;
-  /** The object as it was when it went, or, if finalizers keep it, as it is now, with `metadata.deletionTimestamp`. */
+  /** Returns the last state of the deleted object. If finalizers keep the object, returns its present state, with `metadata.deletionTimestamp`. */
   delete(key: ObjectKey, options?: DeleteOptions): KubeObject;
-  /** Deletes what `matches`, one by one; returns what `delete` did. An object that goes meanwhile is no error. */
+  /** Deletes all objects for which `matches` is true, one by one, and returns the results of `delete`. An object that disappears meanwhile is no error. */
   deleteCollection(
     resource: GroupResource,
     selection: { readonly namespace?: string; matches(object: KubeObject): boolean },
     options?: DeleteOptions,
   ): KubeObject[];
-  /** The autoscaling/v1 Scale of an object whose kind has one; MethodNotAllowed otherwise. */
+  /** The autoscaling/v1 Scale of an object. Throws MethodNotAllowed if the kind has no scale subresource. */
   getScale(key: ObjectKey): KubeObject | undefined;
   updateScale(key: ObjectKey, scale: KubeObject, options?: WriteOptions): KubeObject;
-  /** The key of an object by its apiVersion, kind, namespace and name; throws NotFound for a kind that is not served. */
+  /** The key of an object by its apiVersion, kind, namespace and name. Throws NotFound for a kind that is not served. */
   keyOf(object: KubeObject): ObjectKey;
-  /** Parsed, with resourceVersion. */
+  /** Parses the stored bytes, and adds metadata.resourceVersion. */
   parse(stored: StoredObject): KubeObject;
 }
 
 /**
- * What a space checks of a write beyond its schema; throws Invalid or Forbidden. `old` is absent on create, `object` on
- * delete. May change `object` in place (defaulting that no schema can say).
+ * Checks a write beyond the schema. Throws Invalid or Forbidden. `old` is absent for a create, `object` for a delete. The function may change `object` in
+ * place, for defaults that a schema can't express.
  */
 export type WriteAdmission = (request: {
   readonly operation: 'create' | 'update' | 'delete';
@@ -116,6 +116,6 @@ export type WriteAdmission = (request: {
   readonly old?: KubeObject;
   readonly subresource?: string;
   readonly user?: UserInfo;
-  /** What the writer should know although the write is done. */
+  /** Receives warnings for the user. The write succeeds all the same. */
   readonly warn?: (text: string) => void;
 }) => void;

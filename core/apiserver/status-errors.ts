@@ -1,6 +1,5 @@
 /**
- * The errors of the verbs in the words of the Kubernetes API server (apimachinery's api/errors), which kubectl prints and
- * programs look for.
+ * The errors of the verbs in the words of the Kubernetes API server (apimachinery's api/errors). kubectl prints these words, and programs search for them.
  */
 import { formatGroupResource, type GroupResource, type ObjectKey } from '../object/key.ts';
 import { BanyanError, type Cause } from '../runtime/errors.ts';
@@ -28,21 +27,21 @@ export function forbidden(key: ObjectKey, why: string, causes: readonly Cause[] 
   return new BanyanError('Forbidden', message, { ...resourceDetails(key), ...(causes.length > 0 ? { causes } : {}) });
 }
 
-/** Nobody reads more, and 50,000 of them would be an answer of many megabytes. */
+/** Causes in one answer. Nobody reads more, and 50,000 causes would take many megabytes. */
 const causesMax = 100;
 
-function moreOf(left: number): Cause {
-  return { reason: 'FieldValueInvalid', message: `${left} more fields are wrong in such ways`, field: '' };
+function moreCauses(count: number): Cause {
+  return { reason: 'FieldValueInvalid', message: `${count} more fields have mistakes`, field: '' };
 }
 
-/** Several causes are listed in brackets, each text once; details name the kind, not the resource. */
+/** The message lists several causes in brackets, each text once. The details name the kind, not the resource. */
 export function invalidObject(
   kind: { group: string; kind: string },
   name: string,
   causes: readonly Cause[],
 ): BanyanError {
   const shown =
-    causes.length <= causesMax ? causes : [...causes.slice(0, causesMax), moreOf(causes.length - causesMax)];
+    causes.length <= causesMax ? causes : [...causes.slice(0, causesMax), moreCauses(causes.length - causesMax)];
   const texts = [...new Set(shown.map(({ field, message }) => (field === '' ? message : `${field}: ${message}`)))];
   const list = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
   const qualified = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
@@ -58,7 +57,7 @@ export function badRequest(message: string): BanyanError {
   return new BanyanError('BadRequest', message);
 }
 
-/** etcd's own default limit of a request; Kubernetes clusters have had this limit of an object since ever. */
+/** The default limit of a request in etcd. So every Kubernetes cluster has this limit for an object. */
 export const objectBytesMax = 1.5 * 1024 * 1024;
 
 export function tooLarge(key: ObjectKey, bytes: number): BanyanError {

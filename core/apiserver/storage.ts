@@ -1,9 +1,9 @@
 /**
- * Where the objects of one space lie, as the API server sees it. Implementations: `storage/embedded.ts` (the node's own
- * store) and `storage/view.ts` (read-only: mailboxes, what comes from a parent). Objects are canonical bytes without
- * resourceVersion (see object/canonical.ts); lists and watches pass them on without parsing.
+ * The storage of one space's objects, as the API server sees it. Implementations: `storage/embedded.ts` (in the node's own store) and `storage/view.ts`
+ * (read-only: mailboxes, and objects from a parent). Objects are canonical bytes without resourceVersion (see object/canonical.ts). Lists and watches pass
+ * the bytes on without parsing.
  *
- * Revisions are integers from one counter of the space; the revision of an object is its resourceVersion.
+ * Revisions are integers from one counter of the space. The revision of an object is its resourceVersion.
  */
 import type { GroupResource, ObjectKey } from '../object/key.ts';
 import type { Transaction } from '../store/store.ts';
@@ -16,17 +16,17 @@ export interface StoredObject {
 
 export interface StorageEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
-  /** For DELETED: the last state, at the revision of the deletion. */
+  /** For DELETED: the last state, with the revision of the deletion. */
   readonly object: StoredObject;
-  /** The state before, so that a watch with a selector can tell "left the selection" from "never was in it". */
+  /** The state before. With it, a watch with a selector knows whether the object was selected before. */
   readonly before?: StoredObject;
 }
 
 export interface ScanOptions {
   readonly namespace?: string;
-  /** Begin behind this object (exclusive). */
+  /** The scan begins after this object (exclusive). */
   readonly after?: { readonly namespace: string; readonly name: string };
-  /** Return no more than this many. */
+  /** Maximal number of objects. */
   readonly limit?: number;
 }
 
@@ -35,21 +35,21 @@ export interface SpaceStorage {
   /** The newest revision. */
   revision(): number;
   get(key: ObjectKey): StoredObject | undefined;
-  /** In order of namespace, then name, as one snapshot. */
+  /** One snapshot, in order of namespace, then name. */
   scan(resource: GroupResource, options?: ScanOptions): StoredObject[];
-  /** The same, object by object, without holding all of them; ends when `see` says that it has seen enough (false). Nothing is written meanwhile. */
+  /** Like `scan`, object by object, without holding all objects in memory. Ends when `see` returns false. `see` must not write. */
   visit(resource: GroupResource, options: ScanOptions, see: (object: StoredObject) => boolean): void;
-  /** Every resource of which there is at least one object. */
+  /** The resources with at least one object. */
   resources(): GroupResource[];
   /**
-   * One transaction. Throws MethodNotAllowed when readOnly. Events reach subscribers after the commit, in order of revision.
-   * Durable only after `flushed()`.
+   * One transaction. Throws MethodNotAllowed if readOnly. Subscribers get the events after the commit, in order of revision. Durable only after
+   * `flushed()`.
    */
   write<T>(fn: (writer: SpaceWriter) => T): T;
   flushed(): Promise<void>;
-  /** Events with revision > since; 'expired' when they are not kept any more (the caller answers 410). */
+  /** Events with revision > since. Returns 'expired' if the storage has dropped some of them; then the caller answers 410. */
   eventsSince(since: number): StorageEvent[] | 'expired';
-  /** Called synchronously after each commit. Returns the function that ends it. */
+  /** Calls the listener synchronously after each commit. Returns the function that ends the subscription. */
   subscribe(listener: (events: readonly StorageEvent[]) => void): () => void;
 }
 
@@ -60,5 +60,5 @@ export interface SpaceWriter {
   remove(key: ObjectKey): StoredObject | undefined;
 }
 
-/** Sees each change of an embedded space inside its transaction: what it writes commits with the change. */
+/** Called for each change of an embedded space, inside its transaction. The writes of the hook commit together with the change. */
 export type WriteHook = (t: Transaction, event: StorageEvent) => void;

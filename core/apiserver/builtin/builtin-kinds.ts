@@ -7,7 +7,7 @@ import { checkRules } from './rules.ts';
 import { checkTypes } from './type-check.ts';
 import { builtinType, type TableKind, tableKinds } from './types-table.ts';
 
-/** Of every kind that has a scale subresource. */
+/** The same for every built-in kind with a scale subresource. */
 const scalePaths = {
   specReplicasPath: '.spec.replicas',
   statusReplicasPath: '.status.replicas',
@@ -43,7 +43,7 @@ const selectable: Readonly<Record<string, readonly string[]>> = {
 
 let kinds: readonly Kind[] | undefined;
 
-/** The same objects each time. */
+/** Returns the same objects at each call. */
 export function builtinKinds(): readonly Kind[] {
   kinds ??= tableKinds.filter((entry) => entry.r).map(builtinKind);
   return kinds;

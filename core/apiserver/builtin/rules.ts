@@ -1,6 +1,6 @@
 /**
- * What the server checks of the kinds people deploy beyond types, as far as a delivered object would otherwise be refused only
- * at the edge. One small rule a line; the words are those of Kubernetes' field errors.
+ * Checks beyond types for the kinds that people deploy. Without these checks, only the edge cluster would refuse such an object. Each rule is small. Its
+ * messages are those of Kubernetes' field errors.
  */
 
 import { equalJson } from '../../object/json-value.ts';

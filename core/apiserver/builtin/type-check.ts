@@ -1,11 +1,11 @@
-/** JSON against a built-in type, as Go's decoder sees it: a field of the wrong type is an error, an unknown one is told. */
+/** Checks JSON against a built-in type, as Go's decoder does. A field of the wrong type is an error. Unknown fields are returned. */
 import { BanyanError } from '../../runtime/errors.ts';
 import type { FieldType } from '../schema.ts';
 
-/** Deeper nesting than any built-in type has; a bound on the stack. */
+/** A bound on the stack. No built-in type is nested as deep. */
 const depthMax = 64;
 
-/** Paths of unknown fields; throws BadRequest for a value of the wrong type, in the words of Go's decoder. */
+/** Returns the paths of unknown fields. Throws BadRequest for a value of the wrong type, in the words of Go's decoder. */
 export function checkTypes(value: unknown, type: FieldType, of: { kind: string; version: string }): string[] {
   const unknown: string[] = [];
   walk(value, type, '', { ...of, unknown }, 0);
@@ -86,7 +86,7 @@ function expectRecord(value: unknown, what: string, path: string, into: Walk): R
   throw mismatch(value, what.split('.').slice(-2).join('.'), path, into);
 }
 
-/** A value may be as large as an object: a message shows its beginning. */
+/** A value may be as large as an object. A message shows only its beginning. */
 const shownCharactersMax = 64;
 
 function mismatch(value: unknown, expected: string, path: string, { kind, version }: Walk): BanyanError {

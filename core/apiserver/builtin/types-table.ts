@@ -1,7 +1,7 @@
 /**
- * The facts about built-in types, from the generated table (generated/types.json names its source, version and licence; made by
- * test/support/builtin-table). A field is `name|protobuf number|type|flags`, then `m=` merge key, `s=` patch strategy, `l=` list
- * type, `k=` its keys, `d=` their defaults; flags are p pointer, o omitempty, r required, i inlined. Types are read when first asked for.
+ * The facts about built-in types, from the generated table. test/support/builtin-table makes the table; generated/types.json names its source, version and
+ * licence. A field is `name|protobuf number|type|flags`, then `m=` merge key, `s=` patch strategy, `l=` list type, `k=` its keys, `d=` their defaults. Flags
+ * are p pointer, o omitempty, r required, i inlined. A type is read at its first use.
  */
 import { readFileSync } from 'node:fs';
 import type { Field, FieldType, ListType, ObjectType } from '../schema.ts';
@@ -24,10 +24,10 @@ interface TypesTable {
   readonly types: Readonly<Record<string, readonly string[]>>;
 }
 
-/** A field with what only protobuf needs to know. */
+/** A field with the facts that only protobuf needs. */
 export interface BuiltinField extends Field {
   readonly protobufNumber: number;
-  /** The table's word for the type: `time`, `raw`, `[@io.k8s…`. */
+  /** The type in the words of the table: `time`, `raw`, `[@io.k8s…`. */
   readonly wireType: string;
   readonly pointer: boolean;
   readonly omitEmpty: boolean;
@@ -59,7 +59,7 @@ export class BuiltinType implements ObjectType {
     return this.#read();
   }
 
-  /** Structs whose fields stand among this one's in JSON; in protobuf they are messages of their own, unless the number is 0. */
+  /** Inlined structs. In JSON, their fields stand among the fields of this type. In protobuf, each is its own message, unless its number is 0. */
   inlined(): readonly { number: number; type: BuiltinType }[] {
     this.#read();
     return this.#inlined;
@@ -95,15 +95,15 @@ export class BuiltinType implements ObjectType {
 }
 
 export function builtinType(name: string): BuiltinType {
-  const known = types.get(name);
-  if (known) return known;
+  const existing = types.get(name);
+  if (existing) return existing;
   if (!(name in table.types)) throw new Error(`the table has no type ${name}`);
   const type = new BuiltinType(name);
   types.set(name, type);
   return type;
 }
 
-/** Structs that server-side apply takes or leaves as one value: `+structType=atomic` in the Go sources. */
+/** Structs that server-side apply treats as one value: `+structType=atomic` in the Go sources. */
 const atomicStructs = new Set([
   'io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector',
   'io.k8s.api.core.v1.ConfigMapKeySelector',

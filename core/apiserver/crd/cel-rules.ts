@@ -1,9 +1,9 @@
 /**
- * x-kubernetes-validations: CEL rules at any level of a schema, and transition rules that compare with the old value.
+ * x-kubernetes-validations: CEL rules at any level of a schema. A transition rule compares the new value with the old one.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
  *
- * An old value belongs to a new one when the way to both is the same through properties, map keys and lists of type map; below other
- * lists there is none, and transition rules there are refused with the definition (structural.ts).
+ * An old value belongs to a new one if the same path of properties, map keys and items of lists of type map leads to both. Below other lists, a new value
+ * has no old value. structural.ts refuses a definition with transition rules there.
  */
 
 import { Optional } from '@marcbachmann/cel-js';
@@ -25,7 +25,7 @@ import type { Cause } from '../../runtime/errors.ts';
 import { celConverter, celType } from './cel-schema.ts';
 import type { SchemaProps, ValidationRule } from './definition.ts';
 
-/** Walks the object and its old state side by side. */
+/** Walks through the object and its old state side by side. */
 type RuleCheck = (value: unknown, old: unknown, path: FieldPath, causes: Cause[], budget: EvaluationBudget) => void;
 
 export interface CompiledValidationRule {
@@ -35,7 +35,7 @@ export interface CompiledValidationRule {
   readonly isTransition: boolean;
 }
 
-/** Undefined: the schema has no rules. Throws CelError for one that does not compile. */
+/** Undefined if the schema has no rules. Throws CelError for a rule that does not compile. */
 export function compileRules(
   schema: SchemaProps,
 ): ((object: object, old: object | undefined, causes: Cause[]) => void) | undefined {
@@ -43,7 +43,7 @@ export function compileRules(
   return check && ((object, old, causes) => check(object, old, [], causes, defaultBudget()));
 }
 
-/** Throws CelError. */
+/** Throws CelError if the rule does not compile. */
 export function compileRule(rule: ValidationRule, self: CelType): CompiledValidationRule {
   const variables = { self, oldSelf: rule.optionalOldSelf ? ({ optional: self } as const) : self };
   const program = compileCel(rule.rule, variables, 'bool');
@@ -83,7 +83,7 @@ function ownRules(schema: SchemaProps, isRoot: boolean): RuleCheck | undefined {
   };
 }
 
-/** Converting a value costs more than asking most rules: only what some rule names is converted. */
+/** The fields that some rule names. Only these fields are converted, because converting a value costs more than evaluating most rules. */
 function neededFields(rules: readonly CompiledValidationRule[]): ReadonlySet<string> | undefined {
   const needed = new Set<string>();
   for (const { program, message } of rules) {
@@ -108,24 +108,24 @@ function bindings(
   return { self, oldSelf: oldSelf === undefined ? Optional.none() : Optional.of(oldSelf) };
 }
 
-/** What to say of a rule that does not hold; undefined when it does. */
+/** The message if the rule does not hold. Undefined if the rule holds. */
 function evaluate(
   { rule, program, message }: CompiledValidationRule,
   values: Record<string, CelValue>,
   budget: EvaluationBudget,
 ): string | undefined {
-  const said = rule.message ?? `failed rule: ${rule.rule.trim()}`;
+  const fixedMessage = rule.message ?? `failed rule: ${rule.rule.trim()}`;
   try {
     if (program.evaluate(values, budget) === true) return undefined;
   } catch (error) {
     if (!(error instanceof CelError)) throw error;
-    if (error.kind === 'cost') return `call cost exceeds limit for rule: ${said}`;
-    return `${error.message} evaluating rule: ${said}`;
+    if (error.kind === 'cost') return `call cost exceeds limit for rule: ${fixedMessage}`;
+    return `${error.message} evaluating rule: ${fixedMessage}`;
   }
-  return (message && expressedMessage(message, values, budget)) ?? said;
+  return (message && expressedMessage(message, values, budget)) ?? fixedMessage;
 }
 
-/** An expression that fails or gives no single line falls back to the fixed message, as in the API server. */
+/** Undefined if the expression fails or does not give a single line. Then the fixed message is used, as in the Kubernetes API server. */
 function expressedMessage(
   message: CelProgram,
   values: Record<string, CelValue>,

@@ -1,6 +1,6 @@
 /**
- * The status of CustomResourceDefinitions: which names they have, whether they are served; and their end, which takes their
- * objects along first (finalizer customresourcecleanup.apiextensions.k8s.io).
+ * Writes the status of CustomResourceDefinitions: which names they have, and whether they are served. When a definition is deleted, the controller first
+ * deletes its objects (finalizer customresourcecleanup.apiextensions.k8s.io).
  */
 
 import { stableStringify } from '../../object/canonical.ts';
@@ -22,7 +22,7 @@ export interface CrdControllerOptions {
 
 const cleanup = 'customresourcecleanup.apiextensions.k8s.io';
 const fieldManager = 'crd-controller';
-/** Objects that one turn deletes: a transaction each. */
+/** Objects that one turn deletes. Each takes one transaction. */
 const deletesPerTurnMax = 256;
 
 export class CrdController {
@@ -35,20 +35,20 @@ export class CrdController {
   constructor({ space, clock, logger, schedule }: CrdControllerOptions) {
     this.#space = space;
     this.#clock = clock;
-    this.#queue = new KeyQueue({ work: (name) => this.#look(name), schedule, clock, logger });
+    this.#queue = new KeyQueue({ work: (name) => this.#reconcile(name), schedule, clock, logger });
     this.#unsubscribe = space.storage.subscribe((events) => {
       for (const { type, object } of events) {
         const { group, resource, name } = object.key;
         if (group === crdResource.group && resource === crdResource.resource) {
           this.#queue.add(name);
-          // Names that it had are free for those that asked for them too.
-          if (type === 'DELETED') this.#lookAtAll();
+          // The names of the deleted definition are free now. Other definitions may have asked for them.
+          if (type === 'DELETED') this.#enqueueAll();
         }
-        // The last object of a definition that waits for its end lets it go.
+        // A definition that is being deleted waits for its last object.
         else if (type === 'DELETED' && group !== '') this.#queue.add(`${resource}.${group}`);
       }
     });
-    this.#lookAtAll();
+    this.#enqueueAll();
   }
 
   close(): void {
@@ -56,18 +56,18 @@ export class CrdController {
     this.#queue.close();
   }
 
-  #lookAtAll(): void {
+  #enqueueAll(): void {
     for (const { key } of this.#space.storage.scan(crdResource)) this.#queue.add(key.name);
   }
 
-  #look(name: string): void {
+  #reconcile(name: string): void {
     const object = this.#space.get({ ...crdResource, namespace: '', name });
     if (!object || !isDefinition(object)) return;
-    if (object.metadata.deletionTimestamp) this.#end(object);
-    else this.#tell(object);
+    if (object.metadata.deletionTimestamp) this.#cleanUp(object);
+    else this.#writeStatus(object);
   }
 
-  #tell(definition: CustomResourceDefinition): void {
+  #writeStatus(definition: CustomResourceDefinition): void {
     const { finalizers = [] } = definition.metadata;
     if (!finalizers.includes(cleanup)) {
       this.#space.update(
@@ -99,7 +99,7 @@ export class CrdController {
     this.#space.update({ ...definition, status }, { fieldManager, subresource: 'status' });
   }
 
-  /** Names in the same group that are taken: by kinds of the space that no definition makes, and by definitions that came first. */
+  /** Taken names of the same group: of kinds without a definition, and of definitions whose names were accepted earlier. */
   #othersOf(definition: CustomResourceDefinition): DefinitionNames[] {
     const { group } = definition.spec;
     const definitions = this.#space.storage
@@ -116,11 +116,11 @@ export class CrdController {
     ];
   }
 
-  #end(definition: CustomResourceDefinition): void {
+  #cleanUp(definition: CustomResourceDefinition): void {
     const of = { group: definition.spec.group, resource: definition.spec.names.plural };
     const { name, finalizers = [] } = definition.metadata;
     if (!finalizers.includes(cleanup)) return;
-    // A definition whose name belongs to another kind has no objects: those of that name are not its own.
+    // If the name of the definition belongs to another kind, the objects of this name are not the definition's own.
     const isOwner =
       isEstablished(definition) && this.#space.kinds.byResource(of)?.definitionUid === definition.metadata.uid;
     let deletesLeft = deletesPerTurnMax;

@@ -1,4 +1,4 @@
-/** A CustomResourceDefinition as a Kind of a space. Schemas are compiled when they are first needed, once. */
+/** Turns a CustomResourceDefinition into a Kind of a space. A schema is compiled once, at its first use. */
 import { CelError } from '../../match/cel/cel-error.ts';
 import type { JsonObject, KubeObject } from '../../object/meta.ts';
 import { formatApiVersion } from '../../object/meta.ts';
@@ -16,7 +16,7 @@ import {
 } from './definition.ts';
 import { compareVersions } from './version-order.ts';
 
-/** The definition must have passed definitionAdmission: what it lacks is not made up for here. */
+/** The definition must have passed definitionAdmission, which fills in defaults. This function does not. */
 export function customKind(definition: CustomResourceDefinition): Kind {
   const { spec } = definition;
   const versions = spec.versions.filter((version) => version.served);
@@ -72,7 +72,7 @@ function servedVersion({ spec }: CustomResourceDefinition, version: DefinitionVe
   };
 }
 
-/** A definition from before admission looked at it, or from elsewhere, may not compile: then its objects can't be written, and all else works. */
+/** A definition that did not pass admission, for example one from elsewhere, may not compile. Then users can't write its objects, and all else works. */
 function compile(schema: SchemaProps, typeName: string): CompiledSchema {
   try {
     return compileSchema(schema, typeName);
@@ -87,7 +87,7 @@ function compile(schema: SchemaProps, typeName: string): CompiledSchema {
   }
 }
 
-/** Conversion is None: only apiVersion changes. */
+/** The conversion is always None: only apiVersion changes. */
 function rules(group: string, compiled: (version: string) => CompiledSchema): KindRules {
   return {
     prepare: (object, version) => compiled(version).prepare(object),
@@ -99,7 +99,7 @@ function rules(group: string, compiled: (version: string) => CompiledSchema): Ki
   };
 }
 
-/** What the CrdController has accepted; before it has looked, what the author asks for. */
+/** The names that the CrdController has accepted. Before the controller has looked at the definition: the names that its author asks for. */
 function servedNames(definition: CustomResourceDefinition): DefinitionNames {
   return definition.status?.acceptedNames?.plural ? definition.status.acceptedNames : definition.spec.names;
 }

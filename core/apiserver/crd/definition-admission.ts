@@ -1,6 +1,6 @@
 /**
- * What makes a CustomResourceDefinition acceptable beyond the types of its fields: names, versions, schemas. A definition that is stored can
- * be compiled; the messages are those of the API server.
+ * Checks a CustomResourceDefinition beyond the types of its fields: names, versions, schemas. So every stored definition compiles. The messages are those
+ * of the Kubernetes API server.
  */
 
 import { duplicate, forbiddenField, invalidField, notSupported, required } from '../../object/field-error.ts';
@@ -19,7 +19,7 @@ import {
 } from './definition.ts';
 import { checkStructural } from './structural.ts';
 
-/** Fills in defaults, in place, and throws Invalid. What has fields of the wrong type is left to validation. */
+/** Fills in defaults, in place. Throws Invalid. Ignores a definition with fields of the wrong type, because validation refuses it. */
 export function definitionAdmission(kinds: Kinds): WriteAdmission {
   return ({ operation, key, object, old, subresource }) => {
     if (key.group !== crdResource.group || key.resource !== crdResource.resource) return;
@@ -185,7 +185,7 @@ function checkScale({ subresources }: DefinitionVersion, field: string): Cause[]
   return causes;
 }
 
-/** Each is read from every object of a list: the API server's limit. */
+/** The limit of the Kubernetes API server. A list reads each selectable field of every object. */
 const selectableFieldsMax = 8;
 
 function checkSelectable({ selectableFields = [] }: DefinitionVersion, schema: SchemaProps, field: string): Cause[] {

@@ -1,4 +1,7 @@
-/** CustomResourceDefinition of apiextensions.k8s.io/v1, as far as it is served here: https://kubernetes.io/docs/reference/kubernetes-api/extend-resources/custom-resource-definition-v1/ */
+/**
+ * The CustomResourceDefinition of apiextensions.k8s.io/v1, with the fields that a space supports:
+ * https://kubernetes.io/docs/reference/kubernetes-api/extend-resources/custom-resource-definition-v1/
+ */
 import type { Condition, Json, JsonObject, KubeObject, ObjectMeta } from '../../object/meta.ts';
 
 export interface CustomResourceDefinition {
@@ -114,7 +117,7 @@ export function schemaOf(version: DefinitionVersion): SchemaProps {
 
 export const crdResource = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' } as const;
 
-/** By kind only: objects in a storage have passed admission. */
+/** Checks only the kind: stored objects have passed admission. */
 export function isDefinition(object: KubeObject): object is CustomResourceDefinition {
   return object.kind === 'CustomResourceDefinition' && object.apiVersion === 'apiextensions.k8s.io/v1';
 }

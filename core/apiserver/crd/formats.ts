@@ -1,6 +1,6 @@
 /**
- * Formats of strings that the API server checks (go-openapi/strfmt, as far as structural schemas may name them). Any other format is
- * a description only.
+ * Formats of strings that the Kubernetes API server checks (go-openapi/strfmt, those that structural schemas may name). Any other format is only a
+ * description.
  */
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 
@@ -8,7 +8,7 @@ const uuid = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$
 const date = /^\d{4}-(\d{2})-(\d{2})$/;
 const dateTime = /^\d{4}-\d{2}-\d{2}[Tt]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/;
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-/** A text is read in one way only: a long one that is none takes no longer for it. */
+/** The expression has only one way to read each text. So a long text that does not match takes no extra time. */
 const duration = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
 const email = /^[^\s@<>,;:"()[\]\\]{1,64}@[^\s@<>,;:"()[\]\\]{1,255}$/;
 const hostnameLabel = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
@@ -33,7 +33,7 @@ const checks: ReadonlyMap<string, (text: string) => boolean> = new Map([
   ['mac', (text: string) => mac.test(text)],
 ]);
 
-/** Undefined: the format is not checked. */
+/** Undefined if the format is not checked. */
 export function formatCheck(format: string): ((text: string) => boolean) | undefined {
   return checks.get(format);
 }
@@ -47,7 +47,7 @@ function isDateTime(text: string): boolean {
   return dateTime.test(text) && isDayOf(text.slice(0, 10));
 }
 
-/** JavaScript rolls 30 February over to March. */
+/** JavaScript turns 30 February into a day of March. So the date must be the same when it is written again. */
 function isDayOf(day: string): boolean {
   const time = Date.parse(`${day}T00:00:00Z`);
   return !Number.isNaN(time) && new Date(time).toISOString().slice(0, 10) === day;
@@ -63,7 +63,7 @@ function isCidr(text: string): boolean {
   return rest.length === 0 && family !== 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128);
 }
 
-/** As Go's url.ParseRequestURI: an absolute URI or an absolute path. */
+/** Like Go's url.ParseRequestURI: an absolute URI or an absolute path. */
 function isUri(text: string): boolean {
   return text.startsWith('/') ? !/\s/.test(text) : URL.canParse(text);
 }

@@ -1,6 +1,7 @@
 /**
- * Names of custom kinds within one API group: a plural, singular, short name, kind or list kind belongs to one definition, the
- * oldest that asks for it. What clashes is refused in the status (condition NamesAccepted), and nothing of the definition is served.
+ * Names of custom kinds within one API group. Each plural, singular, short name, kind or list kind belongs to one definition: the first that asked for it.
+ * If a definition asks for a name that is already taken, its status refuses the names (condition NamesAccepted), and the space does not serve the
+ * definition.
  */
 import type { NewCondition } from '../../object/conditions.ts';
 import type { CustomResourceDefinition, DefinitionNames } from './definition.ts';
@@ -10,12 +11,12 @@ export interface AcceptedNames {
   readonly condition: NewCondition;
 }
 
-/** A definition is served unless the CrdController has refused its names; one that it has not looked at yet is served at once. */
+/** A definition is served unless the CrdController has refused its names. Before the controller has looked at it, the definition is served. */
 export function isServed(definition: CustomResourceDefinition): boolean {
   return conditionOf(definition, 'NamesAccepted') !== 'False' || isEstablished(definition);
 }
 
-/** Its names have been accepted: what is stored under them is its own. */
+/** True if the names have been accepted. Then the objects that are stored under these names belong to the definition. */
 export function isEstablished(definition: CustomResourceDefinition): boolean {
   return conditionOf(definition, 'Established') === 'True';
 }
@@ -24,7 +25,7 @@ function conditionOf(definition: CustomResourceDefinition, type: string): string
   return definition.status?.conditions?.find((condition) => condition.type === type)?.status;
 }
 
-/** `others`: the accepted names of the other definitions (and built-in kinds) of the same group. */
+/** `others` are the accepted names of the other definitions and built-in kinds of the same group. */
 export function acceptNames(definition: CustomResourceDefinition, others: readonly DefinitionNames[]): AcceptedNames {
   const asked = definition.spec.names;
   const before = definition.status?.acceptedNames;

@@ -1,4 +1,4 @@
-/** `metadata` of custom and embedded resources as a type: what a CustomResourceDefinition can't say itself. */
+/** The type of `metadata` in custom and embedded resources. A CustomResourceDefinition can't define it. */
 import type { Field, FieldType, ObjectType } from '../schema.ts';
 
 const string: FieldType = { type: 'string' };
@@ -6,7 +6,7 @@ const time: FieldType = { type: 'string', format: 'date-time' };
 const strings: FieldType = { type: 'map', values: string, mapType: 'granular' };
 const boolean: FieldType = { type: 'boolean' };
 
-/** A type with known fields, none of them required unless named. */
+/** A type with these fields. Only the fields in `options.required` are required. */
 export function objectType(
   fields: Readonly<Record<string, FieldType>>,
   options: { name?: string; required?: readonly string[]; mapType?: 'atomic' | 'granular' } = {},

@@ -1,9 +1,9 @@
 /**
- * What is done to a custom resource before it is validated: unknown fields go, defaults come. A schema is compiled once to
- * closures; parts of it that need neither are skipped.
+ * Prepares a custom resource for validation: removes unknown fields and fills in defaults. A schema is compiled once to closures. Parts of the schema that
+ * need neither have no closure.
  *
- * Order and meaning are the API server's: prune what is not specified, drop a null where a default stands and null is
- * not allowed, fill in defaults on the way down (a default may itself have parts with defaults).
+ * Order and meaning are those of the Kubernetes API server: remove fields that the schema does not specify; remove a null if the field has a default and is
+ * not nullable; fill in defaults on the way down (a default may itself have parts with defaults).
  */
 
 import { type FieldPath, formatPath } from '../../object/field-error.ts';
@@ -13,10 +13,10 @@ import type { Field, FieldType, ObjectType } from '../schema.ts';
 import type { SchemaProps } from './definition.ts';
 import { objectMetaType } from './object-meta-type.ts';
 
-/** Changes `value` in place; adds the paths of what it removed to `unknown`. */
+/** Changes `value` in place, and adds the paths of removed fields to `unknown`. */
 export type Prepare = (value: unknown, path: FieldPath, unknown: string[]) => void;
 
-/** For a whole object. Returns the paths of the fields that it removed. */
+/** Compiles the preparation of a whole object, which returns the paths of removed fields. */
 export function compilePrepare(schema: SchemaProps): (object: object) => string[] {
   const prepare = objectPrepare(schema, { isResource: true, keepsUnknown: false });
   return (object) => {
@@ -28,7 +28,7 @@ export function compilePrepare(schema: SchemaProps): (object: object) => string[
 
 type Inherited = { keepsUnknown: boolean };
 
-/** Undefined where nothing can be pruned or defaulted below. */
+/** Undefined if there is nothing to prune or default at or below this node of the schema. */
 function prepareOf(schema: SchemaProps, inherited: Inherited): Prepare | undefined {
   const keepsUnknown = inherited.keepsUnknown || schema['x-kubernetes-preserve-unknown-fields'] === true;
   if (schema.type === 'array' && schema.items) return listPrepare(prepareOf(schema.items, { keepsUnknown: false }));
@@ -114,7 +114,7 @@ function listPrepare(prepare: Prepare | undefined): Prepare | undefined {
   };
 }
 
-/** Pruning by a type instead of a schema: metadata, whose fields have no defaults. */
+/** Prunes by a type instead of a schema: for metadata, whose fields have no defaults. */
 function typePrepare(type: FieldType): Prepare | undefined {
   if (type.type === 'list') return listPrepare(typePrepare(type.items));
   if (type.type !== 'object') return undefined;
@@ -141,7 +141,7 @@ function typedObjectPrepare(type: ObjectType): Prepare {
   };
 }
 
-/** Defaults are written into objects that others change later: each object gets its own copy. */
+/** Gives each object its own copy of a default, because other code may change the object later. */
 function copier(value: Json): () => Json {
   return value === null || typeof value !== 'object' ? () => value : () => structuredClone(value);
 }

@@ -1,11 +1,11 @@
-/** A structural schema as the type model that patches, server-side apply and OpenAPI work on (apiserver/schema.ts). */
+/** Turns a structural schema into the type model that patches, server-side apply and OpenAPI use (apiserver/schema.ts). */
 import type { Field, FieldType, ListType, ObjectType } from '../schema.ts';
 import type { SchemaProps } from './definition.ts';
 import { objectMetaType } from './object-meta-type.ts';
 
 const string: FieldType = { type: 'string' };
 
-/** The type of a whole object: the schema's own properties and those that every object has. */
+/** The type of a whole object: the properties of the schema, and those that every object has. */
 export function rootType(schema: SchemaProps, name: string): ObjectType {
   return typeOfObject(schema, { isResource: true, name });
 }

@@ -1,6 +1,7 @@
 /**
- * Whether a schema is structural: a type for every node outside of allOf, anyOf, oneOf and not, and nothing in those that the nodes outside do
- * not have. Only then can it be pruned, defaulted and owned field by field; and all that is compiled later compiles.
+ * Checks that a schema is structural. A structural schema has a type for every node outside of allOf, anyOf, oneOf and not. The nodes inside of these have no
+ * field that the nodes outside do not have. Only with such a schema can the server prune, default and own objects field by field. The checks also make sure
+ * that every later compilation of the schema succeeds.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
  */
 
@@ -16,7 +17,7 @@ import type { SchemaProps, ValidationRule } from './definition.ts';
 import { compilePrepare } from './prepare.ts';
 import { compileCheck } from './validate.ts';
 
-/** A schema is walked by recursion, and so are the objects that it describes. */
+/** A bound on the stack: code walks through a schema, and through its objects, by recursion. */
 const depthMax = 100;
 const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 const reasons = ['FieldValueInvalid', 'FieldValueForbidden', 'FieldValueRequired', 'FieldValueDuplicate'];
@@ -25,7 +26,7 @@ interface SchemaPlace {
   readonly field: string;
   readonly depth: number;
   readonly isRoot: boolean;
-  /** The list below which an old value can't be found for a new one, or undefined. */
+  /** The field of the list below which a new value has no old value (cel-rules.ts), or undefined. */
   readonly uncorrelatable?: string;
 }
 
@@ -200,7 +201,7 @@ function checkMapKeys(items: SchemaProps, keys: readonly string[], field: string
   }
 }
 
-/** Metadata is the server's; only its names may be narrowed. */
+/** The server defines metadata. A schema may only restrict name and generateName. */
 function checkMetadata(schema: SchemaProps, field: string, causes: Cause[]): void {
   const names = Object.keys(schema.properties ?? {});
   const isPlain = Object.keys(schema).every((key) => ['type', 'properties', 'description'].includes(key));
@@ -215,7 +216,7 @@ function checkMetadata(schema: SchemaProps, field: string, causes: Cause[]): voi
 
 // ------------------------------------------------------------------------------- allOf, anyOf, oneOf, not
 
-/** What may not stand inside of a junctor: it would say what a value is, not only whether it is right. */
+/** Fields that a junctor (allOf, anyOf, oneOf, not) must not have. They would define a value, and not only check it. */
 const outsideOnly = [
   'type',
   'default',
@@ -232,7 +233,7 @@ const outsideOnly = [
   'x-kubernetes-validations',
 ] as const;
 
-/** `outside`: the node of the schema proper that the junctors in `schema` are about. */
+/** `outside` is the node outside of all junctors that the junctors in `schema` check. */
 function checkJunctors(schema: SchemaProps, outside: SchemaProps, field: string, causes: Cause[]): void {
   for (const name of ['allOf', 'anyOf', 'oneOf'] as const) {
     for (const [index, part] of (schema[name] ?? []).entries())
@@ -320,7 +321,7 @@ function isFieldOf(schema: SchemaProps, path: string): boolean {
 
 // ------------------------------------------------------------------------------------------------ defaults
 
-/** A default must be right itself: it is written into objects after nobody looks at it any more. */
+/** A default must be valid itself, because nobody checks it when it is written into an object. */
 function checkDefaults(schema: SchemaProps, field: string, causes: Cause[]): void {
   if (schema.default !== undefined) checkDefault(schema, field, causes);
   for (const [name, property] of Object.entries(schema.properties ?? {}))
@@ -331,7 +332,7 @@ function checkDefaults(schema: SchemaProps, field: string, causes: Cause[]): voi
 }
 
 function checkDefault(schema: SchemaProps, field: string, causes: Cause[]): void {
-  // As a property of an object, the way it is met: so that defaults of its own parts are filled in too.
+  // Prepares the default as a property of an object, as in a real object. So the defaults of its own parts are filled in too.
   const holder = { value: structuredClone(schema.default) };
   const around: SchemaProps = { type: 'object', properties: { value: schema } };
   const unknown = compilePrepare(around)(holder);

@@ -1,6 +1,6 @@
 /**
- * Validation of a value by a structural schema, without its CEL rules (cel-rules.ts): compiled once to closures that cost no text while a value is
- * valid. Messages are those of the API server (kube-openapi's validate package turned into field errors).
+ * Validates a value by a structural schema, without its CEL rules (cel-rules.ts). The schema is compiled once to closures, which make no texts while a
+ * value is valid. Messages are those of the Kubernetes API server (kube-openapi's validate package turned into field errors).
  */
 
 import { compilePattern } from '../../match/cel/pattern.ts';
@@ -23,7 +23,7 @@ import { formatCheck } from './formats.ts';
 
 export type ValueCheck = (value: unknown, path: FieldPath, causes: Cause[]) => void;
 
-/** A value check whose closures are run one after the other. Throws SyntaxError for a bad pattern. */
+/** Compiles a schema to a check that runs its closures one after the other. Throws SyntaxError for a bad pattern. */
 export function compileCheck(schema: SchemaProps): ValueCheck {
   const type = schema['x-kubernetes-int-or-string'] ? 'intOrString' : schema.type;
   const isType = type === undefined ? undefined : typeTests[type];
@@ -134,7 +134,7 @@ function listChecks(schema: SchemaProps): ValueCheck[] {
   return checks;
 }
 
-/** `identity`: equal for equal items. `shown`: what of an item stands in a message. */
+/** `identity` gives equal results for equal items. `shown` gives the part of an item that a message shows. */
 function uniqueCheck(identity: (item: unknown) => unknown, shown: (item: unknown) => unknown): ValueCheck {
   return (value, path, causes) => {
     if (!Array.isArray(value) || value.length < 2) return;
@@ -147,7 +147,7 @@ function uniqueCheck(identity: (item: unknown) => unknown, shown: (item: unknown
   };
 }
 
-/** Scalars are themselves; a text can't be taken for something structured, which begins with a zero byte here. */
+/** A scalar is its own identity. A structured value becomes a text that begins with a zero byte, so that it never equals a scalar text. */
 function identityOf(item: unknown): unknown {
   return typeof item === 'object' ? `\0${stableStringify(item)}` : item;
 }
@@ -183,7 +183,7 @@ function numberChecks(schema: SchemaProps): ValueCheck[] {
   return checks;
 }
 
-/** 0.3 is a multiple of 0.1 for people, though not in binary fractions. */
+/** For people, 0.3 is a multiple of 0.1. In binary fractions it is not, so the check tolerates a small difference. */
 function isMultiple(value: number, of: number): boolean {
   const times = value / of;
   return Math.abs(times - Math.round(times)) < 1e-9 * Math.max(1, Math.abs(times));
@@ -221,7 +221,7 @@ function stringChecks(schema: SchemaProps): ValueCheck[] {
   return checks;
 }
 
-/** Lengths are counted in code points, as in Go; JavaScript's are UTF-16 units. */
+/** The length in code points, as in Go. JavaScript counts UTF-16 units. */
 function codePoints(text: string): number {
   let count = text.length;
   for (let index = 1; index < text.length; index++) {
@@ -262,7 +262,7 @@ function combinations(schema: SchemaProps): ValueCheck[] {
   return checks;
 }
 
-/** The usual companion of x-kubernetes-int-or-string, which says it already. */
+/** True for the anyOf that usually accompanies x-kubernetes-int-or-string. The extension alone already checks the same. */
 function isIntOrStringPair(schema: SchemaProps): boolean {
   const types = schema.anyOf?.map((sub) => (Object.keys(sub).length === 1 ? sub.type : undefined)).sort();
   return schema['x-kubernetes-int-or-string'] === true && types?.join() === 'integer,string';

@@ -1,8 +1,8 @@
-/** The order in which Kubernetes prefers versions: v10, v2, v1, v11beta2, v10beta3, v3beta1, v12alpha1, then other names by the alphabet. */
+/** The order in which Kubernetes prefers versions: v10, v2, v1, v11beta2, v10beta3, v3beta1, v12alpha1, then other names in alphabetical order. */
 
 const kubeVersion = /^v([1-9]\d*)(?:(alpha|beta)([1-9]\d*))?$/;
 
-/** Negative when `a` is preferred. */
+/** Negative if `a` is preferred. */
 export function compareVersions(a: string, b: string): number {
   const left = kubeVersion.exec(a);
   const right = kubeVersion.exec(b);
