@@ -2,7 +2,7 @@
 import { formatApiVersion } from '../../object/meta.ts';
 import type { Kind, Kinds } from '../space.ts';
 
-/** What clients compare features with: the level of Kubernetes that the API follows. */
+/** The version of Kubernetes that the API follows. Clients derive the available features from it. */
 export const kubernetesVersion = {
   major: '1',
   minor: '34',
@@ -22,7 +22,7 @@ export interface DiscoveryOptions {
 const readVerbs = ['get', 'list', 'watch'];
 const allVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
-/** Group versions, preferred first within each group; the core group is the empty one. */
+/** The versions of each group, the preferred one first. The core group has the empty name. */
 export function groupVersions(kinds: Kinds): Map<string, string[]> {
   const groups = new Map<string, string[]>();
   for (const kind of kinds.all()) {
@@ -65,7 +65,7 @@ export function apiResourceList(
   };
 }
 
-/** `apidiscovery.k8s.io` v2 or v2beta1, of `/api` (core) or `/apis` (the rest). */
+/** The document of `apidiscovery.k8s.io` v2 or v2beta1, for `/api` (`core`) or for `/apis`. */
 export function aggregated(kinds: Kinds, core: boolean, version: 'v2' | 'v2beta1', options: DiscoveryOptions): object {
   const items = [...groupVersions(kinds)]
     .filter(([group]) => (group === '') === core)

@@ -1,4 +1,4 @@
-/** The HTTPS side: connections, who is asking, which space, and the answer. */
+/** The HTTPS side of the API: connections, the user and the space of each request, and the answer. */
 import { createServer, type IncomingMessage } from 'node:http';
 import {
   constants,
@@ -38,41 +38,46 @@ export interface ApiTls {
 }
 
 export interface ApiServerOptions {
-  /** Asked for with each new connection; the same object as long as nothing was renewed. */
+  /** Called for each new connection. Returns the same object until a file was renewed. */
   tls(): ApiTls;
   readonly host: string;
   readonly port: number;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Undefined: nobody. Throws Forbidden for a known user who may not do this. */
+  /** Undefined if the certificate is not of a user. Throws Forbidden for a known user without the right to use the API. */
   authenticate(certificate: { subject: Record<string, unknown> } | undefined): UserInfo | undefined;
-  /** What stands in the way of being ready; undefined: nothing. Answered to anybody, as health is. */
+  /** The reason why the node is not ready, or undefined. Anybody may ask for it, as for health. */
   notReady(): string | undefined;
-  /** As what it is ready, where that is to be said; absent: `ok`. */
+  /** The text of the answer when the node is ready. Absent: `ok`. */
   readyAs?(): string;
   metrics(): Promise<string>;
-  /** `/tree/...`, which concerns other nodes; absent: there is nothing. */
+  /** Serves `/tree/...`, which concerns other nodes. Absent: the node does not serve these URLs. */
   readonly tree?: TreeUrls;
 }
 
 export interface TreeUrls {
   answer(request: ApiRequest): Promise<ApiResponse>;
-  /** Where a request is handed on to, and what it is to there; undefined: it is answered. `target`: path and query, encoded. Throws NotFound. */
+  /**
+   * The stream that the request is passed on to, and its target there. Undefined if `answer` serves the request. `target` is the encoded path and query.
+   * Throws NotFound.
+   */
   way(target: string, user: UserInfo): { readonly target: string; readonly ask: Ask } | undefined;
 }
 
 /**
- * A connection of HTTP/1.1 on which nothing is asked is kept as long as clients keep it (Go's do for 90 s, and kube-apiserver with them): one that is closed
- * just as a request is written on it fails that request.
+ * The server keeps an idle HTTP/1.1 connection as long as clients do (Go clients and kube-apiserver: 90 s). If the server closes a connection just as a
+ * client writes a request, the request fails.
  */
 const idleConnectionMs = 90_000;
-/** One of HTTP/2 is closed in order. Clients go first, and who never asks anything goes too. */
+/**
+ * The server closes an idle HTTP/2 connection in an orderly way. Most clients close theirs earlier. The bound also closes connections without any request.
+ */
 const idleSessionMs = 2 * idleConnectionMs;
-/** Requests at once on a connection of HTTP/2, as Go's servers have it: clients that want more open another. node:http2 has no bound. */
+/** Parallel requests on an HTTP/2 connection, as in Go's servers. A client that wants more opens another connection. node:http2 itself has no bound. */
 const streamsMax = 250;
-/** For the whole body of a request: node:http has this for HTTP/1.1, node:http2 waits for ever. */
+/** Time for the whole body of a request. node:http has such a bound for HTTP/1.1, node:http2 waits for ever. */
 const bodyWithinMs = 300_000;
-/** How long open requests may take to end before connections are closed on them. */
+/** At the end of the server, open requests get this time before their connections are closed. */
 const drainMs = 1_000;
 
 export class ApiServer implements AsyncDisposable {
@@ -80,16 +85,16 @@ export class ApiServer implements AsyncDisposable {
   readonly #server: Http2SecureServer;
   readonly #handlers = new Map<string, SpaceHandler>();
   readonly #resolvers: ((prefix: string) => Space | undefined)[] = [];
-  /** Of spaces that resolvers gave, as long as they are in use there. */
+  /** The handlers of spaces from resolvers. An entry exists as long as its resolver keeps the space. */
   readonly #resolved = new WeakMap<Space, SpaceHandler>();
   readonly #watches = new Set<WatchRequest>();
   readonly #outgoing: OutgoingAnswers;
   readonly #yaml: YamlThread;
-  /** By connection: a certificate is shown once, and to decode it takes a third of a millisecond. */
+  /** The user of each connection. A client presents its certificate once per connection, and decoding it takes a third of a millisecond. */
   readonly #users = new WeakMap<object, UserInfo>();
   readonly #sockets = new Set<TLSSocket>();
   readonly #sessions = new Set<ServerHttp2Session>();
-  /** Of connections that others have opened for their users. */
+  /** Serves connections that other code has opened for its users (`take`). */
   readonly #taken = createServer({ requestTimeout: 0 });
   #tls: ApiTls;
 
@@ -106,7 +111,7 @@ export class ApiServer implements AsyncDisposable {
       requestCert: true,
       rejectUnauthorized: false,
     });
-    // Before the handshake of that connection begins.
+    // This listener runs before the handshake of the new connection begins.
     this.#server.prependListener('connection', () => this.#renew());
     for (const server of [this.#server, this.#taken]) {
       server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => {
@@ -133,7 +138,7 @@ export class ApiServer implements AsyncDisposable {
     this.#handlers.set(prefix, new SpaceHandler(space, prefix, this.#options.clock));
   }
 
-  /** Spaces that come and go: asked for with each request. */
+  /** For spaces that come and go. The server calls the resolver for each request. */
   resolveWith(resolver: (prefix: string) => Space | undefined): void {
     this.#resolvers.push(resolver);
   }
@@ -141,7 +146,7 @@ export class ApiServer implements AsyncDisposable {
   listen(): Promise<string> {
     const { host, port, log } = this.#options;
     return new Promise((resolve, reject) => {
-      // Stays: later ones, as for want of descriptors, end nothing, and so not the process either.
+      // The listener stays after the start. Later errors, for example without free descriptors, must not end the process.
       this.#server.on('error', (error: NodeJS.ErrnoException) => {
         if (this.#server.listening) return log.error({ reason: error.message }, 'the listener of the API failed');
         reject(
@@ -167,7 +172,7 @@ export class ApiServer implements AsyncDisposable {
     this.#taken.emit('connection', connection);
   }
 
-  /** Bytes of answers that wait for clients. */
+  /** Bytes of answers that clients have not read yet. */
   unreadBytes(): number {
     return this.#outgoing.unreadBytes();
   }
@@ -176,7 +181,7 @@ export class ApiServer implements AsyncDisposable {
     for (const watch of this.#watches) watch.end();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     const late = new Promise<void>((resolve) => this.#options.clock.after(drainMs, resolve));
-    // Closing the socket under a session would cut off what its streams have still to say.
+    // Closes the session and not its socket: closing the socket would cut off unfinished answers of the session's streams.
     for (const session of this.#sessions) session.close();
     for (const socket of this.#sockets) if (socket.alpnProtocol !== 'h2') socket.end();
     await Promise.race([closed, late]);
@@ -217,7 +222,8 @@ export class ApiServer implements AsyncDisposable {
       const { tree } = this.#options;
       const isTree = tree !== undefined && url.pathname.startsWith('/tree/');
       const way = isTree ? tree.way(request.url, user) : undefined;
-      // Reads no further ahead than a stream does, and may wait for long: a log is read as somebody scrolls.
+      // A request to another node has no entry in `#outgoing`. Its stream already bounds the unread bytes, and it may wait for long: a person may scroll
+      // through a log.
       const failed = (error: unknown) => this.#fail(request, response, error);
       if (way) return await passOn(request, response, { ...way, failed });
       const outgoing = this.#outgoing.begin(response, { connection, failed });
@@ -238,7 +244,7 @@ export class ApiServer implements AsyncDisposable {
   async #body(request: Http2ServerRequest): Promise<Buffer> {
     const late = new BanyanError('Timeout', `the body of the request did not come within ${bodyWithinMs} ms`);
     const timer = this.#options.clock.after(bodyWithinMs, () => {
-      // Its client would keep the stream open behind the answer.
+      // Otherwise the client would keep the stream open after the answer.
       const stream = request.stream as ServerHttp2Stream | undefined;
       stream?.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR));
       request.destroy(late);
@@ -259,7 +265,7 @@ export class ApiServer implements AsyncDisposable {
     this.#answer(response, failureOf(error, [request.headers.accept ?? ''].flat().join(',')));
   }
 
-  /** Another protocol is spoken by edge clusters alone; anything else is answered as if it had not been asked for. */
+  /** Only requests to edge clusters may change to another protocol. For all other requests, the server ignores the wish and answers normally. */
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const asked = request as unknown as Http2ServerRequest;
     const answer = answerOf(request, socket) as unknown as Http2ServerResponse | undefined;
@@ -287,14 +293,14 @@ export class ApiServer implements AsyncDisposable {
     return true;
   }
 
-  /** The same for each request, whoever answers it: a node hands on nobody's wish to be somebody else either. */
+  /** Refuses impersonation for every request, also for those that are passed on to another node. */
   #userOf(request: Http2ServerRequest): UserInfo {
     const user = this.#holderOf(request);
     refuseImpersonation(request.headers, user.name);
     return user;
   }
 
-  /** Of the connection. */
+  /** The user of the connection. Throws Unauthorized if there is none. */
   #holderOf(request: Http2ServerRequest): UserInfo {
     const socket = request.socket as TLSSocket;
     const connection = connectionOf(request);
@@ -307,7 +313,7 @@ export class ApiServer implements AsyncDisposable {
     return user;
   }
 
-  /** The longest prefix that is mounted. */
+  /** The handler of the longest mounted prefix, and the rest of the path. */
   #find(pathname: string): { handler: SpaceHandler; path: string } {
     const match = /^\/(?:spaces|mailboxes|reported)\/[^/]+/.exec(pathname);
     const prefix = match ? decodePart(match[0]) : '';
@@ -329,7 +335,7 @@ export class ApiServer implements AsyncDisposable {
   #answer(response: Http2ServerResponse, { status, body, headers }: ApiResponse): void {
     if (response.writableEnded || response.destroyed) return;
     if (response.headersSent) {
-      // Its client is not to take what has come for the whole.
+      // The client must not take the received part for the whole answer.
       breakOff(response);
       return;
     }
@@ -361,12 +367,12 @@ export class ApiServer implements AsyncDisposable {
   }
 }
 
-/** Of HTTP/2 every request has a socket of its own. */
+/** The session, or else the socket. In HTTP/2, `request.socket` is another object for every request. */
 function connectionOf(request: Http2ServerRequest): object {
   return request.stream?.session ?? request.socket;
 }
 
-/** What stands in the request line; "//host" is a path here. */
+/** Parses the target of a request line. A target such as "//host" is a path here, and no host. */
 function urlOf(target: string): URL {
   if (target.startsWith('/')) return new URL(`https://node${target}`);
   throw new BanyanError(
@@ -375,7 +381,7 @@ function urlOf(target: string): URL {
   );
 }
 
-/** Of the tree, and of its authority alone: whoever holds a relay's issuer could make itself anybody. */
+/** True for a certificate that the authority of the tree signed itself. A relay's issuer must not count: its holder could make a certificate for any user. */
 function isUser(socket: TLSSocket): boolean {
   const certificate = socket.authorized ? socket.getPeerX509Certificate() : undefined;
   return certificate !== undefined && !isFromIssuer(certificate);

@@ -1,4 +1,4 @@
-/** Request bodies: bounded, and what their content type says. */
+/** Request bodies: bounds their size, and parses them by their content type. */
 import { parseExactJson } from '../../object/exact-integers.ts';
 import { checkJsonBounds } from '../../object/json-bounds.ts';
 import { beyondLimits } from '../../object/json-limits.ts';
@@ -6,11 +6,11 @@ import { duplicateFields } from '../../object/json-text.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import { parseYaml } from './yaml-body.ts';
 
-/** etcd's and therefore Kubernetes' limit of a request: 1.5 MiB. */
+/** The limit of a request in etcd and therefore in Kubernetes: 1.5 MiB. */
 export const bodyBytesMax = 1_572_864;
-/** Characters of YAML that are read at once: the worst of so many takes 20 ms. A thread would take longer to start. */
+/** YAML texts up to this length are parsed at once. The worst text of this length takes 20 ms. Starting a thread would take longer. */
 const shortYamlMax = 4_096;
-/** Without anything in front of it. */
+/** A body in JSON begins with this character, without any space before it. */
 const openingBrace = 0x7b;
 
 export type MediaType = 'json' | 'yaml' | 'protobuf' | 'json-patch' | 'merge-patch' | 'strategic-patch' | 'apply-patch';
@@ -29,14 +29,14 @@ export function mediaTypeOf(header: string | undefined): MediaType {
   const type = (header ?? 'application/json').split(';')[0]!.trim().toLowerCase();
   const media = mediaTypes[type];
   if (media) return media;
-  const known = Object.keys(mediaTypes).join(', ');
+  const accepted = Object.keys(mediaTypes).join(', ');
   throw new BanyanError(
     'UnsupportedMediaType',
-    `the body of the request was in an unknown format (${type}) - accepted media types include: ${known}`,
+    `the body of the request was in an unknown format (${type}) - accepted media types include: ${accepted}`,
   );
 }
 
-/** Reads on past the limit without keeping anything, so that the client gets its answer and the connection goes on. */
+/** Beyond the limit, reads on without keeping the bytes, so that the client gets its answer and the connection stays usable. */
 export async function readBody(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -53,7 +53,7 @@ export async function readBody(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** `decodeProtobuf` gives the JSON of a protobuf body, `readLongYaml` that of a YAML text of more than some pages. */
+/** `decodeProtobuf` gives the JSON value of a protobuf body. `readLongYaml` gives the JSON text of a long YAML text. */
 export async function parseRequestBody(
   body: Buffer,
   media: MediaType,
@@ -68,7 +68,7 @@ export async function parseRequestBody(
   return value;
 }
 
-/** Places of fields that a body has twice, of what was made of it. In YAML they are an error, and protobuf has numbers for names. */
+/** The places of fields that a JSON body has twice. `value` is the parsed body. In YAML such a field is an error, and in protobuf fields have numbers. */
 export function duplicatesIn(body: Buffer, media: MediaType, value: unknown): string[] {
   return isJson(body, media) ? duplicateFields(body.toString('utf8'), value) : [];
 }
@@ -78,13 +78,13 @@ function isJson(body: Buffer, media: MediaType): boolean {
   return media !== 'protobuf' && media !== 'yaml';
 }
 
-/** `json` as text is bounded here, so that nothing behind it meets more. */
+/** Checks the bounds of the text first, so that the parser and all later code meet no more than the bounds allow. */
 function parsed(text: string): unknown {
   checkJsonBounds(text);
   return parseExactJson(text);
 }
 
-/** Throws BadRequest where the parser has none of ours. */
+/** Turns an error of the parser into BadRequest. A BanyanError passes through. */
 function recognized<Value>(media: MediaType, parse: () => Value): Value {
   try {
     return parse();
@@ -95,7 +95,7 @@ function recognized<Value>(media: MediaType, parse: () => Value): Value {
   }
 }
 
-/** What YAML says in JSON has the bounds of a body in JSON: a few bytes may stand for many. */
+/** The JSON of a YAML body has the bounds of a body in JSON, because a few bytes of YAML may stand for many. */
 async function parsedYaml(text: string, readLong: (text: string) => Promise<string>): Promise<unknown> {
   const isShort = text.length <= shortYamlMax;
   const json = isShort ? JSON.stringify(recognized('yaml', () => parseYaml(text))) : await readLong(text);

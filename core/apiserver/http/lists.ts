@@ -1,6 +1,6 @@
 /**
- * Reads of one space as bytes: objects and lists spliced from what is stored, parsed only where a selector or a form asks for it. A list is made while its client
- * takes it: of what waits for the client the list holds names alone.
+ * Reads of one space as bytes. Objects and lists are spliced from stored bytes. They are parsed only if a selector or a form needs their fields. The server
+ * makes a list while its client reads it: for objects that the client has not read yet, the list keeps only names.
  */
 import { spliceMetadata } from '../../object/canonical.ts';
 import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
@@ -25,7 +25,7 @@ export interface ListRequest {
 }
 
 interface Continue {
-  /** Revision of the first page: all pages are of it. */
+  /** Revision of the first page. All pages show this revision. */
   readonly revision: number;
   readonly namespace: string;
   readonly name: string;
@@ -33,12 +33,12 @@ interface Continue {
 
 const comma = Buffer.from(',');
 
-/** Stored bytes with the resourceVersion in them. */
+/** Inserts the resourceVersion into stored bytes. */
 export function objectBytes(stored: StoredObject): Buffer {
   return Buffer.concat(spliceMetadata(stored.body, `"resourceVersion":"${stored.revision}"`));
 }
 
-/** The object in the asked version, from bytes while that is the stored one. */
+/** The object in the requested version. If that is the stored version, the object is not parsed. */
 export function bytesInVersion(listing: Pick<ListRequest, 'space' | 'kind' | 'version'>, stored: StoredObject): Buffer {
   if (listing.version === listing.kind.storageVersion) return objectBytes(stored);
   return Buffer.from(JSON.stringify(parsed(listing, stored)));
@@ -52,7 +52,7 @@ export function parsed(
   return version === kind.storageVersion ? object : kind.rules.convert(object, version);
 }
 
-/** One object in the asked form. */
+/** One object in the requested form. */
 export function oneBytes(listing: ListRequest, stored: StoredObject): Buffer {
   const { form, kind, version } = listing;
   if (form.as === 'Table') {
@@ -66,12 +66,12 @@ export function oneBytes(listing: ListRequest, stored: StoredObject): Buffer {
   return bytesInVersion(listing, stored);
 }
 
-/** Objects that are held as they were found. Most lists are smaller, and read the store once. */
+/** Bytes of objects that a list keeps from its first scan. Most lists are smaller, and read the store only once. */
 const foundBytesMax = 256 * 1024;
 
 /**
- * The text of a list, piece by piece, all of one revision. Whoever stops before the end calls `return`. The first piece throws what is wrong with the request; a later
- * one throws Expired when more has changed since the first than a list keeps.
+ * The text of a list, piece by piece, all of one revision. A caller that stops before the end calls `return`. The first piece throws if the request has a
+ * mistake. A later piece throws Expired if more objects have changed since the first piece than a snapshot keeps.
  */
 export function* listPieces(listing: ListRequest, limit: number, token: string | null): Generator<Buffer, void> {
   const from = token ? decodeToken(token) : undefined;
@@ -97,7 +97,7 @@ export function* listPieces(listing: ListRequest, limit: number, token: string |
 }
 
 interface ListForm {
-  /** Up to the bracket that opens the items. */
+  /** The text up to and including the bracket that opens the items. */
   readonly head: string;
   item(stored: StoredObject): Buffer;
 }
@@ -173,7 +173,7 @@ function decodeToken(text: string): Continue {
     const token = JSON.parse(Buffer.from(text, 'base64url').toString()) as Continue;
     if (Number.isInteger(token.revision) && typeof token.name === 'string') return token;
   } catch {
-    // Not base64 of JSON: the same answer as a token of another shape.
+    // The token is not base64 of JSON. The answer is the same as for a token with other fields.
   }
   throw new BanyanError('BadRequest', 'continue key is not valid: start a new list without the continue parameter');
 }

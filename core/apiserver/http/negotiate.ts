@@ -1,4 +1,4 @@
-/** Which form a client wants, clause by clause of its Accept header: the first that the server has. */
+/** Chooses the form of the answer: the first clause of the Accept header that the server supports. */
 
 export type Form =
   | { readonly as: 'object' }
@@ -16,7 +16,7 @@ export function negotiate(accept: string | undefined): Form {
   return { as: 'object' };
 }
 
-/** Undefined: a form that the server does not have; the next clause is looked at. */
+/** Undefined if the server does not have this form. */
 function formOf({ as, g, v }: Record<string, string>): Form | undefined {
   if (as === undefined) return { as: 'object' };
   if (as === 'APIGroupDiscoveryList' && g === 'apidiscovery.k8s.io' && (v === 'v2' || v === 'v2beta1'))

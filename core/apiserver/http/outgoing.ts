@@ -1,7 +1,7 @@
 /**
- * Answers that their clients have not read yet, and the bounds of the memory that these answers take. The server writes an answer only a little ahead of its client.
- * The unread answers of one connection have a bound, and so have those of the whole server: beyond it, the server refuses new requests with 429. The server
- * breaks off an answer whose client reads nothing for a minute.
+ * Answers that their clients have not read yet, and the bounds of the memory that these answers take. The server writes an answer only a little ahead of
+ * its client. The unread answers of one connection have a bound, and so have those of the whole server: beyond it, the server refuses new requests with
+ * 429. The server breaks off an answer whose client reads nothing for a minute.
  */
 import type { ServerResponse } from 'node:http';
 import { constants, type Http2ServerResponse } from 'node:http2';
@@ -18,15 +18,18 @@ export const watchBytesMax = 8 * 1024 * 1024;
 export const connectionBytesMax = 8 * 1024 * 1024;
 /** Unread bytes of the whole server: 256 lists that nobody reads. The smallest nodes have 256 MiB. */
 export const serverBytesMax = 64 * 1024 * 1024;
-/** Time without a read after which an answer is broken off; nginx has the same default (send_timeout). A living client reads something within a minute over any line. */
+/**
+ * Time without a read after which the server breaks off an answer; nginx has the same default (send_timeout). A running client reads something within a
+ * minute.
+ */
 export const stallMs = 60_000;
 const lookEveryMs = 10_000;
-/** Clients of Kubernetes wait as long and ask again. */
+/** Kubernetes clients wait for this time, and then repeat the request. */
 const retryAfterSeconds = 1;
 
 export interface AnswerOf {
   readonly connection: object;
-  /** Called with the error when a later piece of the answer cannot be made. */
+  /** Called with the error if a later piece of the answer cannot be made. */
   failed(error: unknown): void;
 }
 
@@ -35,7 +38,7 @@ export interface WatchSink {
   write(bytes: Buffer): void;
   /** Bytes that the client has not read yet. */
   queuedBytes(): number;
-  /** False: the bounds leave no room for another event. */
+  /** False if the bounds leave no room for another event. */
   hasRoom(): boolean;
   /** Calls `act` once, when the client has read the unread bytes. There must be some. */
   onTaken(act: () => void): void;
@@ -46,7 +49,7 @@ export interface WatchSink {
 
 export class OutgoingAnswers {
   readonly #clock: Clock;
-  /** Answers that may have unread bytes. A thousand watches without events are none of them, and cost a request nothing. */
+  /** Answers that may have unread bytes. A watch without events is not in this set, so a thousand of them cost a request nothing. */
   readonly #behind = new Set<OutgoingAnswer>();
   #timer: Timer | undefined;
 
@@ -118,7 +121,7 @@ interface AnswerOptions extends AnswerOf {
   writes(): void;
 }
 
-/** One answer, to be written. */
+/** One answer that the server writes. */
 export class OutgoingAnswer implements WatchSink {
   readonly connection: object;
   readonly #response: Response;
@@ -171,7 +174,7 @@ export class OutgoingAnswer implements WatchSink {
     breakOff(this.#response);
   }
 
-  /** How long the client has read nothing of the unread bytes. The answer must be asked regularly. */
+  /** The time in which the client has read none of the unread bytes. Exact only if called regularly. */
   stalledMs(nowMs: number): number {
     const queued = this.queuedBytes();
     const taken = this.#writtenBytes - queued;
@@ -190,8 +193,8 @@ export function breakOff(response: Response): void {
 }
 
 /**
- * Writes what `pieces` gives as the client takes it, behind the head, which has the length if all is there at once. Throws what the first piece throws; nothing
- * is sent then.
+ * Writes the head, then the pieces as fast as the client reads them. If all pieces fit into the first write, `sendHead` gets the length. If the first piece
+ * throws, the function throws the same error and sends nothing.
  */
 export function writePieces(
   pieces: Generator<Buffer, void>,

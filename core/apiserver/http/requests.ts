@@ -1,16 +1,16 @@
-/** What a request is, apart from the connection it came on. */
+/** The types of a request and an answer, independent of the connection. */
 import { BanyanError } from '../../runtime/errors.ts';
 import type { UserInfo } from '../space.ts';
 
 export interface ApiRequest {
   readonly method: string;
-  /** Behind the space's prefix. */
+  /** The path behind the prefix of the space. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly user: UserInfo;
   body(): Promise<Buffer>;
-  /** The JSON of a long YAML text, read beside the thread that serves (yaml-thread.ts). Throws BadRequest, TooLarge and TooManyRequests. */
+  /** The JSON of a long YAML text, parsed in a separate thread (yaml-thread.ts). Throws BadRequest, TooLarge and TooManyRequests. */
   readLongYaml(text: string): Promise<string>;
 }
 
@@ -25,7 +25,7 @@ export function header(request: ApiRequest, name: string): string | undefined {
   return Array.isArray(value) ? value.join(',') : value;
 }
 
-/** A parameter that is a number; 0 when it is absent or empty. Negative ones are for the caller to understand. */
+/** A parameter that is an integer. 0 if the parameter is absent or empty. The caller decides what a negative number means. */
 export function integerOf(query: URLSearchParams, name: string): number {
   const text = query.get(name) ?? '';
   const value = Number(text);
@@ -33,7 +33,7 @@ export function integerOf(query: URLSearchParams, name: string): number {
   throw new BanyanError('BadRequest', `${name}: Invalid value: ${JSON.stringify(text)}: must be an integer`);
 }
 
-/** `resourceVersion` as clients send it: empty, or a revision that some answer gave them. */
+/** The `resourceVersion` of a request: empty, or a revision from an earlier answer. */
 export function resourceVersionOf(query: URLSearchParams): string {
   const text = query.get('resourceVersion') ?? '';
   if (/^\d*$/.test(text) && Number.isSafeInteger(Number(text))) return text;

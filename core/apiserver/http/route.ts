@@ -1,4 +1,4 @@
-/** What a URL asks for. */
+/** Parses the path of a URL to a route. */
 import type { GroupResource } from '../../object/key.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 
@@ -16,7 +16,7 @@ export type Route =
   | { readonly type: 'group-version' | 'openapi-v3-document'; readonly group: string; readonly version: string }
   | { readonly type: 'unknown' };
 
-/** `path` is what stands behind the prefix of the space. */
+/** `path` is the part of the URL's path behind the prefix of the space. */
 export function routeOf(path: string): Route {
   const parts = path
     .split('/')
@@ -36,7 +36,7 @@ export function routeOf(path: string): Route {
   return resourceRoute(second, third, parts.slice(3));
 }
 
-/** A part of a URL's path. */
+/** Decodes one part of a URL's path. */
 export function decodePart(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -65,7 +65,7 @@ function resourceRoute(group: string, version: string, rest: readonly string[]):
   return { type: 'resource', of: { group, resource }, version, namespace, name, subresource };
 }
 
-/** `/api/v1/namespaces/shop/status` is the Namespace's own status. */
+/** `/api/v1/namespaces/shop/status` is the status of the Namespace itself, and no resource in the Namespace. */
 function isNamespaceSubresource(rest: readonly string[]): boolean {
   return rest.length === 3 && (rest[2] === 'status' || rest[2] === 'finalize');
 }

@@ -1,11 +1,11 @@
-/** Errors as Kubernetes says them. */
+/** Errors in the form of Kubernetes. */
 import { BanyanError, describeError, errorTable } from '../../runtime/errors.ts';
 import { negotiate } from './negotiate.ts';
 import type { ApiResponse } from './requests.ts';
 
 /**
- * The answer to a request that failed. Of a request for aggregated discovery it is the message alone: client-go reads no Status there, and kubectl would
- * say "unknown".
+ * The answer to a failed request. For aggregated discovery, the answer is only the message: client-go reads no Status there, and kubectl would print
+ * "unknown".
  */
 export function failureOf(error: unknown, accept: string): ApiResponse {
   const { http, body, retryAfterSeconds } = kubernetesStatusOf(error);
@@ -19,16 +19,16 @@ export function failureOf(error: unknown, accept: string): ApiResponse {
   };
 }
 
-/** `details` is always there, as in kube-apiserver: clients (kubectl debug among them) look into it without asking. */
+/** The Status always has `details`, as in kube-apiserver. Some clients, such as kubectl debug, read it without a check. */
 export function kubernetesStatusOf(error: unknown): {
   http: number;
   body: { message: string };
   retryAfterSeconds?: number;
 } {
-  const known = error instanceof BanyanError ? error : new BanyanError('Internal', describeError(error));
-  const { http, reason } = errorTable[known.code];
-  const { group, kind, name, retryAfterSeconds } = known.details;
-  const causes = causesOf(known);
+  const failure = error instanceof BanyanError ? error : new BanyanError('Internal', describeError(error));
+  const { http, reason } = errorTable[failure.code];
+  const { group, kind, name, retryAfterSeconds } = failure.details;
+  const causes = causesOf(failure);
   const details = {
     ...(name ? { name } : {}),
     ...(group ? { group } : {}),
@@ -41,7 +41,7 @@ export function kubernetesStatusOf(error: unknown): {
     apiVersion: 'v1',
     metadata: {},
     status: 'Failure',
-    message: known.message,
+    message: failure.message,
     reason,
     details,
     code: http,
@@ -49,7 +49,7 @@ export function kubernetesStatusOf(error: unknown): {
   return { http, body, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) };
 }
 
-/** A failure of the server is its own cause there. */
+/** An internal error lists itself as its cause, as in kube-apiserver. */
 function causesOf({ code, message, details: { causes = [] } }: BanyanError): object[] {
   if (code === 'Internal' && causes.length === 0) return [{ message }];
   return causes.map(({ field, ...cause }) => (field === '' ? cause : { ...cause, field }));

@@ -1,4 +1,4 @@
-/** Watches: the events of a storage as a stream, from a revision on, each encoded for the form that its client asked for. */
+/** Watches: the events of a storage as a stream, from a revision on. Each event is encoded in the form that the client asked for. */
 import { formatApiVersion } from '../../object/meta.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
@@ -27,10 +27,10 @@ export class WatchRequest {
   readonly #timers: Timer[] = [];
   #unsubscribe: (() => void) | undefined;
   /**
-   * What was there at the beginning and is still to be told, by orderOf: of what waits for the client the places alone are kept, and it is told as it is by
-   * then. So what happens to it meanwhile is not told.
+   * Objects that existed when the watch began and are not sent yet, by orderOf. For these objects, the watch keeps only their places. It later sends each
+   * object in the state that the object has then. So the watch leaves out events of these objects until then.
    */
-  readonly #untold = new Set<string>();
+  readonly #unsent = new Set<string>();
   #revision = 0;
   #columnsSent = false;
   #ended = false;
@@ -53,12 +53,12 @@ export class WatchRequest {
       this.#expired(since);
       return;
     }
-    this.#unsubscribe = storage.subscribe((events) => this.#take(events));
-    if (fromNow) this.#begin();
-    this.#take(missed);
+    this.#unsubscribe = storage.subscribe((events) => this.#onEvents(events));
+    if (fromNow) this.#sendInitial();
+    this.#onEvents(missed);
     if (this.#ended) return;
     this.#timers.push(this.#clock.after(timeoutMs, () => this.end()));
-    if (this.#options.bookmarks) this.#bookmarkLater();
+    if (this.#options.bookmarks) this.#scheduleBookmark();
   }
 
   end(): void {
@@ -69,45 +69,45 @@ export class WatchRequest {
     this.#sink.end();
   }
 
-  #begin(): void {
+  #sendInitial(): void {
     const { space, kind, namespace } = this.#listing;
     let isAhead = false;
     space.storage.visit(kind, namespace === '' ? {} : { namespace }, (stored) => {
-      if (isAhead) this.#untold.add(placeText(stored.key));
+      if (isAhead) this.#unsent.add(placeText(stored.key));
       else isAhead = !this.#sendExisting(stored);
       return !this.#ended;
     });
-    if (!isAhead) return this.#begun();
-    this.#sink.onTaken(() => this.#goOn());
+    if (!isAhead) return this.#endInitial();
+    this.#sink.onTaken(() => this.#continueInitial());
   }
 
-  #goOn(): void {
+  #continueInitial(): void {
     const { group, resource } = this.#listing.kind;
-    for (const place of this.#untold) {
+    for (const place of this.#unsent) {
       if (this.#ended) return;
-      this.#untold.delete(place);
+      this.#unsent.delete(place);
       const stored = this.#listing.space.storage.get({ group, resource, ...namespacedNameOf(place) });
-      if (stored && !this.#sendExisting(stored)) return this.#sink.onTaken(() => this.#goOn());
+      if (stored && !this.#sendExisting(stored)) return this.#sink.onTaken(() => this.#continueInitial());
     }
-    this.#begun();
+    this.#endInitial();
   }
 
-  /** False: the client is to take some of it first. */
+  /** Returns false if the client has to read the sent bytes before the next object. */
   #sendExisting(stored: StoredObject): boolean {
     const { space, selection } = this.#listing;
     if (selection.isEmpty || selection.matches(space.parse(stored))) this.#send('ADDED', stored);
     return this.#sink.queuedBytes() <= aheadBytesMax;
   }
 
-  #begun(): void {
+  #endInitial(): void {
     if (this.#options.sendInitialEvents) this.#bookmark({ 'k8s.io/initial-events-end': 'true' });
   }
 
-  #take(events: readonly StorageEvent[]): void {
+  #onEvents(events: readonly StorageEvent[]): void {
     for (const event of events) {
       if (this.#ended) return;
       this.#revision = Math.max(this.#revision, event.object.revision);
-      if (this.#concerns(event) && !this.#untold.has(orderOf(event.object.key))) this.#tell(event);
+      if (this.#concerns(event) && !this.#unsent.has(orderOf(event.object.key))) this.#sendEvent(event);
     }
   }
 
@@ -118,20 +118,23 @@ export class WatchRequest {
     );
   }
 
-  /** An object that enters the selection is added; one that leaves it is deleted, and shown as it was in it, as by the API server. */
-  #tell({ type, object, before }: StorageEvent): void {
+  /**
+   * For an object that enters the selection, sends ADDED. For an object that leaves the selection, sends DELETED with the last selected state, as the
+   * Kubernetes API server does.
+   */
+  #sendEvent({ type, object, before }: StorageEvent): void {
     const { selection, space } = this.#listing;
     if (selection.isEmpty) {
       this.#send(type, object);
       return;
     }
-    const is = type !== 'DELETED' && selection.matches(space.parse(object));
-    const was =
+    const isSelected = type !== 'DELETED' && selection.matches(space.parse(object));
+    const wasSelected =
       type === 'DELETED'
         ? selection.matches(space.parse(object))
         : before !== undefined && selection.matches(space.parse(before));
-    if (is) this.#send(was ? 'MODIFIED' : 'ADDED', object);
-    else if (was) this.#send('DELETED', before ? { ...before, revision: object.revision } : object);
+    if (isSelected) this.#send(wasSelected ? 'MODIFIED' : 'ADDED', object);
+    else if (wasSelected) this.#send('DELETED', before ? { ...before, revision: object.revision } : object);
   }
 
   #send(type: string, stored: StoredObject): void {
@@ -181,12 +184,12 @@ export class WatchRequest {
     this.#write('BOOKMARK', Buffer.from(JSON.stringify(object)));
   }
 
-  #bookmarkLater(): void {
+  #scheduleBookmark(): void {
     const timer = this.#clock.after(bookmarkEveryMs, () => {
-      // Nobody has seen all of it before.
-      if (this.#untold.size === 0) this.#bookmark();
+      // A bookmark says that the client has received everything up to its revision. That is false while initial objects are unsent.
+      if (this.#unsent.size === 0) this.#bookmark();
       this.#timers.splice(this.#timers.indexOf(timer), 1);
-      if (!this.#ended) this.#bookmarkLater();
+      if (!this.#ended) this.#scheduleBookmark();
     });
     this.#timers.push(timer);
   }

@@ -1,4 +1,4 @@
-/** Parameters of a write, from its URL, its headers, and for a DELETE from its body. */
+/** Parameters of a write: from its URL, its headers, and for a DELETE also from its body. */
 
 import { notSupported } from '../../object/field-error.ts';
 import { isRecord } from '../../object/json-value.ts';
@@ -9,7 +9,7 @@ import { invalidObject } from '../status-errors.ts';
 import { mediaTypeOf, parseRequestBody } from './body.ts';
 import { type ApiRequest, header } from './requests.ts';
 
-/** What the URL names. */
+/** The part of the URL that the options depend on. */
 interface Addressed {
   readonly version: string;
   readonly subresource: string;
@@ -19,12 +19,12 @@ type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions' | 'DeleteO
 
 const optionsKinds: Readonly<Record<string, OptionsKind>> = { POST: 'CreateOptions', PUT: 'UpdateOptions' };
 
-/** The parameters of a request are an object of this kind, to kube-apiserver and so to its clients. */
+/** An invalid parameter. For kube-apiserver and its clients, the parameters of a request are an object of a kind such as PatchOptions. */
 export function invalidOption(kind: OptionsKind, cause: Cause): BanyanError {
   return invalidObject({ group: 'meta.k8s.io', kind }, '', [cause]);
 }
 
-/** Warnings are added to the list while the write is done. */
+/** The write adds its warnings to the list `warnings`. */
 export function writeOptionsOf(request: ApiRequest, target: Addressed, warnings: string[]): WriteOptions {
   const { query, user } = request;
   const kind = optionsKinds[request.method] ?? 'PatchOptions';

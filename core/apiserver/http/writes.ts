@@ -1,4 +1,4 @@
-/** Writes of one space: bodies and parameters to the verbs, results to bytes. The answer waits until the write is durable. */
+/** Writes of one space: calls the verbs with bodies and parameters, and encodes the results. The answer waits until the write is durable. */
 
 import { required } from '../../object/field-error.ts';
 import { isRecord } from '../../object/json-value.ts';
@@ -81,12 +81,12 @@ async function apply(
 export async function remove(request: ApiRequest, target: WriteTarget): Promise<ApiResponse> {
   const warnings: string[] = [];
   const options = await deleteOptionsOf(request, target, warnings);
-  const gone = target.space.delete(target.key, options);
+  const deleted = target.space.delete(target.key, options);
   await target.space.storage.flushed();
-  const waits = target.space.storage.get(target.key) !== undefined;
+  const remains = target.space.storage.get(target.key) !== undefined;
   const { kind, key } = target;
-  const isAnswered = waits || options.dryRun;
-  const answer = isAnswered ? gone : successStatus(kind.resource, kind.group, key.name, gone.metadata.uid);
+  const showsObject = remains || options.dryRun;
+  const answer = showsObject ? deleted : successStatus(kind.resource, kind.group, key.name, deleted.metadata.uid);
   return jsonResponse(200, answer, warned(warnings));
 }
 
@@ -124,11 +124,14 @@ function warned(warnings: readonly string[]): Record<string, string[]> {
   return warnings.length > 0 ? { warning: warningHeaders(warnings) } : {};
 }
 
-/** As in the API server; proxies and clients take some KB of headers. */
+/** The bounds of the Kubernetes API server. Proxies and clients accept only some KB of headers. */
 const warningCharactersMax = 256;
 const warningsCharactersMax = 4096;
 
-/** Quoted strings of RFC 9110, in ASCII: names of fields come from bodies, and the write has happened when a header can't be sent. */
+/**
+ * The warnings as quoted strings of RFC 9110, in ASCII. Names of fields come from request bodies and may contain any character. An invalid header would
+ * make the answer fail after the write has already happened.
+ */
 function warningHeaders(warnings: readonly string[]): string[] {
   const headers: string[] = [];
   let length = 0;
@@ -153,7 +156,7 @@ async function objectOf(request: ApiRequest, target: WriteTarget, options: Write
   return asObject(await bodyOf(request, target, media, options), target);
 }
 
-/** What it says twice is told as `fieldValidation` asks. */
+/** Parses the body, and handles duplicate fields as `fieldValidation` asks. */
 async function bodyOf(
   request: ApiRequest,
   { kind, version }: WriteTarget,

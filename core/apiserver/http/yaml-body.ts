@@ -1,4 +1,4 @@
-/** A YAML text as the value that JSON would say. Takes some microseconds a byte, and seconds for a text that is made for that: see yaml-thread.ts. */
+/** Parses a YAML text to a JSON value. Takes some microseconds per byte, and seconds for a malicious text: see yaml-thread.ts. */
 import {
   type Document,
   isScalar,
@@ -14,15 +14,16 @@ import { jsonValuesMax, tooManyValues } from '../../object/json-bounds.ts';
 import { beyondLimits, depthMax } from '../../object/json-limits.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 
-/** Enough for people, too few for a bomb. */
+/** Enough for people, too few for a text whose nested aliases stand for a huge value. */
 const aliasesMax = 50;
 
-/** Throws BadRequest, and TooLarge for more values than a body may have. */
+/** Throws BadRequest, or TooLarge for more values than a body may have. */
 export function parseYaml(text: string): unknown {
   checkTokens(text);
   const intAsBigInt = mayHaveLongInteger(text);
   const lineCounter = new LineCounter();
-  // The library would compare each key of a mapping with all before it, and quote the text for each of a million errors.
+  // With these options off, the library does not compare each key of a mapping with all former keys, and does not quote the text for each of a million
+  // errors.
   const document = parseDocument(text, { uniqueKeys: false, prettyErrors: false, intAsBigInt, lineCounter });
   const [error] = document.errors;
   const wrong = error ? described(error, lineCounter) : repeatedKey(document, lineCounter);
@@ -38,8 +39,9 @@ export function parseYaml(text: string): unknown {
 const scalarMark = '\u001f';
 
 /**
- * By the tokens alone, which cost a tenth of parsing: the parser goes down level by level until no stack is left, and then up again by the same number of errors.
- * A field of a flow mapping has two of the signs that are counted: what is let through here is counted exactly as JSON.
+ * Checks the depth and the number of values by the tokens alone, which costs a tenth of parsing. The parser would recurse until no stack is left, and then
+ * report an error for each level. A field of a flow mapping has two of the counted signs, so this count is rough. The JSON of the accepted text is counted
+ * exactly.
  */
 function checkTokens(text: string): void {
   let [flowDepth, depthOfLine, signs, isScalarNext] = [0, 0, 0, false];
@@ -66,7 +68,7 @@ function described({ message, pos }: YAMLParseError, lines: LineCounter): string
   return `${message} at line ${line}, column ${col}`;
 }
 
-/** The place of a key that a mapping has for the second time. */
+/** The message for the first key that its mapping has twice. */
 function repeatedKey(document: Document.Parsed, lines: LineCounter): string | undefined {
   let wrong: string | undefined;
   visit(document, {

@@ -1,6 +1,6 @@
 /**
- * YAML that takes long to read is read in a thread of its own, one text after the other, with bounds of time and memory: the parser takes 3 s for 1.5 MB of short
- * items, and minutes for 1.5 MB of nothing but quotes. Meanwhile the node serves, and children keep their sessions.
+ * Parses long YAML texts in a separate thread, one text after the other, with bounds of time and memory. The parser takes 3 s for 1.5 MB of short items,
+ * and minutes for 1.5 MB of quotes. Because of the thread, the node goes on serving meanwhile, and children keep their sessions.
  */
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../../runtime/clock.ts';
@@ -8,13 +8,13 @@ import { BanyanError, describeError, type ErrorCode } from '../../runtime/errors
 
 export type YamlAnswer = { readonly json: string } | { readonly code: ErrorCode; readonly message: string };
 
-/** The largest number of values that a body may have takes 2 s on an idle processor. */
+/** On an idle processor, parsing a body with the maximal number of values takes 2 s. */
 const parseMsMax = 10_000;
-/** The parser makes some 300 bytes of one of short items; a node of 256 MB is to live on. */
+/** For a text of short items, the parser takes some 300 bytes of memory per byte. A node with 256 MB must survive this. */
 const heapMbMax = 128;
-/** Each with its text of at most 1.5 MB: the last one waits a minute at worst. */
+/** Number of waiting texts. Each has at most 1.5 MB. The last one waits a minute at worst. */
 const waitingMax = 6;
-/** To start a thread takes 0.1 s; to keep one takes 10 MB. */
+/** Starting a thread takes 0.1 s; keeping one takes 10 MB. */
 const idleMs = 10_000;
 
 interface YamlJob {
@@ -34,10 +34,13 @@ export class YamlThread {
     this.#clock = clock;
   }
 
-  /** The JSON of a YAML text. Throws BadRequest for what is none, TooLarge for what takes too long, TooManyRequests where too many wait. */
+  /**
+   * The JSON of a YAML text. Throws BadRequest for an invalid text, TooLarge if parsing takes too much time or memory, TooManyRequests if too many texts
+   * wait.
+   */
   read(text: string): Promise<string> {
     if (this.#jobs.length > waitingMax) {
-      const message = `${waitingMax} large bodies in YAML wait to be read: send the body as JSON, or come again`;
+      const message = `${waitingMax} large bodies in YAML wait to be read: send the body as JSON, or try again later`;
       return Promise.reject(new BanyanError('TooManyRequests', message, { retryAfterSeconds: 1 }));
     }
     return new Promise((resolve, reject) => {
@@ -46,7 +49,7 @@ export class YamlThread {
     });
   }
 
-  /** Refuses the texts that wait, and ends the thread. */
+  /** Refuses the waiting texts, and ends the thread. */
   end(): void {
     const jobs = this.#jobs.splice(0);
     this.#timer?.stop();
@@ -67,7 +70,7 @@ export class YamlThread {
   }
 
   #started(): Worker {
-    // The bundle has a file of its own for the thread.
+    // The bundle has a separate file for the thread.
     const file = import.meta.url.endsWith('.ts') ? './yaml-worker.ts' : './yaml-worker.js';
     const worker = new Worker(new URL(file, import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
@@ -100,7 +103,7 @@ export class YamlThread {
     this.#rest();
   }
 
-  /** The thread keeps no process alive. */
+  /** After a text, the thread works on the next one, or becomes idle. An idle thread does not keep the process alive. */
   #rest(): void {
     this.#isBusy = false;
     this.#timer?.stop();

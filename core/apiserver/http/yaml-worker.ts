@@ -1,4 +1,4 @@
-/** The thread of yaml-thread.ts: a text in, its JSON or an error out. */
+/** The program of the thread in yaml-thread.ts. It receives a text, and sends back its JSON or an error. */
 import { parentPort } from 'node:worker_threads';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import { parseYaml } from './yaml-body.ts';
