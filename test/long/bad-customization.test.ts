@@ -78,7 +78,9 @@ describe.skipIf(withoutKubectl)(`what can not be worked off, on a tree of proces
     };
     const cost = refused({ replacements: [{ path: '$.data.text', value: `\${{ ${dear('properties')} }}` }] });
     expect(cost).toContain('spec.replacements[0].value');
-    expect(cost).toContain('costs too much at a destination with 256 labels and 256 properties; use fewer loops');
+    expect(cost).toContain(
+      'costs too much at a destination with 256 labels and 256 properties; use fewer nested loops',
+    );
     const merge = (target: object, changes: object) => refused({ rules: [{ target, patch: [{ merge: changes }] }] });
     expect(merge({ kind: 'ConfigMap' }, { kind: 'Secret' })).toContain('spec.rules[0].patch[0].merge.kind: Forbidden');
     expect(merge({ name: 'wide' }, { metadata: { name: 'other' } })).toContain('merge.metadata.name: Forbidden');

@@ -1,6 +1,6 @@
 /**
- * What no schema can say of the mesh's own kinds. An EdgePlacement that names a resource which the space does not have is refused: mostly it
- * is a slip of the pen that would select nothing, and a definition that comes later can come first.
+ * Checks of the mesh's own kinds that no schema can express. An EdgePlacement that names an unknown resource of the space is refused: mostly the name is a
+ * typing mistake, which would select nothing. If the definition of the resource is still to come, the user can apply the definition first.
  */
 
 import { stableStringify } from '../../object/canonical.ts';
@@ -28,8 +28,8 @@ import { checkSummarizer } from './summarizer-check.ts';
 import { mayTravel } from './travelling.ts';
 
 /**
- * For a space with kinds of the mesh: what is checked of these, and of CustomResourceDefinitions. It looks only at what has changed, so that an
- * old placement can always be edited and deleted.
+ * The checks of a space with kinds of the mesh: of these kinds, and of CustomResourceDefinitions. The checks look only at changed parts, so that users can
+ * always edit and delete an old placement.
  */
 export function ownKindsAdmission(kinds: Kinds, place: SpacePlace): WriteAdmission {
   const admitDefinition = definitionAdmission(kinds);
@@ -42,7 +42,7 @@ export function ownKindsAdmission(kinds: Kinds, place: SpacePlace): WriteAdmissi
     if (!object || operation === 'delete' || subresource !== undefined) return;
     const check = checks[`${key.group}/${key.resource}`];
     if (!check) return;
-    // Nothing below is of the wrong type then; what is, validation says after this.
+    // The checks expect fields of the right types. Validation, which runs after this, reports the others.
     if (kind && kind.rules.validate(object, parseApiVersion(object.apiVersion).version, old).length > 0) return;
     const causes = check(object, old, kinds, place);
     if (causes.length > 0) throw invalidObject({ group: key.group, kind: object.kind }, key.name, causes);
@@ -88,7 +88,7 @@ function checkLocation(object: KubeObject): Cause[] {
   return spec?.instanceSelector ? checkSelector(spec.instanceSelector, 'spec.instanceSelector') : [];
 }
 
-/** `downsync` names what the space has; what upsync and associated name, only the edge clusters know. */
+/** `downsync` names resources of this space. `upsync` and `associated` name resources that only the edge clusters know. */
 function checkResources(item: DownsyncItem, field: string, kinds: Kinds): Cause[] {
   const group = item.apiGroup ?? '*';
   const inGroup = kinds.all().filter((kind) => group === '*' || kind.group === group);
@@ -103,7 +103,7 @@ function checkResources(item: DownsyncItem, field: string, kinds: Kinds): Cause[
 }
 
 const neverTravels =
-  'objects of this resource stay in their space: they say where others go, or are its own bookkeeping; take it out';
+  'objects of this resource stay in their space: they decide where other objects go, or are bookkeeping of the space; take it out';
 
 function staysHere(resource: string, kinds: readonly Kind[]): boolean {
   const named = kinds.filter((kind) => kind.resource === resource);
@@ -125,7 +125,7 @@ function unknownResource(resource: string, group: string, resources: string[], k
   return `this space has no resource of this plural name in ${where}; ${meant}`;
 }
 
-/** `deploy`, `Deployment` and `deployment` for `deployments`. */
+/** True for `deploy`, `Deployment` and `deployment` if the kind has the plural `deployments`. */
 function isNamed(kind: { kind: string; singular: string; shortNames: readonly string[] }, word: string): boolean {
   return kind.kind.toLowerCase() === word || kind.singular === word || kind.shortNames.includes(word);
 }

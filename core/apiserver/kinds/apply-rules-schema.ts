@@ -1,29 +1,29 @@
-/** What an EdgePlacement says of objects that others touch too. */
+/** The fields of an EdgePlacement about objects that others change too. */
 import { object, type Properties, string, strings } from './schema-builders.ts';
 
-/** Each is looked up in every object of the placement. */
+/** The agent looks up each of these fields in every object of the placement. */
 const ignoredFieldsMax = 32;
 
 export const applyRules: Properties = {
   drift: object(
-    'What becomes of an object that somebody changes where it is. One that is deleted there is made again in any mode.',
+    'What the agent does if somebody changes an object on the cluster. In any mode, the agent makes a deleted object again.',
     {
       mode: string(
-        'Correct puts it back, Report leaves it and says what differs, Ignore leaves it. A change of what is wanted is applied in any mode. Correct if left out.',
+        'Correct: the agent undoes the change. Report: the agent leaves the change and reports the difference. Ignore: the agent leaves the change. In any mode, the agent applies a change of the desired object. The default is Correct.',
         { enum: ['Correct', 'Report', 'Ignore'] },
       ),
       ignoredFields: strings(
-        "JSONPaths of fields that are the cluster's own once the object is there, such as .spec.replicas under an autoscaler; each leads to one field.",
+        'JSONPaths of fields that belong to the cluster once the object exists, such as .spec.replicas under an autoscaler. Each path leads to one field.',
         { maxItems: ignoredFieldsMax },
       ),
     },
   ),
   adopt: string(
-    'Whether an object that exists there already is taken over: IfUnowned (if left out) takes one that nobody else manages (a controller, server-side apply, Helm, Flux, Argo CD), Always takes any, Never none.',
+    'Whether the agent takes over an object that exists on the cluster already. IfUnowned (the default): if nobody else manages it (a controller, server-side apply, Helm, Flux, Argo CD). Always: in any case. Never: in no case.',
     { enum: ['IfUnowned', 'Always', 'Never'] },
   ),
   replace: string(
-    'IfImmutable removes and makes anew an object of which a field that is to change can not be changed; never a Namespace, a CustomResourceDefinition or a volume. Never if left out.',
+    'IfImmutable: if a field that has to change is immutable, the agent deletes the object and creates it again; never a Namespace, a CustomResourceDefinition or a volume. The default is Never.',
     { enum: ['Never', 'IfImmutable'] },
   ),
 };

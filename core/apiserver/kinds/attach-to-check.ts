@@ -1,4 +1,4 @@
-/** What no schema can say of whom a SyncTarget stands for, by its name or by `spec.attachTo`: that depends on where its space is. */
+/** Checks which agent a SyncTarget stands for, by its name or by `spec.attachTo`. No schema can check this, because it depends on the place of the space. */
 
 import { checkNodeName, checkPath, isBelow } from '../../identity/node-path.ts';
 import { forbiddenField, invalidField, required } from '../../object/field-error.ts';
@@ -7,7 +7,7 @@ import type { KubeObject } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import type { SpaceType } from './kinds-of-space.ts';
 
-/** Where a space is: its type, and the path of the node that has it (empty: the center). */
+/** The place of a space: its type, and the path of the node that has the space (empty for the center). */
 export interface SpacePlace {
   readonly type: SpaceType;
   readonly path: string;
@@ -15,21 +15,22 @@ export interface SpacePlace {
 
 const field = 'spec.attachTo';
 
-/** An old one that keeps what it has can always be edited. */
+/** Accepts every write that does not change the field, so that users can always edit an old SyncTarget. */
 export function checkAttachTo(object: KubeObject, old: KubeObject | undefined, place: SpacePlace): Cause[] {
   const attachTo = attachToOf(object);
   if (old && equalJson(attachTo, attachToOf(old))) return [];
   if (place.type !== 'Inventory') {
     if (attachTo === undefined) return old ? [] : namedAsAgent(object);
-    return [forbiddenField(field, 'here a SyncTarget stands for the agent of its own name: leave it out')];
+    return [forbiddenField(field, 'in this space, a SyncTarget stands for the agent with its own name: leave it out')];
   }
   const example = place.path === '' ? 'eu:paris:store-17' : `${place.path}:store-17`;
-  if (attachTo === undefined) return [required(field, `the path of the agent that it stands for, such as ${example}`)];
+  if (attachTo === undefined)
+    return [required(field, `write the path of the agent that the SyncTarget stands for, such as ${example}`)];
   const wrong = wrongPath(attachTo, place.path);
   return wrong ? [invalidField(field, attachTo, `${wrong}; write the path of an agent, such as ${example}`)] : [];
 }
 
-/** Nobody could ever attach by another name. */
+/** An agent with an invalid name could never attach. */
 function namedAsAgent({ metadata: { name = '' } }: KubeObject): Cause[] {
   const wrong = checkNodeName(name);
   return wrong ? [invalidField('metadata.name', name, `the agent has the same name; ${wrong}`)] : [];
@@ -39,7 +40,7 @@ function wrongPath(path: string, above: string): string | undefined {
   const wrong = checkPath(path);
   if (wrong) return wrong;
   if (isBelow(path, above)) return undefined;
-  return `must lie below "${above}", the node that has this space: only there it has a say`;
+  return `must be below "${above}", the node that has this space: the space has an effect only there`;
 }
 
 function attachToOf(object: KubeObject): string | undefined {

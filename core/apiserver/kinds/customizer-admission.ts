@@ -1,4 +1,4 @@
-/** A Customizer that can't be worked off is refused, with everything that is wrong with it. */
+/** Refuses a Customizer that does not compile, and lists all of its mistakes. */
 import { compileCustomizer } from '../../customize/compile.ts';
 import type { CustomizerSpec } from '../../customize/customizer.ts';
 import { invalidField } from '../../object/field-error.ts';
@@ -9,7 +9,7 @@ import type { Cause } from '../../runtime/errors.ts';
 import { CostTrial } from './customizer-cost.ts';
 import { checkCustomizedIdentity } from './customizer-identity.ts';
 
-/** An old one whose spec stays as it is can always be edited. */
+/** Accepts every write that does not change the spec, so that users can always edit an old Customizer. */
 export function checkCustomizer(object: KubeObject, old: KubeObject | undefined): readonly Cause[] {
   if (old && equalJson(object.spec, old.spec)) return [];
   const spec = (object.spec ?? {}) as CustomizerSpec;
@@ -17,7 +17,7 @@ export function checkCustomizer(object: KubeObject, old: KubeObject | undefined)
   return compileCustomizer(spec, trial.see).causes ?? [...checkCustomizedIdentity(spec), ...trial.causes];
 }
 
-/** What `spec.downsync[].customizers` may hold. One that is not there (yet) is said on the placement, not refused. */
+/** Checks the names in `spec.downsync[].customizers`. A Customizer that does not exist (yet) is no mistake here: the status of the placement shows it. */
 export function checkCustomizerNames(names: readonly string[] | undefined, field: string): Cause[] {
   return (names ?? []).flatMap((text, index) => {
     const parts = text.split('/');

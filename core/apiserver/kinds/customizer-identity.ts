@@ -1,6 +1,6 @@
 /**
- * What would make another object of the one that it customizes: told when it is written where the text alone shows it. What only an evaluation shows is
- * told by the destinations.
+ * Refuses a Customizer that would change which object an object is, as far as the text of the Customizer shows this. If only an evaluation shows it, the
+ * destination reports it.
  */
 import type { CustomizerSpec, CustomizerTarget, PatchItem } from '../../customize/customizer.ts';
 import { forbiddenField } from '../../object/field-error.ts';
@@ -9,9 +9,10 @@ import { parseJsonPath } from '../../object/jsonpath.ts';
 import { parseApiVersion } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
 
-/** Fields as the names that lead to them. */
+/** The fields that identify an object, as names joined by dots. */
 const identity = ['apiVersion', 'kind', 'metadata.name', 'metadata.namespace'];
-const detail = 'would make another object of the one that it customizes; the fields that say which one it is stay';
+const detail =
+  'would make another object of the customized one; a Customizer can not change apiVersion, kind, name and namespace';
 const writing = new Set(['add', 'remove', 'replace', 'move', 'copy']);
 
 export function checkCustomizedIdentity({ rules = [], replacements = [] }: CustomizerSpec): Cause[] {
@@ -40,8 +41,8 @@ function isIdentity(pointer: string | undefined): boolean {
 }
 
 /**
- * A merge may name what it is for, as whole manifests do. Where the rule has no target that says otherwise, whether that is another object is for the
- * object to say; so are expressions.
+ * A merge may contain the identity of its object, as a whole manifest does. The check refuses an identity that differs from the target of the rule. If the
+ * target does not have the field, or the value has an expression, only the object itself can show a difference.
  */
 function checkMerge(merge: unknown, target: CustomizerTarget, field: string): Cause[] {
   if (!isRecord(merge)) return [];
@@ -63,7 +64,7 @@ function checkMerge(merge: unknown, target: CustomizerTarget, field: string): Ca
   return causes;
 }
 
-/** `$patch: delete` and `replace` leave nothing of what says which object it is. */
+/** `$patch: delete` and `$patch: replace` would remove the fields that identify the object. */
 function checkDirective({ $patch: directive }: Readonly<Record<string, unknown>>, field: string): Cause[] {
   if (directive !== 'delete' && directive !== 'replace') return [];
   return [forbiddenField(`${field}.$patch`, `${directive} ${detail}`)];

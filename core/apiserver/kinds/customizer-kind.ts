@@ -1,8 +1,8 @@
-/** Customizer: what one object is at each destination. Written by workload teams, beside their objects. */
+/** Customizer: the form of an object at each destination. Workload teams write Customizers beside their objects. */
 import { edgeGroup } from './edge-kinds.ts';
 import { definition, labelSelector, list, object, rule, string } from './schema-builders.ts';
 
-/** A team splits what needs more: each is worked off for each object and destination. */
+/** Bounds of one Customizer, because its rules are evaluated for each object and destination. A team that needs more splits the Customizer. */
 const rulesMax = 64;
 const patchesMax = 64;
 const expressionCharactersMax = 4096;
@@ -10,7 +10,7 @@ const expressionCharactersMax = 4096;
 const anything = { 'x-kubernetes-preserve-unknown-fields': true } as const;
 
 const target = object(
-  'Which objects the rule is for: fields are ANDed. Left out: all that the Customizer is used for.',
+  'Which objects the rule applies to: fields are ANDed. Left out: all objects that use the Customizer.',
   {
     group: string('API group; empty for the core group.', { maxLength: 253 }),
     kind: string('Kind, such as Deployment.', { maxLength: 63 }),
@@ -22,17 +22,17 @@ const target = object(
 const patch = object(
   'A JSON Patch operation (op, path, from, value), or a strategic merge patch (merge).',
   {
-    op: string('Of JSON Patch: add, remove, replace, move, copy or test.'),
+    op: string('The operation of JSON Patch: add, remove, replace, move, copy or test.'),
     path: string('JSON pointer to the field, such as /data/text.', { maxLength: 4096 }),
-    from: string('JSON pointer to where move and copy take the value from.', { maxLength: 4096 }),
+    from: string('For move and copy: JSON pointer to the field with the value.', { maxLength: 4096 }),
     value: {
       description:
-        'Of add, replace and test. Strings may hold CEL in ${{ }}: a string that is one expression and nothing else takes the type of its value, and $${{ stands for the characters themselves.',
+        'For add, replace and test. Strings may contain CEL in ${{ }}. A string that is one expression and nothing else becomes the value of the expression, with its type. $${{ stands for the characters ${{.',
       ...anything,
     },
     merge: {
       type: 'object',
-      description: 'Fields as they are to be, null for one that is to go; ${{ CEL }} in strings as in value.',
+      description: 'The new fields. null removes a field. Strings may contain ${{ CEL }} as in value.',
       ...anything,
     },
   },
@@ -44,26 +44,26 @@ export const customizerDefinition = definition({
   scope: 'Namespaced',
   names: { plural: 'customizers', kind: 'Customizer', shortNames: ['cust'] },
   description:
-    'What an object is at each destination. Used by the annotation edge.banyan.io/customizer of an object or by customizers of a rule of an EdgePlacement; evaluated by the parent of the agent. Expressions see location, syncTarget, properties, path and object.',
-  spec: object('Rules first, then replacements, each in order.', {
+    'The form of an object at each destination. An object uses a Customizer by its annotation edge.banyan.io/customizer, or by customizers of a rule of an EdgePlacement. The parent of the agent evaluates it. Expressions see location, syncTarget, properties, path and object.',
+  spec: object('Rules are applied first, then replacements, each in order.', {
     rules: list(
-      'Patches under conditions; expressions of a rule see the object as the rules before it have left it.',
+      'Patches with conditions. The expressions of a rule see the object as the rules before it have changed it.',
       object(
         'One rule.',
         {
-          when: string('CEL that must be true for the rule to be worked off; left out: always.', {
+          when: string('CEL. The rule applies only if the result is true. Left out: always.', {
             minLength: 1,
             maxLength: expressionCharactersMax,
           }),
           target,
-          patch: list('What is done, in order.', patch, { minItems: 1, maxItems: patchesMax }),
+          patch: list('The changes, in order.', patch, { minItems: 1, maxItems: patchesMax }),
         },
         { required: ['patch'] },
       ),
       { maxItems: rulesMax },
     ),
     replacements: list(
-      'Values by JSONPath, for every object that the Customizer is used for.',
+      'Values by JSONPath, for every object that uses the Customizer.',
       object(
         'One value.',
         {
@@ -71,7 +71,7 @@ export const customizerDefinition = definition({
             minLength: 1,
             maxLength: 1024,
           }),
-          value: { description: 'What is there afterwards; ${{ CEL }} in strings as in a patch.', ...anything },
+          value: { description: 'The new value. Strings may contain ${{ CEL }} as in a patch.', ...anything },
         },
         { required: ['path', 'value'] },
       ),

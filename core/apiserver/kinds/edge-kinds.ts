@@ -1,4 +1,4 @@
-/** edge.banyan.io: what goes where. Written by workload teams, in workload spaces, at any level. */
+/** edge.banyan.io: which objects go to which destinations. Workload teams write these objects in workload spaces, at any level. */
 import type { SchemaProps } from '../crd/definition.ts';
 import { applyRules } from './apply-rules-schema.ts';
 import { associatedLimitDefault } from './edge-placement.ts';
@@ -21,16 +21,18 @@ import {
 
 export const edgeGroup = 'edge.banyan.io';
 
-/** What one object may hold of a list whose length grows with the tree; more goes into more objects. */
+/** Entries of one object in a list whose length grows with the tree. Further entries go into further objects. */
 export const sliceEntriesMax = 1000;
-/** Rules of one kind in one placement: matching looks at each of them for each object. */
+/** Rules of one kind in one placement. Matching looks at each rule for each object. */
 const itemsMax = 64;
 
 const apiGroup = string('API group of the objects: empty for the core group, * for all (also when left out).', {
   maxLength: 253,
 });
-const resources = strings('Plural names of resources; * is all. Empty or left out selects nothing.', { maxItems: 256 });
-const namespaces = strings('Namespaces of the objects; * is all. Left out: of any namespace.', { maxItems: 1024 });
+const resources = strings('Plural names of resources. * selects all. Empty or left out selects nothing.', {
+  maxItems: 256,
+});
+const namespaces = strings('Namespaces of the objects. * selects all. Left out: any namespace.', { maxItems: 1024 });
 
 function selectors(description: string): SchemaProps {
   return list(description, labelSelector('One of the selectors.'), { maxItems: itemsMax });
@@ -40,15 +42,15 @@ const downsyncItem: Properties = {
   apiGroup,
   resources,
   namespaces: strings(
-    'Namespaces of the objects; * is all. An item without namespaces and namespaceSelectors selects cluster-scoped objects too.',
+    'Namespaces of the objects. * selects all. An item without namespaces and namespaceSelectors selects cluster-scoped objects too.',
     { maxItems: 1024 },
   ),
-  namespaceSelectors: selectors('Select namespaces by their labels; one that matches is enough.'),
-  objectNames: strings('Names of the objects; * is all. Left out: of any name.', { maxItems: 1024 }),
-  labelSelectors: selectors('Select objects by their labels; one that matches is enough. Left out: any labels.'),
-  createOnly: boolean('The object is made where it is missing, and left alone afterwards.'),
+  namespaceSelectors: selectors('Select namespaces by their labels. One matching selector is enough.'),
+  objectNames: strings('Names of the objects. * selects all. Left out: any name.', { maxItems: 1024 }),
+  labelSelectors: selectors('Select objects by their labels. One matching selector is enough. Left out: any labels.'),
+  createOnly: boolean('The agent creates the object if it is missing, and does not change it afterwards.'),
   customizers: strings(
-    'Customizers for these objects, in the order of their application: a name in the namespace of the object, or namespace/name.',
+    'Customizers for these objects, in the order in which they apply: a name in the namespace of the object, or namespace/name.',
     { maxItems: 16 },
   ),
   statusSummarizers: strings('Names of StatusSummarizers for the status of these objects.', { maxItems: itemsMax }),
@@ -58,66 +60,67 @@ const upsyncItem: Properties = {
   apiGroup,
   resources,
   namespaces,
-  names: strings('Names of the objects; * is all.', { maxItems: 1024 }),
-  labelSelectors: selectors('Select objects by their labels; one that matches is enough.'),
+  names: strings('Names of the objects. * selects all.', { maxItems: 1024 }),
+  labelSelectors: selectors('Select objects by their labels. One matching selector is enough.'),
   returnTo: string(
-    'How far the objects come up: to the node above the cluster (Parent, also if left out), or on from node to node to the one that has this space.',
+    'How far the objects go up. Parent (the default): to the parent of the agent. Center: from node to node up to the node that has this space.',
     { enum: ['Parent', 'Center'] },
   ),
-  statusSummarizers: strings('Names of StatusSummarizers for these objects: there, returned is the whole object.', {
-    maxItems: itemsMax,
-  }),
+  statusSummarizers: strings(
+    'Names of StatusSummarizers for these objects. In their expressions, returned is the whole object.',
+    { maxItems: itemsMax },
+  ),
 };
 
 const associatedItem: Properties = {
   apiGroup,
   resources,
   limit: integer(
-    `Objects of these resources per workload object and destination whose state comes back, at most; ${associatedLimitDefault} if left out.`,
+    `Maximal number of objects of these resources that report their state, for each workload object and destination. The default is ${associatedLimitDefault}.`,
     { minimum: 1, maximum: 1000 },
   ),
   statusSummarizers: strings(
-    'Names of StatusSummarizers for the objects that come back: there, returned is the whole object, so that returned.kind tells them apart.',
+    'Names of StatusSummarizers for these objects. In their expressions, returned is the whole object. returned.kind has its kind.',
     { maxItems: itemsMax },
   ),
 };
 
 const spec = object(
-  'What goes where.',
+  'Which objects go to which destinations.',
   {
-    locationSelectors: selectors('Select Locations by their labels; one that matches is enough.'),
-    locationExpression: string('CEL over location, syncTarget, path and properties; must be true beside a selector.', {
-      minLength: 1,
-      maxLength: 4096,
-    }),
+    locationSelectors: selectors('Select Locations by their labels. One matching selector is enough.'),
+    locationExpression: string(
+      'CEL over location, syncTarget, path and properties. A destination matches only if the result is true, in addition to the selectors.',
+      { minLength: 1, maxLength: 4096 },
+    ),
     downsync: list(
-      'Which objects go down: fields of an item are ANDed, items are ORed. Empty selects nothing.',
+      'Which objects go down. Fields of an item are ANDed, items are ORed. Empty selects nothing.',
       object('One rule.', downsyncItem),
       { maxItems: itemsMax },
     ),
     upsync: list(
-      'Which objects that are born at the edge come up; wins over downsync. Empty selects nothing.',
+      'Which objects that were created at the edge come up. upsync wins over downsync. Empty selects nothing.',
       object('One rule.', upsyncItem),
       { maxItems: itemsMax },
     ),
     associated: list(
-      'Which objects that are owned by the placed ones report their state too.',
+      'Which objects report their state too, if a placed object owns them.',
       object('One rule.', associatedItem),
       { maxItems: itemsMax },
     ),
     wantSingletonReportedState: boolean(
-      'Exact reported state is written into the objects while the placement matches exactly one destination in all.',
+      'While the placement matches exactly one destination in all, the exact reported state is written into the objects.',
       { default: false },
     ),
-    priority: integer('Decides between placements of different spaces for the same object: the greater wins.', {
+    priority: integer('Decides between placements of different spaces for the same object: the greater number wins.', {
       format: 'int32',
       minimum: -1_000_000_000,
       maximum: 1_000_000_000,
       default: 0,
     }),
     move: moveSpec,
-    deletion: object('How objects are removed where they are not wanted any more.', {
-      propagationPolicy: string('What becomes of objects that they own; Background if left out.', {
+    deletion: object('How the agent removes objects that no placement wants any more.', {
+      propagationPolicy: string('What happens to the dependents of the objects. The default is Background.', {
         enum: ['Foreground', 'Background', 'Orphan'],
       }),
     }),
@@ -143,35 +146,35 @@ function count(description: string): SchemaProps {
 }
 
 const summary = object(
-  'Counts of destinations, exact for observedGeneration; fresh + stale + never + quarantined = expected.',
+  'Counts of destinations, exact for observedGeneration. fresh + stale + never + quarantined = expected.',
   {
     expected: count('Destinations that match.'),
-    fresh: count('Those that are connected and have reported.'),
-    stale: count('Those that are not connected now; what they reported last is not counted below.'),
-    never: count('Those that have not reported yet.'),
-    quarantined: count('Those that have entries that they could not take.'),
-    synced: count('Those whose agent has stored all objects.'),
-    applied: count('Those whose cluster has accepted all objects.'),
-    available: count('Those whose objects are all available.'),
-    failed: count('Those with an object that fails.'),
-    conflicted: count('Those with an object that another source holds.'),
-    outdated: count('Those that have reported, but for something older.'),
-    oldestAgeSeconds: count('How long the longest silent destination has been silent.'),
+    fresh: count('Destinations that are connected and have reported.'),
+    stale: count('Destinations that are not connected now. Their last reports are not part of the counts below.'),
+    never: count('Destinations that have not reported yet.'),
+    quarantined: count('Destinations with entries that they can not use.'),
+    synced: count('Destinations whose agent has stored all objects.'),
+    applied: count('Destinations whose cluster has accepted all objects.'),
+    available: count('Destinations whose objects are all available.'),
+    failed: count('Destinations with an object that fails.'),
+    conflicted: count('Destinations with an object that another source has won.'),
+    outdated: count('Destinations whose newest report is about an older state of the objects.'),
+    oldestAgeSeconds: count('For the destination that is stale for the longest time: seconds since its last contact.'),
   },
 );
 
-const status = object('What has become of it.', {
-  observedGeneration: count('The generation of the placement that all of this is of.'),
+const status = object('The state of the placement.', {
+  observedGeneration: count('The generation of the placement that this status is about.'),
   matchingLocationCount: count('Destinations that match.'),
   summary,
-  display: string('The summary in a line, such as: available 4/4'),
+  display: string('The summary in one line, such as: available 4/4'),
   failures: list(
-    'A sample of what fails.',
+    'A sample of the failures.',
     object('One failing object.', {
-      path: string('Of the destination, such as eu:paris:store-17.'),
+      path: string('Path of the destination, such as eu:paris:store-17.'),
       object: string('The object, such as: deployments.apps shop/till'),
-      reason: string('One word for why.'),
-      message: string('A sentence for people.'),
+      reason: string('The reason, in one word.'),
+      message: string('The reason, in a sentence for people.'),
     }),
     { maxItems: 100 },
   ),
@@ -183,7 +186,7 @@ const status = object('What has become of it.', {
 export const edgePlacementDefinition = definition({
   group: edgeGroup,
   names: { plural: 'edgeplacements', kind: 'EdgePlacement', shortNames: ['epl'] },
-  description: 'Says which objects of a space go to which Locations, and shows what has become of them.',
+  description: 'Selects the objects of a space that go to Locations, and shows their state there.',
   spec,
   status,
   root: { required: ['spec'] },
@@ -204,31 +207,32 @@ export const edgePlacementDefinition = definition({
 const singlePlacementSliceDefinition = definition({
   group: edgeGroup,
   names: { plural: 'singleplacementslices', kind: 'SinglePlacementSlice', shortNames: ['sps'] },
-  description: 'A part of the places that a placement matches: one by one what this node knows, by subtree the rest.',
+  description:
+    'A part of the destinations that a placement matches. Destinations of agents directly below this node are listed one by one, all others by subtree.',
   more: {
     destinations: list(
-      'Places that this node knows one by one.',
+      'Destinations that this node knows one by one.',
       object(
-        'One place.',
+        'One destination.',
         {
           cluster: string('The edge cluster.'),
           locationName: string('The Location.'),
           syncTargetName: string('The SyncTarget.'),
-          syncTargetUID: string('Its uid.'),
-          path: string('Of the agent, such as eu:paris:store-17.'),
+          syncTargetUID: string('The uid of the SyncTarget.'),
+          path: string('Path of the agent, such as eu:paris:store-17.'),
         },
         { required: ['locationName', 'syncTargetName', 'path'] },
       ),
       { maxItems: sliceEntriesMax },
     ),
     subtrees: list(
-      'Places below children that know them themselves.',
+      'Destinations below children. The children list them one by one.',
       object(
         'One child.',
         {
-          path: string('Of the child.'),
-          matched: count('Places below it.'),
-          observedTime: time('When the child said so.'),
+          path: string('Path of the child.'),
+          matched: count('Matching destinations below the child.'),
+          observedTime: time('When the child reported this number.'),
         },
         { required: ['path', 'matched'] },
       ),

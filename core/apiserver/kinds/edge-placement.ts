@@ -1,4 +1,4 @@
-/** EdgePlacement as code reads and writes it; edge-kinds.ts is the schema of the same. */
+/** The EdgePlacement as code reads and writes it. edge-kinds.ts has its schema. */
 
 import type { AdoptRule, DriftMode } from '../../entries/apply-rules.ts';
 import type { AssociatedItem } from '../../match/resource-rules.ts';
@@ -8,7 +8,7 @@ import type { LabelSelector } from '../../object/selector.ts';
 import type { RolloutSpec } from '../../rollout/spec.ts';
 
 export interface EdgePlacementSpec {
-  /** ORed. Empty only with an expression, and then every Location is asked. */
+  /** ORed. The list may be empty only if there is an expression. Then the expression is evaluated for every Location. */
   locationSelectors?: LabelSelector[];
   locationExpression?: string;
   downsync?: DownsyncItem[];
@@ -24,7 +24,7 @@ export interface EdgePlacementSpec {
   rollout?: RolloutSpec;
 }
 
-/** Fields are ANDed; `*` is all, an empty list nothing. An absent field does not ask, but for `resources`: without it nothing is selected. */
+/** Fields are ANDed. `*` selects all, an empty list nothing. An absent field allows every value, except `resources`: without it, the item selects nothing. */
 export interface DownsyncItem {
   apiGroup?: string;
   resources?: string[];
@@ -38,5 +38,5 @@ export interface DownsyncItem {
   statusSummarizers?: string[];
 }
 
-/** Pods of a workload, mostly: as many as a person looks at. */
+/** Mostly pods of a workload. A person does not look at more. */
 export const associatedLimitDefault = 20;

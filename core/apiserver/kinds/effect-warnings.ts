@@ -1,7 +1,7 @@
 /**
- * Objects that a space keeps and nobody acts on. In a cluster a NetworkPolicy filters and a Role gives rights; the system space and an inventory space
- * run no such controllers, and deliver nothing to a cluster that does. Whoever writes such an object is told so. In a workload space objects are for the
- * clusters that they are sent to, where they have their effect.
+ * Warns about objects that a space stores and nobody acts on. In a cluster, a NetworkPolicy filters and a Role gives rights. The system space and an
+ * inventory space have no such controllers, and send nothing to a cluster that has them. So the writer of such an object gets a warning. The objects of a
+ * workload space have their effect at the clusters that they are sent to.
  */
 import type { Kind, WriteAdmission } from '../space.ts';
 import { edgeGroup } from './edge-kinds.ts';
@@ -9,7 +9,7 @@ import type { SpaceType } from './kinds-of-space.ts';
 
 type Request = Parameters<WriteAdmission>[0];
 
-/** Built-in kinds that do there what they do in a cluster: they hold data for whoever reads them, or make other objects possible. */
+/** Built-in kinds with the same effect in these spaces as in a cluster: they hold data for readers, or make other objects possible. */
 const effective: ReadonlySet<string> = new Set([
   '/configmaps',
   '/events',
@@ -24,15 +24,17 @@ const rbac =
   'who has a client certificate of the tree in the group system:masters may do everything at a node, nobody else anything';
 const elsewhere = 'apply it in a workload space, with an EdgePlacement, to have it at edge clusters';
 
-/** Kinds of edge.banyan.io that nodes make of placements, for people to read. */
+/** Kinds of edge.banyan.io that nodes write from placements, as results for people. */
 const results: ReadonlySet<string> = new Set(['singleplacementslices', 'statussummaries']);
 
-/** Deletions and status need no warning; nor do writes by the node itself. */
+/** Gives no warning for deletions, for status, and for writes of the node itself. */
 export function warnOfNoEffect(request: Request, kind: Kind | undefined, type: SpaceType): void {
   const { operation, key, user, subresource, warn } = request;
   if (!kind || !user || operation === 'delete' || subresource !== undefined) return;
   if (type === 'Workload' && key.group === edgeGroup && results.has(key.resource)) {
-    warn?.(`a ${kind.kind} is what nodes make of placements for people to read: nobody reads one that others write`);
+    warn?.(
+      `nodes write a ${kind.kind} from a placement, as a result for people: one that somebody else writes has no effect`,
+    );
   }
   if ((type !== 'System' && type !== 'Inventory') || kind.custom || effective.has(`${key.group}/${key.resource}`))
     return;

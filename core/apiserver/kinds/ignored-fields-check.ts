@@ -1,4 +1,4 @@
-/** The syntax of spec.drift.ignoredFields. */
+/** Checks the syntax of spec.drift.ignoredFields. */
 
 import { invalidField } from '../../object/field-error.ts';
 import { parseJsonPath } from '../../object/jsonpath.ts';
@@ -22,5 +22,5 @@ function problemOf(path: string): string | undefined {
   const isIdentity =
     ['apiVersion', 'kind'].includes(first!) ||
     (first === 'metadata' && !['labels', 'annotations'].includes(second ?? ''));
-  return isIdentity ? 'this says which object it is; name a field of its content' : undefined;
+  return isIdentity ? 'this field identifies the object; name a field of its content' : undefined;
 }

@@ -1,4 +1,4 @@
-/** inventory.banyan.io: where workloads may run. Written by whoever manages infrastructure, only read by placement. */
+/** inventory.banyan.io: where workloads may run. Infrastructure teams write these objects. Placement only reads them. */
 
 import { servedMax } from '../../entries/served-resources.ts';
 import { pathMax } from '../../object/names.ts';
@@ -25,15 +25,15 @@ const locationDefinition = definition({
   group: inventoryGroup,
   names: { plural: 'locations', kind: 'Location', shortNames: ['loc'] },
   description: 'A place where workloads may run. Selectors and customization see its labels and annotations.',
-  spec: object('What the place is.', {
+  spec: object('The place.', {
     description: string('For people.'),
-    resource: object('The kind of inventory object behind the place; SyncTarget if left out.', {
+    resource: object('The kind of the inventory objects behind the place. The default is SyncTarget.', {
       group: string('API group.', { default: inventoryGroup }),
       version: string('API version.', { default: 'v1alpha1' }),
       resource: string('Plural name.', { default: 'synctargets' }),
     }),
     availableSelectorLabels: listByKey(
-      'Labels that authors of placements may count on.',
+      'Labels that authors of placements may use.',
       ['key'],
       object(
         'One label.',
@@ -46,12 +46,12 @@ const locationDefinition = definition({
       ),
     ),
     instanceSelector: labelSelector(
-      'Selects the SyncTargets of the place by their labels; if left out, the one of the same name.',
+      'Selects the SyncTargets of the place by their labels. Left out: the SyncTarget with the same name.',
     ),
   }),
-  status: object('What is there.', {
-    instances: integer('SyncTargets selected.', { minimum: 0 }),
-    availableInstances: integer('Those among them that are connected and schedulable.', { minimum: 0 }),
+  status: object('The SyncTargets of the place.', {
+    instances: integer('Selected SyncTargets.', { minimum: 0 }),
+    availableInstances: integer('Selected SyncTargets that are connected and schedulable.', { minimum: 0 }),
     conditions,
   }),
   columns: [
@@ -65,42 +65,45 @@ const syncTargetDefinition = definition({
   group: inventoryGroup,
   names: { plural: 'synctargets', kind: 'SyncTarget', shortNames: ['st'] },
   description:
-    'One edge cluster, as placement sees it. In the system space of the agent’s parent it has the name of the agent; in an inventory space it names it by path.',
-  spec: object('What its owner says of it.', {
+    'One edge cluster, as placement sees it. In the system space of the agent’s parent, it has the name of the agent. In an inventory space, it names the agent by its path.',
+  spec: object('The facts that the owner of the cluster writes.', {
     attachTo: string(
-      'Path of the agent that it stands for, such as eu:paris:store-17: somewhere below the node that has the inventory space. Not in a system space.',
+      'Path of the agent that the SyncTarget stands for, such as eu:paris:store-17. The agent is somewhere below the node that has the inventory space. Not allowed in a system space.',
       { maxLength: pathMax },
     ),
-    unschedulable: boolean('Nothing new is placed there; what is there stays.', { default: false }),
-    evictAfter: time('From then on, what is there is taken away.'),
-    cells: stringMap('Failure domains that it is part of, by kind of domain.'),
+    unschedulable: boolean('The cluster keeps its placements and gets no new ones.', { default: false }),
+    evictAfter: time('From this time on, all placements are removed from the cluster.'),
+    cells: stringMap('Failure domains that the cluster is part of, by kind of domain.'),
     properties: stringMap(
-      'Facts that expressions and customization read, such as carbon.gPerKWh; they may change at any time.',
+      'Facts that expressions and customization read, such as carbon.gPerKWh. They may change at any time.',
       {
         maxProperties: propertiesMax,
       },
     ),
   }),
-  status: object('What its agent reports.', {
+  status: object('The report of the agent.', {
     kubernetesVersion: string('Version of the API server, such as v1.34.1.'),
-    platform: string('That the API server runs on, such as linux/amd64.'),
+    platform: string('The platform of the API server, such as linux/amd64.'),
     nodes: integer('Nodes of the cluster.', { minimum: 0 }),
-    readyNodes: integer('Those among them that are ready.', { minimum: 0 }),
-    capacity: quantities('All that the cluster has.'),
-    allocatable: quantities('What workloads may use of it.'),
+    readyNodes: integer('Nodes of the cluster that are ready.', { minimum: 0 }),
+    capacity: quantities('All resources of the cluster.'),
+    allocatable: quantities('The resources that workloads may use.'),
     lastHeartbeatTime: time('When the parent last received a message of the agent.'),
     attachedTo: string('Path of the node that the agent is connected to.'),
-    servedResourceCount: integer(`Kinds that the cluster serves; syncedResources has the first ${servedMax}.`, {
-      minimum: 0,
-    }),
+    servedResourceCount: integer(
+      `Number of kinds that the cluster serves. syncedResources has the first ${servedMax}.`,
+      {
+        minimum: 0,
+      },
+    ),
     syncedResources: list(
-      'Kinds that the cluster serves and the agent can handle, those of Kubernetes itself first. They come and go with their definitions.',
+      'Kinds that the cluster serves and the agent can handle, those of Kubernetes itself first. The list changes with the CustomResourceDefinitions of the cluster.',
       object(
         'One kind.',
         {
           group: string('API group; empty for the core group.'),
           resource: string('Plural name.'),
-          versions: strings('Served versions, preferred first.'),
+          versions: strings('Served versions, the preferred one first.'),
         },
         { required: ['resource'] },
       ),

@@ -1,16 +1,16 @@
-/** JoinToken: that an agent may get a certificate at this node, once. The token's secret is not in it. */
+/** JoinToken: allows one agent to get a certificate at this node, once. The object does not contain the secret of the token. */
 import { definition, object, rule, string, time } from './schema-builders.ts';
 
 export const joinTokenDefinition = definition({
   group: 'mesh.banyan.io',
   names: { plural: 'jointokens', kind: 'JoinToken', shortNames: ['jt'] },
   description:
-    'That an agent right below this node may join, once. `banyan join-token` makes it and prints its secret, which is kept nowhere.',
+    'Allows one agent directly below this node to join, once. `banyan join-token` makes the object and prints the secret, which is stored nowhere.',
   spec: object(
-    'Whom it admits. The labels are those of the SyncTarget and the Location, which were made with it.',
+    'The agent that the token admits. The labels of the object are those of the SyncTarget and the Location that were made with it.',
     {
-      path: string('Of the agent, such as eu:paris:store-17.', { minLength: 1, maxLength: 4_096 }),
-      expires: time('From then on it admits nobody.'),
+      path: string('Path of the agent, such as eu:paris:store-17.', { minLength: 1, maxLength: 4_096 }),
+      expires: time('From this time on, the token admits nobody.'),
       hash: string('SHA-256 of the secret, in hex.', { pattern: '^[0-9a-f]{64}$' }),
     },
     {
@@ -18,11 +18,13 @@ export const joinTokenDefinition = definition({
       'x-kubernetes-validations': [rule('self == oldSelf', 'a join token can not be changed: make another')],
     },
   ),
-  status: object('What became of it.', {
-    state: string('Absent: it was not used yet. An expired one is removed a day later.', { enum: ['Used', 'Expired'] }),
-    usedAt: time('When it was used.'),
-    usedFrom: string('The address that its first use came from: of the agent, or of what is between.'),
-    key: string('SHA-256 of the public key that it was used for, in hex. Only this key may use it again.'),
+  status: object('The use of the token.', {
+    state: string('Absent while the token was not used. An expired token is removed a day later.', {
+      enum: ['Used', 'Expired'],
+    }),
+    usedAt: time('When the token was used.'),
+    usedFrom: string('The address of the first use: of the agent, or of a proxy or gateway between.'),
+    key: string('SHA-256 of the public key that used the token, in hex. Only this key may use the token again.'),
   }),
   root: { required: ['spec'] },
   selectable: ['.spec.path'],

@@ -1,4 +1,4 @@
-/** Which of the mesh's own kinds a space has, by its type. */
+/** The kinds of the mesh that a space has, by the type of the space. */
 import { customKind } from '../crd/custom-kind.ts';
 import type { CustomResourceDefinition } from '../crd/definition.ts';
 import type { Kind } from '../space.ts';
@@ -10,7 +10,7 @@ import { meshDefinitions } from './mesh-kinds.ts';
 import { rolloutGateDefinition } from './rollout-kinds.ts';
 import { summaryDefinitions } from './summary-kinds.ts';
 
-/** `Cluster` is an embedded edge cluster's own API: it has none of them. */
+/** `Cluster` is the API of an embedded edge cluster, which has no kinds of the mesh. */
 export type SpaceType = 'Workload' | 'Inventory' | 'System' | 'Cluster';
 
 const definitions: { readonly [type in SpaceType]: readonly CustomResourceDefinition[] } = {
@@ -20,12 +20,12 @@ const definitions: { readonly [type in SpaceType]: readonly CustomResourceDefini
   Cluster: [],
 };
 
-/** Every definition of the mesh's own kinds, once. */
+/** The definitions of all kinds of the mesh, each once. */
 export const ownDefinitions: readonly CustomResourceDefinition[] = [...new Set(Object.values(definitions).flat())];
 
 const compiled = new Map<CustomResourceDefinition, Kind>();
 
-/** The same Kind objects each time: their schemas are compiled once per process. */
+/** Returns the same Kind objects at each call, so that a process compiles their schemas only once. */
 export function ownKinds(type: SpaceType): Kind[] {
   return definitions[type].map((definition) => {
     const kind = compiled.get(definition) ?? customKind(definition);

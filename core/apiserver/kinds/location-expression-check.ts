@@ -1,11 +1,11 @@
-/** Whether an expression of a placement can be evaluated at all, and at any destination that there may be. */
+/** Checks that an expression of a placement compiles, and that its cost is acceptable at the largest possible destination. */
 import { compileCel } from '../../match/cel/cel.ts';
 import { CelError } from '../../match/cel/cel-error.ts';
 import { celValue } from '../../match/cel/values.ts';
 import { invalidField } from '../../object/field-error.ts';
 import type { Cause } from '../../runtime/errors.ts';
 
-/** What an expression of a placement can name, for admission and for matching. */
+/** The variables of a placement's expression, for admission and for matching. */
 export const locationVariables = {
   location: 'dyn',
   syncTarget: 'dyn',
@@ -13,12 +13,13 @@ export const locationVariables = {
   properties: { map: 'string' },
 } as const;
 
-/** As many properties as the schema lets a SyncTarget have. */
+/** The maximal number of properties of a SyncTarget in its schema. */
 export const propertiesMax = 256;
 
 /**
- * An expression is tried at a destination as big as one may be. Loops are charged by their turns, so that two of them, one in the other, over all
- * properties pass, and three do not; what passes here and is dearer somewhere matches nothing there, and does not take longer.
+ * Evaluates the expression once at the largest possible destination. Each turn of a loop costs steps. So an expression with two nested loops over all
+ * properties passes, and one with three nested loops does not. If an accepted expression costs more at some destination, its evaluation stops at the limit,
+ * and the expression does not match there.
  */
 export function checkLocationExpression(source: string, field: string): Cause[] {
   try {
@@ -29,7 +30,7 @@ export function checkLocationExpression(source: string, field: string): Cause[] 
     if (!(error instanceof CelError)) throw error;
     switch (error.kind) {
       case 'evaluation':
-        // Here, for want of a label or a property: not everywhere.
+        // The expression failed because this destination lacks a label or a property. Other destinations may have it.
         return [];
       case 'cost':
         return [invalidField(field, source, costsTooMuch)];
@@ -39,20 +40,20 @@ export function checkLocationExpression(source: string, field: string): Cause[] 
   }
 }
 
-export const costsTooMuch = `costs too much at a destination with ${propertiesMax} labels and ${propertiesMax} properties; use fewer loops inside of others`;
+export const costsTooMuch = `costs too much at a destination with ${propertiesMax} labels and ${propertiesMax} properties; use fewer nested loops`;
 
 type Bindings = Parameters<ReturnType<typeof compileCel>['evaluate']>[0];
-let made: Bindings | undefined;
+let biggest: Bindings | undefined;
 
-/** As big as one may be, for expressions that are tried before they are taken. */
+/** A destination of the largest possible size, for a test of expressions before they are accepted. */
 export function biggestDestination(): Bindings {
   const properties = Object.fromEntries(Array.from({ length: propertiesMax }, (_, i) => [`property-${i}`, `${i}`]));
   const metadata = { name: 'store-17', labels: properties, annotations: properties };
-  made ??= {
+  biggest ??= {
     location: celValue({ metadata, spec: {} }),
     syncTarget: celValue({ metadata, spec: { properties } }),
     path: 'eu:paris:store-17',
     properties: celValue(properties),
   };
-  return made;
+  return biggest;
 }

@@ -1,4 +1,4 @@
-/** mesh.banyan.io: what every node shows of itself and its neighbours in its system space. */
+/** mesh.banyan.io: the kinds with which every node shows itself and its neighbours in its system space. */
 import type { SchemaProps } from '../crd/definition.ts';
 import { conditions, definition, integer, list, object, quantities, rule, string, time } from './schema-builders.ts';
 
@@ -9,43 +9,45 @@ function count(description: string): SchemaProps {
 }
 
 const heldFields = {
-  entries: count('Entries.'),
-  since: time('When the first of them was found missing.'),
+  entries: count('Number of held entries.'),
+  since: time('When the first of these entries was missing.'),
   token: string('Names exactly these entries. An approval with this token covers no entry that is held later.'),
-  sample: list('Keys of some, or the placements that they are of.', string('As docs/architecture.md has them.'), {
-    maxItems: 5,
-  }),
+  sample: list(
+    'Keys of some of these entries, or their placements.',
+    string('A key as in docs/architecture.md, or a placement.'),
+    { maxItems: 5 },
+  ),
 };
 
 const nodeDefinition = definition({
   group: meshGroup,
   names: { plural: 'nodes', kind: 'Node', shortNames: ['mn'] },
   description: 'A node of the mesh: this one, its agents, or a relay below it.',
-  spec: object('Its place.', {
-    path: string('From the center down, such as eu:paris; empty for the center.'),
-    role: string('What it is.', { enum: ['Center', 'Relay', 'Agent'] }),
+  spec: object('The place of the node in the tree.', {
+    path: string('Names from the center down, such as eu:paris. Empty for the center.'),
+    role: string('The role of the node.', { enum: ['Center', 'Relay', 'Agent'] }),
     approveHeldDeletions: string(
       'Written by a person: status.held.token, or the token of an entry of status.rolledBack. The node deletes the entries that it holds under this token, and ends the alarm. `banyan approve-deletions` writes it.',
       { maxLength: 64 },
     ),
   }),
-  status: object('How it is.', {
+  status: object('The state of the node.', {
     version: string('Version of the program.'),
-    session: object('The session with its parent.', {
-      state: string('Whether it is connected; Unknown while a node between here and there is not.', {
+    session: object('The session of the node with its parent.', {
+      state: string('Whether the session is connected. Unknown while a node between this node and the other is not.', {
         enum: ['Connected', 'Disconnected', 'Unknown'],
       }),
       since: time('When the state began.'),
-      transport: string('What carries it, as the node itself knows: grpc or websocket, with +proxy, with +terminated.'),
+      transport: string('The transport, as the node itself reports it: grpc or websocket, with +proxy or +terminated.'),
     }),
     rootContactAt: time(
       'When this node last received a report of the root, through all nodes between. Absent if less than a minute ago.',
     ),
-    lag: object('What it has not acknowledged yet.', {
-      entries: count('Entries.'),
-      bytes: count('Their bytes.'),
+    lag: object('Entries that the node has not acknowledged yet.', {
+      entries: count('Number of these entries.'),
+      bytes: count('Bytes of these entries.'),
     }),
-    children: count('Its own children.'),
+    children: count('Direct children of the node.'),
     relays: count('Relays in its subtree.'),
     agents: count('Agents in its subtree.'),
     held: object(
@@ -56,26 +58,32 @@ const nodeDefinition = definition({
       "Entries that the parent keeps in this node's mailbox. The node lost its store and reports fewer Locations since then.",
       heldFields,
     ),
-    quarantined: object('Entries from its parent that are not what their keys say; it keeps to their last good form.', {
-      count: count('Entries.'),
-      sample: list('Some of them.', string('The key, and what is wrong.'), { maxItems: 5 }),
-    }),
-    refused: object("What it tells and its parent can't take; the parent keeps to the last good form.", {
-      count: count('Entries.'),
-      sample: list('Some of them.', string('The key, and what is wrong.'), { maxItems: 5 }),
-    }),
+    quarantined: object(
+      'Entries from the parent that do not have the form that their keys require. The node uses their last valid form.',
+      {
+        count: count('Number of these entries.'),
+        sample: list('Some of these entries.', string('The key and the mistake.'), { maxItems: 5 }),
+      },
+    ),
+    refused: object(
+      'Entries that the node reports and its parent can not read. The parent uses their last valid form.',
+      {
+        count: count('Number of these entries.'),
+        sample: list('Some of these entries.', string('The key and the mistake.'), { maxItems: 5 }),
+      },
+    ),
     rolledBack: list(
-      'Spaces whose store was emptied or put back to an older copy.',
+      'Spaces whose store was emptied or restored from an older copy.',
       object('One space.', {
         source: string('The node and the space, such as center.retail.'),
-        had: count('The revision that its store had when it started.'),
-        seen: count('The newest revision of it that a node below has had.'),
-        since: time('When that was found.'),
-        token: string('What says that it is known.'),
+        had: count('The revision of the store when it started.'),
+        seen: count('The newest revision of the space that a node below has received.'),
+        since: time('When this was detected.'),
+        token: string('Names exactly this alarm. An approval with this token ends it.'),
       }),
       { maxItems: 100 },
     ),
-    capacity: quantities('What it has.'),
+    capacity: quantities('The resources of the node.'),
     conditions,
   }),
   columns: [
@@ -93,25 +101,25 @@ const nodeDefinition = definition({
 const mailboxDefinition = definition({
   group: meshGroup,
   names: { plural: 'mailboxes', singular: 'mailbox', kind: 'Mailbox', listKind: 'MailboxList', shortNames: ['mb'] },
-  description: 'What this node holds for one of its children.',
-  spec: object('Whose it is.', { path: string('Of the child, such as eu:paris:store-17.') }),
-  status: object('How full it is.', {
-    entries: count('Entries in it.'),
+  description: 'The state that this node holds for one of its children.',
+  spec: object('The child.', { path: string('Path of the child, such as eu:paris:store-17.') }),
+  status: object('The content of the mailbox, and how much of it the child has.', {
+    entries: count('Entries in the mailbox.'),
     head: count('Revision of the newest entry.'),
     acknowledged: count('Revision up to which the child has stored everything.'),
-    backlogEntries: count('Entries that the child has not acknowledged; 1,000 stands for as many or more.'),
-    backlogBytes: count('Their bytes; of more than 64 entries reckoned from some of them.'),
+    backlogEntries: count('Entries that the child has not acknowledged. 1,000 means 1,000 or more.'),
+    backlogBytes: count('Bytes of these entries. An estimate if there are more than 64 entries.'),
     held: object(
       'Entries that this node keeps in the mailbox. The child lost its store and reports fewer Locations since then.',
       heldFields,
     ),
-    quarantinedEntries: count('Entries that the child could not take.'),
+    quarantinedEntries: count('Entries that the child can not use.'),
     quarantined: list(
-      'A sample of them.',
+      'Some of these entries.',
       object('One entry.', {
-        key: string('Its key.'),
-        reason: string('One word for why.'),
-        message: string('A sentence for people.'),
+        key: string('The key of the entry.'),
+        reason: string('The reason, in one word.'),
+        message: string('The reason, in a sentence for people.'),
       }),
       { maxItems: 100 },
     ),
@@ -131,20 +139,20 @@ const spaceDefinition = definition({
   names: { plural: 'spaces', kind: 'Space', shortNames: ['sp'] },
   description: 'A logical Kubernetes API endpoint of this node, with its own objects.',
   spec: object(
-    'What it is for, and where its objects lie.',
+    'The purpose of the space, and the place of its objects.',
     {
-      type: string('What kinds it has beside the built-in ones.', {
+      type: string('Decides which kinds the space has beside the built-in kinds.', {
         enum: ['Workload', 'Inventory', 'System'],
         default: 'Workload',
       }),
-      provider: object('Where its objects lie; Embedded if left out.', {
+      provider: object('The place where the objects are stored. The default is Embedded.', {
         type: string('In this node, or in a Kubernetes API server.', {
           enum: ['Embedded', 'Kubernetes'],
           default: 'Embedded',
         }),
         kubeconfigSecretRef: object(
           'A Secret of the system space with a kubeconfig under the key kubeconfig.',
-          { namespace: string('Its namespace.'), name: string('Its name.') },
+          { namespace: string('Namespace of the Secret.'), name: string('Name of the Secret.') },
           { required: ['namespace', 'name'] },
         ),
       }),
@@ -159,7 +167,7 @@ const spaceDefinition = definition({
       ],
     },
   ),
-  status: object('How to reach it.', { url: string('Where its API answers.'), conditions }),
+  status: object('The state of the space.', { url: string('The URL of the API of the space.'), conditions }),
   root: { required: ['spec'] },
   columns: [
     { name: 'Type', type: 'string', jsonPath: '.spec.type' },

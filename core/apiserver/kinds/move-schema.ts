@@ -2,15 +2,15 @@
 import { deadlineDefaultSeconds } from '../../move/move.ts';
 import { integer, object, string, time } from './schema-builders.ts';
 
-/** A week: what takes longer is no move any more, and its deadline would be forgotten. */
+/** A week. People would forget the deadline of a longer move. */
 const deadlineMaxSeconds = 7 * 24 * 3600;
 
-export const moveSpec = object('In which order copies go and come when other destinations match than before.', {
+export const moveSpec = object('The order of old and new copies when the set of matching destinations changes.', {
   strategy: string(
-    'MakeBeforeBreak: an old copy stays until the new ones are available. BreakBeforeMake: a new one is made when the old ones have gone. None: what matches no more goes at once. Auto: BreakBeforeMake if a ReadWriteOnce or ReadWriteOncePod volume is carried, by a PersistentVolumeClaim or a StatefulSet, else MakeBeforeBreak.',
+    'MakeBeforeBreak: an old copy stays until the new copies are available. BreakBeforeMake: a new copy is made when the old copies are gone. None: a copy that matches no more goes at once. Auto: BreakBeforeMake if the placement carries a ReadWriteOnce or ReadWriteOncePod volume (through a PersistentVolumeClaim or a StatefulSet), else MakeBeforeBreak.',
     { enum: ['MakeBeforeBreak', 'BreakBeforeMake', 'None', 'Auto'], default: 'Auto' },
   ),
-  deadlineSeconds: integer('How long one side of a move waits for the other; then it goes on without it.', {
+  deadlineSeconds: integer('How long one side of a move waits for the other side. Then it goes on without waiting.', {
     format: 'int32',
     minimum: 1,
     maximum: deadlineMaxSeconds,
@@ -18,10 +18,12 @@ export const moveSpec = object('In which order copies go and come when other des
   }),
 });
 
-export const movingStatusSchema = object('How far a move has come; absent while spec.move.strategy is None.', {
-  strategy: string('What the strategy is in effect.', { enum: ['MakeBeforeBreak', 'BreakBeforeMake'] }),
-  leaving: integer('Destinations that match no more and still have their copy, or may have it.', { minimum: 0 }),
-  joining: integer('Destinations that match now and have no copy that is available yet.', { minimum: 0 }),
+export const movingStatusSchema = object('The progress of a move. Absent while spec.move.strategy is None.', {
+  strategy: string('The strategy in effect.', { enum: ['MakeBeforeBreak', 'BreakBeforeMake'] }),
+  leaving: integer('Destinations that do not match any more and still have their copy, or may have it.', {
+    minimum: 0,
+  }),
+  joining: integer('Destinations that match now and have no available copy yet.', { minimum: 0 }),
   overdue: integer('Destinations that went on at the deadline, in this generation of the placement.', { minimum: 0 }),
-  until: time('When the first of those that wait goes on by itself.'),
+  until: time('When the deadline of the first waiting destination ends. Then it goes on without waiting.'),
 });

@@ -1,6 +1,6 @@
 /**
- * Objects of mesh.banyan.io that the node writes: Space, Node, Mailbox. Nothing in the mesh reads what a person writes there, but for `spec.approveHeldDeletions` of a Node:
- * so a person's write that would have no effect is refused, in words that say where the wish belongs. Labels and annotations are everybody's.
+ * Objects of mesh.banyan.io that the node writes: Space, Node, Mailbox. Of a person's changes to them, the mesh reads only `spec.approveHeldDeletions` of a
+ * Node. So a write without effect is refused, with a message that names the right place for the change. Everybody may write labels and annotations.
  */
 
 import { nameOf, parentOf } from '../../identity/node-path.ts';
@@ -16,11 +16,11 @@ import { meshGroup } from './mesh-kinds.ts';
 type Request = Parameters<WriteAdmission>[0];
 
 interface NodeWritten {
-  /** Why a person can not make one, or change what the node writes. */
+  /** Why a person can't create such an object, or change a field that the node writes. */
   readonly write: string;
-  /** Why a person can not delete one; absent: the object goes, and the node writes it again. */
+  /** Why a person can't delete such an object. Absent: a person can, and the node writes the object again. */
   readonly delete?: string;
-  /** Fields of spec that are a person's. */
+  /** Fields of spec that a person may write. */
   readonly free: readonly string[];
 }
 
@@ -30,21 +30,20 @@ const configured =
 const nodeWritten: Readonly<Record<string, NodeWritten>> = {
   spaces: { write: configured, delete: configured, free: [] },
   nodes: {
-    write:
-      'the node writes its Node objects; labels, annotations and spec.approveHeldDeletions are all that others write in one',
+    write: 'the node writes its Node objects; users may write only labels, annotations and spec.approveHeldDeletions',
     free: ['approveHeldDeletions'],
   },
   mailboxes: {
-    write: 'the node writes its Mailbox objects; labels and annotations are all that others write in one',
-    delete: 'a mailbox is there as long as its child: delete the SyncTarget of the child, and the mailbox goes with it',
+    write: 'the node writes its Mailbox objects; users may write only labels and annotations',
+    delete: 'a mailbox exists as long as its child: delete the SyncTarget of the child, and the mailbox goes with it',
     free: [],
   },
 };
 
 const writtenAgain =
-  'the node writes this Node object again when it hears of the node the next time; nothing else was deleted';
+  'this node writes the Node object again with the next report about the node; nothing else was deleted';
 
-/** `path`: of the node that has the system space. The node itself comes without a user. */
+/** `path` is the path of the node that has the system space. Writes of the node itself have no user, and pass. */
 export function checkMeshWrite(request: Request, path: string): void {
   if (!request.user || request.key.group !== meshGroup) return;
   const rule = nodeWritten[request.key.resource];
@@ -72,14 +71,14 @@ function withoutFields(object: KubeObject | undefined, free: readonly string[]):
   return spec;
 }
 
-/** A token for a place that is not right below this node would never admit anybody. */
+/** Refuses a token for an agent that is not directly below this node. Such a token would never admit anybody. */
 function checkJoinToken({ operation, key, object }: Request, above: string): void {
   if (operation !== 'create') return;
   const { path } = (object?.spec ?? {}) as { path?: unknown };
   if (typeof path !== 'string') return;
-  const own = splitReplica(above).name;
-  if (path !== '' && parentOf(path) === own && nameOf(path) !== '') return;
-  const right = own === '' ? 'store-17' : `${own}:store-17`;
-  const why = `this node admits agents right below it only, such as ${right}: make the token at the parent of the agent`;
+  const parent = splitReplica(above).name;
+  if (path !== '' && parentOf(path) === parent && nameOf(path) !== '') return;
+  const example = parent === '' ? 'store-17' : `${parent}:store-17`;
+  const why = `this node admits only agents directly below it, such as ${example}: make the token at the parent of the agent`;
   throw invalidObject({ group: meshGroup, kind: 'JoinToken' }, key.name, [invalidField('spec.path', path, why)]);
 }

@@ -1,4 +1,4 @@
-/** What no schema can say of `spec.rollout`: waves that could not be gone through, amounts that are none, gates that could not be asked. */
+/** Checks of `spec.rollout` that no schema can express: waves that could never end, invalid amounts, gates that nobody could ask. */
 import { CelError } from '../../match/cel/cel-error.ts';
 import { stableStringify } from '../../object/canonical.ts';
 import { duplicate, forbiddenField, invalidField, required } from '../../object/field-error.ts';
@@ -8,7 +8,7 @@ import { compileGate } from '../../rollout/gates.ts';
 import type { Amount, Gate, RolloutSpec, Wave } from '../../rollout/spec.ts';
 import type { Cause } from '../../runtime/errors.ts';
 
-/** Nothing of a rollout that stays as it was. */
+/** Returns no causes for a rollout that does not change. */
 export function checkRollout(rollout: RolloutSpec | undefined, old: RolloutSpec | undefined): Cause[] {
   if (!rollout || (old && stableStringify(old) === stableStringify(rollout))) return [];
   const field = 'spec.rollout';
@@ -24,25 +24,25 @@ export function checkRollout(rollout: RolloutSpec | undefined, old: RolloutSpec 
   ];
 }
 
-function checkAmount(amount: Amount | undefined, field: string, least: number): Cause[] {
+function checkAmount(amount: Amount | undefined, field: string, min: number): Cause[] {
   if (amount === undefined) return [];
   const isRight =
     typeof amount === 'number'
-      ? Number.isInteger(amount) && amount >= least
-      : /^\d{1,3}(\.\d{1,2})?%$/.test(amount) && isShare(Number(amount.slice(0, -1)), least);
-  const shares = least > 0 ? 'a share above 0%, up to 100%' : 'a share from 0% to 100%';
-  return isRight ? [] : [invalidField(field, amount, `must be an integer of at least ${least}, or ${shares}`)];
+      ? Number.isInteger(amount) && amount >= min
+      : /^\d{1,3}(\.\d{1,2})?%$/.test(amount) && isShare(Number(amount.slice(0, -1)), min);
+  const shares = min > 0 ? 'a share above 0%, up to 100%' : 'a share from 0% to 100%';
+  return isRight ? [] : [invalidField(field, amount, `must be an integer of at least ${min}, or ${shares}`)];
 }
 
-function isShare(percent: number, least: number): boolean {
-  return percent <= 100 && (least === 0 || percent > 0);
+function isShare(percent: number, min: number): boolean {
+  return percent <= 100 && (min === 0 || percent > 0);
 }
 
 function checkWave(wave: Wave, field: string, deadlineSeconds: number): Cause[] {
   const causes: Cause[] = [];
   const given = (['selector', 'fraction', 'count'] as const).filter((name) => wave[name] !== undefined);
   if (given.length === 0)
-    causes.push(required(field, 'say with one of selector, fraction and count who belongs to it'));
+    causes.push(required(field, 'give one of selector, fraction and count: it decides who belongs to the wave'));
   if (given.length > 1) causes.push(forbiddenField(field, `${given.join(' and ')} exclude each other: keep one`));
   if (wave.fraction === 0) causes.push(invalidField(`${field}.fraction`, 0, 'nobody belongs to the wave; take it out'));
   if (wave.selector) causes.push(...checkSelector(wave.selector, `${field}.selector`));
@@ -56,7 +56,7 @@ function checkWave(wave: Wave, field: string, deadlineSeconds: number): Cause[] 
 
 function checkGate(gate: Gate, field: string): Cause[] {
   const given = (['expression', 'rolloutGate', 'webhook'] as const).filter((name) => gate[name] !== undefined);
-  if (given.length === 0) return [required(field, 'say with one of expression, rolloutGate and webhook what is asked')];
+  if (given.length === 0) return [required(field, 'give one of expression, rolloutGate and webhook')];
   if (given.length > 1)
     return [forbiddenField(field, `${given.join(' and ')} exclude each other: make them two gates`)];
   if (gate.expression === undefined && (gate.minimumSample !== undefined || gate.minimumFresh !== undefined)) {
@@ -93,7 +93,7 @@ function checkUrl(text: string, field: string): Cause[] {
   return [invalidField(field, text, 'must be a URL with https, or with http to localhost, 127.0.0.1 or [::1]')];
 }
 
-/** What can't be read would only be found out when the webhook is asked. */
+/** Without this check, a mistake in the certificates would only show when the webhook is called. */
 function checkCertificates(bundle: string | undefined, field: string): Cause[] {
   if (bundle === undefined) return [];
   const pem = Buffer.from(bundle, 'base64').toString();
@@ -112,20 +112,20 @@ function checkNames(waves: readonly Wave[], field: string): Cause[] {
   });
 }
 
-/** Fractions and counts are of all destinations, earlier waves included. */
+/** Fractions and counts refer to all destinations, including those of earlier waves. So each has to be greater than the earlier ones. */
 function checkGrowth(waves: readonly Wave[], of: 'fraction' | 'count', field: string): Cause[] {
-  let greatest = 0;
+  let max = 0;
   return waves.flatMap((wave, index) => {
     const value = wave[of];
     if (value === undefined) return [];
-    const before = greatest;
-    greatest = Math.max(greatest, value);
+    const before = max;
+    max = Math.max(max, value);
     if (value > before || value === 0) return [];
     return [
       invalidField(
         `${field}[${index}].${of}`,
         value,
-        `must be greater than the ${before} of an earlier wave: it is of all destinations`,
+        `must be greater than the ${before} of an earlier wave: the number refers to all destinations`,
       ),
     ];
   });

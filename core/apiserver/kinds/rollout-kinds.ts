@@ -1,20 +1,20 @@
-/** RolloutGate: what a wave waits for, answered by another program. */
+/** RolloutGate: a wave waits until another program writes its answer into the status of this object. */
 import { edgeGroup } from './edge-kinds.ts';
 import { definition, integer, object, string, time } from './schema-builders.ts';
 
 export const rolloutGateDefinition = definition({
   group: edgeGroup,
   names: { plural: 'rolloutgates', kind: 'RolloutGate', shortNames: ['rg'] },
-  description: 'Lets a release pass, or not: another program writes its status.',
-  spec: object('What it is about.', { description: string('For people.', { maxLength: 4096 }) }),
-  status: object('What the other program says.', {
-    phase: string('Failed stops the release; Waiting is the same as nothing.', {
+  description: 'Decides whether a release goes on to its next wave. Another program writes the status.',
+  spec: object('The purpose of the gate.', { description: string('For people.', { maxLength: 4096 }) }),
+  status: object('The answer of the other program.', {
+    phase: string('Passed: the release goes on. Failed: the release stops. Waiting: like no status.', {
       enum: ['Passed', 'Failed', 'Waiting'],
     }),
-    message: string('Why, for people.', { maxLength: 1024 }),
-    release: integer('The release that it speaks of; of any if left out.', { minimum: 0 }),
-    wave: string('The wave that it speaks of; of any if left out.', { maxLength: 63 }),
-    observedTime: time('When it looked.'),
+    message: string('The reason, for people.', { maxLength: 1024 }),
+    release: integer('The release that the answer is about. Left out: every release.', { minimum: 0 }),
+    wave: string('The wave that the answer is about. Left out: every wave.', { maxLength: 63 }),
+    observedTime: time('When the other program decided.'),
   }),
   columns: [
     { name: 'Phase', type: 'string', jsonPath: '.status.phase' },

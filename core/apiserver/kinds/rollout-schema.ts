@@ -1,4 +1,4 @@
-/** Rollout: the pieces of an EdgePlacement that say how releases go out and where one is. */
+/** Rollout: the fields of an EdgePlacement that define how releases go out, and that show the progress of a release. */
 import { countMax, wavesMax } from '../../rollout/part.ts';
 
 import { boolean, integer, labelSelector, list, listByKey, object, string } from './schema-builders.ts';
@@ -10,58 +10,61 @@ const amount = (description: string, more: object = {}) => ({
   'x-kubernetes-int-or-string': true,
   ...more,
 });
-/** Gates are asked one after the other. */
+/** Bounded, because gates are asked one after the other. */
 const gatesMax = 8;
 const dayS = 86_400;
 
 const gate = object('One gate: exactly one of expression, rolloutGate and webhook.', {
   name: name('For messages.'),
   expression: string(
-    'CEL over doubles: total, expected (the connected ones), fresh, exposed, available and failed of the waves so far, and the same of this wave alone under wave.',
+    'CEL over counts of destinations, as doubles: total, expected (the connected destinations), fresh, exposed, available and failed. They cover all waves so far. Under wave, the same counts cover this wave alone.',
     { minLength: 1, maxLength: 4096 },
   ),
-  minimumSample: integer('The expression is not asked while fewer destinations are connected; 1 if left out.', {
+  minimumSample: integer('The expression is not evaluated while fewer destinations are connected. The default is 1.', {
     minimum: 0,
     maximum: 1_000_000,
   }),
   minimumFresh: {
     type: 'number',
-    description: 'The expression is not asked while a smaller share of the destinations is connected.',
+    description: 'The expression is not evaluated while a smaller share of the destinations is connected.',
     minimum: 0,
     maximum: 1,
   },
-  rolloutGate: string('Name of a RolloutGate that has to say Passed.', { minLength: 1, maxLength: 253 }),
+  rolloutGate: string('Name of a RolloutGate whose status.phase has to be Passed.', { minLength: 1, maxLength: 253 }),
   webhook: object(
-    'Asked with a POST of {placement, source, release, wave, summary}; answers {"passed": bool, "message": string}.',
+    'The node sends a POST with {placement, source, release, wave, summary}. The answer is {"passed": bool, "message": string}.',
     {
       url: string('https, or http to this machine.', { minLength: 1, maxLength: 2048 }),
-      timeoutSeconds: integer('How long the answer may take; 10 if left out.', { minimum: 1, maximum: 30 }),
-      caBundle: string('Certificates to trust, PEM in base64; the usual ones if left out.', { maxLength: 131_072 }),
+      timeoutSeconds: integer('How long the answer may take. The default is 10.', { minimum: 1, maximum: 30 }),
+      caBundle: string('Certificates to trust, as PEM in base64. Left out: the usual ones.', { maxLength: 131_072 }),
     },
     { required: ['url'] },
   ),
 });
 
 const wave = object(
-  'One wave: exactly one of selector, fraction and count says who belongs to it; who belongs to two is in the first.',
+  'One wave. Exactly one of selector, fraction and count decides which destinations belong to it. A destination that fits two waves is in the first.',
   {
     name: name('For messages, and for gates.'),
     selector: labelSelector('Locations with these labels.'),
     fraction: {
       type: 'number',
-      description: 'This share of all destinations, by a hash that is another one for each release.',
+      description: 'This share of all destinations. A hash chooses them, differently for each release.',
       minimum: 0,
       maximum: 1,
     },
-    count: integer('So many of all destinations.', { minimum: 1, maximum: countMax }),
-    soakSeconds: integer('How long it has to be well before its gates are asked.', { minimum: 0, maximum: 30 * dayS }),
-    gates: list('What has to pass before the next wave begins.', gate, { maxItems: gatesMax }),
+    count: integer('This number of all destinations.', { minimum: 1, maximum: countMax }),
+    soakSeconds: integer('How long the wave has to be healthy before its gates are asked.', {
+      minimum: 0,
+      maximum: 30 * dayS,
+    }),
+    gates: list('Gates that have to pass before the next wave begins.', gate, { maxItems: gatesMax }),
   },
   { required: ['name'] },
 );
 
 /** `EdgePlacement.spec.rollout` */
-export const rolloutSpec = object('How a change of the objects goes out.', {
+export const rolloutSpec = object('How a change of the objects goes out to the destinations.', {
   strategy: string(
     'All: everywhere at once. Progressive: in waves. BlueGreen: in two waves, the second after an approval.',
     {
@@ -69,32 +72,37 @@ export const rolloutSpec = object('How a change of the objects goes out.', {
       default: 'All',
     },
   ),
-  waves: listByKey('In this order; what is left is the last wave.', ['name'], wave, { maxItems: wavesMax }),
+  waves: listByKey('Waves in this order. All remaining destinations are the last wave.', ['name'], wave, {
+    maxItems: wavesMax,
+  }),
   maxUnavailable: amount(
-    'Destinations that may have a release and not be available: a number, or a share such as 10%.',
+    'Maximal number of destinations that have the release and are not available: a number, or a share such as 10%.',
   ),
-  errorBudget: amount('Failed destinations at which the release is stopped: a number, or a share such as 10%.', {
+  errorBudget: amount('The release stops at this number of failed destinations: a number, or a share such as 10%.', {
     default: '10%',
   }),
-  ratePerMinute: integer('Destinations that get a release in a minute, at most.', { minimum: 1, maximum: 1_000_000 }),
-  progressDeadlineSeconds: integer('A release that gets no further for so long has failed.', {
+  ratePerMinute: integer('Maximal number of destinations that get a release in one minute.', {
+    minimum: 1,
+    maximum: 1_000_000,
+  }),
+  progressDeadlineSeconds: integer('A release without progress for this time has failed.', {
     minimum: 1,
     maximum: 30 * dayS,
     default: 1800,
   }),
   authorizationSeconds: integer(
-    'A relay that has no report of the origin for so long hands out nothing more of a release.',
+    'A relay without a renewal from the origin for this time stops handing out a release.',
     {
       minimum: 3,
       maximum: dayS,
       default: 60,
     },
   ),
-  onFailure: string('Pause: what has the release keeps it. Rollback: everything gets what was promoted before.', {
-    enum: ['Pause', 'Rollback'],
-    default: 'Pause',
-  }),
-  paused: boolean('Nothing more is handed out.'),
+  onFailure: string(
+    'Pause: destinations that have the release keep it. Rollback: all destinations get the objects that were promoted before.',
+    { enum: ['Pause', 'Rollback'], default: 'Pause' },
+  ),
+  paused: boolean('True: no further destination gets the release.'),
 });
 
 function count(description: string) {
@@ -102,15 +110,15 @@ function count(description: string) {
 }
 
 /** `EdgePlacement.status.rollout` */
-export const rolloutStatusSchema = object('Where the release is.', {
-  release: count('Its number; a rollback is one too.'),
-  phase: string('What it is at.', {
+export const rolloutStatusSchema = object('The progress of the release.', {
+  release: count('Number of the release. A rollback is a release too.'),
+  phase: string('Phase of the release.', {
     enum: ['Promoted', 'Progressing', 'Soaking', 'WaitingForGate', 'WaitingForApproval', 'Paused', 'RolledBack'],
   }),
-  wave: string('Name of the wave that it is at.'),
-  message: string('The same for people, with what it waits for.'),
+  wave: string('Name of the present wave.'),
+  message: string('The progress in a sentence, with the reason for waiting.'),
   expected: count('Connected destinations of the waves so far.'),
-  exposed: count('Those among them that have the release.'),
-  available: count('Those where it is available.'),
-  failed: count('Those where it fails.'),
+  exposed: count('Connected destinations that have the release.'),
+  available: count('Connected destinations at which the release is available.'),
+  failed: count('Connected destinations at which the release fails.'),
 });

@@ -1,4 +1,4 @@
-/** Short words for the structural schemas of the mesh's own kinds. */
+/** Short functions for the structural schemas of the mesh's own kinds. */
 import { checkDnsSubdomain } from '../../object/names.ts';
 import type {
   CustomResourceDefinition,
@@ -66,10 +66,10 @@ export function rule(text: string, message: string): ValidationRule {
 
 const operators = ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'] as const;
 
-/** A label selector; whether its parts fit together is checked at admission (label-selector.ts), for a better message than a rule's. */
+/** A label selector. Admission checks whether its parts fit together (core/object/label-selector-check.ts), because a CEL rule would give a worse message. */
 export function labelSelector(description: string): SchemaProps {
   return object(description, {
-    matchLabels: stringMap('Labels that must be there with exactly these values.'),
+    matchLabels: stringMap('Labels that must exist with exactly these values.'),
     matchExpressions: list(
       'Requirements, all of which must hold.',
       object(
@@ -77,7 +77,9 @@ export function labelSelector(description: string): SchemaProps {
         {
           key: string('The label.'),
           operator: string('How the label relates to the values.', { enum: [...operators] }),
-          values: strings('Not empty for In and NotIn; one integer for Gt and Lt; empty for Exists and DoesNotExist.'),
+          values: strings(
+            'For In and NotIn: at least one value. For Gt and Lt: one integer. For Exists and DoesNotExist: no value.',
+          ),
         },
         { required: ['key', 'operator'] },
       ),
@@ -91,12 +93,12 @@ export const conditions: SchemaProps = listByKey(
   object(
     'One observation.',
     {
-      type: string('What is observed.', { maxLength: 316 }),
-      status: string('Whether it is so.', { enum: ['True', 'False', 'Unknown'] }),
-      reason: string('One word for why.', { maxLength: 1024 }),
-      message: string('A sentence for people.', { maxLength: 32_768 }),
+      type: string('The type of the condition.', { maxLength: 316 }),
+      status: string('Whether the condition holds.', { enum: ['True', 'False', 'Unknown'] }),
+      reason: string('The reason, in one word.', { maxLength: 1024 }),
+      message: string('The reason, in a sentence for people.', { maxLength: 32_768 }),
       lastTransitionTime: time('When status changed last.'),
-      observedGeneration: integer('The generation that this was observed of.', { minimum: 0 }),
+      observedGeneration: integer('The generation of the object that this condition is about.', { minimum: 0 }),
     },
     { required: ['type', 'status', 'lastTransitionTime', 'reason', 'message'] },
   ),
@@ -104,20 +106,21 @@ export const conditions: SchemaProps = listByKey(
 
 export const age: DefinitionColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
 
-/** One served version v1alpha1; all of them are in the category `banyan`, and cluster-scoped unless it says otherwise. */
+/** A definition with one served version, v1alpha1, in the category `banyan`. The default scope is Cluster. */
 export function definition(of: {
   group: string;
   scope?: 'Namespaced';
   names: DefinitionNames;
   description: string;
   spec?: SchemaProps;
-  /** Absent: the kind has no status. */
+  /** Absent if the kind has no status. */
   status?: SchemaProps;
-  /** Fields beside spec and status, and rules on the whole. */
+  /** Fields beside spec and status. */
   more?: Properties;
+  /** Properties of the root schema, such as rules about the whole object. */
   root?: SchemaProps;
   columns: DefinitionColumn[];
-  /** By which a field selector may ask: `.spec.path`. */
+  /** Paths that a field selector may use, such as `.spec.path`. */
   selectable?: string[];
 }): CustomResourceDefinition {
   const name = `${of.names.plural}.${of.group}`;

@@ -1,9 +1,8 @@
 /**
- * The kinds of one space: the built-in ones, the mesh's own for its type, and those that CustomResourceDefinitions in its
- * storage add. Kept up to date by the storage's events; the maps are looked up on every request, and rebuilt
- * only when a definition changes.
+ * The kinds of one space: the built-in kinds, the mesh's kinds for the type of the space, and the kinds of the CustomResourceDefinitions in its storage. The
+ * storage's events keep the kinds up to date. Every request reads the maps. They are rebuilt only when a definition changes.
  *
- * A definition that clashes with another one, or that does not compile, adds nothing: the CrdController says so in its status.
+ * A definition whose names are taken adds no kind. The CrdController writes the reason into its status.
  */
 import { parseBody } from '../../object/canonical.ts';
 import type { GroupResource } from '../../object/key.ts';
@@ -23,12 +22,12 @@ export class SpaceKinds implements Kinds {
   #all: readonly Kind[] = [];
   #generation = 1;
 
-  /** `fixed`: kinds that every space of this type has; the first of two with the same name wins. */
+  /** `fixed` are the kinds that every space of this type has. Of two kinds with the same name, the first one wins. */
   constructor(storage: SpaceStorage, fixed: readonly Kind[]) {
     this.#fixed = fixed;
-    for (const stored of storage.scan(crdResource)) this.#learn(parseBody(stored.body));
+    for (const stored of storage.scan(crdResource)) this.#addOrRemove(parseBody(stored.body));
     this.#index();
-    this.#unsubscribe = storage.subscribe((events) => this.#note(events));
+    this.#unsubscribe = storage.subscribe((events) => this.#onEvents(events));
   }
 
   get generation(): number {
@@ -52,20 +51,21 @@ export class SpaceKinds implements Kinds {
     this.#unsubscribe();
   }
 
-  #note(events: readonly StorageEvent[]): void {
+  #onEvents(events: readonly StorageEvent[]): void {
     let changed = false;
     for (const { type, object } of events) {
       if (object.key.resource !== crdResource.resource || object.key.group !== crdResource.group) continue;
       changed =
-        (type === 'DELETED' ? this.#custom.delete(object.key.name) : this.#learn(parseBody(object.body))) || changed;
+        (type === 'DELETED' ? this.#custom.delete(object.key.name) : this.#addOrRemove(parseBody(object.body))) ||
+        changed;
     }
     if (!changed) return;
     this.#generation += 1;
     this.#index();
   }
 
-  /** True when what is served may have changed. */
-  #learn(object: KubeObject): boolean {
+  /** Returns true if the set of served kinds may have changed. */
+  #addOrRemove(object: KubeObject): boolean {
     const name = object.metadata.name ?? '';
     const definition: CustomResourceDefinition | undefined =
       isDefinition(object) && isServed(object) ? object : undefined;

@@ -1,4 +1,4 @@
-/** What no schema can say of a StatusSummarizer: whether its expressions compile, and to what; whether its columns are there, once. */
+/** Checks of a StatusSummarizer that no schema can express: its expressions compile to the right types, and each named column exists exactly once. */
 import { type CelProgram, type CelType, compileCel } from '../../match/cel/cel.ts';
 import { CelError } from '../../match/cel/cel-error.ts';
 import { stableStringify } from '../../object/canonical.ts';
@@ -15,7 +15,7 @@ import {
 } from '../../summary/summarizer-spec.ts';
 import { columnsOf, havingVariables } from '../../summary/summary-table.ts';
 
-/** Nothing of a specification that stays as it was. */
+/** Returns no causes for a specification that does not change. */
 export function checkSummarizer(spec: SummarizerSpec, old: SummarizerSpec | undefined): Cause[] {
   if (old && stableStringify(old) === stableStringify(spec)) return [];
   const filter = expression('spec.filter', spec.filter, rowVariables, 'bool');
@@ -30,7 +30,7 @@ function checkField({ type, subject }: CombinedField, field: string): Cause[] {
   if (!program || type === 'COUNT') return causes;
   const resultType = plainType(program);
   if (isNumeric(type) && !numericTypes.has(resultType)) {
-    const remedy = resultType === 'bool' ? '; say: expression ? 1 : 0' : '';
+    const remedy = resultType === 'bool' ? '; write: expression ? 1 : 0' : '';
     return [
       invalidField(`${field}.subject`, subject, `${type} needs a number, this is of type ${resultType}${remedy}`),
     ];
@@ -54,7 +54,7 @@ function scalar(field: string, def: string): Cause[] {
   ];
 }
 
-/** An optional value is what it holds, or null. */
+/** The type of a result. An optional value counts as its inner value, or null. */
 function plainType({ resultType }: CelProgram): string {
   return /^optional(?:_type)?<(.*)>$/.exec(resultType)?.[1] ?? resultType;
 }

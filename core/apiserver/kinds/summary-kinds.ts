@@ -1,4 +1,4 @@
-/** edge.banyan.io: what is to be known of the reported state of placed objects, and what is known. */
+/** edge.banyan.io: a StatusSummarizer is a user's question about the reported state of placed objects, a StatusSummary is the answer. */
 
 import { aggregateTypes, topValuesDefault } from '../../summary/summarizer-spec.ts';
 import { errorsMax } from '../../summary/user-partial.ts';
@@ -7,7 +7,7 @@ import type { SchemaProps } from '../crd/definition.ts';
 import { edgeGroup } from './edge-kinds.ts';
 import { boolean, definition, integer, list, listByKey, object, rule, string, time } from './schema-builders.ts';
 
-/** As many columns as a person compares. */
+/** A person can't compare more columns. */
 const columnsMax = 16;
 
 function columnName(description: string): SchemaProps {
@@ -24,25 +24,34 @@ const named = (description: string, def: string) =>
 const seen = 'CEL over obj (the object as delivered), returned (with its status), inventory and propagation.';
 
 const spec = object(
-  'How the state of objects is summarized: one row for each object and destination, counted in groups or shown as a sample. Give either combinedFields or select.',
+  'How the state of objects is summarized. There is one row for each object and destination. With combinedFields, the rows are counted in groups. With select, a sample of the rows is shown. Give one of the two.',
   {
-    filter: expression(`Rows for which this is true are summarized, all if left out. ${seen}`),
-    groupBy: list('Rows with the same values are one group; one group in all if left out.', named('One value.', seen), {
-      minItems: 1,
-      maxItems: 8,
-    }),
+    filter: expression(`Only rows for which the result is true are summarized. Left out: all rows. ${seen}`),
+    groupBy: list(
+      'Rows with the same values form one group. Left out: all rows are one group.',
+      named('One value.', seen),
+      {
+        minItems: 1,
+        maxItems: 8,
+      },
+    ),
     combinedFields: list(
-      'What is calculated for each group.',
+      'The columns that are calculated for each group.',
       object(
         'One column.',
         {
           name: columnName('The column.'),
           type: string(
-            'COUNT counts rows, or those where the subject has a value. SUM, AVG, MIN, MAX and the percentiles P50, P90, P99 (within 1 %) are of numbers; AVG divides by the rows that have a value. DISTINCT counts different values (exact to 511), TOPK lists the most frequent ones (exact for 128 different ones).',
+            'COUNT counts all rows or, with a subject, the rows in which the subject has a value. SUM, AVG, MIN, MAX and the percentiles P50, P90, P99 (within 1 %) need numbers. AVG divides by the number of rows with a value. DISTINCT counts different values (exact up to 511). TOPK lists the most frequent values (exact for up to 128 different values).',
             { enum: [...aggregateTypes] },
           ),
-          subject: expression(`The value; a row where it is null, or names what is not there, has none. ${seen}`),
-          k: integer(`How many values TOPK lists; ${topValuesDefault} if left out.`, { minimum: 1, maximum: 100 }),
+          subject: expression(
+            `The value of a row. A row has no value if the result is null, or if a named field does not exist. ${seen}`,
+          ),
+          k: integer(`Number of values that TOPK lists. The default is ${topValuesDefault}.`, {
+            minimum: 1,
+            maximum: 100,
+          }),
         },
         {
           required: ['name', 'type'],
@@ -50,7 +59,7 @@ const spec = object(
             {
               ...rule(
                 "self.type == 'COUNT' || has(self.subject)",
-                'a subject is needed; only COUNT does without: it counts rows',
+                'a subject is needed; only COUNT works without one, and then counts rows',
               ),
               reason: 'FieldValueRequired',
               fieldPath: '.subject',
@@ -60,30 +69,30 @@ const spec = object(
       ),
       { minItems: 1, maxItems: columnsMax },
     ),
-    maxGroups: integer('Groups at each level of the tree, at most; the others are one, __other__.', {
+    maxGroups: integer('Maximal number of groups at each level of the tree. The other groups become one, __other__.', {
       minimum: 1,
       maximum: groupsLimit,
       default: groupsLimit,
     }),
-    select: list('Rows are shown, not counted: what of each.', named('One column.', seen), {
+    select: list('Shows rows instead of counting them: the columns of each row.', named('One column.', seen), {
       minItems: 1,
       maxItems: columnsMax,
     }),
-    limit: integer('Of select: rows that are shown, at most: a uniform sample, with the true total beside it.', {
+    limit: integer('For select: maximal number of rows. They are a uniform sample; total has the true number.', {
       minimum: 1,
       maximum: selectLimit,
       default: 20,
     }),
     having: expression(
-      'Of groups: those for which this is true are shown. CEL over the columns; a column without a value is null.',
+      'For groups: only groups for which the result is true are shown. CEL over the columns. A column without a value is null.',
     ),
     orderBy: list(
-      'The order of what is shown; then by all columns from the left.',
+      'The order of the shown rows. Rows that are equal in it are ordered by all columns from the left.',
       object(
         'One column.',
         {
           name: columnName('The column.'),
-          descending: boolean('The greatest first. A row without a value comes last either way.'),
+          descending: boolean('The greatest value comes first. A row without a value always comes last.'),
         },
         { required: ['name'] },
       ),
@@ -94,7 +103,7 @@ const spec = object(
     'x-kubernetes-validations': [
       rule(
         'has(self.select) != has(self.combinedFields)',
-        'exactly one of select (rows are shown) and combinedFields (rows are counted) is needed',
+        'give exactly one of select (rows are shown) and combinedFields (rows are counted)',
       ),
       {
         ...rule('!has(self.select) || !has(self.groupBy)', 'groupBy goes with combinedFields, not with select'),
@@ -102,7 +111,7 @@ const spec = object(
         fieldPath: '.groupBy',
       },
       {
-        ...rule('!has(self.select) || !has(self.having)', 'having is for groups; with select, say it in spec.filter'),
+        ...rule('!has(self.select) || !has(self.having)', 'having is for groups; with select, use spec.filter'),
         reason: 'FieldValueForbidden',
         fieldPath: '.having',
       },
@@ -114,7 +123,7 @@ export const statusSummarizerDefinition = definition({
   group: edgeGroup,
   names: { plural: 'statussummarizers', kind: 'StatusSummarizer', shortNames: ['ssz'] },
   description:
-    'Says how the reported state of objects is summarized. Takes effect where an EdgePlacement names it in statusSummarizers of spec.downsync or spec.upsync; the result is the StatusSummary PLACEMENT.SUMMARIZER.',
+    'Defines how the reported state of objects is summarized. An EdgePlacement uses it by its name in statusSummarizers of spec.downsync, spec.upsync or spec.associated. The result is the StatusSummary PLACEMENT.SUMMARIZER.',
   spec,
   root: { required: ['spec'] },
   columns: [
@@ -132,24 +141,24 @@ function count(description: string): SchemaProps {
 }
 
 const completeness = object(
-  'Of how many of the destinations this is. fresh + stale + never + quarantined = expected.',
+  'How many of the destinations the summary covers. fresh + stale + never + quarantined = expected.',
   {
-    display: string('In a line, such as: 9,998/10,000 fresh (2 stale, oldest 4m)'),
+    display: string('The same in one line, such as: 9,998/10,000 fresh (2 stale, oldest 4m)'),
     expected: count('Destinations that the placement matches.'),
-    fresh: count('Those that are connected and have reported.'),
-    stale: count('Those that are not connected now; their rows are the last that are known.'),
-    never: count('Those that have not reported yet: they have no rows.'),
-    quarantined: count('Those that have entries that they could not take.'),
+    fresh: count('Destinations that are connected and have reported.'),
+    stale: count('Destinations that are not connected now. Their last known rows are included.'),
+    never: count('Destinations that have not reported yet. They have no rows.'),
+    quarantined: count('Destinations with entries that they can not use.'),
     outdated: count(
-      'Those whose rows are left out, since they are still summarized by an older version of the summarizer.',
+      'Destinations whose rows are left out, because an older version of the summarizer still summarizes them.',
     ),
-    oldestAgeSeconds: count('How long the longest silent destination has been silent.'),
+    oldestAgeSeconds: count('For the destination that is stale for the longest time: seconds since its last contact.'),
   },
 );
 
-/** One of any type: structural schemas have no other word for it. */
+/** A value of any type. Structural schemas have no other way to express this. */
 const value: SchemaProps = {
-  description: 'A text, a number, true or false; null where there is none; for TOPK a list of {value, count}.',
+  description: 'A text, a number, true or false. null if there is no value. For TOPK a list of {value, count}.',
   nullable: true,
   'x-kubernetes-preserve-unknown-fields': true,
 };
@@ -158,17 +167,17 @@ export const statusSummaryDefinition = definition({
   group: edgeGroup,
   names: { plural: 'statussummaries', kind: 'StatusSummary', shortNames: ['ss'] },
   description:
-    'The reported state of the objects of one placement, summarized by one StatusSummarizer. Written by the node, at each level of its subtree.',
+    'The reported state of the objects of one placement, summarized by one StatusSummarizer. Each node of the subtree writes it for the destinations below.',
   more: {
     placement: string('The EdgePlacement.'),
     summarizer: string('The StatusSummarizer.'),
     columns: listByKey(
-      'What the columns of a row are.',
+      'The columns of a row.',
       ['name'],
       object(
         'One column.',
         {
-          name: string('As the summarizer calls it.'),
+          name: string('The name of the column in the summarizer.'),
           type: string('Integer, Number (a whole number, or the text of a decimal one), List, or Any.', {
             enum: ['Any', 'Integer', 'Number', 'List'],
           }),
@@ -177,33 +186,33 @@ export const statusSummaryDefinition = definition({
       ),
     ),
     rows: list(
-      'What was found. The row whose first column is __other__ has all groups beyond the limit.',
+      'The result. The row with __other__ in its first column has all groups beyond the limit.',
       object(
         'One row.',
         { columns: list('The values, in the order of the columns.', value) },
         { required: ['columns'] },
       ),
     ),
-    total: count('Rows that were summarized: objects at destinations that passed the filter.'),
-    dropped: count('Groups that are in the row __other__ (beyond 511 an estimate, within some 4 %).'),
+    total: count('Number of summarized rows: objects at destinations that passed the filter.'),
+    dropped: count('Number of groups in the row __other__ (beyond 511 an estimate, within some 4 %).'),
     errorBound: count(
-      'Rows in the row __other__: no group that is not shown has more. Groups that are shown are exact.',
+      'Number of rows in the row __other__. No group that is not shown has more rows. Shown groups are exact.',
     ),
-    rowErrors: object('Rows that are left out, since an expression failed for them.', {
-      count: count('How many.'),
+    rowErrors: object('Rows that are left out, because an expression failed for them.', {
+      count: count('Number of these rows.'),
       sample: list(
-        'Some of them.',
-        object('One.', {
-          path: string('Of the destination, such as eu:paris:store-17.'),
+        'Some of these rows.',
+        object('One row.', {
+          path: string('Path of the destination, such as eu:paris:store-17.'),
           object: string('The object, such as: deployments.apps shop/till'),
           field: string('The expression, such as: spec.filter'),
-          message: string('What went wrong.'),
+          message: string('The error.'),
         }),
         { maxItems: errorsMax },
       ),
     }),
     completeness,
-    observedTime: time('When anything of this changed last.'),
+    observedTime: time('When this summary changed last.'),
   },
   columns: [
     { name: 'Rows', type: 'integer', jsonPath: '.total' },

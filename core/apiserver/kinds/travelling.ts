@@ -1,11 +1,11 @@
-/** Which kinds of a space go to clusters, if a placement selects them. */
+/** Which kinds of a space may go to clusters, if a placement selects them. */
 
 import type { GroupResource } from '../../object/key.ts';
 import { edgeGroup } from './edge-kinds.ts';
 
 /**
- * Groups whose objects say where others go, or are the cluster's own bookkeeping: they never travel as workload, whatever a `*` says.
- * A component's status is not a workload either.
+ * Groups whose objects decide where other objects go, or are the bookkeeping of a cluster. They never go to clusters as workload, even if a placement selects
+ * them with `*`. The status of a component is no workload either.
  */
 const groupsThatStay = new Set([edgeGroup, 'inventory.banyan.io', 'mesh.banyan.io', 'events.k8s.io', 'metrics.k8s.io']);
 const resourcesThatStay = new Set([

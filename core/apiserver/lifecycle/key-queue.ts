@@ -1,15 +1,15 @@
 /**
- * The work of a level-based controller: a set of keys, each to be looked at once more, however often it was added. Work is
- * done in turns that the node gives, so that no turn holds up everything else.
+ * The work of a level-based controller: a set of keys. The controller looks at each key once more, however often the key was added. The work is divided
+ * into turns of the event loop, so that no turn holds up other work of the node.
  */
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
 
 export interface KeyQueueOptions {
-  /** Looks at what the key stands for as it is now, and does what is missing. */
+  /** Reads the present state of the key's object, and does the missing work. */
   readonly work: (key: string) => void;
-  /** Has `turn` called soon, after the commit that runs now. The shell gives setImmediate. */
+  /** Calls `turn` shortly after the present commit. In the product: setImmediate. */
   readonly schedule: (turn: () => void) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -18,13 +18,13 @@ export interface KeyQueueOptions {
 /** A turn of this many keys takes milliseconds. */
 const keysPerTurnMax = 256;
 const retryDelayMinMs = 250;
-/** What failed so often waits for a person; looking again each minute costs nothing and finds the repair. */
+/** A key that failed so often waits for a person. One more try each minute costs nothing, and notices the repair. */
 const retryDelayMaxMs = 60_000;
 
 export class KeyQueue {
   readonly #options: KeyQueueOptions;
   readonly #keys = new Set<string>();
-  /** Keys that failed: how often in a row, and the timer that brings them back. */
+  /** Failed keys: the number of failures in a row, and the timer of the next try. */
   readonly #failures = new Map<string, { count: number; timer: Timer }>();
   #isScheduled = false;
   #isClosed = false;
@@ -54,7 +54,7 @@ export class KeyQueue {
 
   #turn(): void {
     this.#isScheduled = false;
-    // What is added meanwhile, also a key that has more work for itself, comes in the next turn.
+    // Keys that are added during this turn wait for the next turn, also a key that adds itself again.
     for (const key of this.#first(keysPerTurnMax)) {
       this.#keys.delete(key);
       this.#workOn(key);
@@ -77,13 +77,13 @@ export class KeyQueue {
       this.#failures.get(key)?.timer.stop();
       this.#failures.delete(key);
     } catch (error) {
-      // Anything else is a broken invariant, and not for this queue to survive.
+      // Any other error is a broken invariant, and ends the process.
       if (!(error instanceof BanyanError)) throw error;
-      this.#retryLater(key, error);
+      this.#scheduleRetry(key, error);
     }
   }
 
-  #retryLater(key: string, error: BanyanError): void {
+  #scheduleRetry(key: string, error: BanyanError): void {
     const before = this.#failures.get(key);
     before?.timer.stop();
     const count = (before?.count ?? 0) + 1;

@@ -1,6 +1,6 @@
 /**
- * Deletes what is in a Namespace that was deleted, of every namespaced kind, and lets the Namespace go when nothing is left. What
- * has finalizers of its own is waited for; the Namespace's conditions say what.
+ * Deletes all objects in a Namespace that is being deleted, of every namespaced kind. When no object is left, the controller removes its finalizer from the
+ * Namespace. It waits for objects with finalizers of their own, and names them in the conditions of the Namespace.
  */
 import { timestamp, withCondition } from '../../object/conditions.ts';
 import { formatGroupResource, type GroupResource, type ObjectKey } from '../../object/key.ts';
@@ -23,13 +23,16 @@ export interface NamespaceControllerOptions {
 }
 
 const fieldManager = 'namespace-controller';
-/** Objects that one turn deletes: a transaction each. */
+/** Objects that one turn deletes. Each takes one transaction. */
 const deletesPerTurnMax = 256;
 
-/** One pass over a Namespace: what it may still delete (-1: it had to stop), what stays, and what went wrong. */
+/** One pass over a Namespace. */
 interface Sweep {
+  /** Deletions that this pass may still make. -1 if the pass had to stop. */
   deletesLeft: number;
+  /** Remaining objects, by resource. */
   readonly resources: Map<string, number>;
+  /** Remaining objects, by finalizer. */
   readonly finalizers: Map<string, number>;
   readonly errors: BanyanError[];
 }
@@ -84,7 +87,7 @@ export class NamespaceController {
       .filter((resource) => this.#space.kinds.byResource(resource)?.namespaced === true);
   }
 
-  /** Counts the object if it stays. False when this turn has done enough. */
+  /** Counts the object if it remains. Returns false if this turn may not delete any more objects. */
   #deleteOne(key: ObjectKey, sweep: Sweep): boolean {
     let object = this.#space.get(key);
     if (object && !object.metadata.deletionTimestamp) {
@@ -96,7 +99,7 @@ export class NamespaceController {
       try {
         this.#space.delete(key, { propagationPolicy: 'Background', fieldManager });
       } catch (error) {
-        // One object that admission keeps does not keep the others; the turn fails, and comes again, in the end.
+        // If admission refuses the deletion of one object, the others are still deleted. The turn fails at its end, and is repeated.
         if (!(error instanceof BanyanError)) throw error;
         sweep.errors.push(error);
       }

@@ -1,4 +1,4 @@
-/** Who depends on whom, by uid: what the garbage collector must know of every object that has owners, and nothing of others. */
+/** Owners and their dependents, by uid. The garbage collector needs this of every object that has owners, and nothing of other objects. */
 import type { OwnerReference } from '../../object/meta.ts';
 
 export class OwnerIndex {
@@ -34,7 +34,7 @@ export class OwnerIndex {
     return [...(this.#dependents.get(uid)?.keys() ?? [])];
   }
 
-  /** `self`: the owner's own key. An object that owns itself does not wait for itself. */
+  /** `self` is the key of the owner. An object that owns itself does not wait for itself. */
   hasBlockingDependents(uid: string, self: string): boolean {
     for (const [key, blocks] of this.#dependents.get(uid) ?? []) if (blocks && key !== self) return true;
     return false;

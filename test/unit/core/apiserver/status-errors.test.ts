@@ -12,9 +12,7 @@ describe('an object with very many faults', () => {
     const { message, details } = invalidObject({ group: '', kind: 'Pod' }, 'a', causes);
     expect(details.causes).toHaveLength(101);
     expect(details.causes!.at(-1)!.message).toBe('150 more fields have mistakes');
-    expect(message).toMatch(
-      /^Pod "a" is invalid: \[f0: wrong, .*, f99: wrong, 150 more fields have mistakes\]$/,
-    );
+    expect(message).toMatch(/^Pod "a" is invalid: \[f0: wrong, .*, f99: wrong, 150 more fields have mistakes\]$/);
   });
 
   it('costs little: each owner as controller was told with all the others, until the process had no memory left', () => {

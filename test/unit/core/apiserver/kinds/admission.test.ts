@@ -112,7 +112,7 @@ describe('rules of an EdgePlacement', () => {
     const loops = (...names: string[]) =>
       `${names.map((name) => `properties.all(${name}, `).join('')}${names.join(' + ')} != "x"${')'.repeat(names.length)}`;
     expect(refused({ locationExpression: loops('a', 'b', 'c') })).toContain(
-      'costs too much at a destination with 256 labels and 256 properties; use fewer loops inside of others',
+      'costs too much at a destination with 256 labels and 256 properties; use fewer nested loops',
     );
     for (const locationExpression of [loops('a', 'b'), 'properties["nowhere"] == "x"']) {
       const { space } = testSpace('Workload');

@@ -23,7 +23,7 @@ describe('spec.attachTo of a SyncTarget', () => {
 
   it.each(['us:market', 'eu', 'europe:store', 'eu-west:store'])('is refused as %s in a space of eu', (path) => {
     const [message] = messages(target(path), inventory('eu'));
-    expect(message).toContain(`spec.attachTo: Invalid value: "${path}": must lie below "eu"`);
+    expect(message).toContain(`spec.attachTo: Invalid value: "${path}": must be below "eu"`);
     expect(message).toContain('such as eu:store-17');
   });
 
@@ -36,11 +36,11 @@ describe('spec.attachTo of a SyncTarget', () => {
 
   it('is required in an inventory space, and forbidden in a system space', () => {
     expect(messages(target(), inventory())).toEqual([
-      'spec.attachTo: Required value: the path of the agent that it stands for, such as eu:paris:store-17',
+      'spec.attachTo: Required value: write the path of the agent that the SyncTarget stands for, such as eu:paris:store-17',
     ]);
     expect(messages(target(), { type: 'System', path: 'eu' })).toEqual([]);
     expect(messages(target('eu:x'), { type: 'System', path: 'eu' })).toEqual([
-      'spec.attachTo: Forbidden: here a SyncTarget stands for the agent of its own name: leave it out',
+      'spec.attachTo: Forbidden: in this space, a SyncTarget stands for the agent with its own name: leave it out',
     ]);
   });
 
@@ -68,7 +68,7 @@ describe('spec.attachTo of a SyncTarget', () => {
   it('is refused by the space, with the field', () => {
     const { space } = testSpace('Inventory', 'eu');
     const error = refusal(() => space.create(target('us:x')));
-    expect(error.message).toContain('spec.attachTo: Invalid value: "us:x": must lie below "eu"');
+    expect(error.message).toContain('spec.attachTo: Invalid value: "us:x": must be below "eu"');
     expect(space.create(target('eu:x')).spec).toMatchObject({ attachTo: 'eu:x' });
   });
 });

@@ -103,7 +103,9 @@ describe('a Customizer', () => {
     const dear = 'properties.all(a, properties.all(b, properties.all(c, a + b + c != "x")))';
     const message = refused(spec(dear));
     expect(message).toContain(`${field}: Invalid value`);
-    expect(message).toContain('costs too much at a destination with 256 labels and 256 properties; use fewer loops');
+    expect(message).toContain(
+      'costs too much at a destination with 256 labels and 256 properties; use fewer nested loops',
+    );
     const { space } = testSpace();
     expect(space.create(customizer(spec('properties.all(a, a != "x")'))).metadata.generation).toBe(1);
   });

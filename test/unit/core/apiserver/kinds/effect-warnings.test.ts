@@ -42,7 +42,9 @@ describe('an object that nobody acts on', () => {
 
   it('is warned of where it is a result that nodes write', () => {
     const summary = kinds.find(({ kind }) => kind === 'StatusSummary')!;
-    expect(warned(summary, 'Workload')).toEqual([expect.stringMatching(/^a StatusSummary is what nodes make/)]);
+    expect(warned(summary, 'Workload')).toEqual([
+      expect.stringMatching(/^nodes write a StatusSummary from a placement/),
+    ]);
   });
 
   it('is not warned of when the node writes it, nor when it goes', () => {

@@ -15,7 +15,7 @@ test('others are refused with the field and what to write', () => {
     expect.stringMatching(/ignoredFields\[1\]: .*write a JSONPath/),
     expect.stringMatching(/ignoredFields\[2\]: .*leads to many/),
     expect.stringMatching(/ignoredFields\[3\]: .*end with the name of a field/),
-    expect.stringMatching(/ignoredFields\[4\]: .*which object it is/),
-    expect.stringMatching(/ignoredFields\[5\]: .*which object it is/),
+    expect.stringMatching(/ignoredFields\[4\]: .*identifies the object/),
+    expect.stringMatching(/ignoredFields\[5\]: .*identifies the object/),
   ]);
 });

@@ -86,7 +86,7 @@ describe('a person deletes', () => {
     const space = system();
     const warnings: string[] = [];
     space.delete(space.keyOf(own[1]!), { user, warn: (text) => warnings.push(text) });
-    expect(warnings).toEqual([expect.stringMatching(/^the node writes this Node object again/)]);
+    expect(warnings).toEqual([expect.stringMatching(/^this node writes the Node object again/)]);
   });
 });
 
@@ -113,7 +113,7 @@ describe('a JoinToken', () => {
     const { code, message } = refusal(() => system(at).create(token(path), { user }));
     expect([code, message]).toEqual([
       'Invalid',
-      expect.stringContaining(`right below it only, such as ${example}: make`),
+      expect.stringContaining(`directly below it, such as ${example}: make`),
     ]);
   });
 

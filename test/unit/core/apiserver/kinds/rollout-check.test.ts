@@ -54,7 +54,7 @@ describe('a rollout', () => {
       gated({ webhook: { url: 'https://gate.example/ask', caBundle: 'aGVsbG8=' } }),
       'gates[0].webhook.caBundle: Invalid value: "…": must be certificates in PEM, in base64',
     ],
-    [{ waves: [{ name: 'a' }] }, 'say with one of selector, fraction and count who belongs to it'],
+    [{ waves: [{ name: 'a' }] }, 'give one of selector, fraction and count: it decides who belongs to the wave'],
     [{ waves: [{ name: 'a', fraction: 0.1, count: 1 }] }, 'fraction and count exclude each other: keep one'],
     [{ waves: [ten, { ...half, name: 'ten' }] }, 'Duplicate value'],
     [
@@ -74,7 +74,7 @@ describe('a rollout', () => {
     [{ strategy: 'BlueGreen', waves: [side('blue')] }, 'needs exactly two waves, each with a selector'],
     [{ strategy: 'BlueGreen', waves: [side('blue'), half] }, 'needs exactly two waves, each with a selector'],
     [{ strategy: 'Sometimes' }, 'spec.rollout.strategy'],
-    [gated({}), 'spec.rollout.waves[0].gates[0]: Required value: say with one of expression, rolloutGate and webhook'],
+    [gated({}), 'spec.rollout.waves[0].gates[0]: Required value: give one of expression, rolloutGate and webhook'],
     [gated({ expression: 'true', rolloutGate: 'a' }), 'expression and rolloutGate exclude each other'],
     [gated({ rolloutGate: 'a', minimumSample: 1 }), 'minimumSample and minimumFresh belong to an expression'],
     [gated({ expression: 'available >' }), 'gates[0].expression: Invalid value: "available >": compilation failed'],

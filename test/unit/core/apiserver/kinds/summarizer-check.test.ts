@@ -80,7 +80,7 @@ describe('a StatusSummarizer', () => {
     [
       'a SUM of booleans',
       sum('propagation.failed'),
-      /SUM needs a number, this is of type bool; say: expression \? 1 : 0$/,
+      /SUM needs a number, this is of type bool; write: expression \? 1 : 0$/,
     ],
     [
       'a TOPK of maps',
@@ -90,7 +90,7 @@ describe('a StatusSummarizer', () => {
     [
       'a SUM without a subject',
       { combinedFields: [{ name: 's', type: 'SUM' }] },
-      /^spec\.combinedFields\[0\]\.subject: Required value: a subject is needed; only COUNT does without: it counts rows$/,
+      /^spec\.combinedFields\[0\]\.subject: Required value: a subject is needed; only COUNT works without one, and then counts rows$/,
     ],
     [
       'an aggregate that there is not',
