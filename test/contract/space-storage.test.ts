@@ -454,7 +454,7 @@ describe('ViewStorage', () => {
   });
 
   it('refuses writes', () => {
-    expect(() => new ViewStorage(empty, clock, silentLogger).write()).toThrow('only shows what is elsewhere');
+    expect(() => new ViewStorage(empty, clock, silentLogger).write()).toThrow('only shows objects of another space');
   });
 });
 

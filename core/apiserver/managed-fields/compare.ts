@@ -1,6 +1,6 @@
 /**
- * What differs between two states of an object, field by field. Every write is compared, and almost all of an object is the same each
- * time: equal parts cost a walk over both and make nothing.
+ * Compares two states of an object, field by field. Every write makes this comparison, and almost all parts of the two states are equal. For equal parts, the
+ * comparison only walks through both and allocates nothing.
  */
 import type { FieldType, ListType } from '../schema.ts';
 import { type FieldSet, fieldElement, leaf, nodeOf } from './field-set.ts';
@@ -9,15 +9,15 @@ import { type Fields, isDeclaredField, itemElement, itemsByElement, shapeOf, typ
 export interface Difference {
   /** Fields that are new or have another value. */
   readonly changed: FieldSet | undefined;
-  /** Topmost paths that are gone, with all that was below them. */
+  /** Topmost paths of removed fields. All fields below such a path are removed too. */
   readonly removed: FieldSet | undefined;
 }
 
 const none: Difference = { changed: undefined, removed: undefined };
 
 /**
- * `ownsObjects`: the path of an object that is new is in the set beside its fields. So it is for custom resources; objects of built-in types
- * are mostly values in Go structs, which are always there.
+ * With `ownsObjects`, the set contains the path of a new object as well as the paths of its fields. Custom resources need this. Objects in built-in types are
+ * mostly values in Go structs, which always exist.
  */
 export function compare(
   old: Fields,
@@ -69,7 +69,7 @@ function compareValues(old: unknown, next: unknown, type: FieldType, ownsObjects
   return isDeepEqual(old, next) ? none : replaced(old, next, type, ownsObjects);
 }
 
-/** A value of another shape: what was below the path is gone. */
+/** The difference for a value with another shape: all fields below the path are removed. */
 function replaced(old: unknown, next: unknown, type: FieldType, ownsObjects: boolean): Difference {
   const hadParts = shapeOf(old, type).shape !== 'leaf';
   return { changed: added(next, type, ownsObjects, true), removed: hadParts ? leaf : undefined };
@@ -109,7 +109,7 @@ function compareLists(
   return { changed, removed };
 }
 
-/** All fields of a value that is new. Maps and lists that are new are owned themselves too. */
+/** All fields of a new value. The set also contains the paths of new maps and lists themselves. */
 function added(value: unknown, type: FieldType, ownsObjects: boolean, isItem: boolean): FieldSet {
   const shape = shapeOf(value, type);
   const children: Record<string, FieldSet> = {};

@@ -1,4 +1,4 @@
-/** The refusal of an apply that would change what others own, in the API server's words; kubectl prints it as it is. */
+/** The error of an apply that would change fields of other owners, in the words of the Kubernetes API server. kubectl prints it unchanged. */
 import { BanyanError, type Cause } from '../../runtime/errors.ts';
 import type { FieldsEntry } from './entries.ts';
 import { type FieldSet, pathsOf } from './field-set.ts';

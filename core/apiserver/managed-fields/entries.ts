@@ -15,7 +15,7 @@ export interface FieldsEntry {
   readonly fields: FieldSet;
 }
 
-/** Who an entry belongs to. An applier is the same in every version; an updater has an entry for each. */
+/** The owner of an entry. An applier has one entry for all versions, an updater has one entry for each version. */
 export interface FieldOwner {
   readonly manager: string;
   readonly operation: Operation;
@@ -32,7 +32,7 @@ export function isOfOwner(entry: FieldsEntry, owner: FieldOwner): boolean {
   );
 }
 
-/** Entries that can't be read (of another fields type, from another product) are dropped, as in the API server. */
+/** Drops unreadable entries (of another fields type, from another product), as the Kubernetes API server does. */
 export function decodeEntries(list: readonly ManagedFieldsEntry[] | undefined): FieldsEntry[] {
   const entries: FieldsEntry[] = [];
   for (const { manager = '', operation, apiVersion, time, fieldsType, fieldsV1, subresource = '' } of list ?? []) {
@@ -65,7 +65,7 @@ function isFieldSet(value: unknown): value is FieldSet {
   return Object.values(value).every(isFieldSet);
 }
 
-/** The API server's order, which keeps the list stable. */
+/** The order of the Kubernetes API server, which keeps the list stable. */
 function compareEntries(a: FieldsEntry, b: FieldsEntry): number {
   return (
     compareText(a.operation, b.operation) ||
@@ -76,7 +76,10 @@ function compareEntries(a: FieldsEntry, b: FieldsEntry): number {
   );
 }
 
-/** Updaters beyond this number are merged, the oldest first: programs with a new name for each run must not fill the object. The API server's limit. */
+/**
+ * Maximal number of updaters, as in the Kubernetes API server. Further ones are merged, the oldest first. Otherwise a program with a new name for each run
+ * would fill the object.
+ */
 const updateManagersMax = 10;
 const bucket = 'ancient-changes';
 
@@ -103,7 +106,7 @@ export function capUpdaters(entries: readonly FieldsEntry[]): readonly FieldsEnt
   return [...entries.filter((entry) => !oldest.has(entry)), ...buckets.values()];
 }
 
-/** Both in order. */
+/** Both lists must be sorted. */
 export function sameEntries(a: readonly FieldsEntry[], b: readonly FieldsEntry[]): boolean {
   return a.length === b.length && a.every((entry, index) => entry === b[index] || sameEntry(entry, b[index]!));
 }
@@ -112,7 +115,7 @@ function sameEntry(a: FieldsEntry, b: FieldsEntry): boolean {
   return isOfOwner(a, b) && a.apiVersion === b.apiVersion && a.time === b.time && equals(a.fields, b.fields);
 }
 
-/** An entry with other fields; undefined when it has none left. */
+/** The entry with other fields. Undefined if no field remains. */
 export function withFields(entry: FieldsEntry, fields: FieldSet): FieldsEntry | undefined {
   if (fields === entry.fields) return entry;
   return isEmptyFieldSet(fields) ? undefined : { ...entry, fields };

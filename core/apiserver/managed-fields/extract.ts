@@ -1,9 +1,11 @@
-/** The fields that a value sets: what an applier owns after it has applied the value. */
+/** The fields that a value sets. After an applier has applied the value, it owns these fields. */
 import type { FieldType } from '../schema.ts';
 import { type FieldSet, fieldElement, isEmptyFieldSet, leaf, nodeOf } from './field-set.ts';
 import { isDeclaredField, itemElement, shapeOf, typeOfField } from './typed-value.ts';
 
-/** Fields of an object are there by their parts; entries of maps and items of lists by themselves and by their parts. */
+/**
+ * For a field of an object, the set contains only the parts of the field. For an entry of a map or an item of a list, it contains the entry and its parts.
+ */
 export function fieldsOf(value: unknown, type: FieldType): FieldSet {
   const shape = shapeOf(value, type);
   const children: Record<string, FieldSet> = {};
@@ -27,7 +29,7 @@ export function fieldsOf(value: unknown, type: FieldType): FieldSet {
   }
 }
 
-/** Granular lists, also empty ones, and granular maps with something in them; an empty map is a leaf. */
+/** True for a granular list, also an empty one, and for a granular map with entries. An empty map is a leaf. */
 function hasParts(value: unknown, type: FieldType): boolean {
   const shape = shapeOf(value, type);
   return shape.shape === 'list' || (shape.shape === 'map' && Object.keys(shape.value).length > 0);

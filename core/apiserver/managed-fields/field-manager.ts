@@ -1,8 +1,8 @@
 /**
- * Managed fields: who owns which field of an object, kept with every write; and server-side apply, which merges by them.
+ * Managed fields record who owns which field of an object. Every write updates them. Server-side apply merges by them.
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/
  *
- * Not here: an owner's set is not adapted when a schema turns a granular field into an atomic one or back; the next write of that owner does it.
+ * Not implemented: when a schema turns a granular field into an atomic one or back, the sets of the owners stay. The next write of an owner adapts its set.
  */
 import type { KubeObject, ManagedFieldsEntry } from '../../object/meta.ts';
 import type { FieldType } from '../schema.ts';
@@ -36,7 +36,7 @@ import { mergeManagedFields, prune } from './merge.ts';
 
 export const fieldManager: FieldManager = { apply, update };
 
-/** Identity, and what only the server writes: nobody's fields. */
+/** The identity of an object, and fields that only the server writes. Nobody owns these fields. */
 const unmanagedMetadata = [
   'name',
   'namespace',
@@ -78,7 +78,7 @@ function apply(
   const result: KubeObject = { ...pruned, metadata: metadataOf(pruned, live, config) };
   const changes = differences(base, result, type, kind);
   const remaining = yieldTo(others, changes, force);
-  // An applier that changes its version or what it sets is written anew; a repeated apply leaves even the time alone.
+  // If the applier changes its version or its fields, the entry is replaced. A repeated apply changes nothing, not even the time.
   const isSame =
     last !== undefined &&
     last.apiVersion === owner.apiVersion &&
@@ -107,9 +107,9 @@ function update(
     delete next.metadata.managedFields;
     return;
   }
-  // A subresource's writer has no say in managedFields; who sends what it has read sends the same list.
-  const isTaken = subresource === '' && sent !== undefined && !isDeepEqual(sent, liveList);
-  const decoded = isTaken ? decodeEntries(sent) : [];
+  // The writer of a subresource can't change managedFields. A writer that sends an object as it read the object sends the same list, which changes nothing.
+  const replacesList = subresource === '' && sent !== undefined && !isDeepEqual(sent, liveList);
+  const decoded = replacesList ? decodeEntries(sent) : [];
   const before = decoded.length > 0 ? decoded : decodeEntries(liveList);
   const changes = differences(live ?? { apiVersion: next.apiVersion, kind: next.kind, metadata: {} }, next, type, kind);
   const entries = live ? yieldTo(before, changes, true) : before;
@@ -126,7 +126,7 @@ function update(
 
 // ---------------------------------------------------------------------------------------------- ownership
 
-/** What others own of the changed and removed fields goes from them; unless forced, changed ones are conflicts. */
+/** Takes the changed and removed fields from the sets of other owners. Without `force`, a changed field of another owner is a conflict. */
 function yieldTo(others: readonly FieldsEntry[], { changed, removed }: Difference, force: boolean): FieldsEntry[] {
   if (changed && !force) {
     const conflicts = others.flatMap((entry) => {
@@ -140,8 +140,8 @@ function yieldTo(others: readonly FieldsEntry[], { changed, removed }: Differenc
     let { fields } = entry;
     if (changed) fields = fieldDifference(fields, changed);
     if (removed) fields = differenceBelow(fields, removed);
-    const left = withFields(entry, fields);
-    if (left) remaining.push(left);
+    const rest = withFields(entry, fields);
+    if (rest) remaining.push(rest);
   }
   return remaining;
 }
@@ -165,7 +165,10 @@ function differences(old: KubeObject, next: KubeObject, type: FieldType, kind: K
   };
 }
 
-/** Objects from before managed fields belong, as they are, to a manager of their own, so that a first apply takes nothing silently. */
+/**
+ * The entries of the live object. If it has none, all of its fields belong to the manager `before-first-apply`, so that a first apply does not take them over
+ * without a conflict.
+ */
 function entriesOf(live: KubeObject | undefined, type: FieldType, kind: Kind): FieldsEntry[] {
   const entries = decodeEntries(live?.metadata.managedFields);
   if (!live || entries.length > 0) return entries;
@@ -176,7 +179,7 @@ function entriesOf(live: KubeObject | undefined, type: FieldType, kind: Kind): F
     : [{ manager: 'before-first-apply', operation: 'Update', apiVersion, subresource: '', fields }];
 }
 
-/** Without the fields that nobody manages. */
+/** The set without the fields that nobody owns. */
 function managed(fields: FieldSet): FieldSet {
   const { 'f:apiVersion': _apiVersion, 'f:kind': _kind, [metadataElement]: metadata, ...rest } = fields;
   if (!metadata) return rest;
@@ -187,7 +190,7 @@ function managed(fields: FieldSet): FieldSet {
 
 // ------------------------------------------------------------------------------------------------ objects
 
-/** The part of a configuration that a request to this endpoint may set: no status on the object itself, only status on `/status`. */
+/** The part of a configuration that a request to this endpoint may set. The endpoint of the object can't set status. `/status` can set only status. */
 function resettable(config: KubeObject, kind: Kind, subresource: string): KubeObject {
   const { apiVersion, metadata } = config;
   if (subresource === 'status')
@@ -204,7 +207,7 @@ function resettable(config: KubeObject, kind: Kind, subresource: string): KubeOb
   return rest as KubeObject;
 }
 
-/** A null says nothing in a built-in kind (`creationTimestamp: null`); a custom resource may mean it. */
+/** Removes nulls for built-in kinds, where a null means nothing (`creationTimestamp: null`). In a custom resource, a null may have a meaning. */
 function withoutNulls(value: unknown, kind: Kind): unknown {
   if (kind.custom || typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => withoutNulls(item, kind));
@@ -215,7 +218,7 @@ function withoutNulls(value: unknown, kind: Kind): unknown {
   return result;
 }
 
-/** Identity is the live object's; a new one's is the configuration's. */
+/** Metadata with the identity of the live object. A new object has the identity of the configuration. */
 function metadataOf(result: KubeObject, live: KubeObject | undefined, config: KubeObject): KubeObject['metadata'] {
   const from = (live ?? config).metadata;
   const metadata = { ...result.metadata };
@@ -227,7 +230,7 @@ function metadataOf(result: KubeObject, live: KubeObject | undefined, config: Ku
   return metadata;
 }
 
-/** The very list of the live object where nothing has changed. */
+/** Sets managedFields. If the entries did not change, the object gets the same list as the live object. */
 function setEntries(object: KubeObject, entries: readonly FieldsEntry[], live: ManagedFieldsEntry[] | undefined): void {
   const sorted = sortEntries(entries);
   if (live && sameEntries(sorted, decodeEntries(live))) {
@@ -239,7 +242,7 @@ function setEntries(object: KubeObject, entries: readonly FieldsEntry[], live: M
   }
 }
 
-/** One empty entry resets; an empty list does not, so that clients that know nothing of managed fields keep them. */
+/** A list with one empty entry resets managedFields. An empty list does not, so that clients that do not know managed fields keep them. */
 function isReset(sent: readonly ManagedFieldsEntry[] | undefined): boolean {
   return sent?.length === 1 && Object.keys(sent[0]!).length === 0;
 }

@@ -1,16 +1,16 @@
 /**
- * Sets of fields of an object, as server-side apply owns and compares them. A set *is* its FieldsV1 encoding, so that what is stored needs no
- * translation: a tree whose keys are path elements
+ * Sets of fields of an object, for the ownership and the comparisons of server-side apply. A set *is* its FieldsV1 encoding, so that stored sets need no
+ * translation. The encoding is a tree whose keys are path elements:
  *
  *   f:<name>   a field of an object, an entry of a map
  *   k:<json>   the item of a list of type map with these keys, sorted: k:{"containerPort":80,"protocol":"TCP"}
  *   v:<json>   the item of a list of type set with this value
  *   i:<n>      the item of a list at this index
  *
- * A path is in the set when its node is empty or has the key `.`; a node with other keys only is on the way to some path.
+ * A path is in the set if its node is empty or has the key `.`. A node with only other keys is on the way to some path.
  * https://github.com/kubernetes-sigs/structured-merge-diff/blob/master/fieldpath/serialize-pe.go
  *
- * All functions leave their arguments alone; results share parts with them. An absent set is the empty one.
+ * No function changes its arguments. Results share parts with them. An absent set is the empty set.
  */
 import { stableStringify } from '../../object/canonical.ts';
 
@@ -21,7 +21,7 @@ export interface FieldSet {
 export const leaf: FieldSet = Object.freeze({});
 const self = '.';
 
-/** Of a node that is not the root: the path to it is in the set. */
+/** True if the path to this node is in the set. The node must not be the root. */
 export function isMember(node: FieldSet): boolean {
   if (Object.hasOwn(node, self)) return true;
   for (const _ in node) return false;
@@ -45,7 +45,7 @@ export function keyElement(keys: Readonly<Record<string, unknown>>): string {
   return `k:${stableStringify(keys)}`;
 }
 
-/** A node with these children. `member`: the path to it is in the set too. */
+/** A node with these children. With `member`, the path to the node is in the set too. */
 export function nodeOf(children: Readonly<Record<string, FieldSet>>, member: boolean): FieldSet {
   return member && !isEmptyFieldSet(children) ? { [self]: leaf, ...children } : children;
 }
@@ -61,14 +61,14 @@ export function union(a: FieldSet | undefined, b: FieldSet | undefined): FieldSe
   return result;
 }
 
-/** Of two nodes of the same path: a leaf is a member, and stays one beside children. */
+/** The union of two nodes with the same path. A leaf is a member of its set, and remains a member when the other node adds children. */
 function unionNodes(a: FieldSet, b: FieldSet): FieldSet {
   if (a === b || isEmptyFieldSet(b)) return isMember(a) ? a : { [self]: leaf, ...a };
   if (isEmptyFieldSet(a)) return isMember(b) ? b : { [self]: leaf, ...b };
   return union(a, b);
 }
 
-/** Paths that are in both. Undefined: none. */
+/** The paths that are in both sets. Undefined if there are none. */
 export function intersection(a: FieldSet, b: FieldSet): FieldSet | undefined {
   let result: Record<string, FieldSet> | undefined;
   for (const element in a) {
@@ -84,12 +84,12 @@ export function intersection(a: FieldSet, b: FieldSet): FieldSet | undefined {
   return result;
 }
 
-/** Without the paths that are in `b`; what lies below them stays. The same object when nothing goes. */
+/** `a` without the paths in `b`. Paths below them stay. If nothing is removed, the result is the same object. */
 export function fieldDifference(a: FieldSet, b: FieldSet): FieldSet {
   return without(a, b, false);
 }
 
-/** Without the paths that are in `b` and all that lie below them. The same object when nothing goes. */
+/** `a` without the paths in `b` and all paths below them. If nothing is removed, the result is the same object. */
 export function differenceBelow(a: FieldSet, b: FieldSet): FieldSet {
   return without(a, b, true);
 }
@@ -108,14 +108,14 @@ function without(a: FieldSet, b: FieldSet, below: boolean): FieldSet {
   return result ?? a;
 }
 
-/** What stays of the node of a path; undefined: nothing. */
+/** The remaining node of a path. Undefined if nothing remains. */
 function restOf(node: FieldSet, removed: FieldSet, below: boolean): FieldSet | undefined {
-  const goes = isMember(removed);
-  if (goes && below) return undefined;
-  if (isEmptyFieldSet(node)) return goes ? undefined : node;
+  const isRemoved = isMember(removed);
+  if (isRemoved && below) return undefined;
+  if (isEmptyFieldSet(node)) return isRemoved ? undefined : node;
   const children = without(node, removed, below);
-  const isOn = Object.hasOwn(node, self);
-  if (!goes || !isOn) return childCount(children) > 0 ? children : isOn ? leaf : undefined;
+  const wasMember = Object.hasOwn(node, self);
+  if (!isRemoved || !wasMember) return childCount(children) > 0 ? children : wasMember ? leaf : undefined;
   const { [self]: _, ...others } = children;
   return isEmptyFieldSet(others) ? undefined : others;
 }
@@ -138,7 +138,7 @@ export function equals(a: FieldSet, b: FieldSet): boolean {
   return count === 0;
 }
 
-/** Every path of the set as text: `.spec.template.spec.containers[name="till"].image`. */
+/** All paths of the set as texts: `.spec.template.spec.containers[name="till"].image`. */
 export function pathsOf(set: FieldSet): string[] {
   const paths: string[] = [];
   const walk = (node: FieldSet, prefix: string): void => {

@@ -1,9 +1,9 @@
-/** Server-side apply's merge: what is configured goes into what lives, nothing is taken away; and the pruning after it. */
+/** The merge of server-side apply, which adds the configuration to the live object and removes nothing; and the pruning after it. */
 import type { FieldType, ListType } from '../schema.ts';
 import type { FieldSet } from './field-set.ts';
 import { type Fields, fieldName, itemElement, itemsByElement, shapeOf, typeOfField } from './typed-value.ts';
 
-/** Results share parts with both arguments, which stay as they are. */
+/** Changes neither argument. The result shares parts with both. */
 export function mergeManagedFields(live: unknown, config: unknown, type: FieldType): unknown {
   const to = shapeOf(live, type);
   const from = shapeOf(config, type);
@@ -23,7 +23,7 @@ function mergeMaps(live: Fields, config: Fields, type: FieldType): Fields {
 }
 
 /**
- * Items of the configuration come in its order; those that only live has stay behind the items that they stood behind.
+ * Items of the configuration keep the order of the configuration. An item that only `live` has stays behind the same item as in `live`.
  */
 function mergeLists(live: readonly unknown[], config: readonly unknown[], type: ListType): unknown[] {
   const liveItems = itemsByElement(live, type);
@@ -50,8 +50,8 @@ function mergeLists(live: readonly unknown[], config: readonly unknown[], type: 
 }
 
 /**
- * Without what the applier set before (`last`) and neither it nor anyone else owns now (`owned`). Where nobody owns anything of a field any
- * more, the whole field goes, defaults that grew in it too.
+ * Removes the fields that the applier set before (`last`) and that now nobody owns (`owned`), neither the applier nor anybody else. If nobody owns any part
+ * of a field, the whole field is removed, with all defaults in it.
  */
 export function prune(value: unknown, last: FieldSet, owned: FieldSet, type: FieldType): unknown {
   const shape = shapeOf(value, type);

@@ -1,6 +1,5 @@
 /**
- * How the parts of a value are named and typed: where a schema says nothing, objects are granular maps and lists are atomic, as in
- * structured-merge-diff's deduced type.
+ * The names and types of a value's parts. Without a schema, objects are granular maps and lists are atomic, as in the deduced type of structured-merge-diff.
  */
 import type { FieldType, ListType } from '../schema.ts';
 import { keyElement, valueElement } from './field-set.ts';
@@ -16,7 +15,7 @@ export type FieldShape =
 
 const leafShape: FieldShape = { shape: 'leaf' };
 
-/** A value whose parts are owned one by one, or a leaf: scalars, atomic lists and maps, and whatever is not of its type. */
+/** A map or list whose parts have their own owners, or a leaf. Leaves are scalars, atomic lists and maps, and values that do not have their type. */
 export function shapeOf(value: unknown, type: FieldType): FieldShape {
   if (typeof value !== 'object' || value === null) return leafShape;
   if (Array.isArray(value)) {
@@ -37,12 +36,12 @@ export function typeOfField(type: FieldType, name: string): FieldType {
   return type.type === 'map' ? type.values : unknownType;
 }
 
-/** A field of an object, which is owned by its parts; an entry of a map is owned itself too. */
+/** True for a declared field of an object: only its parts are owned. False for an entry of a map: the entry itself is owned too. */
 export function isDeclaredField(type: FieldType, name: string): boolean {
   return type.type === 'object' && type.field(name) !== undefined;
 }
 
-/** The path element of an item; keys that are left out have their default. */
+/** The path element of an item. A missing key has its default value. */
 export function itemElement(item: unknown, type: ListType): string {
   if (type.listType === 'set' || typeof item !== 'object' || item === null) return valueElement(item);
   const keys: Record<string, unknown> = {};
@@ -53,12 +52,12 @@ export function itemElement(item: unknown, type: ListType): string {
   return keyElement(keys);
 }
 
-/** Items by path element, in order; of several with the same element the last. */
+/** Items by path element, in order. Of several items with the same element, the last one. */
 export function itemsByElement(list: readonly unknown[], type: ListType): Map<string, unknown> {
   return new Map(list.map((item) => [itemElement(item, type), item]));
 }
 
-/** The name in a path element `f:<name>`; undefined for others. */
+/** The name in a path element `f:<name>`. Undefined for other elements. */
 export function fieldName(element: string): string | undefined {
   return element.startsWith('f:') ? element.slice(2) : undefined;
 }

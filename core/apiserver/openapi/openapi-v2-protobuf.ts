@@ -1,11 +1,11 @@
 /**
- * An OpenAPI v2 document in the only encoding that kubectl reads it in. Field numbers are those of the message `openapi.v2.Document`:
+ * Encodes an OpenAPI v2 document as protobuf, the only encoding that kubectl reads. Field numbers are those of the message `openapi.v2.Document`:
  * https://github.com/google/gnostic-models/blob/v0.7.0/openapiv2/OpenAPIv2.proto
  */
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import type { DocumentV2, OperationV2, SchemaV2 } from './openapi-v2.ts';
 
-/** What clients ask for; `@` may not stand in a media type, so the answer has a dot there, as that of Kubernetes. */
+/** The media type in requests of clients. A valid media type must not contain `@`, so the answer has a dot instead, as in Kubernetes. */
 export const openapiV2Asked = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
 export const openapiV2ContentType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
@@ -62,7 +62,7 @@ function schema(writer: BinaryWriter, of: SchemaV2): void {
   extensions(writer, 31, rest);
 }
 
-/** Each is a NamedAny whose value is YAML, which JSON is. */
+/** Each extension is a NamedAny whose value is YAML. JSON is valid YAML. */
 function extensions(writer: BinaryWriter, field: number, values: object): void {
   for (const [name, value] of Object.entries(values)) {
     if (name.startsWith('x-')) named(writer, field, name, (w) => text(w, 2, JSON.stringify(value)));

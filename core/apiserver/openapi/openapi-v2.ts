@@ -1,6 +1,6 @@
 /**
- * OpenAPI v2 of a space, for what clients still take from it: kubectl validates `kind: List` by its definitions, and looks there for the
- * fieldValidation parameter of kinds that it does not find in v3. Built from the same types as v3, one document for all group versions.
+ * OpenAPI v2 of a space, because clients still use it: kubectl validates `kind: List` by its definitions. For a kind that kubectl does not find in v3, it
+ * looks for the fieldValidation parameter in v2. The document is made from the same types as v3. It covers all group versions.
  */
 
 import { groupVersions } from '../discovery/discovery.ts';
@@ -33,7 +33,7 @@ export interface DocumentV2 {
   readonly definitions: Readonly<Record<string, SchemaV2>>;
 }
 
-/** As the v3 documents have it. */
+/** A schema of a v3 document. */
 type SchemaV3 = { readonly [name: string]: unknown };
 
 export function openapiV2(kinds: Kinds): DocumentV2 {
@@ -68,7 +68,7 @@ function queryParameter(name: string) {
   return { name, in: 'query' as const, type: 'string' };
 }
 
-/** What v2 can't say (oneOf, null, several types) is left open: a schema without a type accepts everything. */
+/** Where v2 can't express a schema (oneOf, null, several types), the result has no type, and so accepts every value. */
 function asV2(schema: SchemaV3, isRoot = false): SchemaV2 {
   const target = reference(schema);
   if (target !== undefined) return { $ref: `#/definitions/${target.slice('#/components/schemas/'.length)}` };

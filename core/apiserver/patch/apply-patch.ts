@@ -1,4 +1,4 @@
-/** The three patches of the Kubernetes API that work without field ownership: an object and a patch in, an object out. */
+/** Applies one of the three patches of the Kubernetes API that work without field ownership. */
 
 import { isRecord } from '../../object/json-value.ts';
 import type { JsonObject, KubeObject } from '../../object/meta.ts';
@@ -11,8 +11,8 @@ import { mergePatch } from './merge-patch.ts';
 import { strategicMergePatch } from './strategic-merge-patch.ts';
 
 /**
- * The patched object; `object` stays as it is. `schema` is absent for custom kinds, which know no strategic merge patch. The result
- * may be any JSON value: the caller checks that it is still an object.
+ * Returns the patched object and does not change `object`. `schema` is absent for custom kinds, which have no strategic merge patch. The result may be any
+ * JSON value. The caller checks that it is still an object.
  */
 export function applyPatch(patch: Patch, object: KubeObject, schema: ObjectType | undefined): unknown {
   switch (patch.type) {
@@ -26,7 +26,7 @@ export function applyPatch(patch: Patch, object: KubeObject, schema: ObjectType 
   }
 }
 
-/** Patches come from request bodies, which may be anything. */
+/** Checks the patch: it comes from a request body, which may be any value. */
 function checked(patch: JsonObject): JsonObject {
   if (!isRecord(patch)) throw badRequest(`error decoding patch: it must be an object, not ${JSON.stringify(patch)}`);
   return patch;

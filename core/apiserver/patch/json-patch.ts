@@ -1,18 +1,22 @@
 /**
- * JSON Patch, RFC 6902, by the library; this file adds the bounds and the errors of the Kubernetes API server. A test is not the library's: it looks for the
- * least difference of two lists, of which the time and the memory go with the product of their lengths, where all that is asked is whether there is one.
+ * JSON Patch (RFC 6902) through the library. This file adds the bounds and the errors of the Kubernetes API server. It does the operation `test` itself: the
+ * library would compute the smallest difference of two lists, with time and memory in proportion to the product of their lengths. A test needs only to know
+ * whether the values are equal.
  */
 import { applyPatch, type Operation } from 'rfc6902';
 import { cloneJson, equalJson, isRecord, ownField } from '../../object/json-value.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { badRequest } from '../status-errors.ts';
 
-/** As in the API server: a longer patch is more likely a mistake than a wish. */
+/** The bound of the Kubernetes API server. A longer patch is most likely a mistake. */
 const operationsMax = 10_000;
-/** Characters of JSON that the copies of a patch add, as in the API server: one that copies into what it copies doubles it each time. */
+/**
+ * Characters of JSON that the copies of a patch may add, as in the Kubernetes API server. A patch that copies a value into itself doubles the value each
+ * time.
+ */
 const copiedCharactersMax = 3 * 1024 * 1024;
 
-/** Changes neither argument. All operations are done, or none. */
+/** Changes neither argument. Either all operations succeed, or the function throws. */
 export function applyJsonPatch(target: unknown, operations: unknown): unknown {
   if (!Array.isArray(operations)) throw badRequest('error decoding patch: a JSON patch must be a list of operations');
   if (operations.length > operationsMax) {
@@ -23,9 +27,9 @@ export function applyJsonPatch(target: unknown, operations: unknown): unknown {
   let copied = 0;
   for (const item of operations as unknown[]) {
     const operation = decode(item);
-    const value = takenBy(result, operation);
+    const value = operandOf(result, operation);
     if (operation.op === 'test') {
-      if (!equalJson(value, operation.value)) throw rejected(operation, new Error('it is another one'));
+      if (!equalJson(value, operation.value)) throw rejected(operation, new Error('the value is different'));
       continue;
     }
     if (operation.op === 'copy') {
@@ -69,8 +73,11 @@ function checkPointer(pointer: string): void {
   }
 }
 
-/** What an operation takes or is about. The library takes any property of an array for an element; RFC 6901 allows an index, and "-" for the end. */
-function takenBy(target: unknown, operation: Operation): unknown {
+/**
+ * Checks the pointers of the operation, and returns the value at `from`, or else at `path`. The library would accept any property of an array as an element.
+ * RFC 6901 allows only an index, and "-" for the end.
+ */
+function operandOf(target: unknown, operation: Operation): unknown {
   const value = valueAt(target, operation.path, operation);
   return 'from' in operation ? valueAt(target, operation.from, operation) : value;
 }

@@ -1,10 +1,10 @@
-/** The order of a merged list, of which a patch knows some items and the server others. */
+/** The order of a merged list. The patch knows some of the items, the server knows others. */
 
 export type KeyOf = (item: unknown) => unknown;
 
 /**
- * `items` in a new order: those whose key is in `order` keep that order among themselves, the others that of `live`; the two are
- * interleaved as they stood in `live`. Where that does not say (an item that is new) those of `order` come first.
+ * Returns `items` in a new order. Items whose key is in `order` have that order among themselves. The other items have the order of `live`. Both groups are
+ * interleaved as they were in `live`. If `live` does not decide, because an item is new, the items in `order` come first.
  */
 export function orderItems(
   items: readonly unknown[],
@@ -14,11 +14,11 @@ export function orderItems(
 ): unknown[] {
   const inOrder = positions(order, keyOf);
   const inLive = positions(live, keyOf);
-  const known = sorted(items, inOrder, keyOf, true);
+  const ordered = sorted(items, inOrder, keyOf, true);
   const others = sorted(items, inLive, keyOf, false, inOrder);
   const result: unknown[] = [];
   let next = 0;
-  for (const item of known) {
+  for (const item of ordered) {
     const at = inLive.get(keyOf(item));
     while (next < others.length && isBefore(inLive.get(keyOf(others[next])), at)) result.push(others[next++]);
     result.push(item);
@@ -30,14 +30,14 @@ function isBefore(a: number | undefined, b: number | undefined): boolean {
   return a !== undefined && b !== undefined && a < b;
 }
 
-/** The first place of each key. */
+/** The first position of each key. */
 function positions(items: readonly unknown[], keyOf: KeyOf): Map<unknown, number> {
   const result = new Map<unknown, number>();
   for (const [at, item] of items.entries()) if (!result.has(keyOf(item))) result.set(keyOf(item), at);
   return result;
 }
 
-/** Items that are in `members` (or are not), by their place in `by`. */
+/** The items that are in `members`, or those that are not, sorted by their position in `by`. */
 function sorted(
   items: readonly unknown[],
   by: ReadonlyMap<unknown, number>,

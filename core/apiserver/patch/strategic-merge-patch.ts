@@ -1,16 +1,16 @@
 /**
- * Strategic merge patch, as kubectl makes it and the Kubernetes API server understands it: a merge patch that knows which
- * lists are sets or are keyed by a field. What it knows comes from the `patchStrategy` and `patchMergeKey` of the kind's schema.
+ * Strategic merge patch, as kubectl makes it and the Kubernetes API server applies it: a merge patch that handles lists as sets, or by a key field. The
+ * `patchStrategy` and `patchMergeKey` in the schema of the kind say which lists these are.
  *
- * Beyond fields, a patch may hold directives:
+ * Beside fields, a patch may contain directives:
  *   `$patch: replace | delete | merge`         in an object or in an item of a keyed list
- *   `$retainKeys: [field, …]`                  every other field of this object goes
- *   `$deleteFromPrimitiveList/<field>: […]`    values to take out of a set
- *   `$setElementOrder/<field>: […]`            the order of the items that the patch's author knows of
+ *   `$retainKeys: [field, …]`                  all other fields of this object are removed
+ *   `$deleteFromPrimitiveList/<field>: […]`    values to remove from a set
+ *   `$setElementOrder/<field>: […]`            the order of the items that the author of the patch knows
  * https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch/ and apimachinery's util/strategicpatch.
  *
- * Unlike the reference, `$patch: merge` is allowed (it says what happens anyhow), and neither nulls nor directives remain in
- * parts that are taken over whole: the reference loses those when it decodes into Go types.
+ * There are two differences to the reference. `$patch: merge` is allowed; it is the default. And parts that the result takes over as a whole keep neither
+ * nulls nor directives: the reference loses them when it decodes the result into Go types.
  */
 
 import { isRecord, ownField, setField } from '../../object/json-value.ts';
@@ -20,7 +20,7 @@ import { type KeyOf, orderItems } from './list-order.ts';
 
 type PatchFields = Record<string, unknown>;
 
-/** Changes neither argument; the result may share parts with both. */
+/** Changes neither argument. The result may share parts with both. */
 export function strategicMergePatch(original: PatchFields, patch: PatchFields, type: FieldType): PatchFields {
   return mergeObject(original, patch, type);
 }
@@ -30,7 +30,7 @@ const retainMark = '$retainKeys';
 const orderPrefix = '$setElementOrder/';
 const deletePrefix = '$deleteFromPrimitiveList/';
 
-/** How one field is patched; `below` is the type of its value, or of its items. */
+/** How one field is patched. `below` is the type of its value, or of its items. */
 interface Strategy {
   readonly below: FieldType | undefined;
   readonly merge: boolean;
@@ -80,14 +80,14 @@ function mergeField(result: PatchFields, name: string, value: unknown, strategy:
   } else if (Array.isArray(value) && Array.isArray(before) && strategy.merge) {
     setField(result, name, mergeList(before, value, strategy, name));
   } else if (isRecord(value) && Object.hasOwn(value, patchMark) && !isRecord(before)) {
-    // A directive about something that is not there: nothing to delete, nothing to replace.
+    // The directive is about a field that does not exist: there is nothing to delete or replace.
     delete result[name];
   } else {
     setField(result, name, withoutDirectives(value));
   }
 }
 
-/** `original` as a copy, without the fields that `$retainKeys` of the patch leaves out. */
+/** A copy of `original` with only the fields in the patch's `$retainKeys`. */
 function retained(original: PatchFields, patch: PatchFields): PatchFields {
   const keys = ownField(patch, retainMark);
   if (keys === undefined) return { ...original };
@@ -139,7 +139,7 @@ function mergeOrderedLists(result: PatchFields, patch: PatchFields, type: FieldT
   return merged;
 }
 
-/** What the patch changes must come in the order that it asks for. */
+/** Throws if the changed items of the patch are not in the order that the patch itself asks for. */
 function checkOrder(
   changes: readonly unknown[],
   order: readonly unknown[],
@@ -209,7 +209,7 @@ function mergeKeyedList(
   return orderItems(items, changes, before, keyOf);
 }
 
-/** Into the first item of the same key. Both lists may have some hundred thousand items: the places are looked up. */
+/** Merges each change into the first item with the same key. Both lists may have some hundred thousand items, so a map has the places of the keys. */
 function mergeItems(
   items: PatchFields[],
   changes: readonly PatchFields[],
@@ -229,7 +229,7 @@ function mergeItems(
   }
 }
 
-/** Items of sets are their own key; those of keyed lists must have one. */
+/** An item of a set is its own key. An item of a keyed list must have the key field. */
 function keyOfItems(mergeKey: string | undefined): KeyOf {
   if (!mergeKey) return (item) => item;
   return (item) => {
@@ -240,7 +240,7 @@ function keyOfItems(mergeKey: string | undefined): KeyOf {
   };
 }
 
-/** What is taken over whole: no nulls in objects, no directives, and nothing that a directive speaks about. */
+/** A value that the result takes over as a whole: without nulls in objects, without directives, and without objects that have a directive. */
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return cleanItems(value);
   if (!isRecord(value)) return value;

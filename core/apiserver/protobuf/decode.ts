@@ -1,6 +1,6 @@
 /**
- * `application/vnd.kubernetes.protobuf` bodies to JSON objects: `k8s\0`, then runtime.Unknown with the type and the bytes of the object,
- * whose fields the generated table of built-in types names. Values that Go leaves out of JSON are left out here as well.
+ * Decodes `application/vnd.kubernetes.protobuf` bodies to JSON objects. A body is `k8s\0`, then runtime.Unknown with the type and the bytes of the object.
+ * The generated table of built-in types names the fields of the object. Values that Go leaves out of JSON are left out here too.
  */
 
 import { exactNumber, parseExactJson } from '../../object/exact-integers.ts';
@@ -12,11 +12,11 @@ import { type BuiltinField, type BuiltinType, builtinType, tableKinds } from '..
 import { FieldBudget, type WireField, wireFields } from './wire-reader.ts';
 
 const magic = Buffer.from('k8s\0');
-/** Deeper than any built-in type, besides JSON schemas, which travel as JSON. */
+/** No built-in type is nested as deep, except JSON schemas. Those must be sent as JSON. */
 const depthMax = 64;
 const metaTypes = 'io.k8s.apimachinery.pkg.apis.meta.v1.';
 
-/** Where a message is. */
+/** The place of a message: its depth, and the budget that all messages of the body share. */
 interface At {
   readonly depth: number;
   readonly budget: FieldBudget;
@@ -72,7 +72,7 @@ function message(bytes: Buffer, type: BuiltinType, at: At): Record<string, unkno
     if (!known) continue;
     const [name, of] = known;
     if (of.wireType.startsWith('[')) {
-      // Each item is a field: a body may have a million of them.
+      // Each item is one field, and a body may have a million fields. So items are added to the list in place.
       object[name] ??= [];
       (object[name] as unknown[]).push(single(field, of.wireType.slice(1), at));
     } else if (of.wireType.startsWith('{')) {
@@ -87,7 +87,7 @@ function message(bytes: Buffer, type: BuiltinType, at: At): Record<string, unkno
   return object;
 }
 
-/** Go's omitempty, and its zero time, which JSON shows as null. */
+/** True for values that Go leaves out: omitempty, and the zero time, which is null in JSON. */
 function isLeftOut(value: unknown, field: BuiltinField): boolean {
   if (value === null) return true;
   if (field.pointer || !field.omitEmpty) return false;
@@ -97,20 +97,20 @@ function isLeftOut(value: unknown, field: BuiltinField): boolean {
 const numbers = new Map<BuiltinType, Map<number, [string, BuiltinField]>>();
 
 function fieldsByNumber(type: BuiltinType): Map<number, [string, BuiltinField]> {
-  const known = numbers.get(type);
-  if (known) return known;
+  const cached = numbers.get(type);
+  if (cached) return cached;
   const hidden = new Set(
     type
       .inlined()
       .filter(({ number }) => number > 0)
       .flatMap((one) => [...one.type.fields()].map(([name]) => name)),
   );
-  const made = new Map<number, [string, BuiltinField]>();
+  const byNumber = new Map<number, [string, BuiltinField]>();
   for (const [name, field] of type.fields()) {
-    if (field.protobufNumber > 0 && !hidden.has(name)) made.set(field.protobufNumber, [name, field]);
+    if (field.protobufNumber > 0 && !hidden.has(name)) byNumber.set(field.protobufNumber, [name, field]);
   }
-  numbers.set(type, made);
-  return made;
+  numbers.set(type, byNumber);
+  return byNumber;
 }
 
 function mapEntry(bytes: Buffer, valueType: string, at: At): [string, unknown] {
@@ -124,7 +124,7 @@ function mapEntry(bytes: Buffer, valueType: string, at: At): [string, unknown] {
   return [key, value];
 }
 
-/** A map of lists (UserInfo's extra) wraps each list in a message with the items as field 1. */
+/** In a map of lists (UserInfo's extra), each list is a message with the items as field 1. */
 function listValue(bytes: Buffer, itemType: string, at: At): unknown[] {
   return [...wireFields(bytes, at.budget)]
     .filter((field) => field.number === 1)
@@ -171,7 +171,7 @@ function single(field: WireField, wireType: string, at: At): unknown {
     default:
       throw new BanyanError(
         'BadRequest',
-        'JSON schemas in protobuf are not taken: send the CustomResourceDefinition as JSON',
+        'JSON schemas in protobuf are not supported: send the CustomResourceDefinition as JSON',
       );
   }
 }
@@ -185,7 +185,7 @@ function string(bytes: Buffer, number: number, { budget }: At): string {
   return [...wireFields(bytes, budget)].find((field) => field.number === number)?.bytes.toString('utf8') ?? '';
 }
 
-/** RFC 3339; null for Go's zero time, which is before 1970. */
+/** The time in RFC 3339. null for Go's zero time, which is long before 1970. */
 function time(bytes: Buffer, fractionDigits: number, at: At): string | null {
   const seconds = int(bytes, 1, at);
   const nanos = int(bytes, 2, at);

@@ -1,32 +1,32 @@
-/** The fields of one protobuf message, bounded: https://protobuf.dev/programming-guides/encoding/ */
+/** Reads the fields of a protobuf message, and bounds their number: https://protobuf.dev/programming-guides/encoding/ */
 import { BanyanError } from '../../runtime/errors.ts';
 
 export interface WireField {
   readonly number: number;
-  /** Of varints and fixed numbers. */
+  /** The value of a varint or fixed number. */
   readonly value: bigint;
-  /** Of length-delimited fields. */
+  /** The content of a length-delimited field. */
   readonly bytes: Buffer;
 }
 
-/** A field may take two bytes, and a microsecond to read. */
+/** Bounds the number of fields in a body. A field may take only two bytes, but a microsecond to read. */
 export class FieldBudget {
-  #left: number;
+  #remaining: number;
   readonly #spent: () => Error;
 
   constructor(fields: number, spent: () => Error) {
-    this.#left = fields;
+    this.#remaining = fields;
     this.#spent = spent;
   }
 
   take(): void {
-    if (this.#left-- <= 0) throw this.#spent();
+    if (this.#remaining-- <= 0) throw this.#spent();
   }
 }
 
 const empty = Buffer.alloc(0);
 
-/** `budget`: one for all messages of a body. Throws BadRequest for what is no message, and what the budget throws. */
+/** All messages of a body share one `budget`. Throws BadRequest for bytes that are no message, and the error of the budget. */
 export function* wireFields(message: Buffer, budget: FieldBudget): Generator<WireField> {
   let at = 0;
   const varint = (): bigint => {
@@ -64,7 +64,7 @@ export function* wireFields(message: Buffer, budget: FieldBudget): Generator<Wir
       default:
         throw new BanyanError(
           'BadRequest',
-          `the protobuf body has a field of wire type ${tag & 7}, which there is not`,
+          `the protobuf body has a field of wire type ${tag & 7}, which does not exist`,
         );
     }
   }

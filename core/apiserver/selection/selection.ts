@@ -1,18 +1,18 @@
-/** Label and field selectors of lists and watches, as clients write them in a query. */
+/** Parses the label and field selectors of lists and watches from a query. */
 import type { KubeObject } from '../../object/meta.ts';
 import { checkLabelKey, checkLabelValue } from '../../object/names.ts';
 import { isInteger, type LabelRequirement, matchesRequirement } from '../../object/selector.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 
 export interface RequestSelection {
-  /** Nothing is asked for: every object matches, none has to be parsed. */
+  /** True without any selector: every object matches, and nobody has to parse an object. */
   readonly isEmpty: boolean;
   matches(object: KubeObject): boolean;
 }
 
 export const everything: RequestSelection = { isEmpty: true, matches: () => true };
 
-/** `selectable` are the JSON paths that the kind allows besides metadata.name and metadata.namespace. */
+/** `selectable` are the JSON paths that the kind allows beside metadata.name and metadata.namespace. */
 export function selectionOf(
   labelSelector: string | null,
   fieldSelector: string | null,
@@ -33,7 +33,7 @@ export function selectionOf(
 export function parseLabelSelector(text: string): LabelRequirement[] {
   return splitTerms(text).map((term) => {
     const requirement = parseRequirement(term);
-    const wrong = requirement ? whatIsWrong(requirement) : 'must be like key, !key, key=value, key in (a,b) or key>1';
+    const wrong = requirement ? mistakeIn(requirement) : 'must be like key, !key, key=value, key in (a,b) or key>1';
     if (!requirement || wrong) {
       const of = `${JSON.stringify(term)} of the label selector ${JSON.stringify(text)}`;
       throw new BanyanError('BadRequest', `unable to parse requirement: ${of}: ${wrong}`);
@@ -54,8 +54,8 @@ function parseRequirement(term: string): LabelRequirement | undefined {
   return exists ? { key: exists[2]!, operator: exists[1] ? 'DoesNotExist' : 'Exists' } : undefined;
 }
 
-/** What no label can be selects nothing: more likely a slip of the pen than a wish. */
-function whatIsWrong({ key, operator, values = [] }: LabelRequirement): string | undefined {
+/** Finds a key or value that no label can have. Such a requirement selects nothing, and is most likely a typing mistake. */
+function mistakeIn({ key, operator, values = [] }: LabelRequirement): string | undefined {
   const wrongKey = checkLabelKey(key);
   if (wrongKey) return `${JSON.stringify(key)}: ${wrongKey}`;
   for (const value of values) {
@@ -74,7 +74,7 @@ const operators: Readonly<Record<string, LabelRequirement['operator']>> = {
   '<': 'Lt',
 };
 
-/** Commas inside of parentheses belong to their term. */
+/** Splits at commas. A comma inside of parentheses belongs to its term. */
 function splitTerms(text: string): string[] {
   return text
     .split(/,(?![^(]*\))/)
@@ -97,8 +97,8 @@ function parseFieldSelector(text: string, selectable: readonly string[]): FieldT
       if (!match) throw new BanyanError('BadRequest', `invalid selector: ${JSON.stringify(term)}; can't understand it`);
       const path = match[1]!.trim();
       if (path !== 'metadata.name' && path !== 'metadata.namespace' && !selectable.includes(`.${path}`)) {
-        const known = ['metadata.name', 'metadata.namespace', ...selectable.map((one) => one.slice(1))].join(', ');
-        throw new BanyanError('BadRequest', `field label not supported: ${path}; supported: ${known}`);
+        const supported = ['metadata.name', 'metadata.namespace', ...selectable.map((one) => one.slice(1))].join(', ');
+        throw new BanyanError('BadRequest', `field label not supported: ${path}; supported: ${supported}`);
       }
       return { path, equals: match[2] !== '!=', value: match[3]!.replaceAll(/\\([\\,=])/g, '$1') };
     });

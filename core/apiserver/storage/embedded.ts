@@ -1,8 +1,8 @@
 /**
- * A space in the node's own store. One row for each object, so that a list is one range; one counter of revisions for each space.
+ * A space in the node's own store. Each object has one row, so that a list is one range. Each space has one counter of revisions.
  *
- * Revisions are never given twice, also when a crash takes the newest writes back: the space's record has a ceiling, always
- * well above the counter, and a space that was not closed goes on there. Watches begin anew then, as after every start.
+ * No revision is used twice, even if a crash loses the newest writes. The record of the space has a ceiling, which is always well above the counter. A
+ * space that was not closed goes on at its ceiling. Its watches then begin again, as after every start.
  */
 import type { GroupResource, ObjectKey } from '../../object/key.ts';
 import { BanyanError } from '../../runtime/errors.ts';
@@ -17,23 +17,23 @@ import { noteStart, type RevisionGap, readRevisionGaps } from './history.ts';
 
 export interface EmbeddedStorageOptions {
   readonly store: Store;
-  /** Of the space, within this store. */
+  /** The name of the space within this store. */
   readonly name: string;
   readonly logger: Logger;
   readonly hook?: WriteHook;
   readonly readOnly?: boolean;
-  /** Of a space whose objects travel: where it begins at the least, see history.ts. Absent: it goes on where it was. */
+  /** For a space whose objects go to other nodes: the lowest revision at which it begins (history.ts). Absent: the space goes on at its last revision. */
   readonly startsAt?: number;
 }
 
 interface SpaceState {
   readonly id: number;
   readonly revision: number;
-  /** Revisions up to here may have been given out; absent when the space was closed in order. */
+  /** Revisions up to here may have been used. Absent if the space was closed in an orderly way. */
   readonly ceiling?: number;
 }
 
-/** Room for the writes between two flushes, which a crash may take back: a flush is at most seconds away. */
+/** More than the writes between two flushes, which a crash may lose. A flush comes within seconds. */
 const ceilingStep = 100_000;
 
 export class EmbeddedStorage implements SpaceStorage {
@@ -44,10 +44,10 @@ export class EmbeddedStorage implements SpaceStorage {
   readonly #stateKey: Uint8Array;
   readonly #prefix: Uint8Array;
   readonly #log: EventLog;
-  /** The events of transactions that run. */
+  /** The events of running transactions. */
   readonly #pending = new WeakMap<Transaction, StorageEvent[]>();
 
-  /** Makes the space if there is none of this name, unless readOnly; durable after the next flush of the store, which must come before it is served. */
+  /** Creates the space if it does not exist, unless readOnly. The caller must flush the store before the node serves the space. */
   constructor({ store, name, logger, hook, readOnly = false, startsAt = 0 }: EmbeddedStorageOptions) {
     this.readOnly = readOnly;
     this.#store = store;
@@ -99,8 +99,8 @@ export class EmbeddedStorage implements SpaceStorage {
   }
 
   /**
-   * Writes within a transaction of the node's store, so that several spaces, or a space and the node's own rows, change as one. The events
-   * are published when that transaction has happened.
+   * Writes within a transaction of the node's store, so that several spaces, or a space and the node's own rows, change in one transaction. The events are
+   * published after the commit.
    */
   writeIn<T>(t: Transaction, fn: (writer: SpaceWriter) => T): T {
     if (this.readOnly) {
@@ -125,12 +125,12 @@ export class EmbeddedStorage implements SpaceStorage {
     return this.#log.subscribe(listener);
   }
 
-  /** Revisions that this space knows nothing of, though others may. */
+  /** The revision gaps: revisions that this space does not know, but other nodes may know. */
   gaps(): readonly RevisionGap[] {
     return this.#store.read((reader) => readRevisionGaps(reader, this.#name));
   }
 
-  /** Goes on behind this revision: others have seen one as high, of a life that this space does not know. */
+  /** Goes on after this revision, because another node has received such a high revision from a lost store incarnation of this space. */
   raise(t: Transaction, revision: number): void {
     const { id, revision: had } = this.#state(t);
     if (revision <= had) return;
@@ -139,9 +139,9 @@ export class EmbeddedStorage implements SpaceStorage {
     t.afterCommit(() => this.#log.skipTo(revision));
   }
 
-  /** Nothing is written to the space after it: the next start goes on with the next revision, and finds watches in their place. */
+  /** Closes the space; no write may follow. The next start goes on with the next revision, so that watches can resume. */
   close(): void {
-    // Without room the next start goes on behind the ceiling, as after a kill.
+    // With a full disk, the next start goes on at the ceiling, as after a kill.
     ifRoom(() =>
       this.#store.write((t) => {
         const { id, revision } = this.#state(t);
@@ -164,7 +164,7 @@ export class EmbeddedStorage implements SpaceStorage {
     const before = this.#get(t, key);
     const revision = this.#nextRevision(t);
     const row = concat(u48(revision), body);
-    // The copy: events keep the body, and the caller may use its bytes again.
+    // Takes the body from the copied row: events keep the body, and the caller may reuse its own bytes.
     const object = { key, revision, body: row.subarray(u48Bytes) };
     t.put(this.#objectKey(key), row);
     this.#record(t, before ? { type: 'MODIFIED', object, before } : { type: 'ADDED', object });
@@ -179,7 +179,7 @@ export class EmbeddedStorage implements SpaceStorage {
     return before;
   }
 
-  /** Each change by itself: what a caller keeps of a write that failed half way is complete. */
+  /** Records each change at once. If a caller catches an error in the middle of a write and commits, the events of the changes so far are complete. */
   #record(t: Transaction, event: StorageEvent): void {
     const pending = this.#pending.get(t);
     if (pending) {
@@ -238,13 +238,13 @@ export class EmbeddedStorage implements SpaceStorage {
   #rangeOf(of: GroupResource, { namespace, after, limit }: ScanOptions): KeyRange {
     const prefix = this.#resourcePrefix(of);
     const range = prefixRange(namespace === undefined ? prefix : concat(prefix, joined(namespace, '')));
-    const behind = after && concat(prefix, joined(after.namespace, after.name), Buffer.of(0));
-    const from = behind && Buffer.compare(behind, range.from) > 0 ? behind : range.from;
+    const start = after && concat(prefix, joined(after.namespace, after.name), Buffer.of(0));
+    const from = start && Buffer.compare(start, range.from) > 0 ? start : range.from;
     return { from, to: range.to, ...(limit === undefined ? {} : { limit }) };
   }
 }
 
-/** Parts of a key with NUL between them, which sorts before every character of a name. */
+/** Joins the parts of a key with NUL, which sorts before every character of a name. */
 function joined(...parts: string[]): Uint8Array {
   if (parts.some((part) => part.includes('\0'))) {
     throw new BanyanError('BadRequest', `the name ${JSON.stringify(parts.at(-1))} contains a NUL character`);
@@ -257,11 +257,11 @@ function firstIn(reader: Reader, from: Uint8Array, to: Uint8Array): Uint8Array |
   return undefined;
 }
 
-/** Ids are not given twice while a space with a greater one is there. */
+/** An id that is higher than the ids of all existing spaces. */
 function nextSpaceId(reader: Reader): number {
-  let greatest = 0;
+  let max = 0;
   for (const [, state] of reader.scan(prefixRange(prefixOf('spaceState')))) {
-    greatest = Math.max(greatest, JSON.parse(asText(state)).id);
+    max = Math.max(max, JSON.parse(asText(state)).id);
   }
-  return greatest + 1;
+  return max + 1;
 }

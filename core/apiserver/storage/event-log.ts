@@ -1,27 +1,24 @@
-/**
- * The newest events of a space, in memory: for watches that begin in the past, for lists at an older revision, and for those who listen.
- * One log for every kind of storage.
- */
+/** The newest events of a space, in memory: for watches that begin in the past, for lists at an older revision, and for listeners. Every storage uses it. */
 import { formatGroupResource, type GroupResource, type ObjectKey } from '../../object/key.ts';
 import { describeError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { lasting } from '../../store/bytes.ts';
 import type { ScanOptions, StorageEvent, StoredObject } from '../storage.ts';
 
-/** A client that reconnects within a minute finds its place while a space changes less than 160 times a second. */
+/** With fewer than 160 changes a second, a client that reconnects within a minute can resume its watch. */
 const eventsMax = 10_000;
-/** 10,000 events of 3 KB: what one space may hold in memory for its watchers. */
+/** 10,000 events of 3 KB. One space may take this memory for its watchers. */
 const eventBytesMax = 32 * 1024 * 1024;
 
 export type EventListener = (events: readonly StorageEvent[]) => void;
 
 export class EventLog {
   readonly #logger: Logger;
-  /** Oldest first; those before `#first` are dropped, and cut off when they are the greater part. */
+  /** Oldest first. Events before `#first` are dropped. The array is cut when they are more than half of it. */
   #events: StorageEvent[] = [];
   #first = 0;
   #bytes = 0;
-  /** Every event behind it is kept. */
+  /** The log has all events after this revision. */
   #since: number;
   #revision: number;
   readonly #listeners = new Set<{ readonly listener: EventListener }>();
@@ -38,7 +35,7 @@ export class EventLog {
     return this.#revision;
   }
 
-  /** Events of one commit, in order of revision. Keeps them and tells the listeners. */
+  /** Keeps the events of one commit, in order of revision, and calls the listeners. */
   publish(events: readonly StorageEvent[]): void {
     for (const event of events) {
       this.#events.push(inOwnMemory(event));
@@ -50,7 +47,7 @@ export class EventLog {
     if (!this.#delivering) this.#deliver();
   }
 
-  /** The revisions up to here are given to nobody. */
+  /** Skips the revisions up to this one. No object gets them. */
   skipTo(revision: number): void {
     this.#revision = Math.max(this.#revision, revision);
   }
@@ -72,7 +69,7 @@ export class EventLog {
     return this.#listeners.size;
   }
 
-  /** A listener that writes causes events too: they are delivered behind these, so that everyone sees one order. */
+  /** A listener may write, which makes new events. They are delivered after the present ones, so that all listeners see the same order. */
   #deliver(): void {
     this.#delivering = true;
     try {
@@ -86,7 +83,7 @@ export class EventLog {
     }
   }
 
-  /** The write has happened and the others wait for it: a broken listener is not their affair. */
+  /** The write has happened, and other listeners wait for its events. So an error of one listener is only logged. */
   #call(listener: EventListener, events: readonly StorageEvent[]): void {
     try {
       listener(events);
@@ -114,7 +111,7 @@ export class EventLog {
   }
 }
 
-/** Does a key belong to what `scan` of the resource gives? */
+/** True if `scan` of the resource with these options returns this key. */
 export function isSelected(key: ObjectKey, resource: GroupResource, options: ScanOptions): boolean {
   if (key.group !== resource.group || key.resource !== resource.resource) return false;
   if (options.namespace !== undefined && key.namespace !== options.namespace) return false;
@@ -127,23 +124,26 @@ export function compareKeys(a: NamespacedName, b: NamespacedName): number {
   return Buffer.compare(Buffer.from(orderOf(a)), Buffer.from(orderOf(b)));
 }
 
-/** NUL sorts before every byte of a name: namespace by namespace. */
+/** NUL sorts before every byte of a name, so the order is namespace by namespace. */
 export function orderOf({ namespace, name }: NamespacedName): string {
   return `${namespace}\0${name}`;
 }
 
-/** `orderOf`, to be kept: it does not hold the texts that the parts of the key were cut from, which are five times as long. */
+/**
+ * `orderOf` as a copy, for texts that are kept. Without the copy, the longer texts that the parts of the key were cut from would stay in memory, five times
+ * as long.
+ */
 export function placeText(place: NamespacedName): string {
   return Buffer.from(orderOf(place)).toString();
 }
 
-/** The place that `orderOf` gave this text of. */
+/** The reverse of `orderOf`. */
 export function namespacedNameOf(order: string): NamespacedName {
   const [namespace, name] = order.split('\0');
   return { namespace: namespace!, name: name! };
 }
 
-/** Otherwise the bound of bytes would be none: what a body is cut from stays with it, and may be much more than the body. */
+/** Copies the bodies into their own memory. Otherwise the buffer that a body was cut from would stay in memory, and `eventBytesMax` would bound nothing. */
 function inOwnMemory(event: StorageEvent): StorageEvent {
   const { object, before } = event;
   return { ...event, object: ownBody(object), ...(before && { before: ownBody(before) }) };

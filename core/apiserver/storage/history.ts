@@ -1,10 +1,11 @@
 /**
- * Which revisions a space knows nothing of. A space that is told the time begins, at each start, at the milliseconds since 1970 or where it was, whichever
- * is more: so one that was put back to an older copy, or emptied, gives only revisions that nobody has seen, and what is written from then on is newer
- * than anything of the life that it lost. (A space would have to be written more than a thousand times a second, always, to outrun the clock; and two lives that
- * follow one copy begin alike if both begin within 100 s, embedded.ts's step of a ceiling, of the start that the copy is of.)
+ * The revision gaps of a space: the revisions that the space does not know. With `startsAt`, a space begins each store incarnation at the milliseconds
+ * since 1970, or at its last revision if that is higher. So a space whose store was restored from an older copy, or emptied, uses only new revisions. Every
+ * later write is newer than every write of the lost incarnation. (Two exceptions: a space with more than a thousand writes a second, all the time, would
+ * overtake the clock. And two incarnations from one copy begin at the same revision if both begin within 100 s, the `ceilingStep` of embedded.ts, after the
+ * start that the copy is of.)
  *
- * The revisions between are a gap: a row below that has one of them was written in a life that the space does not know.
+ * The revisions between two incarnations are a gap. If a row at a node below has a revision in a gap, the row was written in a lost incarnation.
  */
 import { asText, concat, text } from '../../store/bytes.ts';
 import { prefixOf } from '../../store/keyspace.ts';
@@ -13,7 +14,7 @@ import type { Reader, Transaction } from '../../store/store.ts';
 /** Revisions r with `had < r < from`. */
 export type RevisionGap = readonly [had: number, from: number];
 
-/** Starts between which something was written; what lies further back is taken for known, and guarded by the budget alone. */
+/** Number of gaps that a space remembers. Older revisions count as known. Then only the budget of deletions protects their rows. */
 const gapsMax = 16;
 
 export function readRevisionGaps(reader: Reader, space: string): readonly RevisionGap[] {
@@ -21,11 +22,11 @@ export function readRevisionGaps(reader: Reader, space: string): readonly Revisi
   return bytes ? (JSON.parse(asText(bytes)) as RevisionGap[]) : [];
 }
 
-/** A start that goes on at `from`, behind `had`. */
+/** Records a start of the space that goes on at revision `from`. Its last known revision is `had`. */
 export function noteStart(t: Transaction, space: string, had: number, from: number): void {
   const before = readRevisionGaps(t, space);
   const last = before.at(-1);
-  // Nothing was written since the last start: what was not known then is not known now.
+  // Nothing was written since the last start. So the last gap and the new one are one gap.
   const gaps: RevisionGap[] =
     last && last[1] === had ? [...before.slice(0, -1), [last[0], from]] : [...before, [had, from]];
   t.put(keyOf(space), text(JSON.stringify(gaps.slice(-gapsMax))));

@@ -1,7 +1,7 @@
 /**
- * Something else shown as a read-only space: a mailbox, or what comes from the parent. It has no revisions of its own, so they are made
- * here: they begin with the time of the start in ms, which no run of less than a thousand changes a second overtakes, so that they
- * never go back over a restart. What has not changed since the start has the revision of the start.
+ * Shows other data as a read-only space: a mailbox, or the objects from the parent. Such data has no revisions, so the view makes them. They begin with the
+ * time of the start in ms. A run with fewer than a thousand changes a second never overtakes the clock, so revisions do not go back over a restart. An
+ * object that did not change since the start has the revision of the start.
  */
 import { formatKey, type GroupResource, type ObjectKey } from '../../object/key.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -11,7 +11,7 @@ import { equalBytes } from '../../store/bytes.ts';
 import type { ScanOptions, SpaceStorage, StorageEvent, StoredObject } from '../storage.ts';
 import { compareKeys, type EventListener, EventLog, isSelected } from './event-log.ts';
 
-/** What is shown. Each change of it is told to the view by `changed`, as soon as `list` and `get` have it. */
+/** The shown data. Its owner calls `changed` of the view for each change, as soon as `list` and `get` return the new state. */
 export interface ViewSource {
   list(): Iterable<{ readonly key: ObjectKey; readonly body: Uint8Array }>;
   get(key: ObjectKey): Uint8Array | undefined;
@@ -22,7 +22,7 @@ export class ViewStorage implements SpaceStorage {
   readonly #source: ViewSource;
   readonly #startRevision: number;
   readonly #log: EventLog;
-  /** Of objects that changed since the start and are there. */
+  /** The revisions of existing objects that changed since the start. */
   readonly #revisions = new Map<string, number>();
 
   constructor(source: ViewSource, clock: Clock, logger: Logger) {
@@ -31,7 +31,7 @@ export class ViewStorage implements SpaceStorage {
     this.#log = new EventLog(this.#startRevision, logger);
   }
 
-  /** `before` or `after` is absent when the object was or is not there; equal bodies are no change. */
+  /** `before` is absent if the object did not exist, `after` is absent if it does not exist any more. Equal bodies are no change. */
   changed(key: ObjectKey, before: Uint8Array | undefined, after: Uint8Array | undefined): void {
     if (before && after ? equalBytes(before, after) : before === after) return;
     const revision = this.#log.revision() + 1;
@@ -78,11 +78,11 @@ export class ViewStorage implements SpaceStorage {
   write(): never {
     throw new BanyanError(
       'MethodNotAllowed',
-      'this space only shows what is elsewhere; write to the space it comes from',
+      'this space only shows objects of another space; write to the space that they come from',
     );
   }
 
-  /** Only what is durable is shown. */
+  /** Resolves at once, because a view shows only durable data. */
   flushed(): Promise<void> {
     return Promise.resolve();
   }
@@ -95,7 +95,7 @@ export class ViewStorage implements SpaceStorage {
     return this.#log.subscribe(listener);
   }
 
-  /** How many are subscribed. */
+  /** The number of subscribed listeners. */
   listeners(): number {
     return this.#log.listeners();
   }

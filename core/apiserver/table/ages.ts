@@ -1,7 +1,7 @@
-/** Durations as kubectl prints them: two units while they are small. The steps are those of apimachinery's duration.HumanDuration. */
+/** A duration as kubectl prints it: with two units if it is short. The steps are those of apimachinery's duration.HumanDuration. */
 export function humanDuration(ms: number): string {
   const seconds = Math.trunc(ms / 1000);
-  // Clocks differ; a second is no reason to doubt.
+  // Clocks differ. A difference of one second is still valid.
   if (Number.isNaN(seconds) || seconds < -1) return '<invalid>';
   if (seconds < 120) return `${Math.max(seconds, 0)}s`;
   const minutes = Math.floor(seconds / 60);

@@ -1,4 +1,4 @@
-/** What `kubectl get` shows of the built-in kinds that people look at: a name, a priority and a cell each. */
+/** The columns of `kubectl get` for the built-in kinds that people look at. Each column has a name, a priority and a function for its cell. */
 import type { KubeObject } from '../../object/meta.ts';
 import { ageOf, humanDuration } from './ages.ts';
 
@@ -11,7 +11,7 @@ export interface ComputedColumn {
 
 type Values = Record<string, unknown>;
 
-/** The value at a path of names, loosely: tables print what is there. */
+/** The value at a path of names, without a check of its type: a table prints any value. */
 function get(object: unknown, path: string): unknown {
   return path.split('.').reduce<unknown>((at, name) => (at as Values | undefined | null)?.[name], object);
 }

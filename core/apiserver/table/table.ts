@@ -1,4 +1,4 @@
-/** The Table form of objects, which is what `kubectl get` prints. */
+/** The Table form of objects, which `kubectl get` prints. */
 import { evaluateJsonPath } from '../../object/jsonpath.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import type { Kind } from '../space.ts';

@@ -1,6 +1,6 @@
 /**
- * What a delete does to an object: it goes at once, or it is marked and stays until its finalizers are empty. Dependents are the
- * garbage collector's (`lifecycle/garbage-collector.ts`); the two meet in the finalizers `orphan` and `foregroundDeletion`.
+ * Decides the effect of a delete: the object is removed at once, or is marked and stays until it has no finalizers. The garbage collector handles dependents
+ * (`lifecycle/garbage-collector.ts`). Through the finalizers `orphan` and `foregroundDeletion`, the delete asks it to do so.
  */
 
 import { equalJson } from '../../object/json-value.ts';
@@ -11,10 +11,10 @@ import { foregroundFinalizer, orphanFinalizer } from './object-meta.ts';
 
 export type Deletion =
   | { readonly outcome: 'remove' }
-  /** `next` is what to write; the same object when nothing changes (deleted before). */
+  /** `next` is the object to write. If the object was deleted before and nothing changes, `next` is the same object. */
   | { readonly outcome: 'keep'; readonly next: KubeObject };
 
-/** `policy` absent: what finalizers asked for before, otherwise background. Does not change `object`. */
+/** Without `policy`, the present finalizers decide, or else the policy is Background. Does not change `object`. */
 export function decideDeletion(
   kind: Kind,
   object: KubeObject,
@@ -39,7 +39,7 @@ export function decideDeletion(
   return { outcome: 'keep', next: marked };
 }
 
-/** Nothing holds an object that is marked for deletion any more. */
+/** True if no finalizer holds the object, so that a marked object can be removed. */
 export function isReadyToGo(kind: Kind, object: KubeObject): boolean {
   if ((object.metadata.finalizers?.length ?? 0) > 0) return false;
   return !isNamespace(kind) || ((object as Namespace).spec?.finalizers?.length ?? 0) === 0;

@@ -1,7 +1,6 @@
 /**
- * The verbs over a SpaceStorage. Every write goes the same way: copy what came in, keep what is the server's, prune and
- * default, admit, validate, generation, managed fields, bytes, one transaction. What each step means is in the files beside
- * this one; here is their order.
+ * The verbs over a SpaceStorage. Every write has the same steps: copy the input, keep the server's fields, prune and default, admit, validate, generation,
+ * managed fields, bytes, one transaction. This file has the order of the steps. The files beside it have the steps themselves.
  */
 import { canonicalBytes, parseBody } from '../../object/canonical.ts';
 import { timestamp } from '../../object/conditions.ts';
@@ -35,21 +34,21 @@ export interface EmbeddedSpaceOptions {
   readonly admissions: readonly WriteAdmission[];
 }
 
-/** One write on its way: what it is about. */
+/** The facts about one write that all its steps need. */
 interface Write {
   readonly kind: Kind;
   readonly version: string;
   readonly key: ObjectKey;
   readonly options: WriteOptions;
-  /** Of a patch, which the API server answers differently when it has unknown fields. */
+  /** True for a patch. The Kubernetes API server gives another error for unknown fields of a patch. */
   readonly isPatch?: boolean;
-  /** managedFields were made by server-side apply already. */
+  /** True if server-side apply has already made managedFields. */
   readonly isApplied?: boolean;
 }
 
-/** As many names are tried when a generated one is taken: with 27^5 of them a second try is rare. */
+/** Number of tries for a generated name that nobody uses. There are 27^5 names, so a second try is rare. */
 const nameAttemptsMax = 8;
-/** The manager of writes by the node itself that name none. */
+/** The field manager of the node's own writes, if they name none. */
 const ownManager = 'banyan';
 
 export class EmbeddedSpace implements Space {
@@ -119,7 +118,7 @@ export class EmbeddedSpace implements Space {
     const next = applyPatch(patch, live, kind.custom ? undefined : kind.schema(version)) as KubeObject;
     checkPreconditionIdentity(live, next);
     const clean = incoming(kind, next);
-    // A patch that says nothing about the version is made on top of whatever is there.
+    // A patch without a resourceVersion applies to the present state, whatever it is.
     if (clean.metadata.resourceVersion === live.metadata.resourceVersion) delete clean.metadata.resourceVersion;
     return this.#replace({ kind, version, key, options, isPatch: true }, stored, clean);
   }
@@ -271,7 +270,7 @@ export class EmbeddedSpace implements Space {
     return this.#put(key, bytes, next);
   }
 
-  /** What the client may write is from `sent`, the rest from `old`. */
+  /** The fields that the client may write are from `sent`, the others from `old`. */
   #withKept({ kind, options }: Write, sent: KubeObject, old: KubeObject): KubeObject {
     if (options.subresource === 'status' || options.subresource === 'finalize') {
       const next = cloneJson(old);
@@ -292,7 +291,7 @@ export class EmbeddedSpace implements Space {
 
   #prepare(write: Write, next: KubeObject): void {
     const unknown = write.kind.rules.prepare(next, write.version);
-    // Of an applied object they are reported by what was sent, not by what it was merged into.
+    // For server-side apply, `apply` has already reported the unknown fields of the sent object. `next` is the merged object.
     if (!write.isApplied) reportUnknownFields(unknown, write);
   }
 
@@ -309,7 +308,7 @@ export class EmbeddedSpace implements Space {
     return object;
   }
 
-  /** As stored, in `version`, with defaults that its kind got since. */
+  /** The stored object in `version`, with defaults that its kind got after the write. */
   #read(kind: Kind, version: string, stored: StoredObject): KubeObject {
     const object = inVersion(kind, this.parse(stored), version);
     if (kind.custom) kind.rules.prepare(object, version);

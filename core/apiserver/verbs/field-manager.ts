@@ -1,18 +1,17 @@
 /**
- * What the verbs ask of managed fields. The implementation is `managed-fields/field-manager.ts`; the verbs call it at the one
- * place of each write where the outcome is known except for `metadata.managedFields`.
+ * The contract between the verbs and managed fields. `managed-fields/field-manager.ts` implements it. Each verb calls it once, at the point of a write
+ * where only `metadata.managedFields` of the result is still missing.
  */
 import type { KubeObject } from '../../object/meta.ts';
 import type { Kind } from '../space.ts';
 
 export interface FieldManager {
   /**
-   * Server-side apply: `config` merged into `live`, with managedFields set. Changes neither argument. `live` and `config` are in
-   * `version`; `live` absent: the object is new. The result's identity fields (uid, resourceVersion, creationTimestamp, generation,
-   * deletionTimestamp) are those of `live`; the verbs set the rest.
+   * Server-side apply: returns `config` merged into `live`, with managedFields. Changes neither argument. `live` and `config` are in `version`. `live` is
+   * absent for a new object. The identity fields of the result (uid, resourceVersion, creationTimestamp, generation, deletionTimestamp) are those of
+   * `live`. The verbs set the rest.
    *
-   * Throws Conflict with one cause for each field (reason `FieldManagerConflict`) when other managers own fields that `config`
-   * changes and `force` is false.
+   * Throws Conflict if other managers own fields that `config` changes and `force` is false, with one cause for each field (reason `FieldManagerConflict`).
    */
   apply(
     live: KubeObject | undefined,
@@ -26,9 +25,9 @@ export interface FieldManager {
   ): KubeObject;
 
   /**
-   * Update, create and patch: sets `next.metadata.managedFields` from that of `live` and from what differs between the two. What the
-   * client sent as `next.metadata.managedFields` stands in `next`, if it sent any: an empty list (or one empty entry) resets, absent
-   * keeps those of `live`. Changes nothing else, and leaves the entries (times too) alone when nothing differs.
+   * Update, create and patch: sets `next.metadata.managedFields` from the entries of `live` and the difference between `live` and `next`. On entry,
+   * `next.metadata.managedFields` has the list that the client sent, if any. A list with one empty entry resets the entries; an empty or absent list keeps
+   * those of `live`. Changes nothing else. If nothing differs, the entries stay unchanged, also their times.
    */
   update(
     live: KubeObject | undefined,

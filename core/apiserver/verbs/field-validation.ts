@@ -1,4 +1,4 @@
-/** What is said about fields that a kind does not have, or that a body has twice, as `fieldValidation` asks: nothing, a warning each, or a refusal. */
+/** Handles unknown and duplicate fields as `fieldValidation` asks: ignores them, gives a warning for each, or refuses the write. */
 import type { Cause } from '../../runtime/errors.ts';
 import type { Kind, WriteOptions } from '../space.ts';
 import { badRequest, invalidObject } from '../status-errors.ts';
@@ -7,7 +7,7 @@ export interface CheckedWrite {
   readonly kind: Kind;
   readonly version: string;
   readonly options: WriteOptions;
-  /** The API server calls such a field of a patch Invalid, and one of an object a BadRequest. */
+  /** For such a field, the Kubernetes API server answers a patch with Invalid, and an object with BadRequest. */
   readonly isPatch?: boolean;
 }
 

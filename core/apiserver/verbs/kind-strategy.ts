@@ -1,6 +1,5 @@
 /**
- * What the API server does to objects of single built-in kinds before they are stored, and that no schema says: Secrets,
- * ConfigMaps, Namespaces. Other kinds have none of it.
+ * Special steps of a write for single built-in kinds, which no schema can express: Secrets, ConfigMaps, Namespaces. Other kinds have no such steps.
  */
 
 import { forbiddenField, invalidField } from '../../object/field-error.ts';
@@ -11,7 +10,7 @@ import type { Cause } from '../../runtime/errors.ts';
 import type { Kind } from '../space.ts';
 
 export interface KindStrategy {
-  /** After defaults, in place. */
+  /** Changes the object in place, after defaults are filled in. */
   prepareCreate?(object: KubeObject): void;
   prepareUpdate?(object: KubeObject, old: KubeObject, subresource?: string): void;
   validateUpdate?(object: KubeObject, old: KubeObject): Cause[];
@@ -21,7 +20,7 @@ export function strategyOf(kind: GroupResource): KindStrategy {
   return kind.group === '' ? (coreStrategies.get(kind.resource) ?? noStrategy) : noStrategy;
 }
 
-/** Kinds whose updates must say which version they are made from, as in a Kubernetes API server; custom kinds all do. */
+/** True for kinds whose updates must have a resourceVersion, as in a Kubernetes API server: some built-in kinds, and all custom kinds. */
 export function needsResourceVersion(kind: Kind): boolean {
   return kind.custom || versionedUpdates.has(`${kind.group}/${kind.resource}`);
 }
@@ -90,11 +89,11 @@ const coreStrategies: ReadonlyMap<string, KindStrategy> = new Map([
   ['namespaces', namespaces],
 ]);
 
-/** `stringData` is for writing only: it ends up in `data`, which it wins over. */
+/** `stringData` exists only in requests. Its values go into `data`, and win over the values there. */
 function mergeStringData(secret: KubeObject): void {
   const { stringData } = secret;
   if (stringData === undefined || stringData === null) delete secret.stringData;
-  // Anything else than a map of texts is for validation to complain about.
+  // Validation refuses anything but a map of texts.
   if (!isRecord(stringData) || !Object.values(stringData).every((value) => typeof value === 'string')) return;
   const encoded = Object.entries(stringData).map(([key, value]) => [
     key,
@@ -116,7 +115,7 @@ function immutableDataCauses(object: KubeObject, old: KubeObject): Cause[] {
   return causes;
 }
 
-/** Selectors of namespaces by name rely on this label: nobody may take it away. */
+/** Sets the label with the name again at each write. Selectors of namespaces by name need this label, so nobody may remove it. */
 function labelWithName(namespace: Namespace): void {
   namespace.metadata.labels = { ...namespace.metadata.labels, [namespaceNameLabel]: namespace.metadata.name! };
 }

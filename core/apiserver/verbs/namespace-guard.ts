@@ -1,4 +1,4 @@
-/** What the namespace of an object says about writing the object: the API server's NamespaceLifecycle admission. */
+/** Checks the namespace of a write, like the NamespaceLifecycle admission of the Kubernetes API server. */
 import { parseBody } from '../../object/canonical.ts';
 import type { ObjectKey } from '../../object/key.ts';
 import type { Cause } from '../../runtime/errors.ts';
@@ -8,16 +8,16 @@ import { isNamespace } from './kind-strategy.ts';
 
 export const namespaceResource = { group: '', resource: 'namespaces' };
 
-/** Those that every cluster has and nobody may delete. */
+/** Namespaces that every cluster has. Nobody may delete them. */
 const permanentNamespaces: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
 
-/** Throws NotFound when the namespace of a new object is missing, Forbidden when it is on its way out. */
+/** Throws NotFound if the namespace of a new object does not exist, Forbidden if it is being deleted. */
 export function checkNamespaceTakesObjects(storage: SpaceStorage, key: ObjectKey): void {
   if (key.namespace === '') return;
   const namespaceKey: ObjectKey = { ...namespaceResource, namespace: '', name: key.namespace };
   const stored = storage.get(namespaceKey);
   if (!stored) throw notFound(namespaceKey);
-  // Every create comes by here: the text is searched first, and only a suspect is parsed.
+  // Every create runs this check. So it first searches the text, and parses the namespace only if the text contains a deletionTimestamp.
   const text = Buffer.from(stored.body.buffer, stored.body.byteOffset, stored.body.byteLength);
   if (!text.includes('"deletionTimestamp"') || !parseBody(stored.body).metadata.deletionTimestamp) return;
   const cause: Cause = {

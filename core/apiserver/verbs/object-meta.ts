@@ -1,4 +1,4 @@
-/** What the server itself decides about `metadata`: made at creation, kept on update, checked on both. */
+/** The metadata that the server decides: made at creation, kept on update, checked on both. */
 import { timestamp } from '../../object/conditions.ts';
 import { forbiddenField, invalidField, required, tooLong } from '../../object/field-error.ts';
 import { isRecord } from '../../object/json-value.ts';
@@ -18,10 +18,10 @@ import type { Kind } from '../space.ts';
 export const orphanFinalizer = 'orphan';
 export const foregroundFinalizer = 'foregroundDeletion';
 
-/** Kubernetes leaves out vowels and what looks like another letter, so that no words come out. */
+/** The alphabet of Kubernetes: without vowels, so that no words appear, and without characters that look like others. */
 const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
 const suffixLength = 5;
-/** A DNS label has 63 characters at most; the suffix needs its own. */
+/** A DNS label has at most 63 characters, including the suffix. */
 const generatedBaseMax = 63 - suffixLength;
 
 export function generateName(base: string, random: Random): string {
@@ -31,7 +31,7 @@ export function generateName(base: string, random: Random): string {
   return base.slice(0, generatedBaseMax) + suffix;
 }
 
-/** A new object's metadata, in place. */
+/** Sets the metadata of a new object, in place. */
 export function fillNewMeta(meta: ObjectMeta, random: Random, nowMs: number): void {
   meta.uid = uuid(random);
   meta.creationTimestamp = timestamp(nowMs);
@@ -41,7 +41,7 @@ export function fillNewMeta(meta: ObjectMeta, random: Random, nowMs: number): vo
   delete meta.deletionGracePeriodSeconds;
 }
 
-/** Fields that no update changes are those of `old`, whatever the client sent. */
+/** Sets the fields that no update may change to those of `old`, whatever the client sent. */
 export function keepServerMeta(meta: ObjectMeta, old: ObjectMeta): void {
   const kept = meta as Record<string, unknown>;
   for (const name of serverFields) {
@@ -62,7 +62,7 @@ const serverFields = [
   'deletionGracePeriodSeconds',
 ] as const;
 
-/** Texts and lists of texts are what they should be, so that later code need not ask. */
+/** Checks the types of texts and lists, so that later code need not check them. Returns the first mistake. */
 export function checkMetaTypes(object: KubeObject): string | undefined {
   if (!isRecord(object.metadata)) return 'metadata: must be an object';
   const meta = object.metadata as Record<string, unknown>;
@@ -87,19 +87,19 @@ export function checkMetaTypes(object: KubeObject): string | undefined {
   return undefined;
 }
 
-/** Nulls and empty containers of metadata are the same as nothing: the API server's Go types cannot tell them apart. */
+/** Removes nulls and empty containers from metadata. The Go types of the Kubernetes API server can't distinguish them from absent fields. */
 export function normalizeMeta(meta: ObjectMeta): void {
   const fields = meta as Record<string, unknown>;
   for (const name of Object.keys(fields)) {
     const value = fields[name];
-    // An empty list of managedFields is a wish: to forget who owns what.
+    // An empty list of managedFields stays: server-side apply refuses it, and an update treats it unlike an absent list.
     const isEmpty =
       name !== 'managedFields' && typeof value === 'object' && value !== null && Object.keys(value).length === 0;
     if (value === null || value === '' || isEmpty) delete fields[name];
   }
 }
 
-/** Together at most, as for every Kubernetes object. */
+/** Bytes of all annotations together, as for every Kubernetes object. */
 const annotationBytesMax = 256 * 1024;
 
 export function validateMeta(kind: Kind, meta: ObjectMeta, old?: ObjectMeta): Cause[] {
@@ -126,7 +126,7 @@ export function validateMeta(kind: Kind, meta: ObjectMeta, old?: ObjectMeta): Ca
   return causes;
 }
 
-/** Roles and bindings take any name that fits into a URL; everything else is some kind of DNS name. */
+/** Roles and bindings may have any name that fits into a URL. All other kinds need a DNS name. */
 function checkName(kind: Kind, name: string): string | undefined {
   if (kind.group === 'rbac.authorization.k8s.io') return checkPathSegment(name);
   const isLabel = kind.group === '' && (kind.resource === 'namespaces' || kind.resource === 'services');
@@ -150,8 +150,8 @@ function checkPathSegment(name: string): string | undefined {
 function validateOwners(owners: readonly OwnerReference[], causes: Cause[]): void {
   const at = 'metadata.ownerReferences';
   let controller: OwnerReference | undefined;
-  // A cause quotes all owners: one is enough.
-  let isTold = false;
+  // One cause is enough, because it quotes all owners.
+  let isReported = false;
   for (const owner of owners) {
     if (!owner.apiVersion)
       causes.push(invalidField(`${at}.apiVersion`, owner.apiVersion ?? '', 'version must not be empty'));
@@ -159,8 +159,8 @@ function validateOwners(owners: readonly OwnerReference[], causes: Cause[]): voi
       if (!owner[name]) causes.push(invalidField(`${at}.${name}`, owner[name] ?? '', 'must not be empty'));
     }
     if (owner.controller !== true) continue;
-    if (controller && !isTold) {
-      isTold = true;
+    if (controller && !isReported) {
+      isReported = true;
       const both = `${controller.name} and ${owner.name}`;
       const why = `Only one reference can have Controller set to true. Found "true" in references for ${both}`;
       causes.push(invalidField(at, owners, why));
@@ -191,7 +191,7 @@ function isTextOrAbsent(value: unknown): boolean {
   return value === undefined || value === null || typeof value === 'string';
 }
 
-/** `required` is worded here because the name may also come from generateName. */
+/** A special message, because the name may also come from generateName. */
 export function nameRequired(): Cause {
   return required('metadata.name', 'name or generateName is required');
 }

@@ -1,4 +1,4 @@
-/** What must hold between an object as it is and what a client wants to make of it. */
+/** Conditions between the present object and the object that a client wants to write. */
 
 import { isRecord } from '../../object/json-value.ts';
 import type { ObjectKey } from '../../object/key.ts';
@@ -8,11 +8,11 @@ import type { Kind } from '../space.ts';
 import { badRequest, conflict, invalidObject, modifiedMessage } from '../status-errors.ts';
 import { needsResourceVersion } from './kind-strategy.ts';
 
-/** The version that an update was made from, and the uid, if it names them. */
+/** Checks the uid and the resourceVersion of an update, if the update has them. Some kinds require a resourceVersion. */
 export function checkUpdatable(kind: Kind, key: ObjectKey, sent: KubeObject, old: KubeObject, isPatch: boolean): void {
   const { uid, resourceVersion = '' } = sent.metadata;
   checkPreconditions(key, old, uid === undefined ? {} : { uid });
-  // "0" is what clients send that never had a version.
+  // Clients without a version send "0".
   if (resourceVersion === '' || resourceVersion === '0') {
     if (isPatch || !needsResourceVersion(kind)) return;
     const message = 'Invalid value: 0x0: must be specified for an update';
@@ -37,7 +37,7 @@ export function checkPreconditions(
   if (wrong) throw conflict(key, `Precondition failed: ${wrong}`);
 }
 
-/** A patch changes an object; it makes no other one of it. */
+/** Throws if a patch changes the identity of the object. */
 export function checkPreconditionIdentity(live: KubeObject, next: KubeObject): void {
   if (!isRecord(next) || !isRecord(next.metadata)) throw badRequest('the patched object has no metadata');
   for (const field of ['apiVersion', 'kind'] as const) {
@@ -46,8 +46,8 @@ export function checkPreconditionIdentity(live: KubeObject, next: KubeObject): v
     }
   }
   for (const field of ['name', 'namespace'] as const) {
-    const [sent, is] = [next.metadata[field], live.metadata[field]];
-    if (sent !== is)
-      throw badRequest(`the ${field} of the object (${sent}) does not match the ${field} on the URL (${is})`);
+    const [sent, expected] = [next.metadata[field], live.metadata[field]];
+    if (sent !== expected)
+      throw badRequest(`the ${field} of the object (${sent}) does not match the ${field} on the URL (${expected})`);
   }
 }

@@ -79,6 +79,6 @@ describe('a broken message', () => {
   it.each([3, 4, 6, 7])('with wire type %d, which no Kubernetes type has, is refused', (wireType) => {
     const { code, message } = refusal(Buffer.of((1 << 3) | wireType));
     expect(code).toBe('BadRequest');
-    expect(message).toBe(`the protobuf body has a field of wire type ${wireType}, which there is not`);
+    expect(message).toBe(`the protobuf body has a field of wire type ${wireType}, which does not exist`);
   });
 });
