@@ -92,7 +92,7 @@ export function normalizeMeta(meta: ObjectMeta): void {
   const fields = meta as Record<string, unknown>;
   for (const name of Object.keys(fields)) {
     const value = fields[name];
-    // An empty list of managedFields stays: server-side apply refuses it, and an update treats it unlike an absent list.
+    // An empty list of managedFields stays, so that server-side apply can refuse it.
     const isEmpty =
       name !== 'managedFields' && typeof value === 'object' && value !== null && Object.keys(value).length === 0;
     if (value === null || value === '' || isEmpty) delete fields[name];
