@@ -119,7 +119,8 @@ function compilePatch(item: PatchItem, field: string, compiler: TemplateCompiler
   if (merge !== undefined) {
     const beside = (['op', 'path', 'from', 'value'] as const).find((name) => item[name] !== undefined);
     if (beside) {
-      const message = 'is of a JSON Patch operation and stands beside merge; put one of them into an item of its own';
+      const message =
+        'belongs to a JSON Patch operation, but this item has merge; put one of the two into a separate item';
       causes.push(invalidField(`${field}.${beside}`, item[beside], message));
     }
     return [{ field, merge: compileTemplate(merge, `${field}.merge`, compiler) }];
@@ -135,11 +136,11 @@ function compilePatch(item: PatchItem, field: string, compiler: TemplateCompiler
   if (path === undefined) causes.push(required(`${field}.path`, 'a JSON pointer, such as /data/text'));
   else checkPointer(path, `${field}.path`, causes);
   if (withFrom.has(op)) {
-    if (from === undefined) causes.push(required(`${field}.from`, `of ${op}: a JSON pointer, such as /data/text`));
+    if (from === undefined) causes.push(required(`${field}.from`, `${op} needs a JSON pointer, such as /data/text`));
     else checkPointer(from, `${field}.from`, causes);
   }
   const hasValue = Object.hasOwn(item, 'value');
-  if (withValue.has(op) && !hasValue) causes.push(required(`${field}.value`, `of ${op}`));
+  if (withValue.has(op) && !hasValue) causes.push(required(`${field}.value`, `${op} needs a value`));
   const value =
     withValue.has(op) && hasValue ? compileTemplate(item.value as Json, `${field}.value`, compiler) : undefined;
   return [

@@ -39,7 +39,10 @@ export interface Issuing {
 
 export async function createAuthority(tree: string, { clock, random }: Issuing): Promise<KeyAndCertificate> {
   if (tree.toLowerCase().includes(issuerUnit)) {
-    throw new BanyanError('Invalid', `"${tree}" is no name for a tree: ${issuerUnit} stands in names of issuers alone`);
+    throw new BanyanError(
+      'Invalid',
+      `"${tree}" is no name for a tree: only names of issuers may contain ${issuerUnit}`,
+    );
   }
   const keys = await generateKeys();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
@@ -116,7 +119,7 @@ export async function issueAgent(
 ): Promise<string> {
   const { notAfter } = new x509.X509Certificate(issuer.certPem);
   if (notAfter.getTime() <= issuing.clock.wallMs()) {
-    const remedy = `issue it anew, which ${cliCommand('up')} does when it starts`;
+    const remedy = `issue a new one; ${cliCommand('up')} does so when it starts`;
     throw new BanyanError('Unavailable', `the issuer of this node expired on ${notAfter.toUTCString()}: ${remedy}`);
   }
   const names = new x509.SubjectAlternativeNameExtension([{ type: 'url', value: id }]);

@@ -73,7 +73,7 @@ function certificateOf(der: Uint8Array): X509Certificate {
   try {
     return new X509Certificate(der);
   } catch (cause) {
-    const message = `what was presented is no certificate: ${describeError(cause)}`;
+    const message = `the presented bytes are no certificate: ${describeError(cause)}`;
     throw new BanyanError('Unauthorized', message, {}, { cause });
   }
 }

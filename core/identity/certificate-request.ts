@@ -59,9 +59,9 @@ export async function judgeRequest(pem: string, path: string, id: string): Promi
   const { name, namedCurve = '' } = publicKey.algorithm as { readonly name: string; readonly namedCurve?: string };
   if (name !== 'ECDSA' || !curves.includes(namedCurve)) {
     const shown = `${name} ${namedCurve}`.trim();
-    throw forbidden(`its key is ${shown}; ECDSA with ${curves.join(' or ')} is taken`);
+    throw forbidden(`its key is ${shown}; ECDSA with ${curves.join(' or ')} is accepted`);
   }
-  if (!(await isSigned(request))) throw forbidden('it is not signed with the key that it is for');
+  if (!(await isSigned(request))) throw forbidden('it is not signed with its own key');
   return { path, id, publicKey, key: hashOfKey(new Uint8Array(publicKey.rawData)) } as JudgedRequest;
 }
 
@@ -72,7 +72,7 @@ function read(pem: string): x509.Pkcs10CertificateRequest {
   try {
     return new x509.Pkcs10CertificateRequest(pem);
   } catch (cause) {
-    const message = `what was sent is no request for a certificate: ${describeError(cause)}`;
+    const message = `the sent text is no request for a certificate: ${describeError(cause)}`;
     throw new BanyanError('BadRequest', message, {}, { cause });
   }
 }
@@ -80,11 +80,11 @@ function read(pem: string): x509.Pkcs10CertificateRequest {
 /** A request needs no extension. It may ask only for the name that the certificate gets in any case. */
 function checkExtension(extension: x509.Extension, id: string): void {
   if (!(extension instanceof x509.SubjectAlternativeNameExtension)) {
-    throw forbidden(`it asks for the extension ${extension.type}; none but the name ${id} can be had`);
+    throw forbidden(`it asks for the extension ${extension.type}; only the name ${id} is allowed`);
   }
   const items = extension.names.items.map(({ type, value }) => `${type}:${value}`);
   if (items.length !== 1 || items[0] !== `url:${id}`) {
-    throw forbidden(`it asks for the names ${items.join(', ')}; none but ${id} can be had`);
+    throw forbidden(`it asks for the names ${items.join(', ')}; only ${id} is allowed`);
   }
 }
 

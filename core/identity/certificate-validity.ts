@@ -25,7 +25,7 @@ export const issuedSchema = z.strictObject({
     .max(leafMs / 1_000)
     .optional()
     .describe(
-      'How long the certificates last that agents get here; 397 days if left out. They are renewed after two thirds: at 20 a second at most, and clocks may differ by a tenth of it.',
+      'How long the certificates last that agents get at this node. The default is 397 days. Agents renew them after two thirds of this time, at most 20 agents in one second. Clocks may differ by a tenth of this time.',
     ),
 });
 

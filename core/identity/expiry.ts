@@ -15,8 +15,8 @@ type Dated = Pick<X509Certificate, 'subject' | 'subjectAltName' | 'validTo'>;
 /** The earlier of the two ends, with the certificate to renew. Undefined if neither certificate is known. */
 export function firstExpiry(own: Dated | undefined, peer: Dated | undefined): Expiry | undefined {
   const both = [
-    own && expiryOf(own, 'this node renews it by new files'),
-    peer && expiryOf(peer, 'the other end has to renew it'),
+    own && expiryOf(own, 'put new certificate files in place at this node'),
+    peer && expiryOf(peer, 'renew it at the other end'),
   ];
   return both.filter((one) => one !== undefined).sort((a, b) => a.atMs - b.atMs)[0];
 }

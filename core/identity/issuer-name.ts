@@ -1,6 +1,6 @@
 /**
  * A relay may sign certificates of the agents directly below it. For this it has an issuer: a certificate between the tree's authority and the agents'
- * certificates. The name of an issuer says what it may sign. TLS checks that the issuer's name in the leaf is the name in the issuer's own certificate.
+ * certificates. The name of an issuer says what it may sign. Every verifier of a chain checks that the leaf names its issuer as the issuer's own certificate does.
  * So the leaf alone shows whether its issuer was allowed to sign it.
  */
 import type { X509Certificate } from 'node:crypto';
@@ -34,9 +34,10 @@ export function issuerIn({ subject }: Pick<X509Certificate, 'subject'>): { tree:
 export function notForItsIssuer(certificate: Pick<X509Certificate, 'issuer'>, id: string): string | undefined {
   if (!isFromIssuer(certificate)) return undefined;
   const issuer = read(certificate.issuer);
-  if (!issuer) return `its issuer has no name of an issuer: ${certificate.issuer.replaceAll('\n', ', ')}`;
+  if (!issuer)
+    return `the name of its issuer is not that of a relay's issuer: ${certificate.issuer.replaceAll('\n', ', ')}`;
   const above = `spiffe://${issuer.tree}/node/agent${issuer.below}/`;
   const name = id.startsWith(above) ? id.slice(above.length) : '';
   if (name !== '' && !name.includes('/')) return undefined;
-  return `it was signed by the issuer of ${issuer.name}, which signs only agents right below that`;
+  return `it was signed by the issuer of ${issuer.name}, which may sign only agents directly below that node`;
 }

@@ -45,7 +45,7 @@ export function readJoinToken(text: string, where: string): JoinToken {
   const wrong = (why: string) =>
     new BanyanError('BadRequest', `${where}: ${why}; ${cliCommand('join-token')} prints one`);
   const [first, name = '', secret = '', pin = '', ...more] = text.trim().split('.');
-  if (first !== begin) throw wrong(`it is no join token, which begins with ${begin}.`);
+  if (first !== begin) throw wrong(`the text is no join token: a join token begins with ${begin}.`);
   if (more.length > 0 || !isJoinName(name) || !isJoinSecret(secret) || !hashForm.test(pin)) {
     throw wrong('a part of the join token is missing or has another length: was all of it copied?');
   }

@@ -12,12 +12,12 @@ export function decodeChecked<T>(what: string, schema: z.ZodType<T>, bytes: Uint
     throw new BanyanError('Protocol', `${what} that is no JSON: ${describeError(error)}`, {}, { cause: error });
   }
   const wrong = beyondLimits(value);
-  if (wrong !== undefined) throw new BanyanError('Protocol', `${what} that is none: ${wrong}`);
+  if (wrong !== undefined) throw new BanyanError('Protocol', `${what} that is not valid: ${wrong}`);
   const checked = schema.safeParse(value);
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;
   throw new BanyanError(
     'Protocol',
-    `${what} that is none: ${issue!.path.join('.') || 'as a whole'}: ${issue!.message}`,
+    `${what} that is not valid: ${issue!.path.join('.') || 'the whole value'}: ${issue!.message}`,
   );
 }

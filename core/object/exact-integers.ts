@@ -50,6 +50,6 @@ const shownDigits = 64;
 function inexact(steps: readonly JsonTextStep[], literal: string): BanyanError {
   const place = steps.length > 0 ? `${steps.join('.')}: ` : '';
   const shown = literal.length <= shownDigits ? literal : `${literal.slice(0, shownDigits)}…`;
-  const message = `${place}the integer ${shown} can't be kept exactly, it would become ${Number(literal)}: put it in as a text`;
+  const message = `${place}the integer ${shown} can't be kept exactly, it would become ${Number(literal)}: write it as a string`;
   return new BanyanError('BadRequest', message);
 }

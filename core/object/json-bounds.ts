@@ -65,7 +65,7 @@ function closingQuote(json: string, opening: number): number {
 
 function tooDeep(json: string): BanyanError {
   const place = placeTooDeep(json).slice(0, shownSteps).join('.');
-  const remedy = 'make it flatter, or put it in as a text';
+  const remedy = 'make it flatter, or write it as a string';
   return new BanyanError('BadRequest', `${place}...: it is nested more than ${depthMax} levels deep: ${remedy}`);
 }
 

@@ -24,9 +24,9 @@ export function beyondLimits(value: unknown): string | undefined {
   if (!flaw) return undefined;
   const { steps, number } = flaw;
   if (number !== undefined)
-    return `${steps.join('.')}: a number is too large, or none (${number}): put it in as a text`;
+    return `${steps.join('.')}: a number is too large, or none (${number}): write it as a string`;
   const place = steps.slice(0, shownSteps).join('.');
-  return `${place}...: it is nested more than ${depthMax} levels deep: make it flatter, or put it in as a text`;
+  return `${place}...: it is nested more than ${depthMax} levels deep: make it flatter, or write it as a string`;
 }
 
 /** The same check of an object, without managedFields. They repeat the nesting of the object below some levels of their own. */

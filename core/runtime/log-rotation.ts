@@ -4,14 +4,19 @@ import * as z from 'zod';
 
 /** The defaults of the kubelet for a container (containerLogMaxSize, containerLogMaxFiles): some days of a quiet node, and at most 50 MiB. */
 export const logRotationSchema = z.strictObject({
-  fileMiB: z.number().positive().max(1024).default(10).describe('A file that has become larger is put aside.'),
+  fileMiB: z
+    .number()
+    .positive()
+    .max(1024)
+    .default(10)
+    .describe('Maximal size of a log file. A larger file is renamed, and a new one begins.'),
   files: z
     .number()
     .int()
     .min(1)
     .max(100)
     .default(5)
-    .describe('Files of one log that are kept, with the one that is written.'),
+    .describe('Number of files that are kept of one log, including the present one.'),
 });
 
 export type LogRotation = z.infer<typeof logRotationSchema>;

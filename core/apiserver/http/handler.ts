@@ -116,7 +116,7 @@ export class SpaceHandler {
     const key: ObjectKey = { ...of, namespace, name };
     const target = { space: this.space, kind, version, key, subresource };
     if (this.space.storage.readOnly && request.method !== 'GET') {
-      throw new BanyanError('MethodNotAllowed', `${this.space.name} is read-only: it shows what comes from elsewhere`);
+      throw new BanyanError('MethodNotAllowed', `${this.space.name} is read-only: it shows objects of another space`);
     }
     checkPlace(route, kind, request.method);
     switch (request.method) {

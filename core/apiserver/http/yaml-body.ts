@@ -59,7 +59,7 @@ function checkTokens(text: string): void {
 }
 
 function tooDeep(): BanyanError {
-  const remedy = 'make it flatter, or put it in as a text';
+  const remedy = 'make it flatter, or write it as a string';
   return new BanyanError('BadRequest', `the body is nested more than ${depthMax} levels deep: ${remedy}`);
 }
 

@@ -35,8 +35,8 @@ describe('a Customizer', () => {
     [{ op: 'put', path: '/a' }, 'spec.rules[0].patch[0].op: Unsupported value: "put": supported values: "add"'],
     [{ path: '/a' }, 'spec.rules[0].patch[0].op: Required value'],
     [{ op: 'remove' }, 'spec.rules[0].patch[0].path: Required value'],
-    [{ op: 'add', path: '/a' }, 'spec.rules[0].patch[0].value: Required value: of add'],
-    [{ op: 'move', path: '/a' }, 'spec.rules[0].patch[0].from: Required value: of move'],
+    [{ op: 'add', path: '/a' }, 'spec.rules[0].patch[0].value: Required value: add needs a value'],
+    [{ op: 'move', path: '/a' }, 'spec.rules[0].patch[0].from: Required value: move needs a JSON pointer'],
     [{ op: 'replace', path: '', value: {} }, 'spec.rules[0].patch[0].path: Invalid value: "": is the whole object'],
     [{ op: 'remove', path: 'data.a' }, 'a JSON pointer begins with "/"; write "/data/a"'],
     [{ op: 'remove', path: '/a~b' }, 'in a JSON pointer "~" is written "~0"'],
@@ -45,7 +45,7 @@ describe('a Customizer', () => {
       { op: 'copy', path: '/a', from: 'b' },
       'spec.rules[0].patch[0].from: Invalid value: "b": a JSON pointer begins with "/"',
     ],
-    [{ merge: {}, path: '/a' }, 'spec.rules[0].patch[0].path: Invalid value: "/a": is of a JSON Patch operation'],
+    [{ merge: {}, path: '/a' }, 'spec.rules[0].patch[0].path: Invalid value: "/a": belongs to a JSON Patch operation'],
   ])('with the patch %j is refused', (item, message) => {
     expect(ofPatch(item)).toEqual([expect.stringContaining(message)]);
   });

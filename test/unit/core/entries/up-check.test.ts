@@ -43,16 +43,20 @@ describe('what a child says', () => {
   });
 
   it('is refused with the field that is wrong', () => {
-    expect(check('labels', { attributes: { leaves: -1, sets: [] } })).toThrow(/a label summary that is none: leaves: /);
+    expect(check('labels', { attributes: { leaves: -1, sets: [] } })).toThrow(
+      /a label summary that is not valid: leaves: /,
+    );
     expect(check('labels', { attributes: { leaves: 1 } })).toThrow('neither sets nor keys');
     expect(check('labels', { attributes: '{' })).toThrow('a label summary that is no JSON');
     expect(check('labels', { attributes: { leaves: 0, sets: [] }, body: { leaves: 1 } })).toThrow(
       'neither sets nor keys',
     );
     expect(check('partial/center.retail/shop', { body: { generation: 1, target: 1, failures: [] } })).toThrow(
-      /a partial that is none: counts: /,
+      /a partial that is not valid: counts: /,
     );
-    expect(check('sum/center.retail/shop/images', { body: { rows: 1 } })).toThrow(/a summary that is none: spec: /);
+    expect(check('sum/center.retail/shop/images', { body: { rows: 1 } })).toThrow(
+      /a summary that is not valid: spec: /,
+    );
     expect(check('state/center.retail//configmaps/shop/till', { role: 'agent', attributes: { desired: 1 } })).toThrow(
       /applied: /,
     );
@@ -69,7 +73,7 @@ describe('what a child says', () => {
       check('state/center.retail//configmaps/shop/till', { role: 'agent', attributes: state, body: '{"a":' }),
     ).toThrow('the status of state/center.retail//configmaps/shop/till that is no JSON');
     expect(check('status/center.retail/shop//configmaps/shop/till', { attributes: { target: 1 }, body: '3' })).toThrow(
-      /the status of .* none/,
+      /the status of .* not valid/,
     );
     expect(check('state/center.retail/till')).toThrow('the key names no object');
   });

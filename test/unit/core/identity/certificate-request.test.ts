@@ -68,7 +68,7 @@ describe('a request for a certificate', () => {
     ],
     ['a name beside', { names: [uri(id), { type: 'dns', value: 'localhost' }] }, /asks for the names .*dns:localhost/],
     ['an authority', { extension: new x509.BasicConstraintsExtension(true) }, /asks for the extension 2\.5\.29\.19/],
-    ['a weak key', { algorithm: rsa }, /its key is RSASSA.*; ECDSA with P-256 or P-384 is taken/],
+    ['a weak key', { algorithm: rsa }, /its key is RSASSA.*; ECDSA with P-256 or P-384 is accepted/],
     ['another curve', { algorithm: { ...p256, namedCurve: 'P-521', hash: 'SHA-512' } }, /its key is ECDSA P-521/],
   ])('for %s is refused', async (_what, odd, words) => {
     await expect(judgeRequest(await request(odd), path, id)).rejects.toThrow(words);
@@ -82,7 +82,7 @@ describe('a request for a certificate', () => {
     const mixed = der(one);
     mixed.set(new Uint8Array(rest.signature).subarray(-20), mixed.length - 20);
     const pem = x509.PemConverter.encode(new Uint8Array(mixed), 'CERTIFICATE REQUEST');
-    await expect(judgeRequest(pem, path, id)).rejects.toThrow(/it is not signed with the key that it is for/);
+    await expect(judgeRequest(pem, path, id)).rejects.toThrow(/it is not signed with its own key/);
   });
 
   it.each([

@@ -21,11 +21,11 @@ describe('the expiry of a link', () => {
     const atMs = start + leafDays * 86_400_000;
     expect(firstExpiry(early, late)).toEqual({
       atMs,
-      words: `the certificate spiffe://shop/node/agent/eu/kid expired on ${early.validTo}: this node renews it by new files`,
+      words: `the certificate spiffe://shop/node/agent/eu/kid expired on ${early.validTo}: put new certificate files in place at this node`,
     });
     expect(firstExpiry(late, early)).toEqual({
       atMs,
-      words: `the certificate spiffe://shop/node/agent/eu/kid expired on ${early.validTo}: the other end has to renew it`,
+      words: `the certificate spiffe://shop/node/agent/eu/kid expired on ${early.validTo}: renew it at the other end`,
     });
   });
 

@@ -47,8 +47,8 @@ describe('a join token', () => {
   });
 
   it.each([
-    ['', /file: it is no join token, which begins with banyan-join-1\./],
-    ['banyan-join-2.a.b.c', /it is no join token/],
+    ['', /file: the text is no join token: a join token begins with banyan-join-1\./],
+    ['banyan-join-2.a.b.c', /the text is no join token/],
     ['banyan-join-1.a.b.c', /a part of the join token is missing or has another length/],
     ['banyan-join-1', /a part of the join token is missing/],
   ])('is refused in words where it is malformed: %s', (text, words) => {

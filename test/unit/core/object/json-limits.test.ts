@@ -7,7 +7,7 @@ const nested = (levels: number): unknown => JSON.parse(`${'{"a":'.repeat(levels)
 test('as many levels as the bound says are not too many, and one more is', () => {
   expect(beyondLimits(nested(depthMax))).toBeUndefined();
   expect(beyondLimits(nested(depthMax + 1))).toBe(
-    'a.a.a.a.a...: it is nested more than 500 levels deep: make it flatter, or put it in as a text',
+    'a.a.a.a.a...: it is nested more than 500 levels deep: make it flatter, or write it as a string',
   );
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { SessionPair } from '../../../support/session-pair.ts';
 
 const hourMs = 3_600_000;
-const words = 'the certificate spiffe://shop/node/agent/eu/kid expired: the other end has to renew it';
+const words = 'the certificate spiffe://shop/node/agent/eu/kid expired: renew it at the other end';
 
 /** Many virtual hours in few steps; what beats and acknowledgements need in between comes in each. */
 async function pass(pair: SessionPair, ms: number, stepMs: number): Promise<void> {

@@ -176,11 +176,11 @@ describe('what a child sent', () => {
 
   it.each([
     ['text', 'no JSON'],
-    ['{}', 'a summary that is none'],
-    [asText(good).replace('"rows":1', '"rows":-1'), 'a summary that is none'],
+    ['{}', 'a summary that is not valid'],
+    [asText(good).replace('"rows":1', '"rows":-1'), 'a summary that is not valid'],
     [asText(good).replace('["3000000000",1]', '["3.5",1]'), 'a cell of sum'],
-    [asText(good).replace('"groupsMax":3', '"groupsMax":100000'), 'a summary that is none'],
-    [asText(good).replace('"count"', '"counts"'), 'a summary that is none'],
+    [asText(good).replace('"groupsMax":3', '"groupsMax":100000'), 'a summary that is not valid'],
+    [asText(good).replace('"count"', '"counts"'), 'a summary that is not valid'],
   ])('is refused when it is no partial: %s', (text, message) => {
     expect(text).not.toBe(asText(good));
     expect(() => decodeUserPartial(Buffer.from(text))).toThrow(message);

@@ -200,7 +200,7 @@ describe('an agent with a join token', () => {
     const wrong = { ...ports(answering), token: () => ({ text: 'x', where: '/run/token' }) };
     await expect(joinedIdentity(wrong)).rejects.toMatchObject({
       code: 'BadRequest',
-      message: expect.stringMatching(/^\/run\/token: it is no join token/),
+      message: expect.stringMatching(/^\/run\/token: the text is no join token/),
     });
     expect(asked).toEqual([]);
   });

@@ -88,7 +88,7 @@ describe('a body that is not what its content type says is refused', () => {
         request: ['POST', boardsPath, { body: '{"a":"1234567890123456","spec":{"b":[1,{"id": 9007199254740993}]}}' }],
         ...bad,
         message:
-          "spec.b.1.id: the integer 9007199254740993 can't be kept exactly, it would become 9007199254740992: put it in as a text",
+          "spec.b.1.id: the integer 9007199254740993 can't be kept exactly, it would become 9007199254740992: write it as a string",
       },
       {
         what: 'a patch with one',
@@ -105,13 +105,13 @@ describe('a body that is not what its content type says is refused', () => {
         what: 'a number that is too large for any',
         request: ['POST', boardsPath, { body: '{"spec":{"rows":[1,-1e400]}}' }],
         ...bad,
-        message: 'spec.rows.1: a number is too large, or none (-Infinity): put it in as a text',
+        message: 'spec.rows.1: a number is too large, or none (-Infinity): write it as a string',
       },
       {
         what: 'YAML with what is no number',
         request: ['POST', boardsPath, { body: 'spec: {rows: .nan}\n', type: 'application/yaml' }],
         ...bad,
-        message: 'spec.rows: a number is too large, or none (NaN): put it in as a text',
+        message: 'spec.rows: a number is too large, or none (NaN): write it as a string',
       },
       {
         what: 'YAML with one',
@@ -128,7 +128,7 @@ describe('a body that is not what its content type says is refused', () => {
           { body: `spec: ${'['.repeat(600)}${']'.repeat(600)}\n`, type: 'application/yaml' },
         ],
         ...bad,
-        message: 'the body is nested more than 500 levels deep: make it flatter, or put it in as a text',
+        message: 'the body is nested more than 500 levels deep: make it flatter, or write it as a string',
       },
       {
         what: 'protobuf without its first four bytes',

@@ -74,7 +74,7 @@ describe('YAML', () => {
     const { code, message } = await refusalOf(yaml(text));
     expect([code, message]).toEqual([
       'BadRequest',
-      'the body is nested more than 500 levels deep: make it flatter, or put it in as a text',
+      'the body is nested more than 500 levels deep: make it flatter, or write it as a string',
     ]);
   });
 

@@ -346,6 +346,6 @@ describe('a read-only space', () => {
   ])('refuses %s %s and says why', async (method, url) => {
     const { code, message } = await refusalOf(api.call(method, url, { body: configMap('a') }));
     expect(code).toBe('MethodNotAllowed');
-    expect(message).toBe('retail is read-only: it shows what comes from elsewhere');
+    expect(message).toBe('retail is read-only: it shows objects of another space');
   });
 });

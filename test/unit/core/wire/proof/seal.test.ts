@@ -115,7 +115,7 @@ describe('a sealed message', () => {
     ['none', () => [], 'no certificate was presented'],
     ['too many', () => Array<Buffer>(6).fill(sealed.certificates[0]!), '6 certificates were presented; at most 5'],
     ['one that is far too large', () => [Buffer.alloc(20_000)], 'a certificate of 20000 bytes'],
-    ['garbage', () => [Buffer.from('garbage')], 'what was presented is no certificate'],
+    ['garbage', () => [Buffer.from('garbage')], 'the presented bytes are no certificate'],
   ])('with certificates that are %s is refused', (_, certificates, words) => {
     expect(refusal(() => proven('child', { ...sealed, certificates: certificates() }, nonces, trust()))).toContain(
       words,
