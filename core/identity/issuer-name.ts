@@ -1,7 +1,7 @@
 /**
  * A relay may sign certificates of the agents directly below it. For this it has an issuer: a certificate between the tree's authority and the agents'
- * certificates. The name of an issuer says what it may sign. Every verifier of a chain checks that the leaf names its issuer as the issuer's own certificate does.
- * So the leaf alone shows whether its issuer was allowed to sign it.
+ * certificates. The name of an issuer says what it may sign. Every verifier of a chain checks that the leaf names its issuer as the issuer's own
+ * certificate does. So the leaf alone shows whether its issuer was allowed to sign it.
  */
 import type { X509Certificate } from 'node:crypto';
 

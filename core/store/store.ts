@@ -45,7 +45,7 @@ export interface Transaction extends Reader {
    * function is not called. The function may write. If it throws, `write` throws the same error and later functions are not called; the transaction stays.
    */
   afterCommit(callback: () => void): void;
-  /** The key changes with this transaction: the subscribers of the topic are called behind the callbacks; see topics.ts. */
+  /** Announces that this transaction changes the key. The subscribers of the topic run after the callbacks (topics.ts). */
   announce<K>(topic: Topic<K>, key: K): void;
 }
 
@@ -69,9 +69,9 @@ export function countIn(value: Uint8Array | undefined): number {
 export interface Store extends AsyncDisposable {
   read<T>(fn: (reader: Reader) => T): T;
   write<T>(fn: (transaction: Transaction) => T): T;
-  /** For the commits to come; returns the end of the subscription. */
+  /** Calls the listener after each later commit that announces keys of the topic. Returns the function that ends the subscription. */
   subscribe<K>(topic: Topic<K>, listener: (keys: ReadonlySet<K>) => void): () => void;
-  /** For changes of state that is not in the store, as a session that begins. Not inside a transaction: the transaction announces. */
+  /** For changes of state outside of the store, for example a new session. Inside a transaction, use `announce` of the transaction. */
   announce<K>(topic: Topic<K>, ...keys: readonly K[]): void;
   /** Resolves when everything written before this call is durable. */
   flushed(): Promise<void>;

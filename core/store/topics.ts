@@ -8,14 +8,14 @@
  *   announcements.
  * - Keys that a subscriber announces, or that its own writes announce, are delivered in the next round. All rounds are over before the outermost `write` or
  *   `announce` returns.
- * - A subscriber that throws, as on a full disk, keeps the keys from nobody: a sum in memory that missed one would stay wrong until the next start. The first
- *   error is thrown at the end.
+ * - If a subscriber throws, for example because the disk is full, the other subscribers still get the keys: a sum in memory that missed a key would stay wrong
+ *   until the next start. The first error is thrown at the end.
  */
 
-/** A kind of change. `K`: the keys that name what changed; primitives, or objects of which each is a change of its own. */
+/** A kind of change. `K` is the type of its keys, which name the changed things: primitives, or objects. Each object is a key of its own. */
 export class Topic<K> {
   readonly name: string;
-  /** For the compiler alone: a topic of other keys is another type. */
+  /** Exists only for the compiler: topics with different types of keys have different types. */
   declare protected readonly keys: K;
 
   constructor(name: string) {
@@ -26,7 +26,7 @@ export class Topic<K> {
 /** Keys by topic. */
 export type Announced = Map<Topic<never>, Set<unknown>>;
 
-/** Two parts that answer each other's announcements for ever are a defect of the program; a chain of changes has some ten rounds. */
+/** A chain of changes has some ten rounds. Two parts that answer each other's announcements for ever are a defect of the program. */
 const roundsMax = 1_000;
 
 interface Subscription {
@@ -51,7 +51,7 @@ export class Subscriptions {
   #waiting: Announced = new Map();
   #isDelivering = false;
 
-  /** Ends with a call of the function that it returns. */
+  /** Returns the function that ends the subscription. */
   add<K>(topic: Topic<K>, listener: (keys: ReadonlySet<K>) => void): () => void {
     const subscription: Subscription = { topic: topic as Topic<never>, listener: listener as Subscription['listener'] };
     this.#all.push(subscription);
@@ -101,7 +101,7 @@ export class Subscriptions {
   }
 }
 
-/** What is left to do once a transaction has happened. */
+/** The work after a transaction has happened: its callbacks, then its announcements. */
 export class AfterCommit {
   readonly #callbacks: (() => void)[] = [];
   readonly #announced: Announced = new Map();
