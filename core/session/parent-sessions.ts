@@ -22,7 +22,7 @@ import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-fra
 
 interface Attached {
   readonly runner: SessionRunner;
-  /** Of the feed that the child receives. */
+  /** Name of the table of the feed that the child receives. */
   readonly table: string;
   readonly sinceMs: number;
   readonly transport: string;
