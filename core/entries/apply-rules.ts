@@ -1,8 +1,8 @@
 /** How an agent treats an object that others change too: the rules of one placement, and the combined rules of several placements. */
 
 /**
- * What the agent does with a change that somebody else made. `Correct`: undoes it. `Report`: leaves it, and reports it where the placement's author reads.
- * `Ignore`: leaves it.
+ * The agent's reaction to a change that somebody else made. `Correct`: undoes the change. `Report`: leaves the change, and reports it where the placement's
+ * author reads. `Ignore`: leaves the change.
  */
 export type DriftMode = 'Correct' | 'Report' | 'Ignore';
 /** Whether the agent takes over an object that exists already. `Always`: every object. `IfUnowned`: not an object that somebody else manages. `Never`: none. */

@@ -32,8 +32,8 @@ export function checkPartial({ path, role }: ReportingChild, body: Uint8Array): 
       `counts.${tooHigh} ${counts[tooHigh]} is more than fresh ${fresh} and quarantined ${quarantined} together`,
     );
   }
-  const other = failures.find((failure) => !isAtOrBelow(failure.path, path));
-  if (other) throw flaw(`failures of "${other.path}", which is not "${path}" or below it`);
+  const foreign = failures.find((failure) => !isAtOrBelow(failure.path, path));
+  if (foreign) throw flaw(`failures of "${foreign.path}", which is not "${path}" or below it`);
 }
 
 function flaw(what: string): BanyanError {

@@ -1,4 +1,4 @@
-/** What a node reports about the entries that it has quarantined. */
+/** The attribute of a node's report about its quarantined entries. */
 import type { FeedConsumer } from '../feed/consumer.ts';
 import type { Quarantined } from '../feed/quarantine.ts';
 import type { Reader } from '../store/store.ts';

@@ -1,6 +1,6 @@
 /**
- * What a node knows about the store incarnations of the spaces above it: the newest revision of each source that has come here, and whether a row that its
- * producer lacks was written in an incarnation that the source's space does not know.
+ * The knowledge of a node about the store incarnations of the spaces above it: the newest revision of each source that has come here, and whether a row that
+ * its producer lacks was written in an incarnation that the source's space does not know.
  *
  * Bound: one row for each source above; there are as many as spaces.
  */

@@ -1,5 +1,5 @@
 /**
- * What a consumer keeps beside its rows: the digest of the rows, and its place in the feed. One record, `digest, u48 cursor, u48 seenHead, u8 length of the
+ * The state of a consumer beside its rows: the digest of the rows, and the place in the feed. One record, `digest, u48 cursor, u48 seenHead, u8 length of the
  * epoch, epoch, incarnation`, since every batch reads and writes all of it.
  */
 import { Buffer } from 'node:buffer';

@@ -226,13 +226,13 @@ export class FeedConsumer extends TableRows implements Consumer {
    */
   removeAbsent(t: Transaction, keyHashes: readonly Uint8Array[], isRemoved = false): AppliedChange[] {
     const guard = isRemoved ? undefined : this.#guard;
-    const held = guard ? this.#toHold(t, guard, keyHashes) : new Set<Uint8Array>();
+    const toHold = guard ? this.#toHold(t, guard, keyHashes) : new Set<Uint8Array>();
     const state = new ConsumerState(t, this.id);
-    const removable = keyHashes.filter((keyHash) => !held.has(keyHash));
+    const removable = keyHashes.filter((keyHash) => !toHold.has(keyHash));
     const changes = removable
       .map((keyHash) => this.#remove(t, keyHash, state))
       .filter((change) => change !== undefined);
-    if (guard && held.size > 0) this.#hold(t, [...held], guard.wallMs(), state);
+    if (guard && toHold.size > 0) this.#hold(t, [...toHold], guard.wallMs(), state);
     state.write();
     return changes;
   }
@@ -262,9 +262,9 @@ export class FeedConsumer extends TableRows implements Consumer {
       return row !== undefined && content !== undefined && guard.isLost(t, this.sound, content.key, row.originRevision);
     };
     const lost = keyHashes.filter(isLost);
-    const held = this.held(t)?.entries ?? 0;
-    const total = this.digest(t).count + held;
-    const verdict = judge({ gone: keyHashes.length, lost: lost.length, held, total }, guard.limits);
+    const alreadyHeld = this.held(t)?.entries ?? 0;
+    const total = this.digest(t).count + alreadyHeld;
+    const verdict = judge({ gone: keyHashes.length, lost: lost.length, held: alreadyHeld, total }, guard.limits);
     return new Set(verdict === 'all' ? keyHashes : verdict === 'lost' ? lost : []);
   }
 

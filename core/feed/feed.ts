@@ -58,7 +58,7 @@ export interface Incarnation {
   readonly startRevision: number;
 }
 
-/** What a consumer knows of its producer. Committed together with the entries that it covers. */
+/** A consumer's place in its feed, and the identity of the producer to which the place belongs. Committed together with the entries that it covers. */
 export interface ResumeTuple {
   /** 16 random bytes, in hex. The producer gets new ones whenever its database is new or lost. Empty: the consumer has never attached. */
   readonly epoch: string;

@@ -121,7 +121,7 @@ function dropOldest(t: Transaction, table: number): void {
   forget(t, table, incomplete[0]!);
 }
 
-/** What the last row of a content shows about all of its rows, which are in order and without a gap. */
+/** Facts about all rows of a content, read from the last row. The rows are in order and without a gap. */
 interface LastRow extends HeldPieces {
   readonly rows: number;
 }

@@ -1,4 +1,4 @@
-/** What a producer keeps beside its rows: its identity, its head with the digest, and how far its consumer has received the feed. */
+/** The state of a producer beside its rows: its identity, its head with the digest, and how far its consumer has received the feed. */
 import { asText, concat, readU48, text, u32, u48Bytes } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';

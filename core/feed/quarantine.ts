@@ -11,7 +11,7 @@ import type { Reader, Transaction } from '../store/store.ts';
 import { dropContentReference } from './content.ts';
 import type { Content, ContentReference, FeedRow, Table } from './feed.ts';
 
-/** What is wrong with an entry, as a text. */
+/** The fault of an entry, as a text. */
 export interface EntryFlaw {
   readonly reason: string;
   /** The placements that the entry names, if they can be read. */

@@ -91,10 +91,10 @@ export function answerPrefix(
   seed: Uint8Array,
   { prefix, fingerprint }: PrefixSummary,
 ): PrefixAnswer {
-  const own = summarize(reader, producer, seed, prefix);
+  const summary = summarize(reader, producer, seed, prefix);
   const isEmpty = fingerprint.length === 0;
-  if (isEmpty ? own.count === 0 : equalBytes(own.whole, fingerprint)) return { kind: 'same' };
-  if (own.count > (isEmpty ? listMax : listFewMax)) return { kind: 'split', parts: own.parts };
+  if (isEmpty ? summary.count === 0 : equalBytes(summary.whole, fingerprint)) return { kind: 'same' };
+  if (summary.count > (isEmpty ? listMax : listFewMax)) return { kind: 'split', parts: summary.parts };
   const items = Array.from(
     rowsBetween(reader, producer, boundsOf(prefix)),
     (row): PrefixItem => ({
@@ -167,9 +167,9 @@ export class PrefixSearch {
   }
 
   #openParts(reader: Reader, prefix: Uint8Array, peerParts: readonly Uint8Array[]): void {
-    const own = this.#first ?? summarize(reader, this.#consumer, this.#seed, prefix);
+    const summary = this.#first ?? summarize(reader, this.#consumer, this.#seed, prefix);
     this.#first = undefined;
-    for (const [digit, part] of own.parts.entries()) {
+    for (const [digit, part] of summary.parts.entries()) {
       if (equalBytes(part, peerParts[digit]!)) continue;
       this.#open.push(summaryOf(Buffer.of(...prefix, digit), part.some((byte) => byte !== 0) ? 1 : 0, part));
     }

@@ -101,14 +101,14 @@ export class Beats {
       digest: consumer.digest(reader),
     }));
     if (mode !== 'resumed' || tuple.cursor !== peer.revision || peer.sum.length !== hashBytes) return;
-    const theirs = { count: peer.count, sum: sumOf(peer.sum) };
-    if (!mismatch.isOne(digestDifference(digest, theirs))) return;
+    const peerDigest = { count: peer.count, sum: sumOf(peer.sum) };
+    if (!mismatch.isOne(digestDifference(digest, peerDigest))) return;
     store.write((t) => {
       fence(t);
       consumer.setResume(t, { ...tuple, incarnation: '' });
     });
-    const what = `${consumer.name}: at revision ${peer.revision} there are ${digest.count} rows here and ${peer.count} at the other end, or others`;
-    differs(what);
-    throw new SessionError('DigestMismatch', 'Protocol', what, { retry: 'resync' });
+    const message = `${consumer.name}: at revision ${peer.revision} there are ${digest.count} rows here and ${peer.count} at the other end, or others`;
+    differs(message);
+    throw new SessionError('DigestMismatch', 'Protocol', message, { retry: 'resync' });
   }
 }

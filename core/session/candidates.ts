@@ -31,12 +31,12 @@ export function notReached({ count, next }: Candidates): Candidates {
 }
 
 /**
- * A connection to `next` has ended, `afterMs` after its Welcome; 0 if there was no Welcome. `goes`: the child itself ended the connection, to go home or on
+ * A connection to `next` has ended, `afterMs` after its Welcome; 0 if there was no Welcome. `leavesFor`: the child itself ended the connection, to go home or on
  * to the next parent.
  */
-export function ended(state: Candidates, afterMs: number, goes?: 'home' | 'on'): Candidates {
+export function ended(state: Candidates, afterMs: number, leavesFor?: 'home' | 'on'): Candidates {
   const { count, next } = state;
-  if (goes === 'on') return notReached(state);
-  if (goes === 'home' || (next !== 0 && afterMs >= returnAfterMs)) return { count, next: 0 };
+  if (leavesFor === 'on') return notReached(state);
+  if (leavesFor === 'home' || (next !== 0 && afterMs >= returnAfterMs)) return { count, next: 0 };
   return afterMs >= sessionMinMs ? state : notReached(state);
 }

@@ -37,7 +37,7 @@ export interface ChildSessionPorts {
   attaching?(t: Transaction): void;
   connected(): void;
   disconnected(reason: string): void;
-  /** Everything that a ready parent had at the time of the request is stored here. */
+  /** The parent is ready, and everything up to the head that it announced is stored here. */
   caughtUp(): void;
   /**
    * The parent has received revisions of the up feed that this store does not have: this store was lost, or restored from an older copy. Called before this

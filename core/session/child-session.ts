@@ -126,7 +126,7 @@ export class ChildSession {
     this.#attempt = attempt;
     let link: Link | undefined;
     try {
-      // What the Hello contains has to be durable before it is sent: the boot counter and the cursors.
+      // The contents of the Hello have to be durable before it is sent: the boot counter and the cursors.
       await this.#ports.store.flushed();
       if (this.#stopped) return;
       link = await dialer.dial(attempt.events, dialTimeoutMs);

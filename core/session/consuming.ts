@@ -16,7 +16,7 @@ type ConsumingPorts = Pick<
   'store' | 'consumer' | 'fence' | 'applied' | 'committed' | 'random' | 'produces'
 >;
 
-/** What the consuming side needs of its session. */
+/** The part of a session that the consuming side uses. */
 export interface ConsumingSide {
   send(frame: Frame): void;
   /** Does not call `then` if the session has ended by then. */

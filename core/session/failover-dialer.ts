@@ -26,19 +26,19 @@ export function failoverDialer({ clock, random }: FailoverPorts, dialers: readon
       const index = state.next;
       let welcomedMs: number | undefined;
       let homeTimer: Timer | undefined;
-      let goes: 'home' | 'on' | undefined;
+      let leavesFor: 'home' | 'on' | undefined;
       let link: Link | undefined;
       let leaveReason: string | undefined;
       // 0 without a Welcome: a parent that does not answer, or refuses late on a long line, counts as not reached.
       const sessionMs = (): number => (welcomedMs === undefined ? 0 : clock.monotonicMs() - welcomedMs);
       const observe = ({ frame }: Frame): void => {
         if (frame?.$case === 'welcome') welcomedMs ??= clock.monotonicMs();
-        if (frame?.$case !== 'beat' || goes) return;
+        if (frame?.$case !== 'beat' || leavesFor) return;
         const report = { ageMs: frame.value.rootAgeMs, nowMs: clock.monotonicMs(), isHome: index === 0 };
         const next = onRootReport(watch, report, () => random.fraction());
         watch = next.watch;
         if (!next.leaves) return;
-        goes = 'on';
+        leavesFor = 'on';
         leaveReason = `the parent has received no report of the root for ${Math.round(report.ageMs / 1000)} s: another replica of it is tried`;
         link?.close(leaveReason);
       };
@@ -48,7 +48,7 @@ export function failoverDialer({ clock, random }: FailoverPorts, dialers: readon
         homeTimer?.stop();
         state = next(state);
       };
-      const over = () => end((before) => ended(before, sessionMs(), goes));
+      const over = () => end((before) => ended(before, sessionMs(), leavesFor));
       endLast = over;
       const watched: LinkEvents = {
         onFrame: (frame) => {
@@ -73,7 +73,7 @@ export function failoverDialer({ clock, random }: FailoverPorts, dialers: readon
       const current = link;
       if (index !== 0) {
         homeTimer = clock.after(returnAfterMs * returnDelayFactor(watch) * (1 + random.fraction()), () => {
-          goes = 'home';
+          leavesFor = 'home';
           current.close('the child goes back to its home');
         });
       }

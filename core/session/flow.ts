@@ -29,7 +29,7 @@ const waitMaxMs = 2_000;
 const roundTripSpanMs = 30_000;
 
 interface SentMessage {
-  /** What acknowledges the message: a cursor; credit, if the message went beside the order of the feed; or the next request, if the message is an answer. */
+  /** The kind of acknowledgement: a cursor; credit, if the message went beside the order of the feed; or the next request, if the message is an answer. */
   readonly to: number | 'credit' | 'answer';
   readonly bytes: number;
   readonly atMs: number;
@@ -128,15 +128,16 @@ export function onAnswerTaken(flow: Flow, nowMs: number): Flow {
  */
 export function onCredit(flow: Flow, bytes: number, nowMs: number): Flow | undefined {
   let leftBytes = flow.creditedBytes + bytes;
-  const done = new Set<SentMessage>();
+  const completed = new Set<SentMessage>();
   for (const sent of flow.inFlight) {
     if (sent.to !== 'credit') continue;
-    if (leftBytes < sent.bytes) return delivered({ ...flow, creditedBytes: leftBytes }, (one) => done.has(one), nowMs);
+    if (leftBytes < sent.bytes)
+      return delivered({ ...flow, creditedBytes: leftBytes }, (one) => completed.has(one), nowMs);
     leftBytes -= sent.bytes;
-    done.add(sent);
+    completed.add(sent);
   }
   if (leftBytes > 0) return undefined;
-  return delivered({ ...flow, creditedBytes: 0 }, (one) => done.has(one), nowMs);
+  return delivered({ ...flow, creditedBytes: 0 }, (one) => completed.has(one), nowMs);
 }
 
 function delivered(flow: Flow, isDone: (sent: SentMessage) => boolean, nowMs: number): Flow {

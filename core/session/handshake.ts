@@ -105,10 +105,10 @@ export function forgetStarts(t: Transaction, path: string): void {
 /** Checked in every commit of a session: throws when another session has taken its place. Compares the encoded bytes, because the check is so frequent. */
 export function fenceOf(path: string, record: SessionRecord): (t: Transaction) => void {
   const key = concat(prefixOf('session'), text(path));
-  const own = encodeSession(record);
+  const encoded = encodeSession(record);
   return (t) => {
     const current = t.get(key);
-    if (current && equalBytes(current, own)) return;
+    if (current && equalBytes(current, encoded)) return;
     const { sessionSequence } = record;
     const newer = readSession(t, path)?.sessionSequence;
     throw new BanyanError('Conflict', `session ${sessionSequence} of "${path}" is over: ${newer} has taken its place`);

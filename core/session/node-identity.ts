@@ -1,4 +1,4 @@
-/** What identifies a node in every Hello: how often its store was started, and which start this is. */
+/** Identifies a node in every Hello: how often its store was started, and which start this is. */
 
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';

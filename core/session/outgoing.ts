@@ -1,6 +1,6 @@
 /**
- * What a producing side sends next: batches in order of revision, and beside them, in pieces, the contents that are larger than a message. While such a
- * content is on its way, entries that may overtake it go ahead, so that small changes do not wait minutes for a large one on a slow line:
+ * Decides what a producing side sends next: batches in order of revision, and beside them, in pieces, the contents that are larger than a message. While such
+ * a content is on its way, entries that may overtake it go ahead, so that small changes do not wait minutes for a large one on a slow line:
  *
  *     revisions   1 2 3 [4: large] 5 6 7 (8: must stay behind)
  *     sent        batch 0..3, piece, ahead 5 6 7, piece, piece, batch 3..7 with 4 alone, batch 7..8
@@ -85,12 +85,13 @@ export interface OutgoingFeed {
   readonly aheadSincePiece: number;
   /** An answer that goes before everything else, because the consumer waits for it. */
   readonly answer: { readonly request: ReconcileRequest; readonly owed?: Owed } | undefined;
-  readonly asked: boolean;
+  /** The runner is making a message and has not reported the result yet. */
+  readonly awaitsResult: boolean;
   readonly held: PiecesHeld;
 }
 
 export function openOutgoing(head: number, sent: number | undefined, held: PiecesHeld): OutgoingFeed {
-  const none = { owed: [], ahead: 0, blockedAt: undefined, aheadSincePiece: 0, answer: undefined, asked: false };
+  const none = { owed: [], ahead: 0, blockedAt: undefined, aheadSincePiece: 0, answer: undefined, awaitsResult: false };
   return { head, sent, held, ...none };
 }
 
@@ -107,8 +108,8 @@ export function onCursor(outgoing: OutgoingFeed, cursor: number): OutgoingFeed {
 
 /** The next message, if there is a message and room for it. */
 export function nextSend(outgoing: OutgoingFeed, flow: Flow): { outgoing: OutgoingFeed; send: Send | undefined } {
-  const send = outgoing.asked || roomBytes(flow) === 0 ? undefined : choose(outgoing, flow);
-  return send ? { outgoing: { ...outgoing, asked: true }, send } : { outgoing, send };
+  const send = outgoing.awaitsResult || roomBytes(flow) === 0 ? undefined : choose(outgoing, flow);
+  return send ? { outgoing: { ...outgoing, awaitsResult: true }, send } : { outgoing, send };
 }
 
 function choose(outgoing: OutgoingFeed, flow: Flow): Send | undefined {
@@ -138,7 +139,7 @@ export function onDone(
   done: Done,
   nowMs: number,
 ): { outgoing: OutgoingFeed; flow: Flow } {
-  const next = { ...outgoing, asked: false };
+  const next = { ...outgoing, awaitsResult: false };
   switch (done.type) {
     case 'sent':
       return { outgoing: afterBatch(next, done), flow: onSent(flow, done.to, done.bytes, nowMs) };

@@ -1,6 +1,6 @@
 /**
- * What a producing side knows about contents that its consumer has only in part: their bytes, by hash in hex. So a content that changes on its way and
- * changes back, as when a placement comes and goes, is not sent from its beginning again.
+ * A producing side's record of contents that its consumer has only in part: their bytes, by hash in hex. So a content that changes on its way and changes
+ * back, as when a placement comes and goes, is not sent from its beginning again.
  *
  * A piece that begins behind the consumer's bytes would end the session. So this record never claims more than the consumer has. Both sides drop everything
  * when the feed has caught up, which both see by the same frames. But a consumer with too many pieces drops some, and the producer cannot know which. From

@@ -21,7 +21,7 @@ export class ReconcileSlots {
     this.#clock = clock;
   }
 
-  /** Calls `begin` when there is a slot, which may be at once. For an owner that has a slot, each call begins at once. */
+  /** Calls `begin` when there is a slot, which may be at once. For an owner that has a slot, or has lost its slot by time, each call begins at once. */
   take(owner: object, begin: () => void): void {
     if (this.#running.has(owner) || this.#slow.has(owner)) return begin();
     if (this.#running.size < reconcilesMax) this.#grant(owner, begin);

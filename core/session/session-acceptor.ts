@@ -175,8 +175,8 @@ export class SessionAcceptor {
     }));
     if (isBehind) {
       // The log line names the child: if this store was never restored, that child is wrong.
-      const what = 'a child knows more of its feed than this store, which was put back to an older copy';
-      this.#ports.log.warn({ child, cursor: tuple.cursor, incarnation: tuple.incarnation }, what);
+      const message = 'a child knows more of its feed than this store, which was put back to an older copy';
+      this.#ports.log.warn({ child, cursor: tuple.cursor, incarnation: tuple.incarnation }, message);
       putBack?.();
     }
     if (isOther) hasOtherHistory?.(child, isBehind);

@@ -324,9 +324,9 @@ function withEffects(state: SessionState, ...effects: Effect[]): Stepped {
 function chain(first: Stepped, ...steps: ((state: SessionState) => Stepped)[]): Stepped {
   let { state, effects } = first;
   for (const next of steps) {
-    const done = next(state);
-    state = done.state;
-    if (done.effects.length > 0) effects = [...effects, ...done.effects];
+    const stepped = next(state);
+    state = stepped.state;
+    if (stepped.effects.length > 0) effects = [...effects, ...stepped.effects];
   }
   return { state, effects };
 }

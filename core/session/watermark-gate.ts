@@ -41,7 +41,7 @@ export interface WatermarkGatePorts {
 /** The node takes nothing from the parent now. */
 export interface WatermarkWait {
   readonly sinceMs: number;
-  /** What the parent lacks. */
+  /** The source and the revisions that the parent lacks, as a text. */
   readonly for: string;
 }
 
@@ -70,9 +70,9 @@ export class WatermarkGate {
   isOpen(): boolean {
     if (!this.#waits) return true;
     const { path, store, log, clock } = this.#ports;
-    const own = believed(store.read((reader) => readWatermarks(reader)).own, clock.wallMs());
+    const ownPositions = believed(store.read((reader) => readWatermarks(reader)).own, clock.wallMs());
     // A node that was moved may have rows of sources that its new parent never receives.
-    const comparable = Object.fromEntries(Object.entries(own).filter(([source]) => isAbove(path, source)));
+    const comparable = Object.fromEntries(Object.entries(ownPositions).filter(([source]) => isAbove(path, source)));
     const reason = describeParentLag(this.#parentMarks, comparable);
     this.#waits = reason !== undefined;
     this.#setWaiting(reason);

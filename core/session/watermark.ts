@@ -1,7 +1,8 @@
 /**
  * Watermarks: how far a node has received each source, in revisions of the source's space. The watermarks that a parent sends with a head cover everything
  * that the parent has sent up to this head. The rows that a child has of a source are never newer than the child's own position. A child that goes from one
- * replica to another compares these two. A replica that is behind would take rows away from the child, so the child waits, and keeps its rows.
+ * replica to another compares the watermarks of the new replica with its own positions. A replica that is behind would take rows away from the child, so the
+ * child waits, and keeps its rows.
  */
 
 import { sourceOfEntry } from '../entries/source-incarnations.ts';
@@ -34,8 +35,8 @@ export function describeParentLag(parent: Watermarks, own: Watermarks): string |
 
 /** The higher revision of each source. The same object if nothing rises. */
 export function raised(before: Watermarks, by: Watermarks): Watermarks {
-  const more = Object.entries(by).filter(([source, revision]) => revision > (before[source] ?? 0));
-  return more.length === 0 ? before : { ...before, ...Object.fromEntries(more) };
+  const higher = Object.entries(by).filter(([source, revision]) => revision > (before[source] ?? 0));
+  return higher.length === 0 ? before : { ...before, ...Object.fromEntries(higher) };
 }
 
 /** Without revisions that no space can have given by now: nodes here and below would wait for such a revision for ever. The same object if there are none. */

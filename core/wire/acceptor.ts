@@ -25,7 +25,7 @@ export interface Acceptor {
 /** Called once for each connection, or call on a shared connection, that ends before its link is accepted. */
 export type Refused = (refusal: Refusal) => void;
 
-/** What an acceptor needs to handle its connections. */
+/** The parts that an acceptor uses to handle its connections. */
 export interface Accepting {
   readonly accept: Accept;
   /** For links whose peer has yet to prove its identity. The proof comes before `accept` is called. */
@@ -60,7 +60,7 @@ export function remoteOf({ remoteAddress, remotePort }: Pick<TLSSocket, 'remoteA
   return remoteAddress === undefined ? 'gone already' : hostPort(remoteAddress, remotePort ?? 0);
 }
 
-/** What is wrong with the certificate of a new connection. A closed connection has no certificate any more, so this is checked when the connection begins. */
+/** The fault of a new connection's certificate. A closed connection has no certificate any more, so this is checked when the connection begins. */
 export function flawOf(socket: TLSSocket): BanyanError | undefined {
   try {
     identityOfPeer(socket);

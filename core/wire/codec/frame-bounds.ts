@@ -25,8 +25,8 @@ const looksFromBytes = 16 * 1024;
 const certificatesMax = 5;
 const varintBytesMax = 10;
 
-const hello = frame('hello', [8, one('down')], [14, { name: 'held', most: heldMax }]);
-const welcome = frame('welcome', [3, one('up')], [12, { name: 'held', most: heldMax }]);
+const hello = frame('hello', [8, single('down')], [14, { name: 'held', most: heldMax }]);
+const welcome = frame('welcome', [3, single('up')], [12, { name: 'held', most: heldMax }]);
 const frames = bounds(
   [1, hello],
   [2, welcome],
@@ -55,7 +55,7 @@ const frames = bounds(
   [11, frame('fin')],
   [12, frame('reset')],
   [13, frame('census', [1, { name: 'streams', most: streamsMax, packed: true }])],
-  [14, frame('beat', [6, { name: 'watermarks', most: watermarksMax }], [7, one('digest')])],
+  [14, frame('beat', [6, { name: 'watermarks', most: watermarksMax }], [7, single('digest')])],
   [15, frame('goodbye')],
   [16, frame('resume')],
   [17, frame('proof', [2, sealed(hello)], [3, sealed(welcome)])],
@@ -97,7 +97,7 @@ function bounds(...fields: [number, Bound][]): FieldBounds {
   return new Map(fields);
 }
 
-function one(name: string): Bound {
+function single(name: string): Bound {
   return { name, most: 1 };
 }
 
@@ -108,11 +108,11 @@ function one(name: string): Bound {
 function sealed(message: Bound): Bound {
   const { name } = message;
   return {
-    ...one(name),
+    ...single(name),
     inside: bounds([1, { ...message, name: `sealed ${name}` }], [3, { name: 'certificates', most: certificatesMax }]),
   };
 }
 
 function frame(name: string, ...fields: [number, Bound][]): Bound {
-  return { ...one(name), inside: bounds(...fields) };
+  return { ...single(name), inside: bounds(...fields) };
 }

@@ -21,7 +21,7 @@ export interface SecureConnection {
   readonly expiry: Expiry | undefined;
 }
 
-/** What a node trusts, for all of its dials. */
+/** The peers that a node trusts, for all of its dials. */
 export interface Trust {
   /** The context for the next connection. Certificates are renewed while a node runs. */
   context(): SecureContext;
@@ -127,6 +127,6 @@ function treeIdentity(socket: TLSSocket): PeerIdentity {
 /** A gateway without HTTP/2 may refuse already in the handshake (RFC 7301, section 3.2). */
 function noProtocol(error: Error, alpnProtocols: readonly string[]): Error {
   if ((error as NodeJS.ErrnoException).code !== 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL') return error;
-  const what = `the server there supports none of ${alpnProtocols.join(', ')}`;
-  return new BanyanError('Protocol', `${what}: use the transport websocket or auto`, {}, { cause: error });
+  const reason = `the server there supports none of ${alpnProtocols.join(', ')}`;
+  return new BanyanError('Protocol', `${reason}: use the transport websocket or auto`, {}, { cause: error });
 }

@@ -74,7 +74,7 @@ export class Way {
     this.parent = { path: parent.path, role: parent.path === '' ? 'center' : 'relay' };
     this.terminated = link.terminatedTls;
     this.credentials = credentials;
-    const check = (peer: PeerIdentity) => this.notMeant(peer);
+    const check = (peer: PeerIdentity) => this.whyNotParent(peer);
     if (trust) this.#trust = trust(check);
     else if (link.terminatedTls) this.#trust = trustInTerminator(linkCaPem, this.parent, this.shown);
     else this.#trust = trustInTree(credentials, check);
@@ -101,7 +101,7 @@ export class Way {
   }
 
   /** Why a node of the tree is not the parent. */
-  notMeant(peer: PeerIdentity): BanyanError | undefined {
+  whyNotParent(peer: PeerIdentity): BanyanError | undefined {
     return notTheParent(peer, this.parent.path, this.address);
   }
 
@@ -132,9 +132,9 @@ function targetOf(address: string): { host: string; port: number } {
 
 function notTheParent({ path, role }: PeerIdentity, parentPath: string, address: string): BanyanError | undefined {
   if (path === parentPath && role !== 'agent') return undefined;
-  const meant = parentPath === '' ? 'the center' : `the relay "${parentPath}"`;
+  const expected = parentPath === '' ? 'the center' : `the relay "${parentPath}"`;
   return new BanyanError(
     'Unauthorized',
-    `${address} is the ${role} "${path}", not ${meant}: check the parent's address and path in the configuration`,
+    `${address} is the ${role} "${path}", not ${expected}: check the parent's address and path in the configuration`,
   );
 }

@@ -28,7 +28,7 @@ export const channelOptions = {
   'grpc.enable_channelz': 0,
   // Otherwise each dial asks the DNS for a TXT record with settings of retries and balancing.
   'grpc.service_config_disable_resolution': 1,
-  // Way handles proxies. It supports both cases of the variables, https proxies, and passwords with any character.
+  // The way handles proxies. It supports both cases of the variables, https proxies, and passwords with any character.
   'grpc.enable_http_proxy': 0,
   // Each link has one connection, which nobody shares.
   'grpc.use_local_subchannel_pool': 1,

@@ -80,9 +80,9 @@ export class MessageBounds {
   #bytes = 0;
   /** Pieces of the message under way, including the piece in which it begins. */
   #pieces = 0;
-  #headerLeft = headerBytes;
+  #headerRemaining = headerBytes;
   /** Remaining bytes of the message. While its header arrives: the length as far as it has been read. */
-  #left = 0;
+  #remaining = 0;
 
   constructor(isProven: boolean) {
     this.#unproven = isProven ? undefined : new UnprovenBudget();
@@ -95,25 +95,25 @@ export class MessageBounds {
     this.#pieces++;
     let at = 0;
     while (at < chunk.length) {
-      if (this.#headerLeft > 0) {
+      if (this.#headerRemaining > 0) {
         if (!this.#takeHeader(chunk[at]!)) return false;
         at++;
       } else {
-        const taken = Math.min(this.#left, chunk.length - at);
-        this.#left -= taken;
+        const taken = Math.min(this.#remaining, chunk.length - at);
+        this.#remaining -= taken;
         at += taken;
       }
-      if (this.#headerLeft === 0 && this.#left === 0) this.#ended(this.#bytes + at);
+      if (this.#headerRemaining === 0 && this.#remaining === 0) this.#ended(this.#bytes + at);
     }
     this.#bytes += chunk.length;
     return this.#pieces <= piecesMax;
   }
 
   #takeHeader(byte: number): boolean {
-    const isFlag = this.#headerLeft === headerBytes;
-    this.#headerLeft--;
+    const isFlag = this.#headerRemaining === headerBytes;
+    this.#headerRemaining--;
     if (!isFlag) {
-      this.#left = this.#left * 256 + byte;
+      this.#remaining = this.#remaining * 256 + byte;
       return true;
     }
     this.#pieces = 1;
@@ -122,6 +122,6 @@ export class MessageBounds {
 
   #ended(at: number): void {
     this.#firstEnd ??= at;
-    this.#headerLeft = headerBytes;
+    this.#headerRemaining = headerBytes;
   }
 }

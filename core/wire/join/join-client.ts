@@ -41,7 +41,7 @@ const refusalBytesMax = 2_000;
 const none: NodeCredentials = { caPem: Buffer.alloc(0), certPem: Buffer.alloc(0), keyPem: Buffer.alloc(0) };
 
 /** Asks with a join token. Throws Unavailable if nobody answers, Unauthorized for a parent that does not fit the pin, or an error with the parent's message. */
-export async function joinParent(line: JoinLine, pin: string, asked: JoinRequest): Promise<JoinAnswer> {
+export async function joinParent(line: JoinLine, pin: string, request: JoinRequest): Promise<JoinAnswer> {
   const unverified = wayOf(line, none, () => trustInNobody({ path: line.parent.path, role: 'relay' }));
   const answer = jsonIn(await ask(unverified, authorityPath)) as { readonly authority?: unknown } | undefined;
   const trusted = pinned(String(answer?.authority), pin);
@@ -50,7 +50,7 @@ export async function joinParent(line: JoinLine, pin: string, asked: JoinRequest
     throw new BanyanError('Unauthorized', `${mismatch}; check the parent's address, or who answers there`);
   }
   const way = wayOf(line, none, (check) => trustInAuthority(trusted.join('\n'), check));
-  return answerIn(way, await ask(way, joinPath, asked));
+  return answerIn(way, await ask(way, joinPath, request));
 }
 
 /** Asks with the present certificate. */
@@ -117,15 +117,15 @@ function exchange(way: Way, socket: Socket, path: string, body: object | undefin
   };
   return new Promise((resolve, reject) => {
     const method = text === undefined ? 'GET' : 'POST';
-    const asked = httpRequest({ method, path, headers, createConnection: () => socket }, (response) => {
+    const request = httpRequest({ method, path, headers, createConnection: () => socket }, (response) => {
       read(way, response).then(resolve, reject);
     });
-    asked.once('error', reject);
-    asked.once('upgrade', (_, changed) => {
+    request.once('error', reject);
+    request.once('upgrade', (_, changed) => {
       changed.destroy();
       reject(new BanyanError('Protocol', `${way.shown} changes the protocol, which nobody asked for`));
     });
-    asked.end(text);
+    request.end(text);
   });
 }
 

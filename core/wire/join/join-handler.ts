@@ -80,8 +80,8 @@ async function answerTo(
   if (request.url === renewPath) {
     const { socket } = connection;
     const peer = { ...identityOfPeer(socket), key: keyOfPeer(socket) };
-    const asked = parsed(renewRequestSchema, await bodyOf(request, connection));
-    return joins.renew(peer, asked.request);
+    const renewal = parsed(renewRequestSchema, await bodyOf(request, connection));
+    return joins.renew(peer, renewal.request);
   }
   joins.admit();
   return joins.join(parsed(joinRequestSchema, await bodyOf(request, connection)), connection.remote);

@@ -143,7 +143,7 @@ class ChildProof implements LinkEvents {
   #welcomeOf(sealed: Sealed): Welcome {
     const { caPem } = currentOf(this.#way.credentials);
     const peer = proven('parent', sealed, this.#nonces!, { caPem, wallMs: this.#clock.wallMs() });
-    const refusal = this.#way.notMeant(peer);
+    const refusal = this.#way.whyNotParent(peer);
     if (refusal) throw refusal;
     const { replica = 0 } = peer;
     if (this.#replica !== replica) {

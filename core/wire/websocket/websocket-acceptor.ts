@@ -176,7 +176,7 @@ export class WebSocketAcceptor implements Acceptor {
       throw new BanyanError('NotFound', `stream ${id}: there is no such session here`);
     }
     const { peer } = session.link;
-    if (session.isProven || !isTerminated(socket)) sameChild(identityOfPeer(socket), peer, session.isProven);
+    if (session.isProven || !isTerminated(socket)) checkSameChild(identityOfPeer(socket), peer, session.isProven);
     const call = new WebSocketCall({ peer, transport: 'websocket', clock, socket });
     const events = session.events.onStream(id, call.link);
     connection.refusal = undefined;
@@ -207,9 +207,9 @@ export class WebSocketAcceptor implements Acceptor {
   }
 }
 
-function sameChild(own: PeerIdentity, peer: PeerIdentity, isProven: boolean): void {
-  if (isProven && own.path === peer.path && own.role === peer.role) return;
-  throw new BanyanError('Forbidden', `the ${own.role} "${own.path}" has no such session on another connection`);
+function checkSameChild(caller: PeerIdentity, peer: PeerIdentity, isProven: boolean): void {
+  if (isProven && caller.path === peer.path && caller.role === peer.role) return;
+  throw new BanyanError('Forbidden', `the ${caller.role} "${caller.path}" has no such session on another connection`);
 }
 
 function streamIdOf({ headers }: IncomingMessage): number {

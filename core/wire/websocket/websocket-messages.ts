@@ -1,4 +1,4 @@
-/** What both sides of a WebSocket send besides frames: https://www.rfc-editor.org/rfc/rfc6455 */
+/** Everything that both sides of a WebSocket send besides frames: https://www.rfc-editor.org/rfc/rfc6455 */
 import { BanyanError, type ErrorCode, isErrorCode } from '../../runtime/errors.ts';
 import { maxFrameBytes } from '../codec/frames.ts';
 import { closeWithinMsMax } from '../frame-link.ts';
