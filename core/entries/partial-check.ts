@@ -37,5 +37,5 @@ export function checkPartial({ path, role }: ReportingChild, body: Uint8Array): 
 }
 
 function flaw(what: string): BanyanError {
-  return new BanyanError('Protocol', `a partial that can't be: ${what}`);
+  return new BanyanError('Protocol', `an invalid partial: ${what}`);
 }

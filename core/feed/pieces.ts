@@ -54,7 +54,7 @@ export function storePiece(t: Transaction, table: number, piece: Piece): boolean
   const { contentHash, offset, total, data } = piece;
   if (contentHash.length !== hashBytes || data.length === 0 || total > piecedBytesMax || offset + data.length > total) {
     const what = `${data.length} bytes at ${offset} of ${total}, hash of ${contentHash.length} bytes`;
-    throw new BanyanError('Protocol', `a piece that can't be: ${what}; at most ${piecedBytesMax} in all`);
+    throw new BanyanError('Protocol', `an invalid piece: ${what}; at most ${piecedBytesMax} in all`);
   }
   if (data.length < pieceBytesMin && offset + data.length < total) {
     throw new BanyanError(

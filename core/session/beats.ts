@@ -107,7 +107,7 @@ export class Beats {
       fence(t);
       consumer.setResume(t, { ...tuple, incarnation: '' });
     });
-    const message = `${consumer.name}: at revision ${peer.revision} there are ${digest.count} rows here and ${peer.count} at the other end, or others`;
+    const message = `${consumer.name}: the rows differ at revision ${peer.revision}: ${digest.count} here, ${peer.count} at the other end`;
     differs(message);
     throw new SessionError('DigestMismatch', 'Protocol', message, { retry: 'resync' });
   }

@@ -210,10 +210,7 @@ export class ChildSession {
       },
       (error: unknown) => {
         this.#flushing = false;
-        log.error(
-          { reason: describeError(error) },
-          'what was written could not be made durable: nothing of it is sent',
-        );
+        log.error({ reason: describeError(error) }, 'new rows could not be made durable: none of them is sent');
         if (this.#runner) this.#ports.clock.after(flushAgainMs, () => this.#wake());
       },
     );

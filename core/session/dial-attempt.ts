@@ -120,7 +120,10 @@ export class DialAttempt {
     } catch (error) {
       // For example, the disk is full. The next attempt may find room.
       if (!(error instanceof BanyanError)) throw error;
-      this.#ports.log.warn({ code: error.code, reason: error.message }, 'the answer of the parent was not taken');
+      this.#ports.log.warn(
+        { code: error.code, reason: error.message },
+        'the answer of the parent could not be processed',
+      );
       this.fail(this.#link, describeError(error));
     }
   }

@@ -73,7 +73,7 @@ export function prefixAnswerFromWire({ kind, parts: partBytes, rows }: wire.Pref
         throw bad(`a list of ${rows.length} bytes: rows of ${rowBytes}, at most ${listMax}`);
       return { kind: 'list', items: records(rows, rowBytes).map(itemOf) };
     default:
-      throw bad(`a reconcile answer of kind ${kind}, which there is not`);
+      throw bad(`a reconcile answer of the unknown kind ${kind}`);
   }
 }
 

@@ -175,7 +175,8 @@ export class SessionAcceptor {
     }));
     if (isBehind) {
       // The log line names the child: if this store was never restored, that child is wrong.
-      const message = 'a child knows more of its feed than this store, which was put back to an older copy';
+      const message =
+        'the store of this node was restored from an older copy: a child has received more of its feed than the store has';
       this.#ports.log.warn({ child, cursor: tuple.cursor, incarnation: tuple.incarnation }, message);
       putBack?.();
     }

@@ -88,7 +88,7 @@ export class Wakes {
         this.#flushing = false;
         this.#ports.log.error(
           { reason: describeError(error) },
-          'what was written could not be made durable: nothing of it is sent',
+          'new rows could not be made durable: none of them is sent',
         );
         this.#again(awake.map(({ child }) => child));
       },

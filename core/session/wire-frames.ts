@@ -143,7 +143,7 @@ export function replyFromWire(value: wire.ReconcileReply): ReconcileReply {
 export function directionOf(feed: Feed): Direction {
   if (feed === Feed.FEED_DOWN) return 'down';
   if (feed === Feed.FEED_UP) return 'up';
-  throw new BanyanError('Protocol', `a frame for feed ${feed}, which there is not`);
+  throw new BanyanError('Protocol', `a frame for the unknown feed ${feed}`);
 }
 
 function entryToWire(entry: WireEntry): Entry {
