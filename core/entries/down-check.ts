@@ -24,7 +24,7 @@ function judge(role: ChildRole, content: Content): EntryFlaw | undefined {
   if (keyReason !== undefined) return { reason: keyReason };
   const kind = entry && downKind(entry.type);
   if (!kind) return undefined;
-  if (kind.to !== undefined && kind.to !== role) return { reason: `it is for ${kind.to}s, and this node is none` };
+  if (kind.to !== undefined && kind.to !== role) return { reason: `only ${kind.to}s take this entry` };
   if (!kind.attributes) return undefined;
   const attributes = checkedJson('the attributes', kind.attributes, content.attributes);
   if (typeof attributes === 'string') return { reason: attributes, ...refsIn(content.attributes) };

@@ -19,7 +19,7 @@ export function checkFromParent(path: string, { key, after }: AppliedChange): vo
   if (entry.type === 'tree') {
     const named = (attributes as { path?: unknown }).path;
     if (named === path) return;
-    throw new BanyanError('Protocol', `the parent takes "${path}" for "${named}"`);
+    throw new BanyanError('Protocol', `the parent sends the entry "tree" of the node "${named}" to "${path}"`);
   }
   const source = sourceOfKey(entry);
   if (source !== undefined) checkSource(path, key, source);

@@ -22,7 +22,10 @@ export function checkWholeObject({ key: entryKey, object, body: bytes }: Checked
   const { group } = parseApiVersion(apiVersion);
   const isNamed = group === object.group && metadata.name === object.name;
   if (!isNamed || (metadata.namespace ?? '') !== object.namespace) {
-    throw new BanyanError('Protocol', `the object of ${entryKey} is another one: ${apiVersion} ${metadata.name}`);
+    throw new BanyanError(
+      'Protocol',
+      `the object of ${entryKey} is not the object that the key names: ${apiVersion} ${metadata.name}`,
+    );
   }
   if (asText(bytes.subarray(0, canonicalStart.length)) !== canonicalStart) {
     throw new BanyanError('Protocol', `the object of ${entryKey} is not in canonical form: metadata comes first`);
