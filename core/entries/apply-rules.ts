@@ -1,28 +1,31 @@
-/** How an agent treats an object that others touch too: what placements say of it, and what several of them say together. */
+/** How an agent treats an object that others change too: the rules of one placement, and the combined rules of several placements. */
 
-/** `Correct`: put back. `Report`: left, and said where the placement's author reads. `Ignore`: left. */
+/**
+ * The agent's reaction to a change that somebody else made. `Correct`: undoes the change. `Report`: leaves the change, and reports it where the placement's
+ * author reads. `Ignore`: leaves the change.
+ */
 export type DriftMode = 'Correct' | 'Report' | 'Ignore';
-/** Whether an object that exists already is taken over: one that somebody else manages only with `Always`, none with `Never`. */
+/** Whether the agent takes over an object that exists already. `Always`: every object. `IfUnowned`: not an object that somebody else manages. `Never`: none. */
 export type AdoptRule = 'IfUnowned' | 'Always' | 'Never';
 
 export interface ApplyRules {
   readonly drift: DriftMode;
-  /** JSONPaths of fields that are the cluster's own once the object is there. */
+  /** JSONPaths of fields that belong to the cluster once the object exists. */
   readonly ignored: readonly string[];
   readonly adopt: AdoptRule;
-  /** An object whose change the cluster refuses because a field is immutable is removed and made anew. */
+  /** If the cluster refuses a change because a field is immutable, the agent deletes the object and creates it again. */
   readonly replace: boolean;
 }
 
 export const defaultRules: ApplyRules = { drift: 'Correct', ignored: [], adopt: 'IfUnowned', replace: false };
 
-/** As attributes carry them: what differs from the default. */
+/** The rules as attributes carry them: only the values that differ from the default. */
 export type SparseApplyRules = Partial<ApplyRules>;
 
 const driftOrder: readonly DriftMode[] = ['Correct', 'Report', 'Ignore'];
 const adoptOrder: readonly AdoptRule[] = ['Never', 'IfUnowned', 'Always'];
 
-/** Of placements that want one object: what one of them wants enforced is enforced, and a risk is taken only where all take it. */
+/** The combined rules of all placements that want one object. What one placement wants enforced is enforced; a risk is taken only if all placements take it. */
 export function togetherRules(all: readonly SparseApplyRules[]): ApplyRules {
   const rules = all.map((sparse) => ({ ...defaultRules, ...sparse }));
   const [first = defaultRules, ...others] = rules;

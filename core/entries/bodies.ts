@@ -1,4 +1,4 @@
-/** Bodies of entries, as far as a node parses them: relays hand objects on as bytes, agents apply them. */
+/** Schemas of the bodies that nodes parse. Relays pass most objects on as bytes; agents apply them. */
 import * as z from 'zod';
 import { selector, texts, wave } from './shapes.ts';
 

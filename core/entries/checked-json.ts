@@ -1,10 +1,10 @@
-/** Reads the JSON of an entry. A fault becomes a text for people. */
+/** Reads the JSON of an entry, and describes a fault for people. */
 import type * as z from 'zod';
 import { beyondLimits } from '../object/json-limits.ts';
 import { describeError } from '../runtime/errors.ts';
 import { asText } from '../store/bytes.ts';
 
-/** The value of the JSON text as it was sent, or what is wrong with it. */
+/** The parsed value, or a text that says what is wrong. */
 export function checkedJson(what: 'the attributes' | 'the body', shape: z.ZodType, bytes: Uint8Array): object | string {
   let value: unknown;
   try {
@@ -12,8 +12,8 @@ export function checkedJson(what: 'the attributes' | 'the body', shape: z.ZodTyp
   } catch (error) {
     return `${what} ${what === 'the body' ? 'is' : 'are'} no JSON: ${describeError(error)}`;
   }
-  const wrong = beyondLimits(value);
-  if (wrong !== undefined) return `${what}: ${wrong}`;
+  const limitFlaw = beyondLimits(value);
+  if (limitFlaw !== undefined) return `${what}: ${limitFlaw}`;
   const result = shape.safeParse(value);
   if (result.success) return value as object;
   const [issue] = result.error.issues;

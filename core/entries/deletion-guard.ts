@@ -1,4 +1,4 @@
-/** The guard of a node's down feed: its budget, and what the spaces above say of their lives. */
+/** The guard against lost deletions in a node's down feed: the budget of deletions, and the store incarnations of the spaces above. */
 import * as z from 'zod';
 import { type DeletionGuard, deletionLimits, type HeldRows } from '../feed/deletions.ts';
 import { timestamp } from '../object/conditions.ts';
@@ -7,17 +7,22 @@ import { parseEntryKey } from './entry-keys.ts';
 import { isLostRow } from './source-incarnations.ts';
 import type { HeldAttributes } from './up-attributes.ts';
 
-/** Of a node's configuration and of a topology alike. */
+/** Part of a node's configuration and of a topology. */
 export const limitsSchema = z.strictObject({
   deletions: z
     .strictObject({
-      entries: z.number().int().min(0).default(deletionLimits.entries).describe('As many may always go.'),
+      entries: z
+        .number()
+        .int()
+        .min(0)
+        .default(deletionLimits.entries)
+        .describe('The node may always delete up to this number of entries.'),
       fraction: z
         .number()
         .min(0)
         .max(1)
         .default(deletionLimits.fraction)
-        .describe('Of what the node has; up to this part may go.'),
+        .describe('The node may always delete up to this share of its entries.'),
     })
     .default(deletionLimits)
     .describe(
@@ -31,13 +36,13 @@ export function deletionGuard(clock: Clock, limits: Limits | undefined): Deletio
   return {
     limits: limits?.deletions ?? deletionLimits,
     wallMs: () => clock.wallMs(),
-    // To whom a child belongs is what the parent says now: by an older word, two siblings would count it.
+    // `owner` rows are never held, because only the newest decision of the parent counts: by an outdated row, two replicas would count the child.
     mayGo: (key) => parseEntryKey(key)?.type === 'owner',
     isLost: isLostRow,
   };
 }
 
-/** What a node tells of what it holds. */
+/** The attribute of a node's report about the rows that it holds. */
 export function heldAttributes(held: HeldRows | undefined): { readonly held?: HeldAttributes } {
   if (!held) return {};
   const { entries, sinceMs, token, sample } = held;

@@ -1,4 +1,4 @@
-/** Attributes of the entries that a parent sends: what the nodes on the way read. The schema of each is what a node demands before it acts on the entry. */
+/** Attributes of the entries that a parent sends, for the nodes on the way. A node acts on an entry only if the entry fits its schema. */
 
 import * as z from 'zod';
 import type { AssociatedItem } from '../match/resource-rules.ts';
@@ -6,7 +6,7 @@ import type { UpsyncItem } from '../match/upsync-item.ts';
 import type { KubeObject } from '../object/meta.ts';
 import { type AttributesOf, entryKeyBytesMax, name, texts, wave, whole } from './shapes.ts';
 
-/** Facts that the origin knows of each object and placement. `created`: creationTimestamp at the origin. */
+/** Facts from the origin about each object and placement. `created`: creationTimestamp at the origin. */
 const origin = { uid: z.string(), created: z.string(), generation: whole };
 /** Names of the placements (of the same source) that want the row, sorted. */
 const refs = z.array(name);
@@ -21,8 +21,8 @@ export type TreeAttributes = AttributesOf<typeof tree>;
 export const placement = z.object({
   ...origin,
   /**
-   * The order of a move, as the origin found it in effect. On this row and not on the target's: whoever learns that other places match now learns with it in
-   * which order to go there.
+   * The order of a move that is in effect at the origin. It is on this row and not on the target's, so that a node that gets new destinations also gets the
+   * order of the move in the same row.
    */
   move: z
     .object({ order: z.enum(['MakeBeforeBreak', 'BreakBeforeMake']), deadlineSeconds: z.number().min(0) })
@@ -33,20 +33,20 @@ export type PlacementAttributes = AttributesOf<typeof placement>;
 export const object = z.object({
   ...origin,
   refs,
-  /** Those of the placements whose rules for the object all say that it is only to be made, sorted. */
+  /** The placements whose rules for the object all want it created only, sorted. */
   createOnly: refs.exactOptional(),
-  /** Those of the placements that do not select the object and have it only because their objects need it (a Namespace, a definition), sorted. */
+  /** The placements that do not select the object and have it only because their objects need it (a Namespace, a definition), sorted. */
   implied: refs.exactOptional(),
   /** `namespace/name` of the Customizers that make what a destination gets, in the order of their application. */
   customizers: z.array(z.string()).exactOptional(),
-  /** `%(name)` in the object's strings is expanded. */
+  /** The last hop expands `%(name)` in the object's strings. */
   expand: z.literal(true).exactOptional(),
   /** By placement: names of the StatusSummarizers that its rules for this object name, sorted. */
   summarizers: z.record(z.string(), z.array(z.string())).exactOptional(),
 });
 export type ObjectAttributes = AttributesOf<typeof object>;
 
-/** Customizers and StatusSummarizers go to the relays that get objects which use them, and never to agents. */
+/** Customizers and StatusSummarizers go to the relays that get objects which use them. They never go to agents. */
 export const auxiliary = z.object({ ...origin, refs });
 export type AuxiliaryAttributes = AttributesOf<typeof auxiliary>;
 
@@ -61,8 +61,9 @@ export const target = z.object({
   /** The placement wants exact state when it matches one destination in all. */
   singleton: z.boolean(),
   /**
-   * Decides, with `created` and `uid`, between sources of one depth that deliver the same object: the placement's spec.priority, its creationTimestamp and uid.
-   * Here and not on the objects' rows: a destination has the targets of those placements only that reach it, and a changed priority is one row.
+   * Decides, with `created` and `uid`, which source delivers an object that several sources of one depth have: the placement's spec.priority, its
+   * creationTimestamp and uid. These attributes are not on the rows of objects, because a destination gets the targets of its own placements only, and a
+   * changed priority is one row.
    */
   priority: z.number(),
   created: z.string(),
@@ -81,38 +82,38 @@ export const target = z.object({
 });
 export type TargetAttributes = AttributesOf<typeof target>;
 
-/** A parent allows its child the part of a placement's move that the child reported under this sequence (core/move/move-part.ts). */
+/** The parent allows the part of a placement's move that its child reported under this sequence (core/move/move-part.ts). */
 export const grant = z.object({ sequence: whole });
 export type GrantAttributes = AttributesOf<typeof grant>;
 
 /**
- * A placement was taken from an agent, and its parent wants to know when the last of its objects has gone from the cluster. The agent's answer has the number
- * of the question: an acknowledged mailbox says that an agent has received something, not that it has acted on it.
+ * A placement was taken from an agent, and the parent wants to know when the placement's last object is gone from the cluster. The agent's answer contains
+ * the number of the question. An acknowledgement would not do: it shows that the agent has received the change, not that the agent has acted on it.
  */
 export const withdrawn = z.object({ asked: whole });
 export type WithdrawnAttributes = AttributesOf<typeof withdrawn>;
 
-/** To agents that may go from one replica to another, and from them. */
+/** Sent to agents that may go from one replica to another, and reported by them. */
 export const handed = z.object({
-  /** The newest release of the placement that the agent was sent. */
+  /** The newest release of the placement that was sent to the agent. */
   release: whole,
-  /** The agent has its candidate, or is about to; false: it has what was promoted before. */
+  /** True: the agent has the candidate, or is about to get it. False: the agent has what was promoted before. */
   handed: z.boolean(),
 });
 export type HandedAttributes = AttributesOf<typeof handed>;
 
 export const promoted = z.object({
   refs,
-  /** Absent: the placement had no such object then. */
+  /** Absent: the placement had no such object at its promotion. */
   promoted: object.exactOptional(),
-  /** Origin revision of the object's row then. */
+  /** Origin revision of the object's row at the promotion. */
   revision: whole,
 });
 export type PromotedAttributes = AttributesOf<typeof promoted>;
 
 export const promotedCustomizer = z.object({
   refs,
-  /** There was none, or nothing of the placement used it. */
+  /** There was no such Customizer, or no object of the placement used it. */
   absent: z.literal(true).exactOptional(),
   revision: whole,
 });
@@ -141,27 +142,27 @@ export const release = z.looseObject({
   digest: z.string(),
 });
 
-/** Ranges of revisions that the space of a source knows nothing of (apiserver/storage/history.ts). The space is right above the receiver. */
+/** The revision gaps of a space that is directly above the receiver (apiserver/storage/history.ts). */
 export const incarnations = z.object({ gaps: z.array(z.tuple([whole, whole])) });
 export type IncarnationsAttributes = AttributesOf<typeof incarnations>;
 
-/** The rows that a node holds under this token may be deleted, or the alarm of this token is known to a person. */
+/** A person has approved the deletion of the rows that a node holds under this token, or has seen the alarm of this token. */
 export const approval = z.object({ token: z.string() });
 export type ApprovalAttributes = AttributesOf<typeof approval>;
 
-/** The path of the agent that a SyncTarget of an inventory space stands for. By this path each relay hands the row to one child. */
+/** The path of the agent for which a SyncTarget of an inventory space stands. By this path, each relay passes the row to one child. */
 export const inventory = z.object({ path: z.string().max(entryKeyBytesMax) });
 export type InventoryAttributes = AttributesOf<typeof inventory>;
 
-/** To all replicas: to which of them a child belongs, and whether that one may count it yet. */
+/** Sent to all replicas: which of them owns a child, and whether the owner may count the child yet. */
 export const owner = z.object({ owner: whole, granted: z.boolean(), sequence: whole });
 export type OwnerAttributes = AttributesOf<typeof owner>;
 
-/** To a relay: the hash, in hex, of the newest label summary that it reported and that is worked off, here and above. */
+/** Sent to a relay: the hash, in hex, of the relay's newest label summary for which all work is done, here and above. */
 export const matched = z.object({ labels: z.string() });
 export type LabelSummaryAcknowledgedAttributes = AttributesOf<typeof matched>;
 
-/** To replicas: the number of what their parent has decided so far, and the replica that counts the children of which nothing was reported. */
+/** Sent to replicas: the number of their parent's newest decision, and the replica that counts the children about which nothing was reported. */
 export const replicas = z.object({ term: whole, lead: whole });
 export type ReplicasAttributes = AttributesOf<typeof replicas>;
 
@@ -179,7 +180,7 @@ export interface InventoryBody {
   readonly locations: readonly KubeObject[];
 }
 
-/** The body of a `u/` row: what an agent reports beside the state of what was placed. There is none for a placement without such rules. */
+/** The body of a `u/` row: what an agent reports beside the state of placed objects. A placement without such rules has no such row. */
 export interface ReportRules {
   readonly associated: readonly (AssociatedItem & { readonly limit: number })[];
   readonly upsync: readonly UpsyncItem[];

@@ -12,7 +12,7 @@ import type { ChildRole } from './entry-kind.ts';
 import { downKind, keyFlaw } from './entry-lookup.ts';
 import { entryKeyBytesMax, name, placementIdBytesMax } from './shapes.ts';
 
-/** `role`: of the node that gets the entries. */
+/** `role`: the role of the node that gets the entries. */
 export function downFeedJudge(role: ChildRole): Judge {
   return (content) => judge(role, content);
 }
@@ -20,11 +20,11 @@ export function downFeedJudge(role: ChildRole): Judge {
 function judge(role: ChildRole, content: Content): EntryFlaw | undefined {
   const { key } = content;
   const entry = parseEntryKey(key);
-  const wrong = wrongKey(key, entry);
-  if (wrong !== undefined) return { reason: wrong };
+  const keyReason = flawOfKey(key, entry);
+  if (keyReason !== undefined) return { reason: keyReason };
   const kind = entry && downKind(entry.type);
   if (!kind) return undefined;
-  if (kind.to !== undefined && kind.to !== role) return { reason: `it is for ${kind.to}s, and this node is none` };
+  if (kind.to !== undefined && kind.to !== role) return { reason: `only ${kind.to}s take this entry` };
   if (!kind.attributes) return undefined;
   const attributes = checkedJson('the attributes', kind.attributes, content.attributes);
   if (typeof attributes === 'string') return { reason: attributes, ...refsIn(content.attributes) };
@@ -34,7 +34,7 @@ function judge(role: ChildRole, content: Content): EntryFlaw | undefined {
 }
 
 /** The fault of a key, as a text for people. A kind that this version does not know is no fault. */
-function wrongKey(key: string, entry: EntryKey | undefined): string | undefined {
+function flawOfKey(key: string, entry: EntryKey | undefined): string | undefined {
   if (text(key).length > entryKeyBytesMax) return `the key is longer than ${entryKeyBytesMax} bytes`;
   if (/\p{Cc}/u.test(key)) return 'the key has a control character';
   if (!entry) return keyFlaw(key);

@@ -1,11 +1,11 @@
-/** Keys of entries, made and parsed by the forms of the registry. */
+/** Makes and parses the keys of entries, by the forms of the registry. */
 import type { Content } from '../feed/feed.ts';
 import { asText } from '../store/bytes.ts';
 import { type EntryType, entryKinds } from './entry-kinds.ts';
 import { type ArgumentsOf, type FieldsOf, type KeyForm, keyForm } from './key-form.ts';
 
 type EntryKinds = typeof entryKinds;
-/** A key, taken apart: the kind of entry, and the parts of the kind's form. */
+/** A parsed key: the kind of entry, and the parts of the kind's form. */
 export type EntryKey = {
   readonly [Type in EntryType]: { readonly type: Type } & FieldsOf<EntryKinds[Type]['form']>;
 }[EntryType];
@@ -22,7 +22,7 @@ export const entryKey = Object.fromEntries(types.map((type) => [type, forms[type
   readonly [Type in EntryType]: (...parts: ArgumentsOf<EntryKinds[Type]['form']>) => string;
 };
 
-/** The kind of entry by the first word of a key. The rest of the key may be wrong. Undefined: a kind that this version does not know. */
+/** The kind of an entry, by the first word of its key. The rest of the key may be wrong. Undefined: a kind that this version does not know. */
 export function entryTypeOf(key: string): EntryType | undefined {
   const slash = key.indexOf('/');
   return typeByWord.get(slash < 0 ? key : key.slice(0, slash));

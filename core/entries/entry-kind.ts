@@ -28,9 +28,9 @@ export interface DownKind extends AnyKind {
   readonly from: 'parent';
   /** The role of the receiver. Absent: both. */
   readonly to?: ChildRole;
-  /** The entry's revision at its origin is one of its source's space. */
+  /** The entry's origin revision is a revision of its source's space. */
   readonly ofSpace?: true;
-  /** The schema of the body for a receiver of this role. Absent, or undefined: the receiver does not parse the body. */
+  /** The schema of the body for a receiver of this role. Absent, or returns undefined: the receiver does not parse the body. */
   readonly body?: (role: ChildRole, attributes: object) => z.ZodType | undefined;
 }
 

@@ -1,8 +1,8 @@
 /**
- * The registry: every kind of entry that travels, one row a kind. The types of keys and attributes, keys and their parsing, the checks of both directions and
- * the tables of docs/architecture.md come from it.
+ * The registry: every kind of entry that travels, one row for each kind. The types, the making and the parsing of keys, the types of attributes, the checks
+ * of both directions and the tables of docs/architecture.md come from the registry.
  *
- * `S` in the tables is a source: the path of the node that has the space (dots for colons, `center` for the center), a dot, the space's name.
+ * In the tables, `S` is a source: the path of the node that has the space (dots for colons, `center` for the center), a dot, and the name of the space.
  */
 
 import * as z from 'zod';
@@ -64,21 +64,21 @@ export const entryKinds = {
     from: 'parent',
     to: 'relay',
     attributes: down.grant,
-    is: "allows what the child reported of the placement's move under this sequence",
+    is: "allows the part of the placement's move that the child reported under this sequence",
   },
   handed: {
     form: 'h/{id}',
     from: 'parent',
     to: 'agent',
     attributes: down.handed,
-    is: 'to agents that may go to another replica of the sender: the newest release, and whether the agent has its candidate',
+    is: 'sent to agents that may go to another replica of the sender: the newest release, and whether the agent has its candidate',
   },
   keep: {
     form: 'k/{source}/{object}',
     from: 'parent',
     to: 'agent',
     attributes: nothing,
-    is: 'the object cannot be made and the sender has no form of it: the agent keeps what it has',
+    is: 'the sender can neither make the object nor has an earlier form of it: the agent keeps the form that it has',
   },
   withdrawn: {
     form: 'w/{id}',
@@ -93,7 +93,7 @@ export const entryKinds = {
     attributes: nothing,
     ofSpace: true,
     body: () => reportRules,
-    is: 'the body is `{associated, upsync}`: what agents report beside the state of what was placed; only of placements with such rules',
+    is: 'the body is `{associated, upsync}`: what agents report beside the state of placed objects; only for placements with such rules',
   },
   promoted: {
     form: 'q/{id}/{object}',
@@ -105,7 +105,7 @@ export const entryKinds = {
       const { promoted } = attributes as down.PromotedAttributes;
       return promoted && isMadeHere(promoted) ? kubeObject : undefined;
     },
-    is: 'an object as it was when its placement was promoted last; the body is that object; without `promoted` there was none',
+    is: 'an object as it was when its placement was promoted last; the body is that object; without `promoted`, there was no such object',
   },
   promotedCustomizer: {
     form: 'c/{id}/{object}',
@@ -114,7 +114,7 @@ export const entryKinds = {
     attributes: down.promotedCustomizer,
     ofSpace: true,
     body: (_role, attributes) => ('absent' in attributes ? undefined : auxiliaryObject),
-    is: 'a Customizer as it was when the placement was promoted last; the body is that Customizer; `absent`: there was none',
+    is: 'a Customizer as it was when the placement was promoted last; the body is that Customizer; `absent`: there was no such Customizer',
   },
   release: {
     form: 'r/{id}',
@@ -128,13 +128,13 @@ export const entryKinds = {
     form: 'revision-gaps/{source}',
     from: 'parent',
     attributes: down.incarnations,
-    is: 'revisions that the space of the source knows nothing of, as ranges `[had, from]`; to its direct children',
+    is: 'the revision gaps of the space of the source, as ranges `[had, from]`; sent to the direct children of its node',
   },
   approval: {
     form: 'approval/{path}',
     from: 'parent',
     attributes: down.approval,
-    is: 'the rows that the node at PATH holds under this token may be deleted; to the one child on the way there',
+    is: 'the rows that the node at PATH holds under this token may be deleted; sent to the one child on the way there',
   },
   inventory: {
     form: 'i/{source}/{syncTarget}',
@@ -143,28 +143,28 @@ export const entryKinds = {
     attributes: down.inventory,
     ofSpace: true,
     body: () => inventoryBody,
-    is: 'the agent that a SyncTarget of an inventory space stands for; the body is that SyncTarget and the Locations that select it; to the one relay on the way there',
+    is: 'the agent that a SyncTarget of an inventory space stands for; the body is that SyncTarget and the Locations that select it; sent to the one relay on the way there',
   },
   owner: {
     form: 'owner/{child}',
     from: 'parent',
     to: 'relay',
     attributes: down.owner,
-    is: 'to which of several replicas this child of theirs belongs; to all of them',
+    is: 'which replica owns this child; sent to all replicas',
   },
   matched: {
     form: 'matched',
     from: 'parent',
     to: 'relay',
     attributes: down.matched,
-    is: 'the hash of the newest label summary of the receiver by which all entries in front of this one were found, here and above',
+    is: "the hash of the receiver's newest label summary for which all matching entries, from here and above, were sent before this entry",
   },
   replicas: {
     form: 'replicas',
     from: 'parent',
     to: 'relay',
     attributes: down.replicas,
-    is: 'the number of all that was decided of the replicas, and which of them counts the children of which nothing was reported',
+    is: "the number of the parent's newest decision about owners, and the replica that counts the children about which nothing was reported",
   },
   labels: {
     form: 'labels',
@@ -174,7 +174,7 @@ export const entryKinds = {
       if (body.length > 0) decodeLabelSummary(body);
       decodeLabelSummary(attributes);
     },
-    is: 'the label summary of the subtree; the body is that of what is counted below, where replicas make it less, and empty otherwise',
+    is: 'the label summary of the subtree; the body is the owned label summary where replicas make it smaller, and empty otherwise',
   },
   partial: {
     form: 'partial/{id}',
@@ -187,7 +187,7 @@ export const entryKinds = {
     from: 'child',
     by: 'agent',
     attributes: up.has,
-    is: 'the `h/` row, reported to whatever parent the agent attaches to; stays at the parent',
+    is: 'the `h/` row, reported to every parent to which the agent attaches; stays at the parent',
   },
   gone: {
     form: 'gone/{id}',
@@ -240,7 +240,7 @@ export const entryKinds = {
     form: 'seen/{source}',
     from: 'child',
     attributes: up.seen,
-    is: 'the newest revision of S, a source above, that the subtree has had; reported at each attachment',
+    is: 'the newest revision of S, a source above, that the subtree has received; reported at each attachment',
   },
   node: {
     form: 'node/{path}',
@@ -260,13 +260,13 @@ export const entryKinds = {
     from: 'child',
     by: 'relay',
     attributes: up.replicaTerm,
-    is: 'entries reported before this one leave out what is not own by this decision (relays with replicas; stays at the parent)',
+    is: 'all entries reported before this one leave out the children that the replica does not own by this decision (relays with replicas; stays at the parent)',
   },
 } as const satisfies Readonly<Record<string, EntryKind>>;
 
 export type EntryType = keyof typeof entryKinds;
 
-/** The last relay before an agent makes what the agent gets, and parses the object for that. */
+/** The last relay before an agent makes the agent's form of this object, and parses the object for this. */
 function isMadeHere(attributes: object): boolean {
   const { customizers, expand } = attributes as Pick<down.ObjectAttributes, 'customizers' | 'expand'>;
   return expand === true || (customizers?.length ?? 0) > 0;
@@ -274,7 +274,7 @@ function isMadeHere(attributes: object): boolean {
 
 const statusBody = z.record(z.string(), z.unknown());
 
-/** An object's status, or none: summaries and the exact status of a placement parse it. */
+/** The body is an object's status, or empty. Summaries and the exact status of a placement parse it. */
 function checkStatus({ key, body }: CheckedEntry): void {
   if (body.length > 0) decodeChecked(`the status of ${key}`, statusBody, body);
 }

@@ -20,7 +20,7 @@ export function upKind(type: EntryType): UpKind | undefined {
   return kind.from === 'child' ? kind : undefined;
 }
 
-/** The fault of a key that `parseEntryKey` did not take. Undefined: this version does not know the kind. */
+/** The fault of a key that `parseEntryKey` could not parse. Undefined: this version does not know the kind. */
 export function keyFlaw(key: string): string | undefined {
   const type = entryTypeOf(key);
   if (type === undefined) return undefined;

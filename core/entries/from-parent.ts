@@ -1,4 +1,7 @@
-/** What a parent may send to a child: placements and objects of sources above it, and what is the child's own. All else ends the session. */
+/**
+ * Checks what a parent may send to a child: placements and objects of sources above the child, and entries about the child itself. Everything else ends the
+ * session.
+ */
 import type { AppliedChange } from '../feed/feed.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { asText } from '../store/bytes.ts';
@@ -16,19 +19,19 @@ export function checkFromParent(path: string, { key, after }: AppliedChange): vo
   if (entry.type === 'tree') {
     const named = (attributes as { path?: unknown }).path;
     if (named === path) return;
-    throw new BanyanError('Protocol', `the parent takes "${path}" for "${named}"`);
+    throw new BanyanError('Protocol', `the parent sends the entry "tree" of the node "${named}" to "${path}"`);
   }
   const source = sourceOfKey(entry);
   if (source !== undefined) checkSource(path, key, source);
 }
 
-/** What lies deeper in them is checked where it is used. */
+/** Deeper values are checked where they are used. */
 function parsed(key: string, attributes: Uint8Array): object {
   let value: unknown;
   try {
     value = JSON.parse(asText(attributes));
   } catch {
-    // Told below, with what is no object.
+    // The error below covers this case too.
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   throw new BanyanError('Protocol', `the attributes of the entry "${key}" are no JSON object`);
@@ -43,16 +46,16 @@ function checkSource(path: string, key: string, source: string): void {
   );
 }
 
-/** Watermarks are of sources above the child too. Throws Protocol. */
+/** Watermarks, too, must be of sources above the child. Throws Protocol. */
 export function checkWatermarks(path: string, marks: Readonly<Record<string, number>>): void {
   for (const source of Object.keys(marks)) {
     if (isAbove(path, source)) continue;
-    const words = JSON.stringify(source.slice(0, 100));
-    throw new BanyanError('Protocol', `the parent of "${path}" sends a watermark of ${words}, which is not above it`);
+    const quoted = JSON.stringify(source.slice(0, 100));
+    throw new BanyanError('Protocol', `the parent of "${path}" sends a watermark of ${quoted}, which is not above it`);
   }
 }
 
-/** `path` is of a node that hears of the source. */
+/** The node at `path` receives the source: the source's node is above it. */
 export function isAbove(path: string, source: string): boolean {
   const node = source.slice(0, Math.max(0, source.lastIndexOf('.')));
   return node === 'center' || path.replaceAll(':', '.').startsWith(`${node}.`);

@@ -1,6 +1,6 @@
 /**
- * How a last hop that can't make an object for an agent says that the agent is to keep what it has of it: by a `k/` entry in the place of the object's.
- * An entry of the object itself would have to have a body, and a relay that has lost its store has none.
+ * The keep entry: a last hop that can't make an object for an agent sends a `k/` entry in place of the object's entry. The agent then keeps its own form of
+ * the object. An entry of the object itself would need a body, and a relay that has lost its store has none.
  */
 import type { KeepRule } from '../feed/consumer.ts';
 import { entryKey, parseEntryKey } from './entry-keys.ts';

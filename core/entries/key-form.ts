@@ -1,6 +1,6 @@
 /**
- * Forms of entry keys: a word, then parts behind slashes, such as `q/{id}/{object}`. A form gives the type of the key's fields, the key from them, and them
- * from the key.
+ * Forms of entry keys: a word, then parts after slashes, such as `q/{id}/{object}`. A form gives the type of the key's fields, makes a key from fields, and
+ * parses a key into fields.
  */
 import { formatKey, type ObjectKey, parseKey } from '../object/key.ts';
 import type { PlacementId } from './placement-id.ts';
@@ -31,7 +31,7 @@ export interface KeyForm {
   readonly word: string;
   readonly parts: readonly (keyof KeyParts)[];
   format(...values: readonly (string | ObjectKey)[]): string;
-  /** `rest`: what lies behind the word; undefined: there is no slash. Undefined: not of this form. */
+  /** `rest`: the part of the key after the word and its slash; undefined if there is no slash. Returns undefined if the key is not of this form. */
   parse(rest: string | undefined): Partial<KeyParts> | undefined;
 }
 

@@ -1,13 +1,13 @@
-/** Which entries may go ahead of one whose large content is still on its way in pieces. */
+/** Which entries may overtake an entry whose large content is still on its way in pieces. */
 import { parseEntryKey } from './entry-keys.ts';
 import { kindOf } from './entry-lookup.ts';
 
-/** Without these on a cluster, others can't be applied: nothing overtakes them. */
+/** Other objects can't be applied before these are on the cluster, so nothing overtakes them. */
 const awaited: ReadonlySet<string> = new Set(['namespaces', 'customresourcedefinitions']);
 
 /**
- * Entries of kinds that stand for themselves overtake others of their kind. All other entries keep their place, since they say something of what came before:
- * a target that it is complete, a partial that it is counted.
+ * Entries that are complete by themselves overtake others of their kind. All other entries keep their place, since they make a statement about earlier
+ * entries: a target states that the placement's objects are complete, a partial that a state is counted.
  */
 export function mayOvertake(key: string, owedKey: string): boolean {
   const entry = parseEntryKey(key);

@@ -1,4 +1,4 @@
-/** `center.retail/shop-prod`: a placement wherever it has arrived. Names hold no slash, so the text splits one way only. */
+/** `center.retail/shop-prod`: the name of a placement at every node. Names contain no slash, so the text has one slash exactly. */
 export type PlacementId = string;
 
 export function placementId(source: string, name: string): PlacementId {

@@ -1,16 +1,16 @@
-/** What a node tells of the entries that it has quarantined. */
+/** The attribute of a node's report about its quarantined entries. */
 import type { FeedConsumer } from '../feed/consumer.ts';
 import type { Quarantined } from '../feed/quarantine.ts';
 import type { Reader } from '../store/store.ts';
 import type { QuarantinedAttributes } from './up-attributes.ts';
 
-/** A line or two for a person; as many as the kind Node takes. */
+/** Enough for a line or two for a person; the kind Node takes as many. */
 const sampleMax = 5;
 
 export function quarantinedAttributes(
   reader: Reader,
   consumer: FeedConsumer,
-  /** What the node quarantines beside the rows of the table. */
+  /** Quarantined items besides the rows of the table. */
   more: readonly Quarantined[] = [],
 ): { readonly quarantined?: QuarantinedAttributes } {
   const count = consumer.quarantinedCount(reader) + more.length;

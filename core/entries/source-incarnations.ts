@@ -1,8 +1,8 @@
 /**
- * What a node knows of the lives of the spaces above it: the newest revision of each source that has come here, and whether a row that its producer lacks
- * was written in a life that the source's space does not know.
+ * The knowledge of a node about the store incarnations of the spaces above it: the newest revision of each source that has come here, and whether a row that
+ * its producer lacks was written in an incarnation that the source's space does not know.
  *
- * Bound: one row for each source above, which are as many as there are spaces.
+ * Bound: one row for each source above; there are as many as spaces.
  */
 import { revisionGapOf } from '../apiserver/storage/history.ts';
 import { type FarAhead, isFarAhead } from '../feed/far-ahead.ts';
@@ -19,19 +19,21 @@ import { attributesOf, entryKey, parseEntryKey, sourceOfKey } from './entry-keys
 import { downKind } from './entry-lookup.ts';
 import type { SeenAttributes } from './up-attributes.ts';
 
-/** Of entries whose revision is one of a space; grants and questions count for themselves. */
+/** The source of an entry whose origin revision is a revision of a space. Undefined for other entries: grants and questions have numbers of their own. */
 export function sourceOfEntry(key: string): string | undefined {
   const entry = parseEntryKey(key);
   return entry && downKind(entry.type)?.ofSpace ? sourceOfKey(entry) : undefined;
 }
 
-/** By this clock. Numbers of grants and questions are no revisions, and may be sums of several. */
+/** The check by this clock. Numbers of grants and questions are no revisions, and may be sums of several numbers. */
 export function farAheadBy(clock: Pick<Clock, 'wallMs'>): FarAhead {
   return (originRevision, key) =>
     isFarAhead(originRevision, clock.wallMs()) && (key === undefined || sourceOfEntry(key() ?? '') !== undefined);
 }
 
-/** By the `revision-gaps/` row that lies beside it: the space knows nothing of the revision, so that its absence is no deletion. */
+/**
+ * Decides by the `revision-gaps/` row of the same table: if the revision lies in a gap, the space does not know the row, so the row's absence is no deletion.
+ */
 export function isLostRow(reader: Reader, table: Table, key: string, originRevision: number): boolean {
   const source = sourceOfEntry(key);
   if (source === undefined) return false;
@@ -43,11 +45,11 @@ export function isLostRow(reader: Reader, table: Table, key: string, originRevis
 
 export interface SeenPorts {
   readonly clock: Pick<Clock, 'wallMs'>;
-  /** Is told of a row from above that claims a revision which its space can't have given by then. */
+  /** Gets an error line about a row from above whose revision its space can't have given by now. */
   readonly log: Pick<Logger, 'error'>;
 }
 
-/** In the transaction that applies what came from above. Gives the sources of which nothing had come before. */
+/** Runs in the transaction that applies changes from above. Returns the sources from which nothing had come before. */
 export function noteSeen(t: Transaction, changes: readonly AppliedChange[], { clock, log }: SeenPorts): string[] {
   const nowMs = clock.wallMs();
   const newest = new Map<string, number>();
@@ -55,11 +57,11 @@ export function noteSeen(t: Transaction, changes: readonly AppliedChange[], { cl
   for (const { key, originRevision } of changes) {
     const source = sourceOfEntry(key);
     if (source === undefined) continue;
-    const which = isFarAhead(originRevision, nowMs) ? ahead : newest;
-    which.set(source, Math.max(which.get(source) ?? 0, originRevision));
+    const revisions = isFarAhead(originRevision, nowMs) ? ahead : newest;
+    revisions.set(source, Math.max(revisions.get(source) ?? 0, originRevision));
   }
-  for (const [source, revision] of ahead) log.error({ source, revision }, farAheadWords);
-  // Of a space of which nothing has come yet its lives are known all the same.
+  for (const [source, revision] of ahead) log.error({ source, revision }, farAheadMessage);
+  // A source from which only its revision gaps have come is known too.
   for (const source of sourcesWithNewGaps(changes)) newest.set(source, newest.get(source) ?? 0);
   const fresh: string[] = [];
   for (const [source, revision] of newest) {
@@ -71,11 +73,11 @@ export function noteSeen(t: Transaction, changes: readonly AppliedChange[], { cl
   return fresh;
 }
 
-/** Of both things that may be wrong. */
-const farAheadWords =
+/** Names both possible causes. */
+const farAheadMessage =
   "the parent sent a revision of this space that is years ahead of this node's clock; newer values replace rows with this revision; check the parent, this clock, and the clock of the node that has the space";
 
-/** Sources of which the gaps have come, or are others now. */
+/** Sources whose revision gaps have come or changed. */
 export function sourcesWithNewGaps(changes: readonly AppliedChange[]): string[] {
   return changes.flatMap(({ key, after }) => {
     const entry = after && parseEntryKey(key);
@@ -83,13 +85,13 @@ export function sourcesWithNewGaps(changes: readonly AppliedChange[]): string[] 
   });
 }
 
-/** What lies above says to a node of the revisions that a space knows nothing of. */
+/** The `revision-gaps/` row of a source, as the parent sent it. */
 export function revisionGapsRow(reader: Reader, table: Table, source: string): Content | undefined {
   const row = table.get(reader, hash128(entryKey.incarnations(source)));
   return row?.content && table.content(reader, row.content);
 }
 
-/** Something of it has come from above. */
+/** Whether anything of the source has come from above. */
 export function isKnown(reader: Reader, source: string): boolean {
   return reader.get(at(source)) !== undefined;
 }
@@ -99,7 +101,7 @@ export function readSeen(reader: Reader, source: string): number {
   return bytes ? readU48(bytes) : 0;
 }
 
-/** Tells the parent, at each attachment: only a parent that was away can have lost something. */
+/** Reports the newest revisions to the parent, at each attachment: only a parent that was away can have lost something. */
 export function reportSeenRevisions(t: Transaction, outbox: Producer): void {
   for (const source of seenSources(t)) putSeen(t, outbox, source, readSeen(t, source));
 }
@@ -109,12 +111,12 @@ export function seenSources(reader: Reader): string[] {
   return Array.from(reader.scan(prefixRange(prefix)), ([key]) => asText(key.subarray(prefix.length)));
 }
 
-/** The greatest of all that was told. */
+/** Writes the revision into the up feed if it is higher than every reported one. */
 export function putSeen(t: Transaction, outbox: Producer, source: string, revision: number): void {
   if (revision > reportedSeenRevision(t, outbox, source)) outbox.put(t, seenEntry(source, revision), 0);
 }
 
-/** What the feed says to have been seen of the source; 0: nothing. */
+/** The newest revision of the source that the feed reports. 0: none. */
 export function reportedSeenRevision(reader: Reader, table: Table, source: string): number {
   const row = table.get(reader, hash128(entryKey.seen(source)));
   return row?.content ? attributesOf<SeenAttributes>(table.content(reader, row.content)).revision : 0;

@@ -1,4 +1,4 @@
-/** Attributes of the entries that a child reports: what its parent demands before it acts on them. */
+/** Attributes of the entries that a child reports. A parent acts on an entry only if the entry fits its schema. */
 import * as z from 'zod';
 import { handed, withdrawn } from './down-attributes.ts';
 import { parseServed, servedMax } from './served-resources.ts';
@@ -11,7 +11,7 @@ export const state = z.object({
   available: z.boolean(),
   /** The object will not become available by itself. */
   failed: z.literal(true).exactOptional(),
-  /** Generation of the origin's object that the cluster has accepted last, and the one that its object has there. */
+  /** `generation`: the generation of the origin's object that the cluster accepted last. `local`: the generation that the object has on the cluster. */
   generation: whole.exactOptional(),
   local: whole.exactOptional(),
   reason: z.string().exactOptional(),
@@ -24,7 +24,7 @@ export const associated = z.object({
   /** Key of the placed object. */
   owner: z.string(),
   namespaced: z.boolean(),
-  /** Names of the placements, of the key's source, whose rules ask for it, sorted. */
+  /** Names of the placements, of the key's source, whose rules ask for this object, sorted. */
   refs: z.array(z.string()),
 });
 export type AssociatedAttributes = AttributesOf<typeof associated>;
@@ -34,22 +34,22 @@ export const upsynced = z.object({
   /** Names of placements of the key's source. */
   refs: z.array(z.string()),
   namespaced: z.boolean(),
-  /** Center: handed on from node to node until the one that has the source. */
+  /** `Center`: each node passes the object on, up to the node that has the source. */
   returnTo: z.enum(['Parent', 'Center']),
 });
 export type UpsyncedAttributes = AttributesOf<typeof upsynced>;
 
 export const status = z.object({ target: whole });
 
-/** The newest revision of the source's space that a node below has had. */
+/** The newest revision of the source's space that a node below has received. */
 export const seen = z.object({ revision: whole });
 export type SeenAttributes = AttributesOf<typeof seen>;
 
-/** From a replica: a child has attached to it with this sequence. */
+/** Reported by a replica: a child has attached to it with this sequence. */
 export const attach = z.object({ sequence: whole, role: z.enum(['relay', 'agent']) });
 export type AttachAttributes = AttributesOf<typeof attach>;
 
-/** From a replica: what it reported before this entry leaves out what is not its own by this term. */
+/** Reported by a replica: all entries that it reported before this one leave out the children that it does not own by this term. */
 export const replicaTerm = z.object({ term: whole });
 export type ReplicaTermAttributes = AttributesOf<typeof replicaTerm>;
 
@@ -62,7 +62,7 @@ export type HeldAttributes = AttributesOf<typeof held>;
 
 const rolledBack = z.object({
   source: z.string(),
-  /** The revision that its store had, and the newest that a node below has seen. */
+  /** `had`: the revision that the space's store had. `seen`: the newest revision that a node below has received. */
   had: whole,
   seen: whole,
   since: z.string(),
@@ -70,11 +70,11 @@ const rolledBack = z.object({
 });
 export type RolledBackAttributes = AttributesOf<typeof rolledBack>;
 
-/** Entries that are not what their keys say: how many, and some of them for people to read. */
+/** Quarantined entries: their number, and some of them for people to read. */
 const quarantined = z.object({ count: whole, sample: z.array(z.string()) });
 export type QuarantinedAttributes = AttributesOf<typeof quarantined>;
 
-/** The two ends of the feed from the parent differed: when, and in what. */
+/** The two ends of the feed from the parent differed: when, and how. */
 const diverged = z.object({ at: z.string(), what: z.string() });
 export type DivergedAttributes = AttributesOf<typeof diverged>;
 
@@ -82,11 +82,11 @@ export type DivergedAttributes = AttributesOf<typeof diverged>;
 const waits = z.object({ since: z.string(), for: z.string() });
 export type WaitsAttributes = AttributesOf<typeof waits>;
 
-/** Why an agent's cluster cannot be used, or not as it should be, and the like. `reason` is CamelCase. */
+/** Why the agent cannot use its cluster, or not fully; or another trouble of the agent. `reason` is CamelCase. */
 const trouble = z.object({ reason: z.string(), message: z.string() });
 export type TroubleAttributes = AttributesOf<typeof trouble>;
 
-/** The report of a node about itself. Its parent adds session and lag when it hands the entry of a relay on. */
+/** The report of a node about itself. The parent adds session and lag when it passes the entry of a relay on. */
 export const node = z.object({
   role: z.enum(['relay', 'agent']),
   version: z.string(),
@@ -107,7 +107,7 @@ export const node = z.object({
   waits: waits.exactOptional(),
   /** Rows that the parent holds in the node's mailbox although the node reports fewer Locations. The parent adds this field. */
   heldInMailbox: held.exactOptional(),
-  /** The disk of its store is nearly full. */
+  /** The disk of the node's store is nearly full. */
   diskLow: z.literal(true).exactOptional(),
   /** Reported entries that the parent refused. The parent adds this field. */
   refused: quarantined.exactOptional(),
@@ -115,7 +115,7 @@ export const node = z.object({
   kubernetesVersion: z.string().exactOptional(),
   /** Agents only: why the agent cannot use its cluster, or not fully. */
   trouble: trouble.exactOptional(),
-  /** Agents only: the limit of its own that the agent's work waits for. */
+  /** Agents only: the agent's own limit for which its work waits. */
   limit: trouble.exactOptional(),
   /** Agents only: why the agent's certificate is not renewed, and when the certificate ends. */
   certificateTrouble: trouble.exactOptional(),
@@ -125,7 +125,7 @@ export const node = z.object({
   platform: z.string().max(100).exactOptional(),
   nodes: whole.exactOptional(),
   nodesReady: whole.exactOptional(),
-  /** By `formatServed` (served-resources.ts), and how many there are in all. */
+  /** `served`: in the form of `formatServed` (served-resources.ts). `servedCount`: the number of all. */
   served: z
     .array(z.string().refine((one) => parseServed(one) !== undefined, 'is no served resource'))
     .max(servedMax)

@@ -1,6 +1,6 @@
 /**
- * Checks each entry that a child reports by the registry, before any room reads the entry. A child that reports for another node lies: its session ends. An entry
- * that does not match its kind is quarantined (feed/quarantine.ts), and has no other effect.
+ * Checks each entry that a child reports by the registry, before any room reads the entry. A child that reports for a node outside its subtree lies, and its
+ * session ends. An entry that does not have the form of its kind is quarantined (feed/quarantine.ts), and has no other effect.
  */
 import type { AppliedChange, Content } from '../feed/feed.ts';
 import type { EntryFlaw } from '../feed/quarantine.ts';
@@ -11,7 +11,7 @@ import { type EntryKey, parseEntryKey } from './entry-keys.ts';
 import type { ReportingChild, UpKind } from './entry-kind.ts';
 import { keyFlaw, upKind } from './entry-lookup.ts';
 
-/** `path` is the child's; throws Protocol when the entry is not the child's to report. */
+/** `path`: the child's path. Throws Protocol if the child may not report the entry. */
 export function checkReporter(path: string, { key }: Pick<AppliedChange, 'key'>): void {
   const entry = parseEntryKey(key);
   if (!entry) return;
@@ -26,7 +26,7 @@ export function checkReporter(path: string, { key }: Pick<AppliedChange, 'key'>)
 /** The fault of an entry that this child reports. Undefined: none. */
 export function reportedFlaw(reporter: ReportingChild, content: Content): EntryFlaw | undefined {
   const entry = parseEntryKey(content.key);
-  // Kinds of parents end the session (checkReporter); a kind that nobody knows here is kept and passed over.
+  // Kinds that only parents send end the session (checkReporter). An entry of an unknown kind is stored and ignored.
   const kind = entry && upKind(entry.type);
   const reason = kind ? flawOf(kind, entry, reporter, content) : entry ? undefined : keyFlaw(content.key);
   return reason === undefined ? undefined : { reason };
@@ -34,7 +34,7 @@ export function reportedFlaw(reporter: ReportingChild, content: Content): EntryF
 
 function flawOf(kind: UpKind, entry: EntryKey, reporter: ReportingChild, content: Content): string | undefined {
   if (kind.by !== undefined && kind.by !== reporter.role) return `only ${kind.by}s report "${content.key}"`;
-  // An entry of a node elsewhere ends the session (checkReporter).
+  // An entry of a node outside the subtree ends the session (checkReporter).
   const isOfBelow = 'path' in entry && entry.path !== reporter.path && isAtOrBelow(entry.path, reporter.path);
   if (reporter.role === 'agent' && isOfBelow) {
     return `only relays report "${content.key}", which is of a node below them`;

@@ -1,4 +1,4 @@
-/** Whole objects that agents report, what was born at the edge and what placed objects own there, checked when they come. */
+/** Checks whole objects that agents report: objects that were created at the edge, and objects that placed objects own there. */
 import * as z from 'zod';
 import { decodeChecked } from '../object/checked.ts';
 import { parseApiVersion } from '../object/meta.ts';
@@ -6,7 +6,7 @@ import { BanyanError } from '../runtime/errors.ts';
 import { asText } from '../store/bytes.ts';
 import type { CheckedEntry } from './entry-kind.ts';
 
-/** As canonical.ts makes them: views splice into this and don't parse. */
+/** The beginning of every object that canonical.ts encodes. Views splice into these bytes and don't parse them. */
 const canonicalStart = '{"metadata":{';
 
 const body = z.object({
@@ -15,14 +15,17 @@ const body = z.object({
   metadata: z.object({ name: z.string(), namespace: z.string().optional() }),
 });
 
-/** The body is the object that its key names. Throws Protocol. */
+/** Checks that the body is the object that the key names. Throws Protocol. */
 export function checkWholeObject({ key: entryKey, object, body: bytes }: CheckedEntry): void {
   if (!object) throw new BanyanError('Protocol', `the key ${entryKey} names no object`);
   const { apiVersion, metadata } = decodeChecked(`the object of ${entryKey}`, body, bytes);
   const { group } = parseApiVersion(apiVersion);
-  const names = group === object.group && metadata.name === object.name;
-  if (!names || (metadata.namespace ?? '') !== object.namespace) {
-    throw new BanyanError('Protocol', `the object of ${entryKey} is another one: ${apiVersion} ${metadata.name}`);
+  const isNamed = group === object.group && metadata.name === object.name;
+  if (!isNamed || (metadata.namespace ?? '') !== object.namespace) {
+    throw new BanyanError(
+      'Protocol',
+      `the object of ${entryKey} is not the object that the key names: ${apiVersion} ${metadata.name}`,
+    );
   }
   if (asText(bytes.subarray(0, canonicalStart.length)) !== canonicalStart) {
     throw new BanyanError('Protocol', `the object of ${entryKey} is not in canonical form: metadata comes first`);

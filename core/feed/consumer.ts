@@ -1,4 +1,4 @@
-/** The consuming end of a feed: rows, and how far it has come, committed together. */
+/** The consuming end of a feed: the rows and the place in the feed, committed together. */
 
 import { hash128 } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
@@ -45,8 +45,8 @@ import { checkSameKey, openTable, removeRow, rowAt, rowKey, TableRows, writeRow,
 import { heldRowsTopic, quarantineTopic } from './topics.ts';
 
 /**
- * Entries by which a producer that could not make a row anew, and has nothing of the former one, says that the consumer is to keep its own: without it,
- * a reconciliation would take away what the producer does not have.
+ * Keep entries. A producer that cannot make a row again, and has no earlier form of the row, sends such an entry: the consumer keeps its own form. Without
+ * the entry, a reconciliation would remove the row that the producer does not have.
  */
 export interface KeepRule {
   /** The key of the entry that would keep the row of this key. */
@@ -55,22 +55,23 @@ export interface KeepRule {
   keptBy(key: string): string | undefined;
 }
 
-/** Without a guard, what a ready producer lacks is deleted whatever it is; without a judge, every entry is taken for what its key says. */
+/** Without a guard, every row that a ready producer lacks is deleted. Without a judge, every entry counts as valid. */
 export interface ConsumerOptions {
   readonly name: string;
   readonly keepRule?: KeepRule;
   readonly guard?: DeletionGuard;
   readonly judge?: Judge;
   /**
-   * All that the producer has is its own word and of no space: the order of its feed alone says what is newer, and an origin revision is read as 0, whatever it
-   * says. A word that claims to be newer than those to come would else stand for good, and one of an agent that numbered its reports by the time as well.
+   * The producer's entries are its own reports, and belong to no space: only the order of the feed decides which entry is newer, and every origin revision is
+   * read as 0. Otherwise an entry that claims to be newer than all later entries would stay for ever; so would the entry of an agent that numbered its
+   * reports by the time.
    */
   readonly ofNoSpace?: true;
-  /** A row whose origin revision no space can have given gives way to whatever comes; absent: all revisions are believed. */
+  /** A row whose origin revision no space can have given yields to every entry. Absent: all revisions are believed. */
   readonly isFarAhead?: FarAhead;
 }
 
-/** Revision of a row that only its keeper keeps: the producer has none of it. Those of producers begin at 1. */
+/** Revision of a row that only a keep entry keeps: the producer does not have the row. Revisions of producers begin at 1. */
 const keptRevision = 0;
 
 export class FeedConsumer extends TableRows implements Consumer {
@@ -79,7 +80,7 @@ export class FeedConsumer extends TableRows implements Consumer {
   readonly #judge: Judge | undefined;
   readonly #ofNoSpace: boolean;
   readonly #isFarAhead: FarAhead | undefined;
-  /** What the rooms read. */
+  /** The rows as rooms read them: quarantined rows in their last valid form. */
   readonly sound: Table;
 
   static open(t: Transaction, options: ConsumerOptions): FeedConsumer {
@@ -96,7 +97,7 @@ export class FeedConsumer extends TableRows implements Consumer {
     this.sound = new SoundRows(id, this);
   }
 
-  /** Entries that are not what their keys say, in order of key hash. */
+  /** Quarantined entries, in order of key hash. */
   quarantined(reader: Reader, limit?: number): Quarantined[] {
     return listQuarantined(reader, this.id, limit);
   }
@@ -146,22 +147,24 @@ export class FeedConsumer extends TableRows implements Consumer {
     return changes;
   }
 
-  /** Entries without their place in the feed: the body of a batch, or what a reconciliation fetched. Whoever passes the state writes it. */
+  /**
+   * Applies entries without their place in the feed: the body of a batch, or the entries of a reconciliation. A caller that passes the state also writes it.
+   */
   applyEntries(t: Transaction, entries: readonly WireEntry[], state?: ConsumerState): AppliedChange[] {
-    const own = state ?? new ConsumerState(t, this.id);
+    const ownState = state ?? new ConsumerState(t, this.id);
     const changes: AppliedChange[] = [];
     for (const entry of entries) {
-      const change = this.#applyEntry(t, entry, own);
+      const change = this.#applyEntry(t, entry, ownState);
       if (!change) continue;
       changes.push(change);
-      const kept = change.after ? undefined : this.#released(t, change.key, own);
-      if (kept) changes.push(kept);
+      const keptRemoval = change.after ? undefined : this.#removeKept(t, change.key, ownState);
+      if (keptRemoval) changes.push(keptRemoval);
     }
-    if (!state) own.write();
+    if (!state) ownState.write();
     return changes;
   }
 
-  /** Of the live rows, without those that are held: that is what both ends should agree on. */
+  /** Digest of the live rows without the held rows: the rows that both ends should agree on. */
   digest(reader: Reader): Digest {
     return readDigest(reader, this.id);
   }
@@ -171,64 +174,75 @@ export class FeedConsumer extends TableRows implements Consumer {
     return row && this.#applyEntry(t, { keyHash, revision: row.revision, originRevision: row.originRevision }, state);
   }
 
-  /** Keeps a key that a ready producer has proven not to have, if an entry here says so; `keeperHash` is of that entry's key. */
-  keepKey(t: Transaction, keyHash: Uint8Array, isGone: (keeperHash: Uint8Array) => boolean): boolean {
+  /**
+   * Keeps the row of a key that a ready producer has proven not to have, if a keep entry here covers the row. `isGone`: whether the producer lacks the entry
+   * with this key hash too.
+   */
+  keepKey(t: Transaction, keyHash: Uint8Array, isGone: (keepEntryHash: Uint8Array) => boolean): boolean {
     const row = this.get(t, keyHash);
-    const keeper = row?.content && this.#keepRule?.keepEntryKeyOf(this.content(t, row.content).key);
-    if (!row || keeper === undefined) return false;
-    const keeperHash = hash128(keeper);
-    if (isGone(keeperHash) || !this.get(t, keeperHash)?.content) return false;
+    const keepEntryKey = row?.content && this.#keepRule?.keepEntryKeyOf(this.content(t, row.content).key);
+    if (!row || keepEntryKey === undefined) return false;
+    const keepEntryHash = hash128(keepEntryKey);
+    if (isGone(keepEntryHash) || !this.get(t, keepEntryHash)?.content) return false;
     writeRow(t, this.id, { ...row, revision: keptRevision });
     return true;
   }
 
-  /** A newer value does not give way to an older one, unless its producer has lost it, or it can't be as new as it says. */
+  /**
+   * Whether an entry with this origin revision replaces the row. A newer row does not yield to an older entry, unless the producer has lost the row, or the
+   * row's revision cannot be true.
+   */
   takes(reader: Reader, row: FeedRow, originRevision: number): boolean {
     if (this.#ofNoSpace || row.originRevision <= originRevision || row.revision === keptRevision) return true;
     return this.#isFarAhead?.(row.originRevision, () => this.contentOf(reader, row)?.key) === true;
   }
 
-  /** A reconciliation need not fetch what the producer lists: it is what the row has, or older. */
-  needsNot(reader: Reader, row: FeedRow, listed: Listed): boolean {
+  /** Whether a reconciliation need not fetch the listed entry: the row has the same content, or is newer. */
+  isUpToDate(reader: Reader, row: FeedRow, listed: Listed): boolean {
     if (!row.content) return false;
     return listed.isLike(row) || !this.takes(reader, row, listed.originRevision);
   }
 
-  /** Holds no longer what the producer lists, if nothing of it has to be fetched: true if that was so. */
-  letGoOf(t: Transaction, listed: Listed): boolean {
+  /** Ends the holding of a row that the producer lists, if nothing has to be fetched for the row. True: a holding has ended. */
+  unholdListed(t: Transaction, listed: Listed): boolean {
     const row = this.get(t, listed.keyHash);
-    if (!row?.held || !this.needsNot(t, row, listed)) return false;
+    if (!row?.held || !this.isUpToDate(t, row, listed)) return false;
     const state = new ConsumerState(t, this.id);
-    this.#letGo(t, row, state);
+    this.#unhold(t, row, state);
     state.write();
     return true;
   }
 
-  /** The keeper has gone, and the producer has not put anything in the place of what it kept. */
-  #released(t: Transaction, keeper: string, state: ConsumerState): AppliedChange | undefined {
-    const key = this.#keepRule?.keptBy(keeper);
+  /** A keep entry was removed: removes the row that it kept, if the producer has put nothing in that row's place. */
+  #removeKept(t: Transaction, keepEntryKey: string, state: ConsumerState): AppliedChange | undefined {
+    const key = this.#keepRule?.keptBy(keepEntryKey);
     const row = key === undefined ? undefined : this.get(t, hash128(key));
     return row?.revision === keptRevision ? this.#remove(t, row.keyHash, state) : undefined;
   }
 
-  /** At the end of a reconciliation: removes the rows that the producer has proven to lack, or holds them where it may have lost them; see deletions.ts. */
+  /**
+   * Runs at the end of a reconciliation: removes the rows that the producer has proven to lack, or holds them where the producer may have lost them; see
+   * deletions.ts. `isRemoved`: the producer has removed them on purpose, so none are held.
+   */
   removeAbsent(t: Transaction, keyHashes: readonly Uint8Array[], isRemoved = false): AppliedChange[] {
     const guard = isRemoved ? undefined : this.#guard;
-    const held = guard ? this.#toHold(t, guard, keyHashes) : new Set<Uint8Array>();
+    const toHold = guard ? this.#toHold(t, guard, keyHashes) : new Set<Uint8Array>();
     const state = new ConsumerState(t, this.id);
-    const goes = keyHashes.filter((keyHash) => !held.has(keyHash));
-    const changes = goes.map((keyHash) => this.#remove(t, keyHash, state)).filter((change) => change !== undefined);
-    if (guard && held.size > 0) this.#hold(t, [...held], guard.wallMs(), state);
+    const removable = keyHashes.filter((keyHash) => !toHold.has(keyHash));
+    const changes = removable
+      .map((keyHash) => this.#remove(t, keyHash, state))
+      .filter((change) => change !== undefined);
+    if (guard && toHold.size > 0) this.#hold(t, [...toHold], guard.wallMs(), state);
     state.write();
     return changes;
   }
 
-  /** What the producer lacks and this consumer keeps all the same. */
+  /** The rows that the producer lacks and that this consumer keeps all the same. */
   held(reader: Reader): HeldRows | undefined {
     return readHeld(reader, this.id);
   }
 
-  /** Deletes what is held, if that is still what the token was given for. */
+  /** Deletes the held rows, if they are still the rows for which the token was given. */
   release(t: Transaction, token: string): AppliedChange[] {
     if (this.held(t)?.token !== token) return [];
     const state = new ConsumerState(t, this.id);
@@ -248,9 +262,9 @@ export class FeedConsumer extends TableRows implements Consumer {
       return row !== undefined && content !== undefined && guard.isLost(t, this.sound, content.key, row.originRevision);
     };
     const lost = keyHashes.filter(isLost);
-    const held = this.held(t)?.entries ?? 0;
-    const total = this.digest(t).count + held;
-    const verdict = judge({ gone: keyHashes.length, lost: lost.length, held, total }, guard.limits);
+    const alreadyHeld = this.held(t)?.entries ?? 0;
+    const total = this.digest(t).count + alreadyHeld;
+    const verdict = judge({ gone: keyHashes.length, lost: lost.length, held: alreadyHeld, total }, guard.limits);
     return new Set(verdict === 'all' ? keyHashes : verdict === 'lost' ? lost : []);
   }
 
@@ -275,23 +289,23 @@ export class FeedConsumer extends TableRows implements Consumer {
   }
 
   /**
-   * At the beginning of a session: the producer begins with its first revision again, as with a consumer that never attached. For where what was said is of no
-   * use: a producer of another history would say nothing before it is ready, and it may wait for what this node gives it by its word. Rows stay; what the
-   * producer does not have is found by its digest.
+   * Runs at the beginning of a session: the producer sends its feed from the first revision, as to a consumer that never attached. For cases in which the
+   * received rows are of no use: a producer of another history would send nothing before it is ready, and it may wait for what this node sends only after
+   * such a report. The rows stay. Their digest shows later which of them the producer does not have.
    */
-  beginAgain(t: Transaction): void {
+  restartFeed(t: Transaction): void {
     if (this.resume(t).epoch !== '') this.setResume(t, neverAttached);
   }
 
-  /** At the beginning of a session: where nothing that was said is any good, it is said again. */
-  forgetPoison(t: Transaction): void {
+  /** Runs at the beginning of a session: if all rows are quarantined, the producer sends its feed again. */
+  restartIfAllQuarantined(t: Transaction): void {
     if (this.quarantinedCount(t) === 0) return;
-    for (const _good of this.sound.rows(t)) return;
-    this.beginAgain(t);
+    for (const _valid of this.sound.rows(t)) return;
+    this.restartFeed(t);
   }
 
-  /** The producer has the key again, or says itself that it is gone. */
-  #letGo(t: Transaction, { held: _held, ...row }: FeedRow, state: ConsumerState): void {
+  /** The producer has the key again, or has itself removed the key. */
+  #unhold(t: Transaction, { held: _held, ...row }: FeedRow, state: ConsumerState): void {
     forgetHeldRow(t, this.id, row.keyHash, this.contentOf(t, row)?.key ?? '');
     writeRow(t, this.id, row);
     state.moved(undefined, row.content?.hash);
@@ -306,34 +320,34 @@ export class FeedConsumer extends TableRows implements Consumer {
     const at = rowKey(this.id, keyHash);
     const row = rowAt(t, at, keyHash);
     if (row && !this.takes(t, row, originRevision)) {
-      if (content && row.held) this.#letGo(t, row, state);
+      if (content && row.held) this.#unhold(t, row, state);
       return undefined;
     }
     const before = this.contentOf(t, row);
-    if (row?.held) this.#letGo(t, row, state);
+    if (row?.held) this.#unhold(t, row, state);
     if (!content) {
       if (!row) return undefined;
       removeRow(t, this.id, keyHash);
       state.moved(row.content?.hash, undefined);
       const good = this.#goodOf(t, row);
-      const gone = this.#endQuarantine(t, row) ? this.#goodContent(t, good) : before;
+      const formerContent = this.#endQuarantine(t, row) ? this.#goodContent(t, good) : before;
       if (good) dropContentReference(t, good.content);
       if (row.content && row.poisoned) dropContentReference(t, row.content);
-      return gone && { keyHash, key: gone.key, originRevision, before: gone };
+      return formerContent && { keyHash, key: formerContent.key, originRevision, before: formerContent };
     }
-    // A key that is here already was looked at when it came first.
+    // The key of a row was checked when the row came first.
     if (before?.key !== content.key && !equalBytes(keyHash, hash128(content.key))) {
       throw new BanyanError('Protocol', `${this.name}: the entry "${content.key}" came under another key's hash`);
     }
     if (before) checkSameKey(before, content.key);
     const record = contentRecordOf(content);
-    const same = row?.content !== undefined && equalBytes(row.content.hash, record.hash);
-    const reference = same && row?.content ? row.content : storeContent(t, record);
-    const flaw = same ? undefined : this.#judge?.(content);
-    const poisoned = flaw !== undefined || (same && row?.poisoned === true);
+    const isSame = row?.content !== undefined && equalBytes(row.content.hash, record.hash);
+    const reference = isSame && row?.content ? row.content : storeContent(t, record);
+    const flaw = isSame ? undefined : this.#judge?.(content);
+    const poisoned = flaw !== undefined || (isSame && row?.poisoned === true);
     const next = { keyHash, revision, originRevision, content: reference };
     writeRowAt(t, at, poisoned ? { ...next, poisoned } : next);
-    if (same) return undefined;
+    if (isSame) return undefined;
     state.moved(row?.content?.hash, record.hash);
     const good = this.#goodOf(t, row);
     if (row?.content && row.poisoned) dropContentReference(t, row.content);
@@ -346,7 +360,7 @@ export class FeedConsumer extends TableRows implements Consumer {
     return { keyHash, key: content.key, originRevision, after: content, ...(former ? { before: former } : {}) };
   }
 
-  /** The form of a row that was told last, with its reference: the row's own unless that is quarantined. */
+  /** The form of a row that rooms have received last, with its reference: the row's own form unless the row is quarantined. */
   #goodOf(t: Transaction, row: FeedRow | undefined): GoodForm | undefined {
     if (row?.poisoned) return goodForm(t, this.id, row.keyHash);
     return row?.content && { revision: row.revision, originRevision: row.originRevision, content: row.content };
@@ -356,7 +370,7 @@ export class FeedConsumer extends TableRows implements Consumer {
     return good && this.content(t, good.content);
   }
 
-  /** What was told of the key stays as it is: there is no change to tell. */
+  /** Rooms keep the last valid form of the key, so there is no change to report. */
   #quarantine(
     t: Transaction,
     { keyHash, ...entry }: { readonly keyHash: Uint8Array; readonly key: string; readonly originRevision: number },

@@ -1,6 +1,7 @@
 /**
- * Contents: key, attributes and body of entries, once per store under their hash, with the number of rows that name each. A record is
- * `u16 key length, key, u32 attributes length, attributes, body`; the lengths make the hash of a record that of its parts.
+ * Contents: key, attributes and body of entries. The store has each content once, under its hash, with the number of rows that name it. A record is `u16 key
+ * length, key, u32 attributes length, attributes, body`. By the lengths, records of different parts are different, so the hash of a record identifies the
+ * parts.
  */
 import { Buffer, isUtf8 } from 'node:buffer';
 import { hash128 } from '../object/hash.ts';
@@ -12,7 +13,7 @@ import { type Content, type ContentReference, keyBytesMax } from './feed.ts';
 
 const keyLengthBytes = 2;
 
-/** Of every entry that comes and goes: a single allocation. */
+/** Runs for every entry that is received or sent, so it makes a single allocation. */
 export function encodeContent({ key, attributes, body }: Content): Uint8Array {
   const keyLength = Buffer.byteLength(key);
   const attributesAt = keyLengthBytes + keyLength + u32Bytes;
@@ -36,14 +37,14 @@ export function decodeContent(record: Uint8Array): Content {
   };
 }
 
-/** Of bytes that a peer has chosen. Throws Protocol if no content has this record, or its key is none that an entry may have. */
+/** Decodes bytes that a peer has chosen. Throws Protocol if they are no record of a content, or the key is not one that an entry may have. */
 export function contentOfPeer(record: Uint8Array): Content {
   const flaw = flawOf(record);
   if (flaw) throw new BanyanError('Protocol', `a content of ${record.length} bytes ${flaw}`);
   return decodeContent(record);
 }
 
-/** The lengths come first: what they say is read only where it is there. */
+/** Checks the lengths first: a part is read only if the record has it. */
 function flawOf(record: Uint8Array): string | undefined {
   if (record.length < keyLengthBytes + u32Bytes) return 'that is shorter than its two lengths';
   const keyLength = asBuffer(record).readUInt16BE(0);
@@ -52,7 +53,7 @@ function flawOf(record: Uint8Array): string | undefined {
   if (attributesAt > record.length) return `that ends within its key of ${keyLength} bytes`;
   const attributesLength = readU32(record, keyLengthBytes + keyLength);
   if (attributesAt + attributesLength > record.length) return `that ends within its ${attributesLength} of attributes`;
-  // Decoded and encoded anew it would be another record, under another hash.
+  // A key that is not UTF-8 would change by decoding and encoding: the record would then have another hash.
   return isUtf8(record.subarray(keyLengthBytes, keyLengthBytes + keyLength))
     ? undefined
     : 'with a key that is no UTF-8';
@@ -62,14 +63,14 @@ export function contentHash(content: Content): Uint8Array {
   return hash128(encodeContent(content));
 }
 
-/** A broken reference is a broken invariant: the process ends rather than serve a wrong answer. */
+/** A row that names a missing content breaks an invariant: the process ends rather than give a wrong answer. */
 export function readContent(reader: Reader, { hash }: ContentReference): Content {
   const record = reader.get(contentKey(hash));
   if (!record) throw new Error(`the content ${hex(hash)} is named by a row and not there`);
   return decodeContent(record);
 }
 
-/** A content as it is stored: made once by who compares the hash first. */
+/** A content in its stored form. A caller that first compares the hash makes the record only once. */
 export interface ContentRecord extends ContentReference {
   readonly record: Uint8Array;
 }
@@ -79,7 +80,7 @@ export function contentRecordOf(content: Content): ContentRecord {
   return { record, hash: hash128(record) };
 }
 
-/** Stores the content, counted once more. */
+/** Stores the content, or counts one more row for a stored content. */
 export function storeContent(t: Transaction, { record, hash }: ContentRecord): ContentReference {
   if (t.count(countKey(hash), 1) === 1) t.put(contentKey(hash), record);
   return { hash };
@@ -89,12 +90,12 @@ export function retainContent(t: Transaction, reference: ContentReference): void
   if (t.count(countKey(reference.hash), 1) === 1) throw new Error('a content that nobody names was referred to');
 }
 
-/** One row less; the last one takes the content with it. */
+/** Counts one row less. With the last row, the content is removed. */
 export function dropContentReference(t: Transaction, reference: ContentReference): void {
   if (t.count(countKey(reference.hash), -1) === 0) t.remove(contentKey(reference.hash));
 }
 
-/** Rows that name it. */
+/** The number of rows that name the content. */
 export function referenceCount(t: Transaction, { hash }: ContentReference): number {
   return t.count(countKey(hash), 0);
 }

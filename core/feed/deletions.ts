@@ -1,9 +1,10 @@
 /**
- * What becomes of rows that a reconciliation finds the producer to lack. Absence is weak evidence: a producer that was put back to an older copy, or
- * emptied, lacks what it should have. So rows that it may have lost, and more rows at once than a budget, are **held**: they stay, are marked, and
- * everything else goes on. A held row that the producer has again is held no longer; the others go when a person releases them.
+ * Decides about rows that a reconciliation finds missing at the producer. A missing row is weak evidence: a producer whose store was restored from an older
+ * copy, or emptied, lacks rows that it should have. So the consumer **holds** rows that the producer may have lost, and rows beyond a budget: it marks them
+ * and keeps them, and everything else goes on. When the producer has a held row again, the holding ends. The other held rows are deleted when a person
+ * approves.
  *
- * Held rows are no part of what the consumer has of its producer: fingerprints leave them out, so that both ends agree meanwhile.
+ * Held rows do not count as rows that the consumer has from its producer: fingerprints leave them out, so that both ends agree meanwhile.
  */
 import { hash128, hashBytes } from '../object/hash.ts';
 import { asText, concat, hex, prefixRange, text, u32 } from '../store/bytes.ts';
@@ -11,37 +12,40 @@ import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import type { Table } from './feed.ts';
 
-/** Deletions by absence are held when they are more than `entries` and more than `fraction` of what the consumer has. */
+/** Missing rows are held when they are more than `entries`, and more than `fraction` of the rows that the consumer has. */
 export interface DeletionLimits {
   readonly entries: number;
   readonly fraction: number;
 }
 
-/** Few enough to look through by hand, and a fifth: what a person changes on purpose in one go is mostly less. */
+/** 50 rows are few enough to check by hand. A fifth is mostly more than a person changes on purpose in one go. */
 export const deletionLimits: DeletionLimits = { entries: 50, fraction: 0.2 };
 
 export interface DeletionGuard {
   readonly limits: DeletionLimits;
   wallMs(): number;
-  /** The row stands for nothing that could be lost: without it in the producer it goes, whatever else is held. */
+  /** The row contains nothing that could be lost: when the producer lacks it, it is deleted, whatever else is held. */
   mayGo(key: string): boolean;
-  /** The producer may lack the row because its origin has lost it, and not because it was deleted. */
+  /** The producer may lack the row because its origin has lost the row, and not because somebody deleted it. */
   isLost(reader: Reader, table: Table, key: string, originRevision: number): boolean;
 }
 
 export interface HeldRows {
-  /** Of this holding: a release names it, so that it is for what a person has seen and for nothing that came to it later. */
+  /** Names this set of held rows. An approval contains the token, so it covers only rows that a person has seen, and no rows that were held later. */
   readonly token: string;
   readonly sinceMs: number;
   readonly entries: number;
-  /** Keys of the first of them. */
+  /** Keys of the first held rows. */
   readonly sample: readonly string[];
 }
 
-/** A line or two for a person. */
+/** Enough for a line or two for a person. */
 const sampleMax = 5;
 
-/** Which of the rows that the producer lacks are held. What is held already counts: a budget can't be used twice. */
+/**
+ * Which of the missing rows are held. `gone`: rows that the producer lacks. `lost`: those of them that it may have lost. `held`: rows that are held already;
+ * they count, so that a budget can't be used twice.
+ */
 export function judge(
   found: { readonly gone: number; readonly lost: number; readonly held: number; readonly total: number },
   { entries, fraction }: DeletionLimits,
@@ -56,7 +60,7 @@ export function readHeld(reader: Reader, table: number): HeldRows | undefined {
   return bytes && (JSON.parse(asText(bytes)) as HeldRows);
 }
 
-/** Marks rows as held; their keys beside their hashes. */
+/** Records rows as held. */
 export function noteHeldRows(
   t: Transaction,
   table: number,
@@ -72,7 +76,7 @@ export function noteHeldRows(
   writeHeld(t, table, { token: token.slice(0, 12), sinceMs: before?.sinceMs ?? wallMs, entries, sample });
 }
 
-/** The row has come again, or goes. */
+/** A held row has come again, or is removed. */
 export function forgetHeldRow(t: Transaction, table: number, keyHash: Uint8Array, key: string): void {
   const before = readHeld(t, table);
   if (!before || !t.remove(indexKey(table, keyHash))) return;

@@ -1,6 +1,6 @@
 /**
- * The digest of a table: how many live rows it has, and the sum modulo 2^128 of their content hashes. A content holds its key, so the sum names the
- * set; it is kept with the rows, by the transaction that changes them, so that comparing two ends of a feed costs nothing.
+ * The digest of a table: the number of live rows, and the sum modulo 2^128 of their content hashes. A content includes its key, so the sum identifies the set
+ * of rows. The transaction that changes rows also changes the digest, so a comparison of two ends of a feed costs nothing.
  */
 import { hashBytes } from '../object/hash.ts';
 import { asBuffer, readU48, u48Bytes } from '../store/bytes.ts';
@@ -11,15 +11,15 @@ export interface Digest {
 }
 
 export const emptyDigest: Digest = { count: 0, sum: 0n };
-/** As it is stored: `u48 count, 16 bytes sum`. */
+/** Length of the stored form, `u48 count, 16 bytes sum`. */
 export const digestBytes = u48Bytes + hashBytes;
 const modulus = 1n << 128n;
 const wordBytes = 4;
 const wordValues = 2 ** 32;
 
 /**
- * Moves the digest at `offset` of a record on, after one row was changed: the hash of its content before and after, if there was one. In place and by
- * words, since it is done for every entry at both ends, and big integers take longer than all else that is done with a row.
+ * Updates the digest at `offset` of a record after a change of one row: the hashes of its content before and after, where there was one. Works in place and
+ * by words of 32 bits, because this runs for every entry at both ends, and big integers would take longer than all other work on a row.
  */
 export function moveDigest(
   record: Buffer,
@@ -55,7 +55,7 @@ export function sumBytes(sum: bigint): Buffer {
   return bytes;
 }
 
-/** What one has and the other has not, as a word: empty if nothing; else the same word as long as the same rows differ. */
+/** The difference of two digests as a text. Empty: no difference. The text stays the same as long as the same rows differ. */
 export function digestDifference(own: Digest, peer: Digest): string {
   const sum = (own.sum - peer.sum + modulus) % modulus;
   return own.count === peer.count && sum === 0n ? '' : `${own.count - peer.count}/${sum.toString(16)}`;

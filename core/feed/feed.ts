@@ -1,17 +1,16 @@
 /**
- * The one replication primitive: a feed is a durable keyed log between one producer and one consumer. Key -> latest
- * value, a strictly increasing revision, tombstones kept until acknowledged. docs/protocol.md says why each rule is there.
+ * The one replication primitive. A feed is a durable keyed log between one producer and one consumer: the latest value of each key, strictly increasing
+ * revisions, and tombstones that stay until they are acknowledged. docs/protocol.md gives the reason for each rule.
  *
- * Everything here is synchronous and works on a transaction that the caller holds: the caller decides what else commits with it,
- * and sends only after the store has flushed. Tables (`table.ts`) are the rows beneath producers, consumers and the
- * scheduler's sources alike.
+ * Everything here is synchronous and works in the caller's transaction. The caller decides what else commits with it, and sends only after the store has
+ * flushed. Tables (`table.ts`) are the rows of producers, of consumers, and of the scheduler's sources.
  */
 import type { Reader, Transaction } from '../store/store.ts';
 
-/** Of a key: a namespace, a name, a group and a resource are at most some 800 bytes; the store takes keys of less than 2 KiB. */
+/** Bound for a key. A namespace, a name, a group and a resource have at most some 800 bytes; the store takes keys of less than 2 KiB. */
 export const keyBytesMax = 1_500;
 
-/** What an entry carries. The feed never looks into either part. */
+/** The content of an entry. The feed never looks into attributes or body. */
 export interface Content {
   readonly key: string;
   /** Small facts for the nodes on the way (JSON text as bytes; at most 64 KiB): see docs/protocol.md, "Entries". */
@@ -20,7 +19,7 @@ export interface Content {
   readonly body: Uint8Array;
 }
 
-/** A content as a row names it: stored once per node under its hash, with a count of the rows that name it. */
+/** The name by which a row refers to a content. Each node stores a content once, under its hash, with a count of the rows that name it. */
 export interface ContentReference {
   readonly hash: Uint8Array;
 }
@@ -29,19 +28,19 @@ export interface ContentReference {
 export interface FeedRow {
   readonly keyHash: Uint8Array;
   readonly revision: number;
-  /** The revision of the write at the origin that made this value: an older one never replaces a newer one. */
+  /** The revision of the write at the origin that made this value. A value with a lower origin revision never replaces a value with a higher one. */
   readonly originRevision: number;
   /** Absent: a tombstone. */
   readonly content?: ContentReference;
-  /** Of a consumer: a reconciliation found that the producer lacks it, and it stays until it is released; see deletions.ts. */
+  /** At a consumer: a reconciliation found that the producer lacks the row, and the row stays until a person approves its deletion; see deletions.ts. */
   readonly held?: true;
-  /** Of a consumer: it is not what its key says; see quarantine.ts. */
+  /** At a consumer: the row is quarantined, because it does not have the form that its key requires; see quarantine.ts. */
   readonly poisoned?: true;
 }
 
 /**
- * Rows by key hash, contents shared between all tables of a store. One table is the state of one feed's end, or a
- * source of the scheduler. All revisions of one table come from one counter.
+ * Rows by key hash. All tables of a store share the contents. A table is the state of one end of a feed, or a source of the scheduler. All revisions of a
+ * table come from one counter.
  */
 export interface Table {
   readonly name: string;
@@ -59,11 +58,11 @@ export interface Incarnation {
   readonly startRevision: number;
 }
 
-/** What a consumer knows of its producer; committed together with the entries that it covers. */
+/** A consumer's place in its feed, and the identity of the producer to which the place belongs. Committed together with the entries that it covers. */
 export interface ResumeTuple {
-  /** 16 random bytes, hex, made anew whenever the producer's database is new or lost. Empty: never attached. */
+  /** 16 random bytes, in hex. The producer gets new ones whenever its database is new or lost. Empty: the consumer has never attached. */
   readonly epoch: string;
-  /** bootNonce of the incarnation that announced `seenHead`. */
+  /** The boot nonce of the incarnation that announced `seenHead`. */
   readonly incarnation: string;
   readonly cursor: number;
   /** The head that the producer announced with the last batch. */
@@ -76,33 +75,33 @@ export interface WireEntry {
   readonly originRevision: number;
   /** Absent: a tombstone, or a content that came in pieces. */
   readonly content?: Content;
-  /** Hash of the content that came in pieces before (pieces.ts). */
+  /** Hash of the content, if the content was sent in pieces before (pieces.ts). */
   readonly pieces?: Uint8Array;
 }
 
-/** What an entry costs on the wire besides its content. */
+/** Bytes of an entry on the wire besides its content. */
 const entryOverheadBytes = 64;
 
-/** What an entry counts for in limits and credits, on both sides. */
+/** The size of an entry for limits and credits, on both sides. */
 export function entryBytes({ content }: { readonly content?: Content }): number {
   return entryOverheadBytes + (content ? content.key.length + content.attributes.length + content.body.length : 0);
 }
 
-/** The same of all in a message. */
+/** The same for all entries of a message. */
 export function bytesOfEntries(entries: readonly { readonly content?: Content }[]): number {
   return entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
 }
 
 export interface Batch {
   readonly entries: readonly WireEntry[];
-  /** The consumer's cursor after this batch; batches of one session are contiguous: `from` is the cursor before. */
+  /** `to` is the consumer's cursor after this batch, `from` the cursor before. The batches of one session are contiguous. */
   readonly from: number;
   readonly to: number;
-  /** Head of the producer when the batch was made, durable or not: the revisions that may have superseded what the batch leaves out. */
+  /** Head of the producer when the batch was made, durable or not. Revisions up to this head may have superseded revisions that the batch leaves out. */
   readonly head: number;
   readonly epoch: string;
   readonly incarnation: string;
-  /** Its entries overtake one whose content still comes in pieces: `from` is behind that one, and the cursor stays where it is. */
+  /** The entries of this batch overtake an entry whose content is still sent in pieces: `from` is after that entry's revision, and the cursor does not move. */
   readonly ahead?: boolean;
 }
 
@@ -118,33 +117,33 @@ export interface Producer extends Table {
   head(reader: Reader): number;
   purgeRevision(reader: Reader): number;
   acknowledged(reader: Reader): number;
-  /** Of what is of a space: the origin revision of a row or tombstone; undefined if there is none, or it claims what no space can have given. */
+  /** For rows of spaces: the origin revision of a row or tombstone. Undefined if there is no row, or if no space can have given this revision. */
   newest(row: FeedRow | undefined): number | undefined;
   /**
-   * Sets the key's value. Nothing happens (returns false) when the key has this content already or when its
-   * `originRevision` is newer. The second form shares a content that another table of this store holds.
+   * Sets the key's value. Does nothing and returns false if the key already has this content, or if its origin revision is newer than `originRevision`. The
+   * second form shares a content that another table of this store has.
    */
   put(t: Transaction, content: Content, originRevision: number): boolean;
   putReference(t: Transaction, keyHash: Uint8Array, reference: ContentReference, originRevision: number): boolean;
-  /** Leaves a tombstone until it is acknowledged; false if the key is not there. */
+  /** Removes the key, and leaves a tombstone until the consumer acknowledges it. False if the key is not there. */
   remove(t: Transaction, keyHash: Uint8Array, originRevision: number): boolean;
-  /** Whether a consumer may go on from its cursor; anything else is reconciled. The rule is the page's, word by word. */
+  /** Whether a consumer may resume from its cursor. If not, the feed is reconciled. docs/protocol.md has exactly this rule. */
   resumable(reader: Reader, tuple: ResumeTuple): boolean;
   /**
-   * Entries with revision > after and <= durableHead, in order of revision, at least one if there is any; undefined if `after` is the durable
-   * head. The batch that has the last of them reaches to the durable head; it is empty if all up to there was purged or superseded. One entry
-   * larger than maxBytes travels alone.
+   * Entries with `after` < revision <= `durableHead`, in order of revision, at least one if there is any. Undefined if `after` is the durable head. The batch
+   * with the last entries reaches to the durable head; it is empty if all revisions up to there were purged or superseded. An entry larger than maxBytes
+   * travels alone.
    */
   batch(reader: Reader, after: number, durableHead: number, limits: BatchLimits): Batch | undefined;
-  /** The consumer has flushed everything up to `cursor`: tombstones up to there go, and the purge floor rises. */
+  /** The consumer has flushed everything up to `cursor`: removes the tombstones up to there, and raises the purge floor. */
   acknowledge(t: Transaction, cursor: number): void;
-  /** Entries not acknowledged yet, 1,000 at most, and their bytes: of more than 64 entries reckoned from some of them. */
+  /** The entries that are not acknowledged yet, counted up to 1,000, and their bytes. The bytes of more than 64 entries are estimated from a sample. */
   backlog(reader: Reader): { entries: number; bytes: number; oldestRevision?: number };
 }
 
 // ---------------------------------------------------------------------------------------------------- consumer
 
-/** What a batch or a reconciliation did to one key. Keys whose value stayed the same are not told. */
+/** The change of one key by a batch or a reconciliation. Keys whose value stayed the same are left out. */
 export interface AppliedChange {
   readonly keyHash: Uint8Array;
   readonly key: string;
@@ -156,14 +155,13 @@ export interface AppliedChange {
 export interface Consumer extends Table {
   resume(reader: Reader): ResumeTuple;
   /**
-   * Applies a batch: rows, cursor and seenHead in the caller's transaction. A batch that does not begin at the cursor is
-   * refused with code Protocol; one that lies wholly at or before it is ignored (a duplicate). An entry with an older
-   * originRevision than the row's leaves the row as it is, where the feed is of spaces.
+   * Applies a batch: rows, cursor and seenHead, in the caller's transaction. Throws Protocol if the batch does not begin at the cursor. Ignores a batch that
+   * lies wholly at or before the cursor (a duplicate). In a feed of spaces, an entry with a lower origin revision than the row's does not change the row.
    */
   apply(t: Transaction, batch: Batch): AppliedChange[];
   /**
-   * Applies the entries of a batch that overtakes others. The cursor stays, so a session that breaks gets them again; seenHead rises, so that the
-   * feed is not resumed at a producer that has lost them.
+   * Applies the entries of a batch that overtakes others. The cursor does not move, so after a broken session these entries are sent again. seenHead rises,
+   * so that the consumer does not resume at a producer that has lost these entries.
    */
   applyAhead(t: Transaction, batch: Batch): AppliedChange[];
 }
@@ -172,19 +170,19 @@ export interface Consumer extends Table {
 
 /** The keys whose hashes begin with these digits. */
 export interface PrefixSummary {
-  /** Hexadecimal digits, one in a byte; none: all keys. */
+  /** Hexadecimal digits, one in a byte. Empty: all keys. */
   readonly prefix: Uint8Array;
-  /** 8 bytes; empty: whoever asks has no row there. */
+  /** 8 bytes. Empty: the side that asks has no row there. */
   readonly fingerprint: Uint8Array;
 }
 
 export interface ReconcileRequest {
-  /** Names one reconciliation; a reply with another number is dropped. */
+  /** Names one round. A reply with another number is refused. */
   readonly round: number;
-  /** Random, made for one reconciliation: nobody who made a content knew what its fingerprint would be. Empty in a request without prefixes. */
+  /** Random, made for one reconciliation, so that nobody who made a content could know its fingerprint before. Empty in a request without prefixes. */
   readonly seed: Uint8Array;
   readonly prefixes: readonly PrefixSummary[];
-  /** Keys whose contents the consumer wants, from lists it got. */
+  /** Keys whose contents the consumer wants, from lists that it received. */
   readonly wanted: readonly Uint8Array[];
 }
 
@@ -192,20 +190,20 @@ export interface ReconcileRequest {
 export interface Listed {
   readonly keyHash: Uint8Array;
   readonly originRevision: number;
-  /** It has the same content. */
+  /** The row has the same content as this one. */
   isLike(row: FeedRow): boolean;
 }
 
 export interface PrefixItem {
   readonly keyHash: Uint8Array;
-  /** Of the row alone: 8 bytes. */
+  /** The fingerprint of this row alone: 8 bytes. */
   readonly fingerprint: Uint8Array;
   readonly originRevision: number;
 }
 
 export type PrefixAnswer =
   | { readonly kind: 'same' }
-  /** The fingerprints of the prefix with each of the 16 digits behind it, in order. */
+  /** The fingerprints of the 16 longer prefixes, with one digit added each, in order. */
   | { readonly kind: 'split'; readonly parts: readonly Uint8Array[] }
   | { readonly kind: 'list'; readonly items: readonly PrefixItem[] };
 
@@ -214,9 +212,9 @@ export interface ReconcileReply {
   /** One for each prefix of the request, in their order. */
   readonly answers: readonly PrefixAnswer[];
   readonly entries: readonly WireEntry[];
-  /** Durable head before the first answer of this round was made: the consumer's cursor when it is done. */
+  /** The durable head before the first answer of this round was made. The consumer's cursor when the reconciliation is done. */
   readonly head: number;
-  /** Empty, like the incarnation, behind the first round: that of the first. */
+  /** Empty, like the incarnation, after the first round: the values of the first round apply. */
   readonly epoch: string;
   readonly incarnation: string;
 }

@@ -1,6 +1,6 @@
 /**
- * Contents that come in pieces, beside the order of their feed: what has come of each is kept in the store until an entry names the whole, so that a
- * line that breaks every minute still brings a large object over. A content is named by its hash, so the pieces of one session are of use in the next.
+ * Contents that are received in pieces, beside the order of their feed. The store keeps the pieces of each content until an entry names the whole content, so
+ * that a large object arrives even over a line that breaks every minute. A content is named by its hash, so the pieces of one session are of use in the next.
  */
 import { hash128, hashBytes } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
@@ -34,27 +34,27 @@ export interface HeldPieces {
   readonly bytes: number;
 }
 
-/** As large as a record in one frame could be: pieces do not make objects larger. */
+/** The size of the largest record that one frame could carry: pieces do not allow larger objects. */
 export const piecedBytesMax = 4 * 1024 * 1024;
-/** What a piece has at least, unless it is the last of its content: half of the least message, so that one content is a thousand rows at most. */
+/** The least size of a piece, except the last piece of a content: half of the smallest message. So one content has at most a thousand rows. */
 export const pieceBytesMin = 4 * 1024;
-/** Contents of which only the beginning is there: as many as a producer owes at once, and those of an earlier session. */
+/** Number of incomplete contents that a consumer keeps: as many as a producer owes at the same time, and those of an earlier session. */
 export const heldMax = 32;
 /**
- * A row of what came: as large as a message ever is, so that the pieces of this product are a row each. A peer may send larger ones, which are cut: what is
- * there of a content is known by its last row, and reading that must stay cheap.
+ * Largest row of received bytes. It is as large as the largest message, so each piece from a node of this product is one row. A peer may send larger pieces;
+ * these are cut into rows. The last row of a content shows how much of the content is there, and reading that row must stay cheap.
  */
 const rowBytesMax = 64 * 1024;
 
 /**
- * Takes a piece in, in order; one that is there already is passed over. False: the whole is not what its hash says, and all of it is dropped. Throws
- * Protocol, and keeps what was there.
+ * Stores a piece, in order. Ignores a piece that is there already. False: the content is complete and does not have its hash; all of it is dropped. Throws
+ * Protocol for an invalid piece, and keeps what was there.
  */
 export function storePiece(t: Transaction, table: number, piece: Piece): boolean {
   const { contentHash, offset, total, data } = piece;
   if (contentHash.length !== hashBytes || data.length === 0 || total > piecedBytesMax || offset + data.length > total) {
     const what = `${data.length} bytes at ${offset} of ${total}, hash of ${contentHash.length} bytes`;
-    throw new BanyanError('Protocol', `a piece that can't be: ${what}; at most ${piecedBytesMax} in all`);
+    throw new BanyanError('Protocol', `an invalid piece: ${what}; at most ${piecedBytesMax} in all`);
   }
   if (data.length < pieceBytesMin && offset + data.length < total) {
     throw new BanyanError(
@@ -63,30 +63,33 @@ export function storePiece(t: Transaction, table: number, piece: Piece): boolean
     );
   }
   const last = lastOf(t, contentRange(table, contentHash));
-  const have = last?.bytes ?? 0;
-  if (offset + data.length <= have) return true;
-  if (offset > have) throw new BanyanError('Protocol', `a piece from ${offset}, expected ${have}`);
-  if (have === 0) dropOldest(t, table);
+  const haveBytes = last?.bytes ?? 0;
+  if (offset + data.length <= haveBytes) return true;
+  if (offset > haveBytes) throw new BanyanError('Protocol', `a piece from ${offset}, expected ${haveBytes}`);
+  if (haveBytes === 0) dropOldest(t, table);
   let rows = last?.rows ?? 0;
-  for (let at = have - offset; at < data.length; at += rowBytesMax) {
+  for (let at = haveBytes - offset; at < data.length; at += rowBytesMax) {
     t.put(rowKey(table, contentHash, rows), concat(u48(offset + at), data.subarray(at, at + rowBytesMax)));
     rows++;
   }
   if (offset + data.length < total) return true;
-  const whole = equalBytes(hash128(recordOf(t, table, contentHash)), contentHash);
-  if (!whole) forget(t, table, { contentHash, rows });
-  return whole;
+  const isWhole = equalBytes(hash128(recordOf(t, table, contentHash)), contentHash);
+  if (!isWhole) forget(t, table, { contentHash, rows });
+  return isWhole;
 }
 
 /**
- * What has come of contents that are not whole yet, to go on with. One row of each is read, its last: they may be 128 MiB together, and a peer that begins
- * one content after the other has this asked for each.
+ * How much is here of each incomplete content, to continue from there. Reads only the last row of each content: all contents together may have 128 MiB, and a
+ * peer that begins one content after another causes this read each time.
  */
 export function heldPieces(reader: Reader, table: number): HeldPieces[] {
   return lastRows(reader, table).map(({ contentHash, bytes }) => ({ contentHash, bytes }));
 }
 
-/** The entries with the contents that they name by pieces, which are not kept any longer. Throws Protocol if one is not whole, or is none. */
+/**
+ * The entries, with the contents that they name by pieces. The pieces are dropped. Throws Protocol if a content is not complete, or its record is not one of
+ * a content.
+ */
 export function contentWithPieces(t: Transaction, table: number, entries: readonly WireEntry[]): readonly WireEntry[] {
   if (entries.every(({ pieces }) => pieces === undefined)) return entries;
   return entries.map((entry) => {
@@ -103,19 +106,22 @@ export function contentWithPieces(t: Transaction, table: number, entries: readon
   });
 }
 
-/** Of contents that nobody will name any more: the feed has caught up. They may be 128 MiB together, of which the last row of each is read. */
+/**
+ * Drops the pieces that no entry will name any more, because the feed has caught up. They may have 128 MiB together; only the last row of each content is
+ * read.
+ */
 export function dropPieces(t: Transaction, table: number): void {
   for (const last of lastRows(t, table)) forget(t, table, last);
 }
 
 function dropOldest(t: Transaction, table: number): void {
-  const held = lastRows(t, table);
-  if (held.length < heldMax) return;
-  // Any will do: what is dropped comes again.
-  forget(t, table, held[0]!);
+  const incomplete = lastRows(t, table);
+  if (incomplete.length < heldMax) return;
+  // Any content will do, because the producer sends a dropped one again.
+  forget(t, table, incomplete[0]!);
 }
 
-/** What the last row of a content says of all of its rows, which are in order and without a gap. */
+/** Facts about all rows of a content, read from the last row. The rows are in order and without a gap. */
 interface LastRow extends HeldPieces {
   readonly rows: number;
 }
@@ -133,7 +139,7 @@ function lastRows(reader: Reader, table: number): LastRow[] {
   return found.reverse();
 }
 
-/** Of the last content in a range. */
+/** The last row in a range. */
 function lastOf(reader: Reader, range: KeyRange): LastRow | undefined {
   for (const [key, value] of reader.scan({ ...range, reverse: true, limit: 1 })) {
     const numberAt = key.length - u32Bytes;
@@ -146,7 +152,7 @@ function lastOf(reader: Reader, range: KeyRange): LastRow | undefined {
   return undefined;
 }
 
-/** Of a content, as far as it has come. */
+/** The bytes of a content that are here so far. */
 function recordOf(reader: Reader, table: number, contentHash: Uint8Array): Uint8Array {
   return concat(...Array.from(reader.scan(contentRange(table, contentHash)), ([, value]) => value.subarray(u48Bytes)));
 }

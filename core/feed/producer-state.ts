@@ -1,4 +1,4 @@
-/** What a producer keeps beside its rows: who it is, its head with the digest, and how far its consumer has come. */
+/** The state of a producer beside its rows: its identity, its head with the digest, and how far its consumer has received the feed. */
 import { asText, concat, readU48, text, u32, u48Bytes } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
@@ -8,18 +8,20 @@ import { tableKey } from './table.ts';
 
 export interface ProducerState {
   readonly epoch: string;
-  /** Oldest first; a bounded number of them (producer.ts). */
+  /** Oldest first; their number has a bound (producer.ts). */
   readonly incarnations: readonly Incarnation[];
 }
 
-/** Apart from the rest, since every acknowledgement writes it: `u48 acknowledged, u48 purgeRevision`. */
+/** Kept apart from the rest, since every acknowledgement writes it: `u48 acknowledged, u48 purgeRevision`. */
 export interface ProducerProgress {
   readonly acknowledged: number;
   readonly purgeRevision: number;
 }
 
 const headName = text('head');
-/** `u48 head`, the digest, `u48 revision of the last tombstone`, by which an acknowledgement knows that there is nothing to purge. */
+/**
+ * `u48 head`, the digest, `u48 revision of the last tombstone`. By the last number, an acknowledgement finds without a search that there is nothing to purge.
+ */
 export const tombstoneAt = u48Bytes + digestBytes;
 export const headBytes = tombstoneAt + u48Bytes;
 const progressName = text('progress');

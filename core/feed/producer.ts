@@ -1,4 +1,4 @@
-/** The producing end of a feed: rows with an index by revision, tombstones until they are acknowledged, and the rule of who may resume. */
+/** The producing end of a feed: rows with an index by revision, tombstones until they are acknowledged, and the rule for who may resume. */
 
 import { hash128, hashBytes } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
@@ -46,21 +46,24 @@ import {
 } from './table.ts';
 import { producerRowsTopic } from './topics.ts';
 
-/** A consumer that last heard of an older incarnation reconciles: forgetting one is safe, only dearer. */
+/** Number of incarnations that the producer remembers. A consumer of a forgotten incarnation reconciles: that is safe, and only costs more. */
 const incarnationsMax = 64;
-/** Rows counted for a backlog: enough to tell a slow child from a dead one, few enough to look at dozens of children in a turn, at 1 ms each. */
+/**
+ * Rows that are counted for a backlog: enough to distinguish a slow child from a dead one, and few enough to count dozens of children in one turn, at 1 ms
+ * each.
+ */
 const backlogRowsMax = 1_000;
-/** Of these, contents that are read for their bytes, at some 20 us each. */
+/** Contents among these rows that are read for their bytes, at some 20 us each. */
 const backlogContentsMax = 64;
 
 export interface ProducerOptions {
   readonly name: string;
-  /** Of this start of the process: 16 bytes, hex. */
+  /** The boot nonce of this start of the process: 16 bytes, in hex. */
   readonly bootNonce: string;
   readonly random: Random;
-  /** Of producers that have many contents in common. */
+  /** Shared by producers that have many contents in common. */
   readonly contents?: SharedContents;
-  /** As for consumers: a row that claims what no space can have given keeps nothing out. Absent: all revisions are believed. */
+  /** As for consumers: a row whose revision no space can have given does not keep other entries out. Absent: all revisions are believed. */
   readonly isFarAhead?: FarAhead;
 }
 
@@ -71,12 +74,12 @@ export class FeedProducer extends TableRows implements Producer {
   readonly #recent = new RecentRows();
   readonly #isFarAhead: FarAhead | undefined;
 
-  /** Begins an incarnation; it must be flushed before anything of this feed is sent. */
+  /** Begins an incarnation. The incarnation must be durable before anything of this feed is sent. */
   static open(t: Transaction, options: ProducerOptions): FeedProducer {
     const { name, bootNonce, random } = options;
     const id = openTable(t, name);
-    const known = readState(t, id);
-    const state = known ?? {
+    const stored = readState(t, id);
+    const state = stored ?? {
       epoch: hex(random.bytes(16)),
       incarnations: [],
     };
@@ -95,7 +98,7 @@ export class FeedProducer extends TableRows implements Producer {
     this.#isFarAhead = isFarAhead;
   }
 
-  /** Its table was dropped since it was opened: the consumer has left for good. */
+  /** The table was dropped after it was opened: the consumer has left for good. */
   isDropped(reader: Reader): boolean {
     return readState(reader, this.id) === undefined;
   }
@@ -104,7 +107,7 @@ export class FeedProducer extends TableRows implements Producer {
     return readHead(reader, this.id);
   }
 
-  /** Of the live rows at the head. */
+  /** Digest of the live rows at the head. */
   digest(reader: Reader): Digest {
     return decodeDigest(reader.get(headKey(this.id))?.subarray(u48Bytes));
   }
@@ -148,7 +151,7 @@ export class FeedProducer extends TableRows implements Producer {
 
   resumable(reader: Reader, tuple: ResumeTuple): boolean {
     const { incarnations } = readState(reader, this.id)!;
-    // A consumer that has never attached holds nothing that could be stale: it takes everything from the start.
+    // A consumer that has never attached has no rows that could be stale. It gets everything from the start.
     if (tuple.epoch === '') return true;
     if (tuple.epoch !== this.epoch) return false;
     const at = incarnations.findIndex(({ bootNonce }) => bootNonce === tuple.incarnation);
@@ -158,18 +161,18 @@ export class FeedProducer extends TableRows implements Producer {
   }
 
   /**
-   * The consumer knows more of this feed than its producer: the producer's store was put back to an older copy. By the cursor, which covers only what was
-   * durable when it was sent: what was announced and not sent may be lost by a mere crash.
+   * The consumer has received more of this feed than its producer has: the producer's store was restored from an older copy. Judged by the cursor, which
+   * covers only durable revisions. A mere crash may lose revisions that were announced and not sent.
    */
   wasPutBack(reader: Reader, tuple: ResumeTuple): boolean {
-    // Without an incarnation the consumer is between two histories, and no witness.
+    // Without an incarnation, the consumer is between two histories, and its cursor proves nothing.
     if (tuple.epoch !== this.epoch || tuple.incarnation === '') return false;
     const { incarnations } = readState(reader, this.id)!;
     const at = incarnations.findIndex(({ bootNonce }) => bootNonce === tuple.incarnation);
     return at < 0 || tuple.cursor > (incarnations[at + 1]?.startRevision ?? this.head(reader));
   }
 
-  /** The consumer has rows, or may have some, that are none of this producer's history. */
+  /** The consumer has rows, or may have rows, that do not belong to this producer's history. */
   isOtherHistory(reader: Reader, tuple: ResumeTuple): boolean {
     if (tuple.epoch === '') return false;
     return tuple.epoch !== this.epoch || tuple.incarnation === '' || this.wasPutBack(reader, tuple);
@@ -179,14 +182,14 @@ export class FeedProducer extends TableRows implements Producer {
     if (after >= durableHead) return undefined;
     const entries: WireEntry[] = [];
     let bytes = 0;
-    // Up to the durable head, unless a limit ends the batch before: also when the last revisions were purged or superseded, or the consumer
-    // would never learn that it has caught up.
+    // The batch reaches the durable head, unless a limit ends it before. This holds even when the last revisions were purged or superseded; otherwise the
+    // consumer would never learn that it has caught up.
     let to = durableHead;
     const headRecord = reader.get(headKey(this.id));
     const head = headRecord ? readU48(headRecord) : 0;
-    const recent = this.#recent.behind(headRecord, after);
-    for (const row of recent ?? this.#rowsBehind(reader, after, durableHead, limits.maxEntries + 1)) {
-      // Of the recent rows: sent already, or not durable.
+    const recent = this.#recent.rowsAfter(headRecord, after);
+    for (const row of recent ?? this.#rowsAfter(reader, after, durableHead, limits.maxEntries + 1)) {
+      // Recent rows include rows that were sent already, and rows that are not durable yet.
       if (row.revision <= after || row.revision > durableHead) continue;
       const content = row.content && (this.#contents?.read(reader, row.content) ?? readContent(reader, row.content));
       const size = entryBytes(content ? { content } : {});
@@ -200,8 +203,8 @@ export class FeedProducer extends TableRows implements Producer {
       entries.push(content ? { keyHash, revision, originRevision, content } : { keyHash, revision, originRevision });
     }
     if (to >= head) this.#recent.forget();
-    // The head that is announced is the written one: what is missing below `durableHead` was superseded by revisions up to there, which a crash
-    // may take back. The consumer must not resume then (rule 3), or it would never get what they had superseded.
+    // The batch announces the written head: revisions that are missing below `durableHead` were superseded by revisions up to the written head, and a crash
+    // may undo those. After such a crash the consumer must not resume (rule 3), or it would never get the superseded revisions.
     return { entries, from: after, to, head, epoch: this.epoch, incarnation: this.incarnation };
   }
 
@@ -222,7 +225,7 @@ export class FeedProducer extends TableRows implements Producer {
     t.put(at, progress);
   }
 
-  /** Tombstones from behind `after` up to `to` go; the last of them, or 0. */
+  /** Purges the tombstones after `after` up to `to`. Gives the revision of the last one, or 0. */
   #purge(t: Transaction, after: number, to: number): number {
     let last = 0;
     for (const [key, value] of [...this.#revisions(t, after, to)]) {
@@ -250,20 +253,20 @@ export class FeedProducer extends TableRows implements Producer {
       const content = this.contentOf(reader, this.get(reader, keyHash));
       return sum + entryBytes(content ? { content } : {});
     }, 0);
-    const reckoned = entries > 0 ? Math.round((bytes * entries) / measured.length) : 0;
-    return { entries, bytes: reckoned, ...(oldestRevision === undefined ? {} : { oldestRevision }) };
+    const estimatedBytes = entries > 0 ? Math.round((bytes * entries) / measured.length) : 0;
+    return { entries, bytes: estimatedBytes, ...(oldestRevision === undefined ? {} : { oldestRevision }) };
   }
 
   newest(row: FeedRow | undefined): number | undefined {
     return row && !this.#isFarAhead?.(row.originRevision) ? row.originRevision : undefined;
   }
 
-  /** Rows written behind this revision, oldest first, with tombstones that are not acknowledged yet. */
+  /** Rows written after this revision, oldest first, with tombstones that are not acknowledged yet. */
   *since(reader: Reader, revision: number): Generator<FeedRow> {
-    yield* this.#rowsBehind(reader, revision, this.head(reader));
+    yield* this.#rowsAfter(reader, revision, this.head(reader));
   }
 
-  /** The entry of one key as it is now, for a reconciliation. */
+  /** The present entry of one key, for a reconciliation. */
   entry(reader: Reader, keyHash: Uint8Array): WireEntry | undefined {
     const row = this.get(reader, keyHash);
     if (!row?.content) return undefined;
@@ -276,7 +279,7 @@ export class FeedProducer extends TableRows implements Producer {
     };
   }
 
-  *#rowsBehind(reader: Reader, after: number, to: number, limit?: number): Generator<FeedRow> {
+  *#rowsAfter(reader: Reader, after: number, to: number, limit?: number): Generator<FeedRow> {
     for (const [, value] of this.#revisions(reader, after, to, limit)) {
       const row = this.get(reader, keyHashOf(value));
       if (!row) throw new Error(`the feed ${this.name} has a revision without a row`);
@@ -284,7 +287,7 @@ export class FeedProducer extends TableRows implements Producer {
     }
   }
 
-  /** The index from behind `after` up to `to`. One revision, which is what an object that changes now and then is, needs no range. */
+  /** The index after `after` up to `to`. An object that changes now and then is one revision, which is read without a range. */
   *#revisions(reader: Reader, after: number, to: number, limit?: number): Generator<[Uint8Array, Uint8Array]> {
     if (to === after + 1) {
       const key = revisionKey(this.id, to);
@@ -296,7 +299,7 @@ export class FeedProducer extends TableRows implements Producer {
     }
   }
 
-  /** The key has this very content, or a newer one. */
+  /** Whether the row stays as it is: it has exactly this content and origin revision, or is newer. */
   #keeps(row: FeedRow | undefined, hash: Uint8Array, originRevision: number, key: () => string): boolean {
     if (!row) return false;
     if (this.#isNewer(row, originRevision, key)) return true;
@@ -326,7 +329,7 @@ export class FeedProducer extends TableRows implements Producer {
   }
 }
 
-/** Behind the key hash in the index by revision, so that an acknowledgement finds what to purge without reading every row. */
+/** Follows the key hash in the index by revision, so that an acknowledgement finds the tombstones to purge without reading every row. */
 const tombstoneMark = Buffer.of(0);
 
 function isTombstone(indexed: Uint8Array): boolean {
@@ -341,7 +344,10 @@ function revisionKey(id: number, revision: number): Uint8Array {
   return tableKey('tableRevision', id, u48(revision));
 }
 
-/** Sent, it would end each session, and all behind it would wait for good: whoever makes entries that large leaves out what makes them so. */
+/**
+ * Refuses an entry that is too large. If it were sent, it would end each session, and all entries after it would wait for ever. Makers of entries that may
+ * become too large leave out the large parts.
+ */
 function checkSize({ length }: Uint8Array, key: string): void {
   if (length <= piecedBytesMax) return;
   throw new BanyanError(

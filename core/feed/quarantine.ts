@@ -1,8 +1,9 @@
 /**
- * Entries that are not what their keys say. Such a row is stored as it came, so that both ends of the feed agree and the cursor goes on; but whoever reads
- * the table to act on it gets the last good form of the key, or nothing. The next good form, or the end of the key, ends the quarantine.
+ * Entries that do not have the form that their keys require. Such a row is stored as it came, so that both ends of the feed agree and the cursor moves on.
+ * But rooms that read the table to act on it get the last valid form of the key, or nothing. The next valid form, or the removal of the key, ends the
+ * quarantine.
  *
- * Bound: one record for each such row, which the producer's own bounds hold.
+ * Bound: one record for each such row; the producer's own bounds limit the number of rows.
  */
 import { asText, concat, hex, prefixRange, text, u32 } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
@@ -10,14 +11,14 @@ import type { Reader, Transaction } from '../store/store.ts';
 import { dropContentReference } from './content.ts';
 import type { Content, ContentReference, FeedRow, Table } from './feed.ts';
 
-/** What is wrong with an entry, in words. */
+/** The fault of an entry, as a text. */
 export interface EntryFlaw {
   readonly reason: string;
-  /** The placements that it names, if that much of it can be read. */
+  /** The placements that the entry names, if they can be read. */
   readonly refs?: readonly string[];
 }
 
-/** Pure; undefined: the entry is what its key says. */
+/** Pure. Undefined: the entry is valid. */
 export type Judge = (content: Content) => EntryFlaw | undefined;
 
 export interface Quarantined extends EntryFlaw {
@@ -25,7 +26,7 @@ export interface Quarantined extends EntryFlaw {
   readonly originRevision: number;
 }
 
-/** The last good form of a key, with a reference of its own to its content. */
+/** The last valid form of a key, with its own reference to the content. */
 export interface GoodForm {
   readonly revision: number;
   readonly originRevision: number;
@@ -36,7 +37,7 @@ interface QuarantineRecord extends Quarantined {
   readonly good?: { readonly revision: number; readonly originRevision: number; readonly hash: string };
 }
 
-/** A reason goes into statuses: one line for a person. */
+/** A reason goes into statuses, so it is one line for a person. */
 const reasonLengthMax = 300;
 
 export function putQuarantined(
@@ -60,7 +61,7 @@ export function goodForm(reader: Reader, table: number, keyHash: Uint8Array): Go
   return good && { ...formOf(good), content: { hash: Buffer.from(good.hash, 'hex') } };
 }
 
-/** The record alone: what its good form names is released by whoever takes it. */
+/** Removes only the record. The caller drops the reference of its valid form. */
 export function removeQuarantined(t: Transaction, table: number, keyHash: Uint8Array): void {
   t.remove(recordKey(table, keyHash));
 }
@@ -81,7 +82,7 @@ export function countQuarantined(reader: Reader, table: number): number {
   return count;
 }
 
-/** With the table: what only its records name. */
+/** Removes the records of a dropped table, with the references of their valid forms. */
 export function dropQuarantined(t: Transaction, table: number): void {
   const prefix = recordKey(table);
   for (const [key] of [...t.scan(prefixRange(prefix))]) {
@@ -91,7 +92,7 @@ export function dropQuarantined(t: Transaction, table: number): void {
   }
 }
 
-/** The table as those see it who act on what it says: quarantined rows are there in their last good form, or not at all. */
+/** The table for rooms that act on its rows: quarantined rows are in their last valid form, or absent. */
 export class SoundRows implements Table {
   readonly name: string;
   readonly #id: number;

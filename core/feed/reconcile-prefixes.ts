@@ -1,9 +1,9 @@
 /**
- * What a reconciliation compares: all keys whose hashes begin with some digits, by a fingerprint of 8 bytes that nobody could know before the
- * reconciliation began. A part of a split takes 8 bytes, since it needs no bounds, and a row of a list 30.
+ * The prefixes that a reconciliation compares. A prefix stands for all keys whose hashes begin with some digits; they are compared by a fingerprint of 8
+ * bytes that nobody could know before the reconciliation began. A part of a split takes 8 bytes, since it needs no bounds; a row of a list takes 30.
  *
- * Half a fingerprint is enough because it is keyed: the seed is made by the consumer for this one reconciliation, after all contents were. Sums of
- * SHA-256 without a key are another matter: whoever makes contents could make some whose sums collide in 64 bits (Wagner's generalized birthday).
+ * 8 bytes of a hash are enough because the fingerprint is keyed: the consumer makes the seed for this one reconciliation, after all contents were made. Sums
+ * of SHA-256 without a key would not be safe: a maker of contents could make contents whose sums collide in 64 bits (Wagner's generalized birthday).
  */
 import { hash128, hashBytes } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
@@ -15,27 +15,33 @@ import type { FeedProducer } from './producer.ts';
 import { compareList, type HashRange, nothingFound, type ReconcileFindings, rowsBetween } from './reconcile-rows.ts';
 import type { TableRows } from './table.ts';
 
-/** Unpredictable: whoever guesses it has guessed 64 bits. */
+/** Bytes of a seed: to guess a seed, an attacker has to guess 64 bits. */
 export const seedBytes = 8;
-/** Two sets of rows that differ are taken for equal once in 2^64. */
+/** Bytes of a fingerprint: two different sets of rows have the same fingerprint once in 2^64. */
 export const fingerprintBytes = 8;
 /** Digits of a whole key hash. */
 export const digitsMax = 32;
-/** Parts of a split, one for each next digit: 16 take a million rows to short lists in five rounds. */
+/** Parts of a split, one for each next digit. With 16, a million rows are cut to short lists in five rounds. */
 export const parts = 16;
-/** Prefixes in one request: its reply stays far below the frame limit. */
+/** Prefixes in one request, so that the reply stays far below the frame limit. */
 export const prefixesPerRequest = 256;
-/** Rows of a list, at most: some 2 KB. */
+/** Rows of a list, at most: some 2 KB. For prefixes in which the consumer has no rows. */
 export const listMax = 64;
-/** Rows that are listed rather than cut, where the consumer has some: a list of more costs more than another round of 16 fingerprints. */
+/** Rows of a list where the consumer has some rows. A longer list would cost more than another round of 16 fingerprints. */
 const listFewMax = 8;
-/** Prefixes that are left to ask. The deepest are asked first, so an honest producer leaves at most 15 of each of a request's at each depth that its rows need. */
+/**
+ * Bound for the prefixes that are still to be asked. The search asks the deepest prefixes first, so an honest producer leaves at most 15 of each request's
+ * prefixes at each depth that its rows need.
+ */
 const leftMax = 65_536;
-/** Prefixes of one reconciliation: those of some 5 million rows that all differ. A producer that says without end that something differs is not believed. */
+/**
+ * Bound for the prefixes of one reconciliation: those of some 5 million rows that all differ. A producer that reports differences without end is not
+ * believed.
+ */
 const askedMax = 4_194_304;
 const wordValues = 2 ** 32;
 
-/** A sum modulo 2^64 of fingerprints, as two words: it is added to for every row. */
+/** A sum modulo 2^64 of fingerprints, as two words of 32 bits, because every row is added to it. */
 class Fingerprint {
   #high = 0;
   #low = 0;
@@ -59,7 +65,7 @@ class Fingerprint {
   }
 }
 
-/** Of the live rows of a prefix: all together, and those of each next digit. */
+/** Fingerprints of the live rows of a prefix: of all rows, and of the rows of each next digit. */
 interface Summary {
   readonly count: number;
   readonly whole: Uint8Array;
@@ -72,9 +78,9 @@ function summarize(reader: Reader, table: TableRows, seed: Uint8Array, prefix: U
   const each = Array.from({ length: parts }, () => new Fingerprint());
   for (const row of rowsBetween(reader, table, boundsOf(prefix))) {
     count++;
-    const own = rowFingerprint(seed, row);
-    whole.add(own);
-    if (prefix.length < digitsMax) each[digitAt(row.keyHash, prefix.length)]!.add(own);
+    const fingerprint = rowFingerprint(seed, row);
+    whole.add(fingerprint);
+    if (prefix.length < digitsMax) each[digitAt(row.keyHash, prefix.length)]!.add(fingerprint);
   }
   return { count, whole: whole.bytes, parts: each.map(({ bytes }) => bytes) };
 }
@@ -85,10 +91,10 @@ export function answerPrefix(
   seed: Uint8Array,
   { prefix, fingerprint }: PrefixSummary,
 ): PrefixAnswer {
-  const own = summarize(reader, producer, seed, prefix);
+  const summary = summarize(reader, producer, seed, prefix);
   const isEmpty = fingerprint.length === 0;
-  if (isEmpty ? own.count === 0 : equalBytes(own.whole, fingerprint)) return { kind: 'same' };
-  if (own.count > (isEmpty ? listMax : listFewMax)) return { kind: 'split', parts: own.parts };
+  if (isEmpty ? summary.count === 0 : equalBytes(summary.whole, fingerprint)) return { kind: 'same' };
+  if (summary.count > (isEmpty ? listMax : listFewMax)) return { kind: 'split', parts: summary.parts };
   const items = Array.from(
     rowsBetween(reader, producer, boundsOf(prefix)),
     (row): PrefixItem => ({
@@ -100,15 +106,15 @@ export function answerPrefix(
   return { kind: 'list', items };
 }
 
-/** The consumer's side: which prefixes are still to be compared. */
+/** The consumer's side: keeps the prefixes that are still to be compared. */
 export class PrefixSearch {
   readonly #consumer: FeedConsumer;
   readonly #seed: Uint8Array;
-  /** The deepest last. */
-  #left: PrefixSummary[];
+  /** The prefixes that are still to be asked, the deepest last. */
+  #open: PrefixSummary[];
   #asked: readonly PrefixSummary[] = [];
   #askedTotal = 0;
-  /** Of all rows: read once for the first question and for its answer. */
+  /** Summary of all rows: read once, for the first request and for its answer. */
   #first: Summary | undefined;
 
   constructor(reader: Reader, consumer: FeedConsumer, seed: Uint8Array) {
@@ -116,23 +122,23 @@ export class PrefixSearch {
     this.#seed = seed;
     const prefix = new Uint8Array(0);
     this.#first = summarize(reader, consumer, seed, prefix);
-    this.#left = [summaryOf(prefix, this.#first.count, this.#first.whole)];
+    this.#open = [summaryOf(prefix, this.#first.count, this.#first.whole)];
   }
 
   get isDone(): boolean {
-    return this.#left.length === 0;
+    return this.#open.length === 0;
   }
 
-  /** What to ask next. */
+  /** The prefixes of the next request. */
   asks(): readonly PrefixSummary[] {
-    this.#asked = this.#left.slice(-prefixesPerRequest);
+    this.#asked = this.#open.slice(-prefixesPerRequest);
     this.#askedTotal += this.#asked.length;
     if (this.#askedTotal > askedMax)
       throw new BanyanError('Protocol', `a reconciliation of more than ${askedMax} prefixes: it has no end`);
     return this.#asked;
   }
 
-  /** The answers to what was asked last. Throws Protocol for an answer that is about something else. */
+  /** Takes the answers to the newest request. Throws Protocol for an answer about another prefix. */
   take(t: Transaction, answers: readonly PrefixAnswer[]): ReconcileFindings {
     for (const [i, one] of answers.entries()) {
       if (!answersPrefix(one, this.#asked[i]!.prefix))
@@ -141,11 +147,11 @@ export class PrefixSearch {
           `a reconcile reply whose answer ${i} is not about the prefix that was asked for`,
         );
     }
-    this.#left = this.#left.slice(0, this.#left.length - this.#asked.length);
+    this.#open = this.#open.slice(0, this.#open.length - this.#asked.length);
     const found = nothingFound();
     for (const [i, one] of answers.entries()) {
       const { prefix } = this.#asked[i]!;
-      if (one.kind === 'split') this.#askOn(t, prefix, one.parts);
+      if (one.kind === 'split') this.#openParts(t, prefix, one.parts);
       if (one.kind === 'list')
         compareList(
           t,
@@ -155,17 +161,17 @@ export class PrefixSearch {
           found,
         );
     }
-    if (this.#left.length > leftMax)
-      throw new BanyanError('Protocol', `a reconciliation with ${this.#left.length} prefixes left; at most ${leftMax}`);
+    if (this.#open.length > leftMax)
+      throw new BanyanError('Protocol', `a reconciliation with ${this.#open.length} prefixes left; at most ${leftMax}`);
     return found;
   }
 
-  #askOn(reader: Reader, prefix: Uint8Array, theirs: readonly Uint8Array[]): void {
-    const own = this.#first ?? summarize(reader, this.#consumer, this.#seed, prefix);
+  #openParts(reader: Reader, prefix: Uint8Array, peerParts: readonly Uint8Array[]): void {
+    const summary = this.#first ?? summarize(reader, this.#consumer, this.#seed, prefix);
     this.#first = undefined;
-    for (const [digit, part] of own.parts.entries()) {
-      if (equalBytes(part, theirs[digit]!)) continue;
-      this.#left.push(summaryOf(Buffer.of(...prefix, digit), part.some((byte) => byte !== 0) ? 1 : 0, part));
+    for (const [digit, part] of summary.parts.entries()) {
+      if (equalBytes(part, peerParts[digit]!)) continue;
+      this.#open.push(summaryOf(Buffer.of(...prefix, digit), part.some((byte) => byte !== 0) ? 1 : 0, part));
     }
   }
 }
@@ -178,7 +184,7 @@ function listed(seed: Uint8Array, { keyHash, originRevision, fingerprint }: Pref
   return { keyHash, originRevision, isLike: (row) => equalBytes(rowFingerprint(seed, row), fingerprint) };
 }
 
-/** An answer settles a prefix, lists it, or makes it longer by a digit. */
+/** Whether the answer is about this prefix: it settles the prefix, lists its rows, or splits it by one digit. */
 function answersPrefix(one: PrefixAnswer, prefix: Uint8Array): boolean {
   switch (one.kind) {
     case 'same':
@@ -190,7 +196,9 @@ function answersPrefix(one: PrefixAnswer, prefix: Uint8Array): boolean {
   }
 }
 
-/** Throws Protocol for a prefix that lies in another one: each is a scan, and all of them together are to be one of the table at most. */
+/**
+ * Throws Protocol for a prefix that lies in another one. Each prefix causes a scan, and all prefixes of a request together may cover the table once at most.
+ */
 export function checkPrefixes(asked: readonly Pick<PrefixSummary, 'prefix'>[]): void {
   const sorted = asked.map(({ prefix }) => prefix).sort((a, b) => Buffer.compare(a, b));
   for (const [i, prefix] of sorted.entries()) {
@@ -200,7 +208,7 @@ export function checkPrefixes(asked: readonly Pick<PrefixSummary, 'prefix'>[]): 
   }
 }
 
-/** Of one row: it names key and content. */
+/** The fingerprint of one row; it covers key and content. */
 function rowFingerprint(seed: Uint8Array, { keyHash, content }: FeedRow): Uint8Array {
   const bytes = Buffer.allocUnsafe(seed.length + 2 * hashBytes);
   bytes.set(seed, 0);
@@ -214,11 +222,11 @@ function digitAt(keyHash: Uint8Array, i: number): number {
   return i % 2 === 0 ? byte >> 4 : byte & 15;
 }
 
-/** The key hashes that begin with these digits. */
+/** The range of key hashes that begin with these digits. */
 function boundsOf(prefix: Uint8Array): HashRange {
   const from = Buffer.from(digits(prefix).padEnd(digitsMax, '0'), 'hex');
   const last = Buffer.from(digits(prefix).padEnd(digitsMax, 'f'), 'hex');
-  // One byte more than the last of them has: every hash of them is below it.
+  // One byte longer than the last hash of the range, so every hash of the range is below it.
   return { from, to: Buffer.concat([last, Buffer.of(0)]) };
 }
 

@@ -1,4 +1,4 @@
-/** The rows that a reconciliation compares, and what a list of the producer's rows shows beside the consumer's own. */
+/** The rows that a reconciliation compares, and the comparison of a list of the producer's rows with the consumer's own rows. */
 import { hex } from '../store/bytes.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import type { FeedConsumer } from './consumer.ts';
@@ -11,7 +11,7 @@ export interface HashRange {
   readonly to: Uint8Array;
 }
 
-/** Without what is held: that is no part of what both ends should agree on. */
+/** Live rows without held rows: the two ends need not agree on held rows. */
 export function* rowsBetween(reader: Reader, table: TableRows, { from, to }: HashRange): Generator<FeedRow> {
   const offset = tableRange(table.id).from.length;
   for (const [key, value] of reader.scan({ from: rowKey(table.id, from), to: rowKey(table.id, to) })) {
@@ -20,21 +20,21 @@ export function* rowsBetween(reader: Reader, table: TableRows, { from, to }: Has
   }
 }
 
-/** What answers have shown. */
+/** The result of answers. */
 export interface ReconcileFindings {
-  /** Keys whose entries are to come. */
+  /** Keys whose entries the consumer still has to get. */
   readonly wanted: Uint8Array[];
   /** Keys that the producer has proven not to have. */
-  readonly gone: Uint8Array[];
-  /** Something is held no longer. */
-  again: boolean;
+  readonly absent: Uint8Array[];
+  /** Whether the holding of a row has ended. */
+  hasUnheld: boolean;
 }
 
 export function nothingFound(): ReconcileFindings {
-  return { wanted: [], gone: [], again: false };
+  return { wanted: [], absent: [], hasUnheld: false };
 }
 
-/** Adds what a list says that the producer has between two bounds, beside the consumer's rows there. */
+/** Compares a list of the producer's rows between two bounds with the consumer's rows there, and adds the result to `found`. */
 export function compareList(
   t: Transaction,
   consumer: FeedConsumer,
@@ -42,15 +42,15 @@ export function compareList(
   items: readonly Listed[],
   found: ReconcileFindings,
 ): void {
-  const theirs = new Map(items.map((item) => [hex(item.keyHash), item]));
+  const listed = new Map(items.map((item) => [hex(item.keyHash), item]));
   for (const row of rowsBetween(t, consumer, bounds)) {
-    const item = theirs.get(hex(row.keyHash));
-    if (!item) found.gone.push(row.keyHash);
-    else if (consumer.needsNot(t, row, item)) theirs.delete(hex(row.keyHash));
+    const item = listed.get(hex(row.keyHash));
+    if (!item) found.absent.push(row.keyHash);
+    else if (consumer.isUpToDate(t, row, item)) listed.delete(hex(row.keyHash));
   }
-  // What is held is no row of a prefix, and is here all the same: of a table that two parents took turns to produce it may be all there is.
-  const again = [...theirs.values()].filter((item) => consumer.letGoOf(t, item));
-  for (const { keyHash } of again) theirs.delete(hex(keyHash));
-  found.wanted.push(...[...theirs.values()].map(({ keyHash }) => keyHash));
-  found.again ||= again.length > 0;
+  // Held rows do not belong to any prefix, but the consumer has them. In a table that two parents produced in turn, all rows may be held.
+  const unheld = [...listed.values()].filter((item) => consumer.unholdListed(t, item));
+  for (const { keyHash } of unheld) listed.delete(hex(keyHash));
+  found.wanted.push(...[...listed.values()].map(({ keyHash }) => keyHash));
+  found.hasUnheld ||= unheld.length > 0;
 }

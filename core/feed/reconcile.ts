@@ -1,8 +1,7 @@
 /**
- * Reconciliation: when a resume is refused, both ends find what differs by fingerprints of the keys whose hashes begin alike (reconcile-prefixes.ts), so
- * that the bytes are proportional to the difference. The consumer drives and keeps the state; the producer answers each request from its rows alone.
- *
- * The idea is that of range-based set reconciliation (Meyer, https://arxiv.org/abs/2212.13567).
+ * Reconciliation. When a consumer may not resume, both ends find the differing rows by fingerprints of the keys whose hashes begin alike
+ * (reconcile-prefixes.ts), so that the bytes are proportional to the difference. The consumer drives the reconciliation and keeps its state. The producer
+ * answers each request from its rows alone.
  */
 import { BanyanError } from '../runtime/errors.ts';
 import { hex } from '../store/bytes.ts';
@@ -23,17 +22,17 @@ import type { FeedProducer } from './producer.ts';
 import { answerPrefix, PrefixSearch } from './reconcile-prefixes.ts';
 import { nothingFound } from './reconcile-rows.ts';
 
-/** Keys in one request: its reply stays far below the frame limit. */
+/** Keys in one request, so that the reply stays far below the frame limit. */
 export const wantedPerRequest = 256;
 
 export interface AnswerLimits {
-  /** Of entries in one reply; one that is larger travels alone. */
+  /** Bytes of the entries in one reply. An entry that is larger travels alone. */
   readonly maxBytes: number;
-  /** Hash, hex, of a content that the consumer has in pieces: it is named and not sent. */
+  /** Hash, in hex, of a content that the consumer has in pieces. The reply names this content and does not contain it. */
   readonly pieced?: string;
 }
 
-/** The producer's side, without state. `durableHead` was read before: what changes later comes as ordinary batches. */
+/** The producer's side, without state. `durableHead` was read before: later changes come as ordinary batches. */
 export function answer(
   reader: Reader,
   producer: FeedProducer,
@@ -53,7 +52,7 @@ export function answer(
     entries.push(entry);
   }
   const { round, seed, prefixes } = request;
-  // The consumer knows from the first reply who the producer is.
+  // The first reply contains the producer's identity. Later replies leave it out.
   const { epoch, incarnation } = round > 1 ? { epoch: '', incarnation: '' } : producer;
   const answers = prefixes.map((one) => answerPrefix(reader, producer, seed, one));
   return { round, answers, entries, head: durableHead, epoch, incarnation };
@@ -72,15 +71,15 @@ export class Reconciliation {
   readonly #seed: Uint8Array;
   readonly #search: PrefixSearch;
   #round = 0;
-  /** In this round. */
+  /** The prefixes that this round asks about. */
   #asked: readonly PrefixSummary[] = [];
   #wanted: Uint8Array[] = [];
-  /** They go at the end, all at once. */
-  readonly #gone: Uint8Array[] = [];
-  /** Where the consumer was in the feed. */
+  /** Keys that the producer lacks. Their rows are removed at the end, all at once. */
+  readonly #absent: Uint8Array[] = [];
+  /** The consumer's place in the feed before the reconciliation. */
   readonly #before: ResumeTuple;
   #first: ReconcileReply | undefined;
-  /** Rows that came are as new as the newest of these heads, though the feed is taken up at the first. */
+  /** The newest head of all replies: received rows may be as new as this, although the feed resumes at the head of the first reply. */
   #seenHead = 0;
 
   constructor(reader: Reader, consumer: FeedConsumer, seed: Uint8Array) {
@@ -90,7 +89,7 @@ export class Reconciliation {
     this.#search = new PrefixSearch(reader, consumer, seed);
   }
 
-  /** The next request; undefined when nothing is left to ask. What is wanted comes first: so there is never much of it. */
+  /** The next request. Undefined when nothing is left to ask. Wanted keys come first, so there are never many of them. */
   next(): ReconcileRequest | undefined {
     if (this.#search.isDone && this.#wanted.length === 0) return undefined;
     this.#round++;
@@ -99,19 +98,19 @@ export class Reconciliation {
     return { round: this.#round, seed, prefixes: this.#asked, wanted: this.#wanted.slice(0, wantedPerRequest) };
   }
 
-  /** Takes a reply in: applies the entries that came, works out what to ask next. Throws Protocol for one that is no answer to what was asked last. */
+  /** Takes a reply: applies its entries, and works out what to ask next. Throws Protocol for a reply that does not answer the newest request. */
   absorb(t: Transaction, reply: ReconcileReply): AppliedChange[] {
     checkReply(reply, this.#round, this.#asked.length, this.#wanted.slice(0, wantedPerRequest));
     if (!this.#first && reply.epoch === '') throw bad('without an epoch');
     this.#first ??= reply;
     this.#seenHead = Math.max(this.#seenHead, reply.head);
     const found = this.#asked.length > 0 ? this.#search.take(t, reply.answers) : nothingFound();
-    this.#gone.push(...found.gone);
-    const came = new Set(reply.entries.map((entry) => hex(entry.keyHash)));
-    this.#wanted = this.#wanted.filter((keyHash) => !came.has(hex(keyHash)));
+    this.#absent.push(...found.absent);
+    const received = new Set(reply.entries.map((entry) => hex(entry.keyHash)));
+    this.#wanted = this.#wanted.filter((keyHash) => !received.has(hex(keyHash)));
     this.#wanted.push(...found.wanted);
-    if (came.size > 0 || found.again) this.#leaveFeed(t, reply.epoch || this.#first.epoch);
-    // What was wanted and is gone by now comes as a tombstone of an ordinary batch; here it is passed over.
+    if (received.size > 0 || found.hasUnheld) this.#leaveFeed(t, reply.epoch || this.#first.epoch);
+    // A wanted key that was removed meanwhile comes as a tombstone in an ordinary batch. The tombstone in this reply is ignored.
     const entries = contentWithPieces(t, this.#consumer.id, reply.entries);
     return this.#consumer.applyEntries(
       t,
@@ -119,31 +118,31 @@ export class Reconciliation {
     );
   }
 
-  /** When nothing is left to ask: removes or holds what the producer has not, and takes up the feed at the first reply's head. */
+  /** Runs when nothing is left to ask: removes or holds the rows that the producer lacks, and resumes the feed at the head of the first reply. */
   finish(t: Transaction): AppliedChange[] {
     if (!this.#first) throw new Error('a reconciliation without a reply');
     const { epoch, incarnation, head } = this.#first;
-    const gone = new Set(this.#gone.map(hex));
-    const absent = this.#gone.filter(
-      (keyHash) => !this.#consumer.keepKey(t, keyHash, (keeper) => gone.has(hex(keeper))),
+    const absentHashes = new Set(this.#absent.map(hex));
+    const unkept = this.#absent.filter(
+      (keyHash) => !this.#consumer.keepKey(t, keyHash, (keepEntryHash) => absentHashes.has(hex(keepEntryHash))),
     );
-    const changes = this.#consumer.removeAbsent(t, absent, this.#isSameLife(this.#first));
+    const changes = this.#consumer.removeAbsent(t, unkept, this.#isSameProcess(this.#first));
     this.#consumer.setResume(t, { epoch, incarnation, cursor: head, seenHead: this.#seenHead });
     return changes;
   }
 
   /**
-   * The producer has been the same process since the consumer heard of it: what it lacks it has removed, in tombstones that it has forgotten since, and lost nothing.
-   * So it is with a consumer that was put back to an older copy.
+   * The producer is still the process to which the consumer was attached. So it has removed on purpose the rows that it lacks (their tombstones are purged),
+   * and has lost nothing. This happens with a consumer whose store was restored from an older copy.
    */
-  #isSameLife({ epoch, incarnation, head }: ReconcileReply): boolean {
+  #isSameProcess({ epoch, incarnation, head }: ReconcileReply): boolean {
     const before = this.#before;
     return incarnation !== '' && before.incarnation === incarnation && before.epoch === epoch && before.cursor <= head;
   }
 
   /**
-   * Rows of two histories are no state of either: until the end, the consumer may resume nowhere (rule 2), also not at the producer that its
-   * cursor was of, if that one is put back in the middle.
+   * Rows of two histories together are the state of neither. So until the end of the reconciliation the consumer may resume nowhere (rule 2), also not at the
+   * producer to which its cursor belonged, if that producer's store is restored in the middle.
    */
   #leaveFeed(t: Transaction, epoch: string): void {
     this.#consumer.setResume(t, { epoch, incarnation: '', cursor: 0, seenHead: 0 });
@@ -153,16 +152,16 @@ export class Reconciliation {
 const none = new Uint8Array(0);
 
 /**
- * Every reply brings the reconciliation on: what was asked is settled, listed, or split by the next digit (the search looks), and of what is wanted
- * something comes. Without this a producer that lies could be asked for ever.
+ * Every reply must advance the reconciliation: each prefix is settled, listed, or split by the next digit (the search checks this), and at least one of the
+ * wanted entries comes. Without this check, a lying producer could be asked for ever.
  */
 function checkReply(
   { round, answers, entries }: ReconcileReply,
-  asked: number,
+  expectedRound: number,
   prefixes: number,
   wantedKeys: readonly Uint8Array[],
 ): void {
-  if (round !== asked) throw bad(`to round ${round}, asked was ${asked}`);
+  if (round !== expectedRound) throw bad(`to round ${round}, asked was ${expectedRound}`);
   if (answers.length !== prefixes) throw bad(`with ${answers.length} answers to ${prefixes} prefixes`);
   const wanted = new Set(wantedKeys.map(hex));
   if (wanted.size > 0 && entries.length === 0) throw bad(`with none of ${wanted.size} entries that were wanted`);

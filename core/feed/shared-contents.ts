@@ -1,21 +1,21 @@
 /**
- * Contents that many mailboxes have, read from the store once while they go out to all of them. A content is found by its hash and never changes, so
- * what is kept can't be stale; it is the newest that were asked for, and all of it goes when it has become too much.
+ * Contents that many mailboxes have, read from the store once while they go out to all of them. A content is found by its hash and never changes, so a cached
+ * content can't be stale. The cache has the contents that were read last; when it becomes too large, all of it is dropped.
  */
 import { asBuffer } from '../store/bytes.ts';
 import type { Reader } from '../store/store.ts';
 import { readContent } from './content.ts';
 import type { Content, ContentReference } from './feed.ts';
 
-/** Some sixteen batches: what a change of a few placements sends to every child. Larger ones begin anew and lose little. */
+/** Some sixteen batches: the contents that a change of a few placements sends to every child. A larger change clears the cache, and loses little by it. */
 export const sharedBytesMax = 1024 * 1024;
 
 export class SharedContents {
-  readonly #known = new Map<string, Content>();
+  readonly #cache = new Map<string, Content>();
   #bytes = 0;
-  /** What was asked for last, by the very bytes of its hash: children that get one entry ask one after the other. */
+  /** The content that was read last, found by the identical hash object: children that get the same entry ask for it one after the other. */
   #last: { readonly hash: Uint8Array; readonly content: Content } | undefined;
-  /** Reads of the store, since the start. */
+  /** Number of reads of the store since the start. */
   reads = 0;
 
   read(reader: Reader, reference: ContentReference): Content {
@@ -27,17 +27,17 @@ export class SharedContents {
 
   #find(reader: Reader, reference: ContentReference): Content {
     const hash = asBuffer(reference.hash).toString('latin1');
-    const known = this.#known.get(hash);
-    if (known) return known;
+    const cached = this.#cache.get(hash);
+    if (cached) return cached;
     const content = readContent(reader, reference);
     this.reads++;
     const bytes = content.attributes.length + content.body.length;
     if (this.#bytes + bytes > sharedBytesMax) {
-      this.#known.clear();
+      this.#cache.clear();
       this.#bytes = 0;
     }
     this.#bytes += bytes;
-    this.#known.set(hash, content);
+    this.#cache.set(hash, content);
     return content;
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Tables: rows by key hash. A row is `u48 revision, u48 originRevision` and the 16-byte hash of its content; without one it is a tombstone. One more byte
- * behind the hash: the row is held (deletions.ts), or quarantined (quarantine.ts), or both.
- * Order by key hash is what both ends of a feed share, so a range of it is the unit of reconciliation.
+ * Tables: rows by key hash. A row is `u48 revision, u48 originRevision` and the 16-byte hash of its content. Without a hash, the row is a tombstone. One more
+ * byte after the hash marks the row as held (deletions.ts), quarantined (quarantine.ts), or both. Both ends of a feed have their rows in the order of key
+ * hashes, so a reconciliation works on ranges of key hashes.
  */
 import { Buffer } from 'node:buffer';
 import { hash128, hashBytes } from '../object/hash.ts';
@@ -44,7 +44,7 @@ export class TableRows implements Table {
     }
   }
 
-  /** The row's content if it has one, whole. */
+  /** The row's content, if the row has one. */
   protected contentOf(reader: Reader, row: FeedRow | undefined): Content | undefined {
     return row?.content && readContent(reader, row.content);
   }
@@ -68,7 +68,7 @@ export class LocalTable extends TableRows {
     return true;
   }
 
-  /** The same content, as of a newer write. */
+  /** Gives the row the revision of a newer write of the same content. */
   restamp(t: Transaction, row: FeedRow, revision: number): void {
     writeRow(t, this.id, { ...row, revision, originRevision: revision });
   }
@@ -98,7 +98,7 @@ export function writeRow(t: Transaction, table: number, row: FeedRow): void {
   writeRowAt(t, rowKey(table, row.keyHash), row);
 }
 
-/** Under the very key by which it was read, which is cheaper where the store remembers that. */
+/** Writes under the same key object by which the row was read. This is cheaper in stores that remember the key. */
 export function writeRowAt(t: Transaction, at: Uint8Array, row: FeedRow): void {
   const marks = row.content ? (row.held ? heldMark : 0) | (row.poisoned ? poisonedMark : 0) : 0;
   const bytes = Buffer.allocUnsafe(2 * u48Bytes + (row.content ? hashBytes : 0) + (marks ? 1 : 0));
@@ -113,7 +113,7 @@ export function removeRow(t: Transaction, table: number, keyHash: Uint8Array): v
   t.remove(rowKey(table, keyHash));
 }
 
-/** Two keys under one hash would silently be one: that has to be loud. */
+/** Two keys with one hash would silently share a row, so a collision throws. */
 export function checkCollision(reader: Reader, row: FeedRow | undefined, key: string): void {
   if (row?.content) checkSameKey(readContent(reader, row.content), key);
 }
@@ -133,7 +133,7 @@ export function rowKey(table: number, keyHash: Uint8Array): Uint8Array {
   return tableKey('tableRow', table, keyHash);
 }
 
-/** Every read and write of a row makes one: a single allocation. */
+/** Every read and write of a row makes a key, so the function makes a single allocation. */
 export function tableKey(space: Keyspace, table: number, rest: Uint8Array): Uint8Array {
   const key = Buffer.allocUnsafe(6 + rest.length);
   key.set(prefixOf(space), 0);
@@ -159,11 +159,11 @@ export function decodeRow(keyHash: Uint8Array, bytes: Uint8Array): FeedRow {
 
 const nul = Buffer.of(0);
 
-/** The number of a table by its name, given once and never again. */
+/** The number of a table by its name. Each number is given once. */
 export function openTable(t: Transaction, name: string): number {
   const at = concat(prefixOf('tableName'), text(name));
-  const known = t.get(at);
-  if (known) return readU32(known);
+  const stored = t.get(at);
+  if (stored) return readU32(stored);
   const counter = concat(prefixOf('tableName'), nul);
   const last = t.get(counter);
   const id = (last ? readU32(last) : 0) + 1;
@@ -172,12 +172,12 @@ export function openTable(t: Transaction, name: string): number {
   return id;
 }
 
-/** All of a table: rows, the contents that only they named, its indexes and states. Its number is not given again. */
+/** Removes all of a table: rows, contents that only these rows named, indexes and states. The number is not given again. */
 export function dropTable(t: Transaction, name: string): void {
   const at = concat(prefixOf('tableName'), text(name));
-  const known = t.get(at);
-  if (!known) return;
-  const id = readU32(known);
+  const stored = t.get(at);
+  if (!stored) return;
+  const id = readU32(stored);
   for (const [key, value] of [...t.scan(tableRange(id))]) {
     const { content } = decodeRow(key, value);
     if (content) dropContentReference(t, content);

@@ -1,31 +1,34 @@
 /**
- * What peers have acknowledged, on its way into the store. Nothing waits for it but tombstones, which stay that much longer, and a crash that takes it
- * costs as little: so it is written a moment later, once for what came meanwhile, for all sessions of a node in one transaction.
+ * Writes what peers have acknowledged into the store. Only tombstones wait for this write, and stay a little longer. A crash that loses the write costs just
+ * as little. So each acknowledgement is written a moment after it came: one transaction for all sessions of a node writes the newest cursor of each session.
  */
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Store, Transaction } from '../store/store.ts';
 
-/** Half of what a person takes for at once, and long against the time between two messages of one session. */
+/** Half of the time that a person perceives as immediate, and long compared to the time between two messages of one session. */
 export const acknowledgedWithinMs = 50;
-/** Sessions whose acknowledgements are written in one transaction; the next ones have the next turn. Some 2 ms. */
+/** Sessions whose acknowledgements one transaction writes, in some 2 ms. The other sessions wait for the next turn. */
 const sessionsPerTurn = 512;
 
-/** A session, as who acknowledges. */
-export interface Acknowledged {
-  /** Throws a BanyanError before it has written anything, or not at all. */
+/** The session whose peer acknowledges. */
+export interface AcknowledgingSession {
+  /** Either writes everything, or throws a BanyanError before it has written anything. */
   write(t: Transaction, cursor: number): void;
-  /** After the transaction in which it did not throw: whoever reads finds it. */
+  /** Called after the commit of a transaction in which `write` did not throw. From now on, readers of the store find the acknowledgement. */
   written(): void;
-  /** It threw, or the store takes nothing: a newer session has taken over, or the store is gone. */
+  /** `write` threw, or the store takes nothing: a newer session has taken over, or the store is closed. */
   failed(error: BanyanError): void;
 }
 
 export class Acknowledgements {
   readonly #store: Store;
   readonly #clock: Clock;
-  /** The greatest of each session says all: flushes of the child may be done in another order than they were asked for. Bound: one for each session. */
-  #cursors = new Map<Acknowledged, number>();
+  /**
+   * The highest cursor of each session, which includes all lower ones. The flushes of a child may complete in another order than they were requested. Bound:
+   * one entry for each session.
+   */
+  #cursors = new Map<AcknowledgingSession, number>();
   #timer: Timer | undefined;
 
   constructor(store: Store, clock: Clock) {
@@ -33,13 +36,13 @@ export class Acknowledgements {
     this.#clock = clock;
   }
 
-  note(session: Acknowledged, cursor: number): void {
+  note(session: AcknowledgingSession, cursor: number): void {
     this.#cursors.set(session, Math.max(cursor, this.#cursors.get(session) ?? 0));
     this.#timer ??= this.#clock.after(acknowledgedWithinMs, () => this.#turn());
   }
 
-  /** Writes what is left of a session now. */
-  settle(session: Acknowledged): void {
+  /** Writes the pending acknowledgement of one session at once. */
+  settle(session: AcknowledgingSession): void {
     const cursor = this.#cursors.get(session);
     if (cursor === undefined) return;
     this.#cursors.delete(session);
@@ -53,12 +56,12 @@ export class Acknowledgements {
     this.#write(all.slice(0, sessionsPerTurn));
   }
 
-  #write(noted: readonly (readonly [Acknowledged, number])[]): void {
-    const written: Acknowledged[] = [];
-    const failures: [Acknowledged, BanyanError][] = [];
+  #write(pending: readonly (readonly [AcknowledgingSession, number])[]): void {
+    const written: AcknowledgingSession[] = [];
+    const failures: [AcknowledgingSession, BanyanError][] = [];
     try {
       this.#store.write((t) => {
-        for (const [session, cursor] of noted) {
+        for (const [session, cursor] of pending) {
           const error = refusal(() => session.write(t, cursor));
           if (error) failures.push([session, error]);
           else written.push(session);
@@ -66,7 +69,7 @@ export class Acknowledgements {
       });
     } catch (error) {
       if (!(error instanceof BanyanError)) throw error;
-      for (const [session] of noted) session.failed(error);
+      for (const [session] of pending) session.failed(error);
       return;
     }
     for (const session of written) session.written();
@@ -74,7 +77,7 @@ export class Acknowledgements {
   }
 }
 
-/** Of the store itself passes through: the transaction is over. */
+/** An error of the store itself passes through, because the transaction is over. */
 function refusal(act: () => void): BanyanError | undefined {
   try {
     act();

@@ -1,44 +1,44 @@
 /**
- * Turns for hellos: each costs a flush and a look at tables, so when all children come at once they are let in at a steady rate, and who has to wait is
- * told until when. A child has its turn when it comes then, however many others come as well. (The listener's door is before this, core/wire/network/handshake-rate-limiter.ts:
- * it spares handshakes, and can say nothing.)
+ * Gives turns to Hellos. Each Hello costs a flush and some reads of tables. So when all children come at once, the parent admits them at a steady rate. A
+ * child that has to wait gets the time after which to come again. If it comes then, it has its turn, however many others come as well. (The handshake rate
+ * limiter of the listener comes first, core/wire/network/handshake-rate-limiter.ts: it saves handshakes, and cannot send the child anything.)
  */
 import { nextSlot, type RateState } from '../runtime/rate.ts';
 
-/** The door has spread them already, where there is one. */
+/** Where the listener has a handshake rate limiter, the limiter has spread the Hellos already. */
 export const helloPerSecond = 400;
 export const helloBurst = 400;
-/** A child that comes a little before its turn has it. */
+/** A child that comes up to this much before its turn is admitted. */
 const earlyMs = 250;
-/** A turn that is not taken within this time is forgotten. */
+/** A turn that the child has not taken within this time is forgotten. */
 const lateMs = 30_000;
-/** Turns that are remembered; children beyond are told the longest wait. */
+/** Number of turns that the node remembers. A further child gets the longest wait. */
 const turnsMax = 20_000;
 const longestWaitMs = 60_000;
 
-/** Hellos: each has a turn, now or at a time that it is told. */
+/** Gives each Hello a turn: now, or at a later time. */
 export class HelloRateLimiter {
-  readonly #given = new Map<string, number>();
-  #turns: RateState;
+  readonly #turnsAtMs = new Map<string, number>();
+  #rate: RateState;
 
-  /** 0: now. Otherwise the ms after which the child is to come again. */
+  /** 0: the child is admitted now. Otherwise: the ms after which the child should come again. */
   admit(child: string, nowMs: number): number {
-    const given = this.#given.get(child);
-    if (given !== undefined && nowMs <= given + lateMs) {
-      if (nowMs < given - earlyMs) return Math.ceil(given - nowMs);
-      this.#given.delete(child);
+    const turnMs = this.#turnsAtMs.get(child);
+    if (turnMs !== undefined && nowMs <= turnMs + lateMs) {
+      if (nowMs < turnMs - earlyMs) return Math.ceil(turnMs - nowMs);
+      this.#turnsAtMs.delete(child);
       return 0;
     }
-    this.#given.delete(child);
-    if (this.#given.size >= turnsMax) this.#forgetLate(nowMs);
-    if (this.#given.size >= turnsMax) return longestWaitMs;
-    const { waitMs, turns } = nextSlot({ intervalMs: 1_000 / helloPerSecond, burst: helloBurst }, this.#turns, nowMs);
-    this.#turns = turns;
-    if (waitMs > 0) this.#given.set(child, nowMs + waitMs);
+    this.#turnsAtMs.delete(child);
+    if (this.#turnsAtMs.size >= turnsMax) this.#forgetLate(nowMs);
+    if (this.#turnsAtMs.size >= turnsMax) return longestWaitMs;
+    const { waitMs, turns } = nextSlot({ intervalMs: 1_000 / helloPerSecond, burst: helloBurst }, this.#rate, nowMs);
+    this.#rate = turns;
+    if (waitMs > 0) this.#turnsAtMs.set(child, nowMs + waitMs);
     return Math.ceil(waitMs);
   }
 
   #forgetLate(nowMs: number): void {
-    for (const [child, turn] of this.#given) if (turn + lateMs < nowMs) this.#given.delete(child);
+    for (const [child, turnMs] of this.#turnsAtMs) if (turnMs + lateMs < nowMs) this.#turnsAtMs.delete(child);
   }
 }

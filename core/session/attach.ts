@@ -1,6 +1,6 @@
 /**
- * Attach sequences. A child counts how often it has changed the parent to which it attaches, and says the number in every hello: of two attachments the
- * one with the higher number is the present one, wherever in the tree they are compared.
+ * Attach sequences. A child counts how often it has changed the parent to which it attaches, and sends the number in every Hello. Of two attachments, the one
+ * with the higher number is the present one, wherever in the tree the two are compared.
  */
 import type { PeerIdentity } from '../identity/peer-identity.ts';
 import { withReplica } from '../identity/replica.ts';
@@ -10,45 +10,51 @@ import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import { boundedCounter } from './node-identity.ts';
 
-/** What a child remembers of its attachments. */
+/** The stored record of a child's newest attachment. */
 export interface Attachment {
   readonly sequence: number;
-  /** The parent that it attached to last, with its number among siblings. */
+  /** The parent to which the child attached last: path and replica number. */
   readonly parent: string;
 }
 
-/** What to say to this parent: no less than the milliseconds since 1970, which is beyond all that a store has said that was emptied or put back. */
+/**
+ * The attachment for the next Hello to this parent. A new sequence is at least the milliseconds since 1970. So it is above every sequence that a store sent
+ * before it was emptied or restored from an older copy.
+ */
 export function attachTo(before: Attachment | undefined, parent: string, wallMs: number): Attachment {
   if (before?.parent === parent && before.sequence < attachSequenceMax) return before;
-  const known = boundedCounter(before?.sequence, attachSequenceMax);
-  return { sequence: Math.max(known + 1, boundedCounter(Math.floor(wallMs), attachSequenceMax)), parent };
+  const last = boundedCounter(before?.sequence, attachSequenceMax);
+  return { sequence: Math.max(last + 1, boundedCounter(Math.floor(wallMs), attachSequenceMax)), parent };
 }
 
-/** The milliseconds since 1970 in the year 2248: whoever says such a sequence, or more, has a clock that is wrong, or lies, and is not believed. */
+/**
+ * The milliseconds since 1970 in the year 2248. A peer that sends this sequence or a higher one has a wrong clock, or lies; the node does not accept the
+ * sequence.
+ */
 export const attachSequenceMax = 2 ** 43;
 
 /**
- * Before the hello. `moved`: what it says has to be durable first, or a crash would have the child say the same number to two parents; the number that a
- * store begins with is of the time, which goes on without it.
+ * Called before the Hello. `moved`: the new sequence has to be durable before the child sends it; otherwise, after a crash, the child would send the same
+ * number to two parents. The first sequence of a store need not be durable, because it comes from the time, and the time goes on without the store.
  */
 export function beginAttach(t: Transaction, peer: PeerIdentity, clock: Clock): { sequence: number; moved: boolean } {
   const before = readAttachment(t);
-  const now = attachTo(before, withReplica(peer.path, peer.replica ?? 0), clock.wallMs());
-  if (now !== before) t.put(prefixOf('attachment'), text(JSON.stringify(now)));
-  return { sequence: now.sequence, moved: before !== undefined && now !== before };
+  const attachment = attachTo(before, withReplica(peer.path, peer.replica ?? 0), clock.wallMs());
+  if (attachment !== before) t.put(prefixOf('attachment'), text(JSON.stringify(attachment)));
+  return { sequence: attachment.sequence, moved: before !== undefined && attachment !== before };
 }
 
 /**
- * The parent knows a higher sequence of an attachment to itself that has been over for long: of a copy, or of this store before it was put back while the clock was
- * behind. From there on this attachment is the later one.
+ * The parent knows a higher sequence of an attachment to itself that ended long ago. Either a copy of this store attached, or this store did before it was
+ * restored from an older copy while the clock was behind. From now on this attachment has a higher sequence than that one.
  */
-export function passAttachSequence(t: Transaction, known: number): void {
+export function passAttachSequence(t: Transaction, parentSequence: number): void {
   const before = readAttachment(t);
-  if (!before || known < before.sequence || known + 1 >= attachSequenceMax) return;
-  t.put(prefixOf('attachment'), text(JSON.stringify({ ...before, sequence: known + 1 })));
+  if (!before || parentSequence < before.sequence || parentSequence + 1 >= attachSequenceMax) return;
+  t.put(prefixOf('attachment'), text(JSON.stringify({ ...before, sequence: parentSequence + 1 })));
 }
 
-/** Another process with this identity may have attached since, to whatever parent: the next attachment is a later one. */
+/** Another process with this identity may have attached since, to any parent. So the next attachment gets a new sequence. */
 export function forgetAttachment(t: Transaction): void {
   t.remove(prefixOf('attachment'));
 }

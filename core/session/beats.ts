@@ -1,4 +1,4 @@
-/** Beats of a session, both ways: heads, ages, watermarks, and the digests by which the two ends of a feed are compared. */
+/** Beats of a session, in both directions: heads, ages of the root's report, watermarks, and the digests by which the two ends compare a feed. */
 import { digestDifference, sumBytes, sumOf } from '../feed/digest.ts';
 import { hashBytes } from '../object/hash.ts';
 import type { Reader } from '../store/store.ts';
@@ -8,77 +8,83 @@ import type { SessionState } from './session.ts';
 import { SessionError } from './session-ends.ts';
 import type { Watermarks } from './watermark.ts';
 
-/** A feed that no beat finds at rest is compared behind a batch so often, give or take a quarter: those of a parent that was started with all its children are not compared at once. */
+/**
+ * A busy feed, which no beat can compare, is compared after a batch, once in this time plus or minus a quarter. By the quarter, the feeds of children that
+ * started together with their parent are not compared at the same moment.
+ */
 const compareEveryMs = 5 * 60_000;
 const compareAfterMs = 0.75 * compareEveryMs;
 
 export class Beats {
   readonly #ports: RunnerPorts;
   #sequence = 0;
-  /** When the peer had a digest of the produced feed last, or the session began. */
+  /** When this side last sent a digest of the produced feed, or when the session began. */
   #comparedMs: number;
-  /** Beyond `compareAfterMs`; undefined until that is over. */
-  #compareLaterMs: number | undefined;
-  #onRootReport: { readonly ageMs: number; readonly atMs: number } | undefined;
+  /** Random addition to `compareAfterMs`. Undefined until `compareAfterMs` is over. */
+  #compareJitterMs: number | undefined;
+  #rootReport: { readonly ageMs: number; readonly atMs: number } | undefined;
 
   constructor(ports: RunnerPorts) {
     this.#ports = ports;
     this.#comparedMs = ports.clock.monotonicMs();
   }
 
-  /** What the peer's last beat said, and when. */
-  get onRootReport(): { readonly ageMs: number; readonly atMs: number } | undefined {
-    return this.#onRootReport;
+  /** The age of the root's newest report, as the peer's last beat had it, and when that beat came. */
+  get rootReport(): { readonly ageMs: number; readonly atMs: number } | undefined {
+    return this.#rootReport;
   }
 
   next(state: SessionState, head: number, ready: boolean): Frame {
     const { store, producer } = this.#ports;
-    const said = store.read((reader) => ({
+    const contents = store.read((reader) => ({
       purgeRevision: producer.purgeRevision(reader),
       digest: this.#digestAt(reader, state, head),
     }));
-    if (said.digest) {
+    if (contents.digest) {
       this.#comparedMs = this.#ports.clock.monotonicMs();
-      this.#compareLaterMs = undefined;
+      this.#compareJitterMs = undefined;
     }
-    return this.#frame({ ...said, head, ready, watermarks: [] });
+    return this.#frame({ ...contents, head, ready, watermarks: [] });
   }
 
-  /** No beat has found the feed at rest for long: the next batch that reaches the head has one behind it. */
+  /** For long, no beat could compare the feed. A beat follows the next batch that reaches the head. */
   get isCompareDue(): boolean {
     const { clock, random } = this.#ports;
-    const agoMs = clock.monotonicMs() - this.#comparedMs - compareAfterMs;
-    if (agoMs < 0) return false;
-    this.#compareLaterMs ??= 2 * (compareEveryMs - compareAfterMs) * random.fraction();
-    return agoMs >= this.#compareLaterMs;
+    const overdueMs = clock.monotonicMs() - this.#comparedMs - compareAfterMs;
+    if (overdueMs < 0) return false;
+    this.#compareJitterMs ??= 2 * (compareEveryMs - compareAfterMs) * random.fraction();
+    return overdueMs >= this.#compareJitterMs;
   }
 
-  /** Beside those of the machine, when a node that is ready has come further with its sources. */
+  /** An additional beat, besides those that the session machine asks for: this ready node has received more of its sources. */
   withWatermarks(marks: Watermarks, head: number): Frame {
     const watermarks = Object.entries(marks).map(([source, revision]) => ({ source, revision }));
     return this.#frame({ purgeRevision: 0, digest: undefined, head, ready: true, watermarks });
   }
 
-  /** Whether this side may take up the peer's feed. Where the peer is, is heard first: what it says may be what was waited for. */
+  /**
+   * Whether this side may take up the peer's feed. Processes the watermarks of the beat first, because this side may have waited for exactly these
+   * watermarks.
+   */
   mayTakeUp({ head, watermarks }: Beat): boolean {
     const marks = Object.fromEntries(watermarks.map(({ source, revision }) => [source, revision]));
     return this.#ports.watermarks?.(marks, head) ?? true;
   }
 
   /** Throws DigestMismatch. */
-  heard(beat: Beat, mode: SessionState['mode']): void {
+  received(beat: Beat, mode: SessionState['mode']): void {
     if (beat.digest) this.#compare(beat.digest, mode);
-    this.#onRootReport = { ageMs: beat.rootAgeMs, atMs: this.#ports.clock.monotonicMs() };
+    this.#rootReport = { ageMs: beat.rootAgeMs, atMs: this.#ports.clock.monotonicMs() };
   }
 
-  #frame(said: Pick<Beat, 'purgeRevision' | 'digest' | 'head' | 'ready' | 'watermarks'>): Frame {
+  #frame(contents: Pick<Beat, 'purgeRevision' | 'digest' | 'head' | 'ready' | 'watermarks'>): Frame {
     const rootAgeMs = Math.round(this.#ports.rootAgeMs());
-    return { frame: { $case: 'beat', value: { ...said, sequence: ++this.#sequence, rootAgeMs } } };
+    return { frame: { $case: 'beat', value: { ...contents, sequence: ++this.#sequence, rootAgeMs } } };
   }
 
   /**
-   * Only when the consumer has been sent all there is: at any other revision there is nothing to compare with. What is not acknowledged yet was sent before
-   * this beat on the same line, and is in the consumer's rows when that hears it.
+   * The digest goes out only when this side has sent everything up to the head, because the consumer can compare at this revision only. Batches that are not
+   * acknowledged yet went out before this beat on the same line. So their rows are in the consumer's table when the consumer receives the beat.
    */
   #digestAt(reader: Reader, { outgoing }: SessionState, head: number): WireDigest | undefined {
     const { producer } = this.#ports;
@@ -87,7 +93,7 @@ export class Beats {
     return { revision: head, count, sum: sumBytes(sum) };
   }
 
-  /** A difference costs a reconciliation: the tuple names no incarnation any more, so the next session can't go on. */
+  /** A difference causes a reconciliation: the stored tuple then names no incarnation, so the next session cannot resume. */
   #compare(peer: WireDigest, mode: SessionState['mode']): void {
     const { store, consumer, mismatch, fence, differs } = this.#ports;
     const { tuple, digest } = store.read((reader) => ({
@@ -95,14 +101,14 @@ export class Beats {
       digest: consumer.digest(reader),
     }));
     if (mode !== 'resumed' || tuple.cursor !== peer.revision || peer.sum.length !== hashBytes) return;
-    const theirs = { count: peer.count, sum: sumOf(peer.sum) };
-    if (!mismatch.isOne(digestDifference(digest, theirs))) return;
+    const peerDigest = { count: peer.count, sum: sumOf(peer.sum) };
+    if (!mismatch.isOne(digestDifference(digest, peerDigest))) return;
     store.write((t) => {
       fence(t);
       consumer.setResume(t, { ...tuple, incarnation: '' });
     });
-    const what = `${consumer.name}: at revision ${peer.revision} there are ${digest.count} rows here and ${peer.count} at the other end, or others`;
-    differs(what);
-    throw new SessionError('DigestMismatch', 'Protocol', what, { retry: 'resync' });
+    const message = `${consumer.name}: the rows differ at revision ${peer.revision}: ${digest.count} here, ${peer.count} at the other end`;
+    differs(message);
+    throw new SessionError('DigestMismatch', 'Protocol', message, { retry: 'resync' });
   }
 }

@@ -1,4 +1,4 @@
-/** What the child's side of sessions stands on, and whom it tells. */
+/** The ports of the child's side of sessions. */
 import type { FeedConsumer } from '../feed/consumer.ts';
 import type { AppliedChange } from '../feed/feed.ts';
 import type { FeedProducer } from '../feed/producer.ts';
@@ -24,28 +24,37 @@ export interface ChildSessionPorts {
   readonly producer: FeedProducer;
   /** The down feed. */
   readonly consumer: FeedConsumer;
-  /** Inside the commit that applies changes of the down feed. */
+  /** Called inside the transaction that applies changes of the down feed. */
   applied(t: Transaction, changes: readonly AppliedChange[]): void;
-  /** In such a transaction that changes nothing: the cursor may have come further. */
+  /** Called inside such a transaction if it changes no rows: the cursor may have moved. */
   passed?(t: Transaction): void;
-  /** After a commit with changes. A node that announces changes in `applied` needs no other call. */
+  /** Called after a commit with changes. A node that announces changes in `applied` needs no other call. */
   committed?(changes: readonly AppliedChange[]): void;
-  /** A parent has welcomed this node, in the transaction that notes it: what is written into the up feed is part of what it has to say to that parent. */
+  /**
+   * Called in the transaction that records that a parent has welcomed this node. What the listener writes into the up feed belongs to the first report to
+   * that parent.
+   */
   attaching?(t: Transaction): void;
   connected(): void;
   disconnected(reason: string): void;
-  /** All that a ready parent had when it was asked is stored here. */
+  /** The parent is ready, and everything up to the head that it announced is stored here. */
   caughtUp(): void;
-  /** The parent knows of the up feed what this store does not: it was put back to an older copy, or lost. Before the parent is told anything. */
+  /**
+   * The parent has received revisions of the up feed that this store does not have: this store was lost, or restored from an older copy. Called before this
+   * node sends the parent anything.
+   */
   putBack?(): void;
-  /** What is missing in the up feed is meant to be missing. Undefined: that will be known soon, without a word of the parent, and is told by `readyChanged`. */
+  /**
+   * Whether an entry that is missing in the up feed is missing on purpose. Undefined: this node will know the answer without any help of the parent, and then
+   * calls `readyChanged`.
+   */
   ready(parentHasReplicas?: boolean): boolean | undefined;
-  /** How far this node has come with the sources above is more than before. */
+  /** The watermarks of this node have risen. */
   watermarksReached?(): void;
-  /** `unreached` is another. */
+  /** The value of `unreached` has changed. */
   unreachedChanged?(): void;
-  /** What `alarm` says is something else now. */
+  /** The value of `alarm` has changed. */
   alarmChanged?(): void;
-  /** Makes the streams of a session; absent: the node has none. */
+  /** Makes the streams of a session. Absent: the node has no streams. */
   streamsOf?(link: Link): SessionStreams;
 }

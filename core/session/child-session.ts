@@ -1,4 +1,4 @@
-/** The child's side: dials the parent, says hello, runs the session, and dials again when it ends. */
+/** The child's side: dials the parent, sends the Hello, runs the session, and dials again when the session ends. */
 import { producerRowsTopic } from '../feed/topics.ts';
 import type { Timer } from '../runtime/clock.ts';
 import { describeError } from '../runtime/errors.ts';
@@ -18,8 +18,8 @@ import type { WatermarkWait } from './watermark-gate.ts';
 
 const dialTimeoutMs = 10_000;
 /**
- * Ten years: no node is without its root for so long. A parent may say anything, and with the time since added it has to stay a number that the next hop
- * takes, and a moment that is a date.
+ * Ten years: no node is without its root for so long. A parent may send any number. Together with the time since then, the number must stay one that the next
+ * hop accepts, and a moment that is a valid date.
  */
 export const rootAgeMaxMs = 10 * 365 * 86_400_000;
 const endsMessage = 'the child ends';
@@ -34,9 +34,9 @@ export class ChildSession {
   #unsubscribe: (() => void) | undefined;
   #unreached: string | undefined;
   readonly #mismatch = new Mismatch();
-  #onRootReport: { readonly ageMs: number; readonly atMs: number } | undefined;
+  #lastRootReport: { readonly ageMs: number; readonly atMs: number } | undefined;
   readonly ends = new SessionEnds();
-  /** The feed from the parent was found to differ from what the parent has. */
+  /** Raised when the feed from the parent differs from what the parent has. */
   readonly alarm: FeedAlarm;
   readonly #startedAtMs: number;
   #waiting: WatermarkWait | undefined;
@@ -50,7 +50,7 @@ export class ChildSession {
     this.alarm = new FeedAlarm(ports.clock, () => ports.alarmChanged?.());
   }
 
-  /** Why there is no session; undefined while there is one, or nothing was tried yet. */
+  /** Why there is no session. Undefined while there is a session, or before the first attempt has ended. */
   get unreached(): string | undefined {
     return this.#unreached;
   }
@@ -59,12 +59,12 @@ export class ChildSession {
     return this.#runner !== undefined;
   }
 
-  /** The parent of the newest session is one of several. */
+  /** The parent of the newest session has replicas. */
   get parentHasReplicas(): boolean {
     return this.#parentHasReplicas;
   }
 
-  /** Of the present session. */
+  /** The streams of the present session. */
   get streams(): SessionStreams | undefined {
     return this.#runner?.streams;
   }
@@ -75,7 +75,7 @@ export class ChildSession {
     void this.#dial();
   }
 
-  /** The up feed has new rows: they are sent when they are durable. */
+  /** The up feed has new rows. The session sends them when they are durable. */
   #wake(): void {
     this.#awake = true;
     if (this.#flushing || !this.#runner) return;
@@ -95,12 +95,12 @@ export class ChildSession {
     this.#attempt?.cancel(endsMessage);
   }
 
-  /** For what it is that nothing is taken from the parent. */
+  /** The reason why this node takes nothing from its parent now. Undefined: it takes. */
   get waiting(): WatermarkWait | undefined {
     return this.#waiting;
   }
 
-  #wait(waiting: WatermarkWait | undefined): void {
+  #setWaiting(waiting: WatermarkWait | undefined): void {
     this.#waiting = waiting;
     this.#ports.alarmChanged?.();
   }
@@ -116,17 +116,17 @@ export class ChildSession {
           this.#ports.alarmChanged?.();
         },
         refused: (refusal) => this.ends.refuse(refusal),
-        waits: (waiting) => this.#wait(waiting),
+        waits: (waiting) => this.#setWaiting(waiting),
         sessionOver: (error) => this.ends.count(error),
-        ended: (reason, askedMs) => this.#again(reason, askedMs),
-        away: (returnAfterMs) => this.#awayFor(returnAfterMs),
+        ended: (reason, askedMs) => this.#dialLater(reason, askedMs),
+        away: (returnAfterMs) => this.#waitForReturn(returnAfterMs),
       },
       this.#mismatch,
     );
     this.#attempt = attempt;
     let link: Link | undefined;
     try {
-      // What is said in the hello is durable: the boot counter, and the cursors.
+      // The contents of the Hello have to be durable before it is sent: the boot counter and the cursors.
       await this.#ports.store.flushed();
       if (this.#stopped) return;
       link = await dialer.dial(attempt.events, dialTimeoutMs);
@@ -156,10 +156,10 @@ export class ChildSession {
     this.#wake();
   }
 
-  /** Ms since something was heard of the root, `rootAgeMaxMs` at most: what the parent said of itself, and the time since. */
+  /** Age in ms of the newest report of the root, at most `rootAgeMaxMs`: the age that the parent sent, plus the time since then. */
   rootAgeMs(): number {
-    const heard = this.#runner?.onRootReport ?? this.#onRootReport;
-    const { ageMs, atMs } = heard ?? { ageMs: 0, atMs: this.#startedAtMs };
+    const report = this.#runner?.rootReport ?? this.#lastRootReport;
+    const { ageMs, atMs } = report ?? { ageMs: 0, atMs: this.#startedAtMs };
     return Math.min(rootAgeMaxMs, ageMs + this.#ports.clock.monotonicMs() - atMs);
   }
 
@@ -169,30 +169,30 @@ export class ChildSession {
     this.#waiting = undefined;
     this.#timer?.stop();
     if (!runner) return;
-    this.#onRootReport = runner.onRootReport ?? this.#onRootReport;
+    this.#lastRootReport = runner.rootReport ?? this.#lastRootReport;
     this.#ports.log.info({ reason }, 'detached from the parent');
     this.#ports.disconnected(reason);
   }
 
-  /** The parent ended in order and will be back: no failure, so the wait does not grow. */
-  #awayFor(returnAfterMs: number): void {
+  /** The parent ended in order and will return. This is no failure, so the backoff does not grow. */
+  #waitForReturn(returnAfterMs: number): void {
     this.#detached(`the parent ends, and is back in ${returnAfterMs} ms`);
     if (this.#stopped) return;
-    this.#isUnreached('the parent shuts down and announced its return');
+    this.#setUnreached('the parent shuts down and announced its return');
     const waitMs = waitForReturn(this.#ports.random.fraction(), returnAfterMs);
     this.#timer = this.#ports.clock.after(waitMs, () => void this.#dial());
   }
 
-  #again(reason: string, askedMs?: number): void {
+  #dialLater(reason: string, askedMs?: number): void {
     this.#detached(reason);
     if (this.#stopped) return;
-    this.#isUnreached(reason);
+    this.#setUnreached(reason);
     const { waitMs, backoff } = nextWait(this.#backoff, this.#ports.random.fraction(), askedMs);
     this.#backoff = backoff;
     this.#timer = this.#ports.clock.after(waitMs, () => void this.#dial());
   }
 
-  #isUnreached(reason: string): void {
+  #setUnreached(reason: string): void {
     if (reason === this.#unreached) return;
     this.#unreached = reason;
     this.#ports.unreachedChanged?.();
@@ -210,10 +210,7 @@ export class ChildSession {
       },
       (error: unknown) => {
         this.#flushing = false;
-        log.error(
-          { reason: describeError(error) },
-          'what was written could not be made durable: nothing of it is sent',
-        );
+        log.error({ reason: describeError(error) }, 'new rows could not be made durable: none of them is sent');
         if (this.#runner) this.#ports.clock.after(flushAgainMs, () => this.#wake());
       },
     );

@@ -1,4 +1,4 @@
-/** What a session does with what its peer sends: batches, pieces and replies of a reconciliation into the store, and the word for them when they are durable. */
+/** The consuming side of a session: writes batches, pieces and replies of a reconciliation into the store, and acknowledges them when they are durable. */
 import { type AppliedChange, type Batch, bytesOfEntries, type ReconcileReply } from '../feed/feed.ts';
 import { dropPieces, heldPieces, type Piece, storePiece } from '../feed/pieces.ts';
 import { Reconciliation } from '../feed/reconcile.ts';
@@ -16,10 +16,10 @@ type ConsumingPorts = Pick<
   'store' | 'consumer' | 'fence' | 'applied' | 'committed' | 'random' | 'produces'
 >;
 
-/** Of the session that it is a side of. */
+/** The part of a session that the consuming side uses. */
 export interface ConsumingSide {
   send(frame: Frame): void;
-  /** Nothing happens if the session has ended by then. */
+  /** Does not call `then` if the session has ended by then. */
   afterFlush(then: () => void): void;
   reconciled(cursor: number): void;
 }
@@ -28,9 +28,9 @@ export class Consuming {
   readonly #ports: ConsumingPorts;
   readonly #side: ConsumingSide;
   #reconciliation: Reconciliation | undefined;
-  /** False: none are in the store. Most feeds never have any, and each batch would look for them. */
+  /** False: the store has no pieces of this feed. Most feeds never have any, and otherwise each batch would look for them. */
   #mayHavePieces = true;
-  /** Of the credit that both sides give. */
+  /** Counts against the credit that both sides give. */
   readonly #received = new Received(windowMaxBytes);
   #entries = 0;
 
@@ -39,7 +39,7 @@ export class Consuming {
     this.#side = side;
   }
 
-  /** That came, with their contents. */
+  /** Number of entries received with their contents. */
   get entries(): number {
     return this.#entries;
   }
@@ -47,42 +47,45 @@ export class Consuming {
   apply(batch: Batch): void {
     this.#entries += batch.entries.length;
     const bytes = bytesOfEntries(batch.entries);
-    this.#received.came(bytes);
+    this.#received.arrived(bytes);
     this.#commit((t) => this.#ports.consumer.apply(t, batch));
     this.#side.afterFlush(() => {
-      this.#received.told(bytes);
+      this.#received.acknowledged(bytes);
       this.#side.send(ackFrame(this.#consumes, batch.to, batch.epoch));
     });
   }
 
   applyAhead(batch: Batch, bytes: number): void {
     this.#entries += batch.entries.length;
-    this.#received.came(bytes);
+    this.#received.arrived(bytes);
     this.#commit((t) => this.#ports.consumer.applyAhead(t, batch));
     this.#side.afterFlush(() => {
-      this.#received.told(bytes);
+      this.#received.acknowledged(bytes);
       this.#side.send(creditFrame(this.#consumes, bytes));
     });
   }
 
-  /** Given back when it is flushed, though a piece that a crash takes comes again: otherwise a fast line could fill memory with what waits for a slow disk. */
+  /**
+   * The credit is returned after the flush, although the peer would send a piece again that a crash loses. Otherwise a fast line could fill the memory with
+   * pieces that wait for a slow disk.
+   */
   storePiece(piece: Piece): void {
     const { store, consumer, fence } = this.#ports;
     this.#mayHavePieces = true;
     const bytes = piece.data.length;
-    this.#received.came(bytes);
+    this.#received.arrived(bytes);
     const fits = store.write((t) => {
       fence(t);
       return storePiece(t, consumer.id, piece);
     });
     if (!fits) throw new BanyanError('Protocol', 'the pieces of a content are not what its hash says');
     this.#side.afterFlush(() => {
-      this.#received.told(bytes);
+      this.#received.acknowledged(bytes);
       this.#side.send(creditFrame(this.#consumes, bytes));
     });
   }
 
-  /** Of contents that changed while they were on their way, in this session or an earlier one. */
+  /** Drops pieces of contents that changed while they were on their way, in this session or an earlier one. */
   dropPieces(): void {
     const { store, consumer, fence } = this.#ports;
     if (!this.#mayHavePieces) return;
@@ -94,17 +97,17 @@ export class Consuming {
     });
   }
 
-  /** A reply to what was asked last. */
+  /** Takes the reply to the newest request. */
   absorb(reply: ReconcileReply): void {
     const reconciliation = this.#reconciliation;
-    // It still waits for its turn.
+    // The reconciliation still waits for its slot, so nothing was requested.
     if (!reconciliation) throw new BanyanError('Protocol', 'a reconcile reply before anything was asked');
     this.#entries += reply.entries.length;
     this.#commit((t) => reconciliation.absorb(t, reply));
     this.#askNext();
   }
 
-  /** Its turn has come. */
+  /** The reconciliation has its slot. */
   reconcile(): void {
     const { store, consumer, random } = this.#ports;
     const seed = random.bytes(seedBytes);
@@ -140,7 +143,8 @@ export class Consuming {
         applied(t, done);
       });
     } finally {
-      // They stand, also when what is done after the commit fails, on a disk that has just become full: whoever did not hear of them now would not before a restart.
+      // The changes are committed, even if a step after the commit fails, as on a disk that has just become full. A listener that does not get the changes
+      // now would not get them before a restart.
       if (changes.length > 0) committed(changes);
     }
   }

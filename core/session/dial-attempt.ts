@@ -1,4 +1,4 @@
-/** One connection of a child to its parent, from hello to its end. */
+/** One connection of a child to its parent, from the Hello to the end of the connection. */
 
 import { checkFromParent, checkWatermarks } from '../entries/from-parent.ts';
 import type { ResumeTuple } from '../feed/feed.ts';
@@ -23,37 +23,36 @@ import { SessionRunner } from './runner.ts';
 import { WatermarkGate, type WatermarkWait } from './watermark-gate.ts';
 import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-frames.ts';
 
-/** A parent that takes the connection and says nothing is as good as none. */
+/** A parent that accepts the connection and sends no Welcome within this time counts as unreachable. */
 const welcomeWithinMs = 15_000;
 
 export interface DialAttemptEvents {
   waits(waiting: WatermarkWait | undefined): void;
   began(runner: SessionRunner, parentHasReplicas: boolean): void;
   differs(what: string): void;
-  /** Before `ended`, where none had. */
+  /** No session has begun. Followed by `ended`. */
   refused(refusal: Refusal): void;
-  /** Before either of those below, where a session had begun. */
+  /** A session had begun and is over. Followed by `ended` or `away`. */
   sessionOver(error: Error | undefined): void;
-  /** Once, last: either this … */
+  /** The last call, exactly once: either this one … */
   ended(reason: string, askedMs?: number): void;
-  /** … or, when the parent ended in order, how long it is away. */
+  /** … or this one, when the parent ended in order: how long the parent is away. */
   away(returnAfterMs: number): void;
 }
 
-/** One connection, from hello to its end. */
 export class DialAttempt {
   readonly #ports: ChildSessionPorts;
-  readonly #told: DialAttemptEvents;
+  readonly #observer: DialAttemptEvents;
   readonly #mismatch: Mismatch;
   #link: Link | undefined;
   #runner: SessionRunner | undefined;
   #timer: Timer | undefined;
   #over = false;
 
-  constructor(ports: ChildSessionPorts, told: DialAttemptEvents, mismatch: Mismatch) {
+  constructor(ports: ChildSessionPorts, observer: DialAttemptEvents, mismatch: Mismatch) {
     this.#ports = ports;
     this.#mismatch = mismatch;
-    this.#told = told;
+    this.#observer = observer;
   }
 
   readonly events: LinkEvents = {
@@ -65,7 +64,7 @@ export class DialAttempt {
   };
 
   hello(link: Link, attachSequence: number): void {
-    // It may have been refused before it said anything.
+    // The attempt may be over before the Hello is sent, for example after a refusal.
     if (this.#over) return link.close('the attempt is over');
     this.#link = link;
     const { store, consumer, identity, path, role, software, clock } = this.#ports;
@@ -97,13 +96,16 @@ export class DialAttempt {
     });
   }
 
-  /** Its hello could not be said. Over first: the link's own end, which comes later, would be taken for that of the session after this one. */
+  /**
+   * The Hello could not be sent. The attempt ends before the link closes: otherwise the close event of the link, which comes afterwards, would be taken for
+   * the end of the next session.
+   */
   fail(link: Link | undefined, reason: string): void {
     this.#end(reason);
     link?.close(reason);
   }
 
-  /** No session has begun, and none is to. */
+  /** Ends the attempt if no session has begun yet. */
   cancel(reason: string): void {
     if (this.#over || this.#runner) return;
     this.#over = true;
@@ -114,16 +116,19 @@ export class DialAttempt {
   #receive(frame: Frame): void {
     if (this.#runner) return this.#runner.receive(frame);
     try {
-      this.#answered(frame);
+      this.#onAnswer(frame);
     } catch (error) {
-      // A disk that is full: the next attempt may find room.
+      // For example, the disk is full. The next attempt may find room.
       if (!(error instanceof BanyanError)) throw error;
-      this.#ports.log.warn({ code: error.code, reason: error.message }, 'the answer of the parent was not taken');
+      this.#ports.log.warn(
+        { code: error.code, reason: error.message },
+        'the answer of the parent could not be processed',
+      );
       this.fail(this.#link, describeError(error));
     }
   }
 
-  #answered(frame: Frame): void {
+  #onAnswer(frame: Frame): void {
     switch (frame.frame?.$case) {
       case 'welcome':
         this.#timer?.stop();
@@ -132,9 +137,9 @@ export class DialAttempt {
         const { afterMs, bootCounter, attachSequence } = frame.frame.value;
         if (bootCounter > 0) this.#ports.store.write((t) => passBootCounter(t, bootCounter));
         if (attachSequence > 0) this.#ports.store.write((t) => passAttachSequence(t, attachSequence));
-        const [reason, message] = [said(frame.frame.value.reason), said(frame.frame.value.message)];
+        const [reason, message] = [shortened(frame.frame.value.reason), shortened(frame.frame.value.message)];
         this.#ports.log.warn({ reason, message }, 'the parent refused this node');
-        this.#told.refused(refusalOf(reason));
+        this.#observer.refused(refusalOf(reason));
         this.#link?.close(reason);
         return this.#end(`${reason}: ${message}`, afterMs);
       }
@@ -147,8 +152,8 @@ export class DialAttempt {
     const link = this.#link;
     if (!link || this.#over) return;
     if (welcome.version < versionMin || welcome.version > versionMax) {
-      const words = `the parent chose version ${welcome.version} of the protocol, this node speaks ${ownVersions}`;
-      return this.#hangUp(link, 'version', words);
+      const reason = `the parent chose version ${welcome.version} of the protocol, this node speaks ${ownVersions}`;
+      return this.#hangUp(link, 'version', reason);
     }
     const flaw = validateWelcome(welcome);
     if (flaw) return this.#hangUp(link, 'bad_welcome', `the welcome's ${flaw}`);
@@ -172,7 +177,7 @@ export class DialAttempt {
     }));
     const head = Math.max(acknowledged, resumes ? up.cursor : 0);
     const isReady = this.#ports.ready(welcome.hasReplicas);
-    // What was written and is not durable yet is part of what it has to say: it is ready with a head that covers that.
+    // Rows that are written and not durable yet belong to what this node reports. So the node becomes ready only with a head that covers these rows.
     const waitsForFlush = isReady === true && newest > head;
     const { epoch, incarnation } = producer;
     link.send({
@@ -213,7 +218,7 @@ export class DialAttempt {
         },
         watermarks: (marks, at) => {
           checkWatermarks(this.#ports.path, marks);
-          return gate.heard(marks, at);
+          return gate.receive(marks, at);
         },
         acknowledged: () => {},
         acknowledgements: new Acknowledgements(store, clock),
@@ -221,15 +226,15 @@ export class DialAttempt {
           this.#ports.caughtUp();
           gate.progressed();
         },
-        // Of the way up it says nothing: the root is not there.
+        // Beats to the parent carry no age, because the root is not in that direction.
         rootAgeMs: () => 0,
         mismatch: this.#mismatch,
         differs: (what) => {
           log.error({ reason: what }, 'the feed from the parent differs from what the parent has: it is reconciled');
-          this.#told.differs(what);
+          this.#observer.differs(what);
         },
         ended: (error, returnAfterMs) => {
-          this.#told.sessionOver(error);
+          this.#observer.sessionOver(error);
           if (returnAfterMs === undefined) this.#end(error ? describeError(error) : 'ended in order');
           else this.#away(returnAfterMs);
         },
@@ -245,11 +250,11 @@ export class DialAttempt {
         peerReady: welcome.ready && gate.isOpen(),
       },
     );
-    if (!this.#over) this.#told.began(this.#runner, welcome.hasReplicas);
+    if (!this.#over) this.#observer.began(this.#runner, welcome.hasReplicas);
     if (waitsForFlush) this.#runner.ready(true);
   }
 
-  /** The parent knows of the up feed what this store may have lost. */
+  /** The parent has received revisions of the up feed that this store may have lost. */
   #lacksHistory(reader: Reader, up: ResumeTuple): boolean {
     if (up.incarnation === '' || !this.#ports.producer.isOtherHistory(reader, up)) return false;
     return !isFormerStoreIncarnation(reader, up.incarnation);
@@ -258,21 +263,21 @@ export class DialAttempt {
   #away(returnAfterMs: number): void {
     if (this.#over) return;
     this.#over = true;
-    this.#told.away(returnAfterMs);
+    this.#observer.away(returnAfterMs);
   }
 
   #gateOf({ hasReplicas, downResumes }: Welcome): WatermarkGate {
     const { path, store, log, consumer, clock, watermarksReached } = this.#ports;
-    const waits = (waiting: WatermarkWait | undefined) => this.#told.waits(waiting);
+    const waits = (waiting: WatermarkWait | undefined) => this.#observer.waits(waiting);
     const isResumed = () => this.#runner?.isResumed ?? downResumes;
     const ports = { path, store, log, consumer, isResumed, clock, reached: () => watermarksReached?.(), waits };
     return new WatermarkGate(ports, { hasReplicas, resumes: downResumes });
   }
 
-  /** On one that does not keep to the protocol. */
+  /** Closes the link of a parent that breaks the protocol. */
   #hangUp(link: Link | undefined, refusal: Refusal, reason: string): void {
     if (this.#over) return;
-    this.#told.refused(refusal);
+    this.#observer.refused(refusal);
     link?.close(reason);
     this.#end(reason);
   }
@@ -281,13 +286,13 @@ export class DialAttempt {
     if (this.#over) return;
     this.#over = true;
     this.#timer?.stop();
-    this.#told.ended(reason, askedMs);
+    this.#observer.ended(reason, askedMs);
   }
 }
 
-/** Words of the other end go into logs: a sentence, not a frame full of them. */
-const saidCharsMax = 1_024;
+/** Texts of the other end go into logs, so their length has a bound. */
+const peerTextCharsMax = 1_024;
 
-function said(words: string): string {
-  return words.slice(0, saidCharsMax);
+function shortened(text: string): string {
+  return text.slice(0, peerTextCharsMax);
 }

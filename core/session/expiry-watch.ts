@@ -1,12 +1,15 @@
-/** A handshake now would fail by an expired certificate, so a session must not go on by one of long ago. */
+/** Ends a session when a certificate of its handshake expires: a new handshake would fail, so an old session must not continue. */
 import type { Expiry } from '../identity/expiry.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import type { Link } from '../wire/link.ts';
 
-/** Wall clocks are set while a session lasts, and timers can't wait for years: what is far away is looked at again after this. */
+/** Somebody may set the wall clock during a session, and timers cannot wait for years. So a distant expiry is checked again after this time. */
 const lookMs = 3_600_000;
 
-/** What is over of a link by now: between a handshake and the first word of a session there may be a slow line, a turn and a flush. */
+/**
+ * The certificate of this link that has expired by now. Between the handshake and the first frame of a session there may be a slow line, the wait for a turn,
+ * and a flush.
+ */
 export function expiredOf({ expiry }: Link, clock: Clock): Expiry | undefined {
   return expiry && clock.wallMs() >= expiry.atMs ? expiry : undefined;
 }
@@ -16,7 +19,7 @@ export class ExpiryWatch {
   readonly #over: () => void;
   #timer: Timer | undefined;
 
-  /** `over` is called once, when the wall clock has reached `atMs`, never from here. */
+  /** Calls `over` once, when the wall clock has reached `atMs`; never from within the constructor. */
   constructor(clock: Clock, atMs: number, over: () => void) {
     this.#clock = clock;
     this.#over = over;

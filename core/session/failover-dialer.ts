@@ -1,4 +1,4 @@
-/** A dialer for a place with siblings: each dial goes to the one whose turn it is (candidates.ts). With one parent it is that parent's dialer. */
+/** A dialer for a parent with replicas: each dial goes to the replica that candidates.ts names. With one parent, this is the dialer of that parent. */
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Random } from '../runtime/random.ts';
@@ -12,54 +12,54 @@ export interface FailoverPorts {
   readonly random: Random;
 }
 
-/** `dialers`: home first. */
+/** `dialers`: one for each replica, home first. */
 export function failoverDialer({ clock, random }: FailoverPorts, dialers: readonly Dialer[]): Dialer {
   if (dialers.length === 1) return dialers[0]!;
   let state: Candidates = candidates(dialers.length);
   let watch = rootWatch;
   let attachedTo: number | undefined;
-  let endOfLast: (() => void) | undefined;
+  let endLast: (() => void) | undefined;
   return {
     async dial(events, timeoutMs) {
-      // A child dials when its last session is over. The link of that may be told so later, if the parent says nothing.
-      endOfLast?.();
+      // A child dials when its last session is over. The link of that session may report its close later, if the parent does not answer.
+      endLast?.();
       const index = state.next;
       let welcomedMs: number | undefined;
-      let goesHome: Timer | undefined;
-      let goes: 'home' | 'on' | undefined;
+      let homeTimer: Timer | undefined;
+      let leavesFor: 'home' | 'on' | undefined;
       let link: Link | undefined;
-      let left: string | undefined;
-      // A parent that is mute, or refuses late on a long line, was no home for any time.
-      const livedFor = (): number => (welcomedMs === undefined ? 0 : clock.monotonicMs() - welcomedMs);
-      const listen = ({ frame }: Frame): void => {
+      let leaveReason: string | undefined;
+      // 0 without a Welcome: a parent that does not answer, or refuses late on a long line, counts as not reached.
+      const sessionMs = (): number => (welcomedMs === undefined ? 0 : clock.monotonicMs() - welcomedMs);
+      const observe = ({ frame }: Frame): void => {
         if (frame?.$case === 'welcome') welcomedMs ??= clock.monotonicMs();
-        if (frame?.$case !== 'beat' || goes) return;
-        const heard = { ageMs: frame.value.rootAgeMs, nowMs: clock.monotonicMs(), isHome: index === 0 };
-        const next = onRootReport(watch, heard, () => random.fraction());
+        if (frame?.$case !== 'beat' || leavesFor) return;
+        const report = { ageMs: frame.value.rootAgeMs, nowMs: clock.monotonicMs(), isHome: index === 0 };
+        const next = onRootReport(watch, report, () => random.fraction());
         watch = next.watch;
         if (!next.leaves) return;
-        goes = 'on';
-        left = `the parent has received no report of the root for ${Math.round(heard.ageMs / 1000)} s: another replica of it is tried`;
-        link?.close(left);
+        leavesFor = 'on';
+        leaveReason = `the parent has received no report of the root for ${Math.round(report.ageMs / 1000)} s: another replica of it is tried`;
+        link?.close(leaveReason);
       };
       const end = (next: (before: Candidates) => Candidates): void => {
-        if (endOfLast !== over) return;
-        endOfLast = undefined;
-        goesHome?.stop();
+        if (endLast !== over) return;
+        endLast = undefined;
+        homeTimer?.stop();
         state = next(state);
       };
-      const over = () => end((before) => ended(before, livedFor(), goes));
-      endOfLast = over;
+      const over = () => end((before) => ended(before, sessionMs(), leavesFor));
+      endLast = over;
       const watched: LinkEvents = {
         onFrame: (frame) => {
           events.onFrame(frame);
-          listen(frame);
+          observe(frame);
         },
         onBytes: (count) => events.onBytes(count),
         onDrain: () => events.onDrain(),
         onClose: (error) => {
           over();
-          events.onClose(left === undefined ? error : new BanyanError('Unavailable', left));
+          events.onClose(leaveReason === undefined ? error : new BanyanError('Unavailable', leaveReason));
         },
       };
       try {
@@ -70,14 +70,14 @@ export function failoverDialer({ clock, random }: FailoverPorts, dialers: readon
       }
       watch = onSessionChanged(watch, attachedTo !== undefined && attachedTo !== index);
       attachedTo = index;
-      const made = link;
+      const current = link;
       if (index !== 0) {
-        goesHome = clock.after(returnAfterMs * returnDelayFactor(watch) * (1 + random.fraction()), () => {
-          goes = 'home';
-          made.close('the child goes back to its home');
+        homeTimer = clock.after(returnAfterMs * returnDelayFactor(watch) * (1 + random.fraction()), () => {
+          leavesFor = 'home';
+          current.close('the child goes back to its home');
         });
       }
-      return made;
+      return current;
     },
   };
 }

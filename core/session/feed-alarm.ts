@@ -1,22 +1,22 @@
 /**
- * Remembers for people that the two ends of a feed differed where they must not. The feed is reconciled within seconds, which nobody would see; that
- * it was necessary is a defect or a broken disk.
+ * Remembers for people that the two ends of a feed differed where they must not differ. The feed is reconciled within seconds, so nobody would notice. But
+ * the need for the reconciliation shows a defect or a broken disk.
  */
 import type { Clock, Timer } from '../runtime/clock.ts';
 
 export interface Divergence {
-  /** Wall time of the last one. */
+  /** Wall time of the newest divergence. */
   readonly atMs: number;
   /** Which feed, and what differed. */
   readonly what: string;
 }
 
-/** Long enough for somebody to come and look. */
+/** Long enough for a person to notice. */
 const shownForMs = 24 * 3_600_000;
 
 export class FeedAlarm {
   readonly #clock: Clock;
-  /** It is over. */
+  /** Called when the alarm ends by itself. */
   readonly #changed: () => void;
   #present: Divergence | undefined;
   #timer: Timer | undefined;

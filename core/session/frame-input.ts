@@ -1,13 +1,13 @@
-/** What a frame is to the machine of an established session. Pure; frames of streams go another way (core/stream/streams.ts). */
+/** Turns a frame into an input of the machine of an established session. Pure. The frames of streams do not come here (core/stream/streams.ts). */
 import { BanyanError } from '../runtime/errors.ts';
 import type { Frame } from '../wire/generated/mesh.ts';
 import type { Input } from './session.ts';
 import { batchFromWire, type Direction, directionOf, reconcileRequestFromWire, replyFromWire } from './wire-frames.ts';
 
-/** A peer that says it is away for longer is dialed all the same. */
+/** Upper bound of the time for which a peer announces to be away. The child dials after this time all the same. */
 const returnAfterMaxMs = 60_000;
 
-/** Undefined: it is passed over. Throws Protocol for what may not come here, or is not what it says. */
+/** Undefined: the session ignores the frame. Throws Protocol for a frame that may not come here, or that has a wrong form. */
 export function inputOf({ frame }: Frame, produces: Direction): Input | undefined {
   const consumes = produces === 'down' ? 'up' : 'down';
   switch (frame?.$case) {
@@ -44,7 +44,7 @@ export function inputOf({ frame }: Frame, produces: Direction): Input | undefine
     case 'retry':
       throw new BanyanError('Protocol', `a ${frame.$case} in the middle of a session`);
     default:
-      // Frames of a later version are passed over.
+      // The session ignores frames of later versions.
       return undefined;
   }
 }

@@ -1,4 +1,4 @@
-/** Who may have a session: decided from what the parent remembers of the child, before anything else of the child is read. */
+/** Decides who may have a session, from what the parent has stored about the child, before anything else of the child is read. */
 
 import { BanyanError } from '../runtime/errors.ts';
 import { asText, concat, equalBytes, text } from '../store/bytes.ts';
@@ -9,7 +9,7 @@ import type { Hello } from '../wire/generated/mesh.ts';
 /** The versions of the protocol that this node speaks. */
 export const versionMin = 1;
 export const versionMax = 1;
-/** In words. */
+/** For messages. */
 export const ownVersions = versions(versionMin, versionMax);
 
 export interface SessionRecord {
@@ -25,15 +25,15 @@ export type SessionAdmission =
       readonly admitted: false;
       readonly reason: 'version' | 'clone' | 'path';
       readonly message: string;
-      /** Of the one that is known, where that of the hello is not above it. */
+      /** The stored boot counter, if the Hello's is not higher. */
       readonly bootCounter?: number;
     };
 
-/** The newest legitimate session of a child wins; a copy of a child's store is told apart by its boot counter and nonce. */
+/** The newest legitimate session of a child wins. A boot counter and a nonce distinguish a child from a copy of its store. */
 export function admit(
   hello: Hello,
   expectedPath: string,
-  known: SessionRecord | undefined,
+  stored: SessionRecord | undefined,
   /** The child has a session now, or the parent believes so. */
   live = false,
 ): SessionAdmission {
@@ -48,30 +48,30 @@ export function admit(
     return { admitted: false, reason: 'path', message };
   }
   const bootNonce = hello.bootNonce.toString('hex');
-  if (known && hello.bootCounter < known.bootCounter)
+  if (stored && hello.bootCounter < stored.bootCounter)
     return {
-      ...clone(hello, `an older start (${hello.bootCounter}, known ${known.bootCounter})`),
-      bootCounter: known.bootCounter,
+      ...clone(hello, `an older start (${hello.bootCounter}, known ${stored.bootCounter})`),
+      bootCounter: stored.bootCounter,
     };
-  if (known && hello.bootCounter === known.bootCounter && bootNonce !== known.bootNonce) {
+  if (stored && hello.bootCounter === stored.bootCounter && bootNonce !== stored.bootNonce) {
     return {
       ...clone(hello, `another process with the same boot counter ${hello.bootCounter}`),
-      bootCounter: known.bootCounter,
+      bootCounter: stored.bootCounter,
     };
   }
-  // A copy that is started again and again counts up past the original. It names a welcome that the original has left behind; so does an original
-  // that was put back to a backup, which therefore waits until its old session is known to be dead.
+  // A copy that starts again and again counts up beyond the boot counter of the original. But the copy names a nonce that was welcomed before the newest one
+  // of the original. So does an original that was restored from a backup: it therefore waits until its old session is known to be dead.
   const attachedNonce = hello.attachedNonce.toString('hex');
   if (
-    known &&
+    stored &&
     live &&
-    hello.bootCounter > known.bootCounter &&
+    hello.bootCounter > stored.bootCounter &&
     attachedNonce !== '' &&
-    attachedNonce !== known.bootNonce
+    attachedNonce !== stored.bootNonce
   )
     return clone(hello, 'a copy of an older state of its store');
   const { bootCounter, attachSequence } = hello;
-  const sessionSequence = (known?.sessionSequence ?? 0) + 1;
+  const sessionSequence = (stored?.sessionSequence ?? 0) + 1;
   return { admitted: true, version, record: { sessionSequence, bootCounter, bootNonce, attachSequence } };
 }
 
@@ -94,21 +94,21 @@ export function writeSession(t: Transaction, path: string, record: SessionRecord
 }
 
 /**
- * The child has left for good: whoever comes by its name is compared with no start of a former one. Session sequences go on, so that what is left of a former
- * session commits nothing.
+ * The child has left for good. A new child with its name is not compared with any start of the former one. Session sequences continue, so that the remains of
+ * a former session commit nothing.
  */
 export function forgetStarts(t: Transaction, path: string): void {
-  const known = readSession(t, path);
-  if (known) writeSession(t, path, { ...known, bootCounter: 0, bootNonce: '', attachSequence: 0 });
+  const stored = readSession(t, path);
+  if (stored) writeSession(t, path, { ...stored, bootCounter: 0, bootNonce: '', attachSequence: 0 });
 }
 
-/** For every commit of a session: throws once another one has taken its place. Bytes against bytes, since it is asked so often. */
+/** Checked in every commit of a session: throws when another session has taken its place. Compares the encoded bytes, because the check is so frequent. */
 export function fenceOf(path: string, record: SessionRecord): (t: Transaction) => void {
   const key = concat(prefixOf('session'), text(path));
-  const own = encodeSession(record);
+  const encoded = encodeSession(record);
   return (t) => {
     const current = t.get(key);
-    if (current && equalBytes(current, own)) return;
+    if (current && equalBytes(current, encoded)) return;
     const { sessionSequence } = record;
     const newer = readSession(t, path)?.sessionSequence;
     throw new BanyanError('Conflict', `session ${sessionSequence} of "${path}" is over: ${newer} has taken its place`);

@@ -1,16 +1,16 @@
-/** What a Hello and a Welcome have to be for anything of them to be believed: looked at field by field, before what they say is compared with what is known. */
+/** Checks every field of a Hello and of a Welcome, before the receiver compares anything in them with its own records. */
 import { hashBytes } from '../object/hash.ts';
 import type { HeldPieces, Hello, ResumeTuple, Welcome } from '../wire/generated/mesh.ts';
 import { attachSequenceMax } from './attach.ts';
 import { bootCounterMax } from './node-identity.ts';
 import { nonceBytes, revisionMax } from './wire-frames.ts';
 
-/** A name and a version. */
+/** Bound for a name and a version. */
 const softwareCharsMax = 256;
-/** How a child came goes into what every node above shows. */
+/** Every node above shows the transport of a child, so its length has a bound. */
 const transportCharsMax = 64;
 
-/** The first field that can't be, in words. */
+/** The first invalid field, as a text. */
 export function validateHello(hello: Hello, certifiedRole: string): string | undefined {
   const { role, bootCounter, bootNonce, attachSequence, attachedNonce, software, transport, down, held } = hello;
   return (

@@ -1,19 +1,20 @@
 /**
- * What to do when the digests of the two ends of a feed differ at one revision. The rule for who may resume should make that impossible; if it happens
- * all the same, the feed is reconciled, and somebody is told. Some differences are meant: a consumer keeps what is newer than its producer's, and what
- * its producer has lost. Those a reconciliation leaves as they are, and they are not taken for a mismatch again. Pure but for what it remembers.
+ * Decides what to do when the digests of the two ends of a feed differ at one revision. The rule for who may resume should make such a difference impossible.
+ * If one occurs all the same, the feed is reconciled, and people are informed. Some differences are intended: a consumer keeps rows that are newer than its
+ * producer's, and rows that its producer has lost. A reconciliation leaves these rows as they are, and the same difference is not taken for a mismatch again.
+ * Pure, except for the two differences that it remembers.
  */
 export class Mismatch {
-  /** Led to the last reconciliation. */
+  /** The difference that led to the newest reconciliation. */
   #suspected: string | undefined;
-  /** Was still there after it. */
-  #meant: string | undefined;
+  /** The difference that was still there after that reconciliation. */
+  #intended: string | undefined;
 
-  /** `difference` as core/feed/digest.ts words it; true: reconcile. */
+  /** `difference` as core/feed/digest.ts formats it. True: reconcile. */
   isOne(difference: string): boolean {
-    if (difference === '' || difference === this.#meant) return false;
+    if (difference === '' || difference === this.#intended) return false;
     if (difference === this.#suspected) {
-      this.#meant = difference;
+      this.#intended = difference;
       return false;
     }
     this.#suspected = difference;

@@ -1,4 +1,4 @@
-/** What a node says of itself in every Hello: how often its store was started, and which start this is. */
+/** Identifies a node in every Hello: how often its store was started, and which start this is. */
 
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
@@ -8,21 +8,24 @@ import type { Reader, Transaction } from '../store/store.ts';
 
 export interface NodeIdentity {
   /**
-   * Grows with each start, and is no less than the seconds since 1970: a node that lost its store, or was put back to an older copy of it, is not taken
-   * for a copy of itself.
+   * Grows with each start, and is at least the seconds since 1970. So a parent does not take a node that lost its store, or restored an older copy of it, for
+   * a copy of the node.
    */
   readonly bootCounter: number;
-  /** 16 bytes, hex, of this start: its boot counter as it was then, and 8 random bytes. */
+  /** 16 bytes of this start, in hex: the boot counter at the time of the start, and 8 random bytes. */
   readonly bootNonce: string;
-  /** The node has once caught up with its parent: what is missing in its feeds is meant to be missing. */
+  /** The node has caught up with its parent once: an entry that is missing in its feeds is missing on purpose. */
   readonly caughtUp: boolean;
-  /** The boot nonce under which a parent welcomed this store last; a copy of an older state of the store has an older one. */
+  /** The boot nonce of the newest start of this store that a parent welcomed. A copy of an older state of the store has an older nonce. */
   readonly attachedNonce?: string;
   /** The boot counter of the first start with this store. */
   readonly firstBoot: number;
 }
 
-/** What the last process with this identity, which had another store, was to the parent; its lawful successor is to be taken for it. */
+/**
+ * The identity by which the parent knows the last process of this node, which had another store. The lawful successor of that process begins with these
+ * values, so that the parent takes the successor for the same node.
+ */
 export interface Forebear {
   readonly bootCounter: number;
   readonly attachedNonce?: string;
@@ -50,22 +53,24 @@ export function readNodeIdentity(reader: Reader): NodeIdentity | undefined {
   return bytes && (JSON.parse(asText(bytes)) as NodeIdentity);
 }
 
-/** The seconds since 1970 in the year 2242: whoever says such a counter, or more, has a clock that is wrong, or lies, and is not believed. */
+/**
+ * The seconds since 1970 in the year 2242. A node that sends this counter or a higher one has a wrong clock, or lies; the parent does not accept the counter.
+ */
 export const bootCounterMax = 2 ** 33;
 
-/** What a store, or the clock, says of a number that only grows. From the bound on it is passed over: no parent would take it. */
-export function boundedCounter(said: number | undefined, bound: number): number {
-  return said !== undefined && said < bound ? said : 0;
+/** A growing number, as a store or the clock gives it. A number at or above the bound is ignored, because no parent would accept it. */
+export function boundedCounter(counter: number | undefined, bound: number): number {
+  return counter !== undefined && counter < bound ? counter : 0;
 }
 
 /**
- * The parent knows a higher boot counter of this node, and nobody has its place: the store was put back while the clock was behind, or the clock has
- * been. From there on this start counts as a newer one, as if it had been started often enough.
+ * The parent knows a higher boot counter of this node, and no other process has the node's place. Either the store was restored from an older copy while the
+ * clock was behind, or the clock was ahead before. From now on this start counts as newer, as if the store had been started often enough.
  */
-export function passBootCounter(t: Transaction, known: number): void {
+export function passBootCounter(t: Transaction, parentCounter: number): void {
   const identity = readNodeIdentity(t);
-  if (!identity || known < identity.bootCounter || known + 1 >= bootCounterMax) return;
-  t.put(prefixOf('node'), text(JSON.stringify({ ...identity, bootCounter: known + 1 })));
+  if (!identity || parentCounter < identity.bootCounter || parentCounter + 1 >= bootCounterMax) return;
+  t.put(prefixOf('node'), text(JSON.stringify({ ...identity, bootCounter: parentCounter + 1 })));
 }
 
 /** A parent has welcomed this start. */
@@ -81,8 +86,9 @@ export function markCaughtUp(t: Transaction): void {
 }
 
 /**
- * A start with this nonce was one of a former life of the store, and this life has caught up with a parent since: a sibling of that parent, which still knows
- * the node by that start, shows nothing that this store lacks. A store that was put back to a copy of a former life finds the starts of later ones newer.
+ * A start with this nonce belonged to a former incarnation of the store, and the present incarnation has caught up with a parent since. A replica of that
+ * parent may still know the node by that start; this does not show that the present store lacks anything. In a store that was restored to a copy of a former
+ * incarnation, the starts of later incarnations count as newer.
  */
 export function isFormerStoreIncarnation(reader: Reader, bootNonce: string): boolean {
   const identity = readNodeIdentity(reader);
@@ -95,7 +101,7 @@ function nonceOf(bootCounter: number, random: Random): string {
   return hex(nonce);
 }
 
-/** The boot counter of the start with this nonce, if it was a start of this node; whoever else made the 16 bytes may have put any number there. */
+/** The boot counter of the start with this nonce, if the nonce comes from this node. The 16 bytes of another sender may contain any number. */
 function bootOf(bootNonce: string): bigint {
   return Buffer.from(bootNonce, 'hex').readBigUInt64BE();
 }

@@ -1,38 +1,37 @@
 /**
- * What a producing side sends next: batches in order of revision, and beside them the contents that are larger than a message, in pieces. While one
- * of those is on its way, what may overtake it goes ahead, so that small changes do not wait minutes for a large one on a thin line:
+ * Decides what a producing side sends next: batches in order of revision, and beside them, in pieces, the contents that are larger than a message. While such
+ * a content is on its way, entries that may overtake it go ahead, so that small changes do not wait minutes for a large one on a slow line:
  *
  *     revisions   1 2 3 [4: large] 5 6 7 (8: must stay behind)
  *     sent        batch 0..3, piece, ahead 5 6 7, piece, piece, batch 3..7 with 4 alone, batch 7..8
  *
- * The cursor of the consumer goes over contiguous revisions only: it stands at 3 until the batch that names 4.
+ * The consumer's cursor advances over contiguous revisions only: it stays at 3 until the batch that names 4.
  *
- * One message is asked for at a time; the runner tells what became of it. Pure.
+ * The machine asks for one message at a time, and the runner reports the result. Pure.
  */
 import type { ReconcileRequest } from '../feed/feed.ts';
 import { hex } from '../store/bytes.ts';
 import { answerBytes, type Flow, messageBytes, onSent, roomBytes } from './flow.ts';
 import { heldWithPieces, noPieces, type PiecesHeld, withoutPieces } from './pieces-held.ts';
 
-/** Large contents that are skipped at once; the next one stops what goes ahead. */
+/** Large contents that may be skipped at the same time. At the next large content, nothing more goes ahead. */
 const owedMax = 16;
-/** Messages that go ahead for each piece: small changes first, and the large one gets its share. */
+/** Messages that go ahead for each piece: small changes go first, and the large content still gets its share. */
 const aheadForPiece = 3;
 
-/** An entry whose content goes in pieces. */
 export interface Owed {
   readonly keyHash: Uint8Array;
   readonly revision: number;
   readonly contentHash: Uint8Array;
-  /** Bytes of the record that the consumer has. */
+  /** The number of bytes of the record that the consumer has. */
   readonly offset: number;
   readonly total: number;
 }
 
-/** What the runner is to read and send. */
+/** The message that the runner has to make and send. */
 export type Send =
   | { readonly type: 'sendBatch'; readonly after: number; readonly head: number; readonly maxBytes: number }
-  /** A batch of what may overtake `owed`; its entries must not be larger than `maxBytes`. */
+  /** A batch of entries that may overtake `owed`. None of them may be larger than `maxBytes`. */
   | {
       readonly type: 'sendAhead';
       readonly owed: Owed;
@@ -41,9 +40,9 @@ export type Send =
       readonly maxBytes: number;
     }
   | { readonly type: 'sendPiece'; readonly owed: Owed; readonly maxBytes: number }
-  /** The batch from `from` to `to` that has nothing but the owed entry, if it is still that one. */
+  /** The batch from `from` to `to` that contains only the owed entry, if that entry has not changed. */
   | { readonly type: 'sendOwed'; readonly owed: Owed; readonly from: number; readonly to: number }
-  /** `pieced`: what came in pieces for this answer. */
+  /** `pieced`: the content that was sent in pieces for this answer. */
   | {
       readonly type: 'sendAnswer';
       readonly request: ReconcileRequest;
@@ -51,9 +50,9 @@ export type Send =
       readonly pieced?: Owed;
     };
 
-/** What became of it. */
+/** The result of a `Send`. */
 export type Done =
-  /** `all`: it reaches to the head that it says. `named`: what came in pieces was named by it. */
+  /** `all`: the batch reaches the head that it announces. `named`: the batch names the content that was sent in pieces. */
   | {
       readonly type: 'sent';
       readonly to: number;
@@ -65,51 +64,52 @@ export type Done =
   | { readonly type: 'sentPiece'; readonly offset: number; readonly bytes: number }
   /** The next entry is too large for a message. */
   | { readonly type: 'large'; readonly owed: Owed }
-  /** An answer has a content that is. */
+  /** An answer contains a content that is too large for a message. */
   | { readonly type: 'answerOwed'; readonly owed: Owed }
-  /** Nothing that is next may overtake, until what is owed has gone. */
+  /** The next entry may not overtake. It waits until the owed entry is sent. */
   | { readonly type: 'blocked' }
-  /** The owed entry has changed or gone: its content is of no use any more. */
+  /** The owed entry has changed or was removed: its pieces are of no use any more. */
   | { readonly type: 'outdated' }
   | { readonly type: 'answered'; readonly bytes: number; readonly named: boolean };
 
 export interface OutgoingFeed {
   readonly head: number;
-  /** Everything up to here was sent in order; undefined while the consumer must reconcile first. */
+  /** Everything up to here was sent in order. Undefined while the consumer must reconcile first. */
   readonly sent: number | undefined;
   /** In order of revision, all above `sent`. */
   readonly owed: readonly Owed[];
-  /** Up to here all was sent but what is owed. */
+  /** Everything up to here was sent, except the owed entries. */
   readonly ahead: number;
-  /** The head at which what came next might not overtake; undefined: it may be tried. */
+  /** The head at which the next entry was not allowed to overtake. Undefined: overtaking may be tried. */
   readonly blockedAt: number | undefined;
   readonly aheadSincePiece: number;
-  /** Goes before everything else: the consumer waits for it. */
+  /** An answer that goes before everything else, because the consumer waits for it. */
   readonly answer: { readonly request: ReconcileRequest; readonly owed?: Owed } | undefined;
-  readonly asked: boolean;
+  /** The runner is making a message and has not reported the result yet. */
+  readonly awaitsResult: boolean;
   readonly held: PiecesHeld;
 }
 
 export function openOutgoing(head: number, sent: number | undefined, held: PiecesHeld): OutgoingFeed {
-  const none = { owed: [], ahead: 0, blockedAt: undefined, aheadSincePiece: 0, answer: undefined, asked: false };
+  const none = { owed: [], ahead: 0, blockedAt: undefined, aheadSincePiece: 0, answer: undefined, awaitsResult: false };
   return { head, sent, held, ...none };
 }
 
-/** A beat says the head: if all up to there was sent, the consumer drops what came in pieces. */
+/** A beat announces the head. If everything up to the head was sent, the consumer drops the pieces that it has. */
 export function onBeatSent(outgoing: OutgoingFeed): OutgoingFeed {
   const { sent, head } = outgoing;
   return sent !== undefined && sent >= head ? { ...outgoing, held: noPieces } : outgoing;
 }
 
-/** The consumer is at `cursor`. One that says so after a reconciliation goes on from there, and has dropped what came in pieces. */
+/** The consumer is at `cursor`. A consumer that acknowledges this after a reconciliation continues from there, and has dropped its pieces. */
 export function onCursor(outgoing: OutgoingFeed, cursor: number): OutgoingFeed {
   return outgoing.sent === undefined ? { ...outgoing, sent: cursor, held: noPieces } : outgoing;
 }
 
-/** The next message, if there is one and room for it. */
+/** The next message, if there is a message and room for it. */
 export function nextSend(outgoing: OutgoingFeed, flow: Flow): { outgoing: OutgoingFeed; send: Send | undefined } {
-  const send = outgoing.asked || roomBytes(flow) === 0 ? undefined : choose(outgoing, flow);
-  return send ? { outgoing: { ...outgoing, asked: true }, send } : { outgoing, send };
+  const send = outgoing.awaitsResult || roomBytes(flow) === 0 ? undefined : choose(outgoing, flow);
+  return send ? { outgoing: { ...outgoing, awaitsResult: true }, send } : { outgoing, send };
 }
 
 function choose(outgoing: OutgoingFeed, flow: Flow): Send | undefined {
@@ -132,14 +132,14 @@ function mayGoAhead({ head, ahead, owed, blockedAt, aheadSincePiece }: OutgoingF
   return ahead < head && blockedAt === undefined && owed.length < owedMax && aheadSincePiece < aheadForPiece;
 }
 
-/** What was asked for was done: the state after it, and what it adds to what is in flight. */
+/** Takes the result of the requested message: gives the state afterwards, and adds the message to those in flight. */
 export function onDone(
   outgoing: OutgoingFeed,
   flow: Flow,
   done: Done,
   nowMs: number,
 ): { outgoing: OutgoingFeed; flow: Flow } {
-  const next = { ...outgoing, asked: false };
+  const next = { ...outgoing, awaitsResult: false };
   switch (done.type) {
     case 'sent':
       return { outgoing: afterBatch(next, done), flow: onSent(flow, done.to, done.bytes, nowMs) };
@@ -169,18 +169,18 @@ export function onDone(
   }
 }
 
-/** A batch in order covers the first of what is owed, or there is nothing owed. */
+/** A batch in order covers the first owed entry, or no entry is owed. */
 function afterBatch(outgoing: OutgoingFeed, { to, all, named }: Done & { readonly type: 'sent' }): OutgoingFeed {
   const [first, ...rest] = outgoing.owed;
   const held = all ? noPieces : afterNaming(outgoing.held, named, first);
-  // What it shared its content with may have brought some of it, or all.
+  // The next owed entry may have the same content as the entry of this batch. Then some or all of its pieces have been sent already.
   const owed = rest.map((one, i) => (i === 0 ? withHeld(one, held) : one));
   return { ...outgoing, sent: to, owed, held, blockedAt: undefined, aheadSincePiece: 0 };
 }
 
 /**
- * What stood in the way may have been written anew meanwhile, and stand further behind: a placement's target moves with each object that it
- * covers. It is looked at again once for a piece, not for each change.
+ * The entry that was not allowed to overtake may have been written again meanwhile, and have a later revision: the target of a placement moves with each
+ * object that it covers. The machine looks again once for each piece, not for each change.
  */
 function afterPiece(outgoing: OutgoingFeed, offset: number): OutgoingFeed {
   const { head, blockedAt } = outgoing;
@@ -190,12 +190,12 @@ function afterPiece(outgoing: OutgoingFeed, offset: number): OutgoingFeed {
   return piece ? { ...next, held: heldWithPieces(outgoing.held, hexOf(piece), offset) } : next;
 }
 
-/** Its batch goes all the same, without it, so that the cursor moves on. */
+/** The batch of the owed entry goes out all the same, without the entry, so that the cursor moves on. */
 function withoutFirst(outgoing: OutgoingFeed): OutgoingFeed {
   return withOffset(outgoing, ({ total }) => total);
 }
 
-/** Of what goes in pieces just now. */
+/** Sets the offset of the content that is being sent in pieces. */
 function withOffset(outgoing: OutgoingFeed, offsetOf: (owed: Owed) => number): OutgoingFeed {
   const { answer, owed } = outgoing;
   const moved = (one: Owed) => ({ ...one, offset: offsetOf(one) });
@@ -207,7 +207,7 @@ function withHeld(owed: Owed, held: PiecesHeld): Owed {
   return { ...owed, offset: Math.min(held?.get(hexOf(owed)) ?? 0, owed.total) };
 }
 
-/** The consumer has put together what was named, and keeps no pieces of it. */
+/** The consumer has put the named content together, and keeps no pieces of it. */
 function afterNaming(held: PiecesHeld, named: boolean, owed: Owed | undefined): PiecesHeld {
   return named && owed ? withoutPieces(held, hexOf(owed)) : held;
 }

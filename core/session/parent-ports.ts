@@ -1,4 +1,4 @@
-/** What the parent's side of sessions stands on, whom it tells, and what it answers. */
+/** The ports of the parent's side of sessions, and the status that it reports. */
 import type { FeedConsumer } from '../feed/consumer.ts';
 import type { AppliedChange } from '../feed/feed.ts';
 import type { FeedProducer } from '../feed/producer.ts';
@@ -16,15 +16,18 @@ export interface ChildFeeds {
   readonly consumer: FeedConsumer;
 }
 
-/** Whose attachments are compared with those to siblings of this node. */
+/** Compares the attachments of children at this node with their attachments at the replicas of this node. */
 export interface AttachWatch {
   readonly hasReplicas: boolean;
-  /** Why a child that says this attach sequence may not come: a higher one is known, which is told if it is of an attachment to this node. */
+  /**
+   * Why a child with this attach sequence may not attach: a higher sequence is known. `sequence`: that higher one, if it belongs to an attachment to this
+   * node.
+   */
   superseded(
     child: string,
     attachSequence: number,
   ): { readonly message: string; readonly sequence?: number } | undefined;
-  /** In the transaction that opens a session of a child that may come. */
+  /** Called in the transaction that opens a session of an admitted child. */
   attached(t: Transaction, child: string, role: 'relay' | 'agent', attachSequence: number): void;
 }
 
@@ -38,49 +41,54 @@ export interface ParentSessionsPorts {
   readonly software: string;
   /** The feeds of a child, by its name below this node; throws to refuse it. */
   feedsOf(t: Transaction, child: string, role: 'relay' | 'agent'): ChildFeeds;
-  /** What is missing in the child's feed is meant to be missing: everything above has arrived, and all that concerns the child is worked off. */
+  /**
+   * Whether a row that is missing in the child's feed is missing on purpose: everything from above has arrived, and all work that concerns the child is done.
+   */
   ready(child: string): boolean;
-  /** A child knows more of its feed than this node: the node's store was put back to an older copy. */
+  /** A child has received more of its feed than this node has: the node's store was restored from an older copy. */
   putBack?(): void;
-  /** Before the child is welcomed: what it has of its feed is not, or may not be, in this node's store. `wasPutBack`: the node told it, and its store was put back since. */
+  /**
+   * Called before the child gets a Welcome: the child has rows of its feed that are not, or may not be, in this node's store. `wasPutBack`: this node sent
+   * the rows, and its store was restored from an older copy since then.
+   */
   hasOtherHistory?(child: string, wasPutBack: boolean): void;
-  /** Also without changes, when only the cursor has moved. */
+  /** Also called without changes, when only the cursor has moved. */
   applied(t: Transaction, child: string, changes: readonly AppliedChange[]): void;
-  /** After that commit, if there were changes. A node announces changes in `applied` instead. */
+  /** Called after that commit, if there were changes. A node announces changes in `applied` instead. */
   committed?(child: string, changes: readonly AppliedChange[]): void;
-  /** Of a node with siblings. */
+  /** Present at a node that has replicas. */
   readonly replicas?: AttachWatch;
-  /** How far this node has come with its sources, for children that are told. */
+  /** How far this node has received its sources. For children that get watermarks. */
   watermarks?(): Watermarks;
-  /** The child says so; whoever reads the feed finds it a moment later. */
+  /** The child has acknowledged. Readers of the feed find the acknowledgement a moment later. */
   acknowledged?(child: string, cursor: number): void;
-  /** What the child has acknowledged is in the store. */
+  /** The child's acknowledgement is stored. */
   acknowledgementStored?(child: string): void;
-  /** All that the child had to say at the beginning of its session is stored. */
+  /** Everything that the child had to report at the beginning of its session is stored. */
   caughtUp?(child: string): void;
-  /** The same, or the child is not ready to say all: as much as is to be had is here. */
+  /** As `caughtUp`; or the child is not ready to report everything, and all that it can report now is stored. */
   reportedAll?(child: string): void;
   connected(child: string): void;
   disconnected(child: string, reason: string): void;
-  /** What `status` says of alarms is something else now. */
+  /** The alarms in `status` have changed. */
   alarmChanged?(child: string): void;
-  /** Makes the streams of a session; absent: the node has none. */
+  /** Makes the streams of a session. Absent: the node has no streams. */
   streamsOf?(child: string, link: Link): SessionStreams;
-  /** Calls back soon, after what waits already. */
+  /** Calls back in a later turn of the event loop, after the work that waits already. */
   defer(run: () => void): void;
-  /** Ms since this node last heard of the root, over all hops; 0 at the root. */
+  /** Age in ms of the newest report of the root, over all hops; 0 at the root. */
   rootAgeMs(): number;
 }
 
 export interface SessionStatus {
   readonly connected: boolean;
   readonly connectedSinceMs?: number;
-  /** As the child names it, which knows more of the way. */
+  /** The child's name for the transport, because the child knows more about the way. */
   readonly transport?: string;
-  /** Since the child was last connected; 0 while it is. */
+  /** Time since the child was last connected; 0 while it is connected. */
   readonly silentMs: number;
-  /** The feed from the child was found to differ from what the child has. */
+  /** Present when the feed from the child differed from what the child has. */
   readonly diverged?: Divergence | undefined;
-  /** A copy of the child was refused. */
+  /** Present when a copy of the child was refused. */
   readonly cloned?: Divergence | undefined;
 }

@@ -22,17 +22,19 @@ import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-fra
 
 interface Attached {
   readonly runner: SessionRunner;
-  /** Of the feed that the child receives. */
+  /** Name of the table of the feed that the child receives. */
   readonly table: string;
   readonly sinceMs: number;
   readonly transport: string;
 }
 
-/** A connection that does not say who it is within this time is closed. */
+/** A connection on which no Hello comes within this time is closed. */
 const helloWithinMs = 10_000;
-/** Frames that may come between a child's hello and the parent's welcome: its resume and a beat. */
+/** Frames that may come between a child's Hello and the parent's Welcome: its resume and a beat. */
 const earlyFramesMax = 16;
-/** A process that ends in order is usually back within this; children that were told come then, at the pace of hellos. */
+/**
+ * A process that ends in order is usually back within this time. Children that got the time in a goodbye come then, at the rate at which Hellos are admitted.
+ */
 const returnAfterMs = 2_000;
 const returnsPerSecond = 200;
 
@@ -44,15 +46,15 @@ export class ParentSessions {
   readonly #unsubscribe: () => void;
   readonly #lostAtMs = new Map<string, number>();
   readonly #startedAtMs: number;
-  /** Attached children that are told how far this node has come. */
-  readonly #waiting = new Set<string>();
+  /** Attached children that get watermarks. */
+  readonly #watermarkReceivers = new Set<string>();
   readonly #wakes: Wakes;
-  readonly #reception: SessionAcceptor;
+  readonly #acceptor: SessionAcceptor;
   readonly #slots: ReconcileSlots;
   readonly #acknowledgements: Acknowledgements;
-  /** By child; as many as have ever come. */
+  /** By child. Bound: one for each child that has ever attached. */
   readonly #mismatches = new Map<string, Mismatch>();
-  /** By child; only of those of which there was one. */
+  /** By child; only for children that ever raised one. */
   readonly #alarms = new Map<string, FeedAlarm>();
   readonly #clones = new Map<string, FeedAlarm>();
   readonly ends = new SessionEnds();
@@ -62,7 +64,7 @@ export class ParentSessions {
     this.#startedAtMs = ports.clock.monotonicMs();
     this.#slots = new ReconcileSlots(ports.clock);
     this.#acknowledgements = new Acknowledgements(ports.store, ports.clock);
-    this.#reception = new SessionAcceptor({
+    this.#acceptor = new SessionAcceptor({
       ...ports,
       ends: this.ends,
       isAttached: (child) => this.#attached.has(child),
@@ -80,11 +82,11 @@ export class ParentSessions {
     });
   }
 
-  /** For the listener: each new connection is one session, or is refused by throwing. */
+  /** Called by the listener for each new connection. A connection becomes one session, or is refused by an error. */
   accept(link: Link): LinkEvents {
-    const child = this.#reception.childOf(link);
+    const child = this.#acceptor.childOf(link);
     const early: Frame[] = [];
-    let greeted = false;
+    let hasHello = false;
     let closed = false;
     let runner: SessionRunner | undefined;
     const timer = this.#ports.clock.after(helloWithinMs, () => link.close('no hello came'));
@@ -92,20 +94,20 @@ export class ParentSessions {
       onFrame: (frame) => {
         if (runner) {
           runner.receive(frame);
-        } else if (greeted) {
+        } else if (hasHello) {
           early.push(frame);
-          if (early.length > earlyFramesMax) this.#reception.hangUp(link, 'early_frames', 'frames before the welcome');
+          if (early.length > earlyFramesMax) this.#acceptor.hangUp(link, 'early_frames', 'frames before the welcome');
         } else {
-          greeted = true;
+          hasHello = true;
           timer.stop();
-          this.#reception.hello(link, child, frame, (hello, opened) => {
-            const begun = this.#begin(link, child, hello, opened);
+          this.#acceptor.hello(link, child, frame, (hello, opened) => {
+            const session = this.#begin(link, child, hello, opened);
             if (closed) {
-              begun.end();
+              session.end();
               return;
             }
-            runner = begun;
-            for (const waiting of early) begun.receive(waiting);
+            runner = session;
+            for (const frameBefore of early) session.receive(frameBefore);
           });
         }
       },
@@ -114,7 +116,7 @@ export class ParentSessions {
       onClose: (error) => {
         closed = true;
         timer.stop();
-        if (!greeted) this.ends.refuse('no_hello');
+        if (!hasHello) this.ends.refuse('no_hello');
         runner?.end(error);
       },
       onStream: (id, stream) => {
@@ -125,21 +127,21 @@ export class ParentSessions {
     };
   }
 
-  /** Whether the feeds of these children are ready, or of all, is another answer now. */
+  /** The readiness of the feeds of these children, or of all children, may have changed. */
   readyChanged(children: Iterable<string> = this.#attached.keys()): void {
     for (const child of children) this.#attached.get(child)?.runner.ready(this.#ports.ready(child));
   }
 
-  /** They are more than they were. */
+  /** The watermarks of this node have risen. */
   watermarksChanged(): void {
-    for (const child of this.#waiting) this.#publishWatermarks(child);
+    for (const child of this.#watermarkReceivers) this.#publishWatermarks(child);
   }
 
   disconnect(child: string, reason: string): void {
     this.#attached.get(child)?.runner.goodbye(reason);
   }
 
-  /** Of the child's present session. */
+  /** The streams of the child's present session. */
   streams(child: string): SessionStreams | undefined {
     return this.#attached.get(child)?.runner.streams;
   }
@@ -194,8 +196,8 @@ export class ParentSessions {
         applied: (t, changes) => this.#ports.applied(t, child, changes),
         committed: (changes) => this.#ports.committed?.(child, changes),
         acknowledged: (cursor) => {
-          // An agent that has begun to follow has nobody to tell.
-          if (link.peer.role === 'agent') this.#waiting.delete(child);
+          // An agent that acknowledges has begun to follow this node. It needs no watermarks any more, because it passes them to nobody.
+          if (link.peer.role === 'agent') this.#watermarkReceivers.delete(child);
           this.#ports.acknowledged?.(child, cursor);
         },
         acknowledgementStored: () => this.#ports.acknowledgementStored?.(child),
@@ -228,8 +230,8 @@ export class ParentSessions {
     attached = { runner, table: producer.name, sinceMs: clock.wallMs(), transport: hello.transport };
     this.#attached.set(child, attached);
     this.#childOfTable.set(producer.name, child);
-    if (resumes && tuple.cursor > acknowledged) runner.standsAt(tuple.cursor);
-    this.#tellFrom(child, link, resumes);
+    if (resumes && tuple.cursor > acknowledged) runner.noteConsumerAt(tuple.cursor);
+    this.#startWatermarks(child, link, resumes);
     log.info({ child, transport: link.transport, resumes }, 'a child is attached');
     this.#ports.connected(child);
     this.#wakes.wake(child);
@@ -246,15 +248,15 @@ export class ParentSessions {
   }
 
   #mismatchOf(child: string): Mismatch {
-    const known = this.#mismatches.get(child) ?? new Mismatch();
-    this.#mismatches.set(child, known);
-    return known;
+    const mismatch = this.#mismatches.get(child) ?? new Mismatch();
+    this.#mismatches.set(child, mismatch);
+    return mismatch;
   }
 
-  /** Relays hand on how far their parent is; an agent waits for it when it comes from a sibling. */
-  #tellFrom(child: string, { peer }: Link, resumes: boolean): void {
+  /** Relays pass the watermarks of their parent on. An agent needs watermarks only when it comes from another replica of this node. */
+  #startWatermarks(child: string, { peer }: Link, resumes: boolean): void {
     if (peer.role === 'agent' && (resumes || !this.#ports.replicas?.hasReplicas)) return;
-    this.#waiting.add(child);
+    this.#watermarkReceivers.add(child);
     this.#publishWatermarks(child);
   }
 
@@ -283,7 +285,7 @@ export class ParentSessions {
     if (this.#attached.get(child) !== attached || !attached) return;
     this.#attached.delete(child);
     this.#childOfTable.delete(attached.table);
-    this.#waiting.delete(child);
+    this.#watermarkReceivers.delete(child);
     this.#lostAtMs.set(child, this.#ports.clock.monotonicMs());
     const reason = error ? describeError(error) : 'ended in order';
     this.#ports.log.info({ child, reason, entries: attached.runner.entries }, 'a child is detached');

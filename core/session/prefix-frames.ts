@@ -1,4 +1,7 @@
-/** Prefixes of a reconciliation and the answers to them between the feeds' types and the wire: parts and rows lie one behind the other in one field, without tags. */
+/**
+ * Converts the prefixes of a reconciliation, and the answers to them, between the types of feeds and the wire. The parts, or the rows, of an answer lie one
+ * behind the other in one field, without tags.
+ */
 import type { PrefixAnswer, PrefixItem, PrefixSummary, ReconcileRequest } from '../feed/feed.ts';
 import {
   checkPrefixes,
@@ -57,20 +60,20 @@ export function prefixAnswerToWire(answer: PrefixAnswer): wire.PrefixAnswer {
   }
 }
 
-export function prefixAnswerFromWire({ kind, parts: said, rows }: wire.PrefixAnswer): PrefixAnswer {
+export function prefixAnswerFromWire({ kind, parts: partBytes, rows }: wire.PrefixAnswer): PrefixAnswer {
   switch (kind) {
     case PrefixAnswer_Kind.KIND_SAME:
       return { kind: 'same' };
     case PrefixAnswer_Kind.KIND_SPLIT:
-      if (said.length !== parts * fingerprintBytes)
-        throw bad(`a prefix that is split into ${said.length} bytes, expected ${parts * fingerprintBytes}`);
-      return { kind: 'split', parts: records(said, fingerprintBytes) };
+      if (partBytes.length !== parts * fingerprintBytes)
+        throw bad(`a prefix that is split into ${partBytes.length} bytes, expected ${parts * fingerprintBytes}`);
+      return { kind: 'split', parts: records(partBytes, fingerprintBytes) };
     case PrefixAnswer_Kind.KIND_LIST:
       if (rows.length % rowBytes !== 0 || rows.length > listMax * rowBytes)
         throw bad(`a list of ${rows.length} bytes: rows of ${rowBytes}, at most ${listMax}`);
       return { kind: 'list', items: records(rows, rowBytes).map(itemOf) };
     default:
-      throw bad(`a reconcile answer of kind ${kind}, which there is not`);
+      throw bad(`a reconcile answer of the unknown kind ${kind}`);
   }
 }
 

@@ -1,20 +1,20 @@
 /**
- * What a consumer that reconciles has asked of a producer, which has to scan its rows for each question. One reconciliation is answered in a session, its
- * rounds are in order, and all its questions together are so many scans of the table as an honest consumer may come to need.
+ * Counts what a reconciling consumer has asked of a producer, which has to scan rows for each request. In one session a producer answers one reconciliation,
+ * with rounds in order. All requests together may scan the table as often as an honest consumer may need.
  */
 import type { ReconcileRequest } from '../feed/feed.ts';
 import { parts } from '../feed/reconcile-prefixes.ts';
 
 /**
- * A search asks for what was split, each part once: all prefixes of one length are the whole table once at most, and there are lengths from 0 to 32 digits.
- * A million rows that all differ are found with six.
+ * A search asks for the parts of a split, each part once. So all prefixes of one length cover the table at most once, and lengths go from 0 to 32 digits. A
+ * million rows that all differ need six lengths.
  */
 const wholesMax = 33;
 
 export interface Questions {
-  /** The last one. */
+  /** The number of the newest round. */
   readonly round: number;
-  /** How much of all key hashes was asked about: all of them once is 1. */
+  /** The share of all key hashes that the requests so far cover: 1 for the whole table once. */
   readonly wholes: number;
 }
 

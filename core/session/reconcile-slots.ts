@@ -1,34 +1,34 @@
 /**
- * A small pool for reconciliations: each reads whole tables, so that after the loss of a store a thousand at once would hold up every live session.
- * Who waits is in no hurry: it has what it had. First come, first served.
+ * A small pool of slots for reconciliations. Each reconciliation reads whole tables, so after the loss of a store, a thousand at once would delay every live
+ * session. A session that waits for a slot is in no hurry, because its node keeps what it has. First come, first served.
  */
 import type { Clock, Timer } from '../runtime/clock.ts';
 
-/** Two cores are kept busy by fewer; the rest wait for their turn. */
+/** Fewer than this keep two cores busy. The others wait for a slot. */
 export const reconcilesMax = 8;
-/** A turn that takes longer is a slow line's, which costs little and goes on without its slot. */
+/** A reconciliation that takes longer runs over a slow line. It costs little, and continues without its slot. */
 export const slotMs = 10_000;
 
 export class ReconcileSlots {
   readonly #clock: Clock;
   readonly #running = new Map<object, Timer>();
-  /** By who asked; bounded by the sessions there are. */
+  /** By owner. Bound: the number of sessions. */
   readonly #waiting = new Map<object, () => void>();
-  /** Who has had its turn and is not done. */
+  /** Owners that have lost their slot by time and are not done. */
   readonly #slow = new WeakSet<object>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Calls `begin` when there is a slot, which may be at once; again and again for who has one. */
+  /** Calls `begin` when there is a slot, which may be at once. For an owner that has a slot, or has lost its slot by time, each call begins at once. */
   take(owner: object, begin: () => void): void {
     if (this.#running.has(owner) || this.#slow.has(owner)) return begin();
     if (this.#running.size < reconcilesMax) this.#grant(owner, begin);
     else this.#waiting.set(owner, begin);
   }
 
-  /** Done or over; also harmless for who never had one. */
+  /** The owner is done, or its session is over. Harmless for an owner without a slot. */
   release(owner: object): void {
     this.#waiting.delete(owner);
     this.#slow.delete(owner);

@@ -1,4 +1,4 @@
-/** What a runner stands on, and whom it tells. */
+/** The ports of a runner. */
 import type { FeedConsumer } from '../feed/consumer.ts';
 import type { AppliedChange } from '../feed/feed.ts';
 import type { FeedProducer } from '../feed/producer.ts';
@@ -24,32 +24,38 @@ export interface RunnerPorts {
   readonly producer: FeedProducer;
   readonly consumer: FeedConsumer;
   readonly random: Random;
-  /** Absent: this side takes no streams, and passes over what is asked. */
+  /** Absent: this side has no streams, and ignores frames of streams. */
   readonly streams?: SessionStreams | undefined;
-  /** Throws when another session has taken over: checked inside every commit on behalf of this one. */
+  /** Throws when another session has taken over. Checked inside every transaction on behalf of this session. */
   fence(t: Transaction): void;
-  /** Inside the commit that applies changes: what it writes commits with the cursor. Also when that alone has moved, without changes. */
+  /**
+   * Called inside the transaction that applies changes: what the listener writes commits together with the cursor. Also called without changes, when only the
+   * cursor has moved.
+   */
   applied(t: Transaction, changes: readonly AppliedChange[]): void;
   /** After that commit. */
   committed(changes: readonly AppliedChange[]): void;
   acknowledged(cursor: number): void;
-  /** A moment later: the producer's rows tell it. */
+  /** Called a moment later, when the acknowledgement is stored with the producer's rows. */
   acknowledgementStored?(): void;
-  /** Writes down what was acknowledged, for all sessions of the node. */
+  /** Stores acknowledgements, for all sessions of the node. */
   readonly acknowledgements: Acknowledgements;
   caughtUp(): void;
-  /** What the peer had to say at the beginning is stored, or it is not ready to say all of it. */
+  /** Everything that the peer had to report at the beginning is stored, or the peer is not ready to report all of it. */
   reportedAll?(): void;
-  /** What the peer says with a head; false: this side may not take up its feed yet, however ready it is. Absent: it always may. */
+  /**
+   * Takes the watermarks that the peer sends with a head. False: this side may not take up the peer's feed yet, even if the peer is ready. Absent: this side
+   * always may.
+   */
   watermarks?(marks: Watermarks, head: number): boolean;
-  /** Once, last. `returnAfterMs`: the peer ended in order, and said when it is back. */
+  /** The last call, exactly once. `returnAfterMs`: the peer ended in order, and sent the time of its return. */
   ended(error?: Error, returnAfterMs?: number): void;
-  /** Absent: a reconciliation waits for nobody. */
+  /** Absent: a reconciliation needs no slot. */
   readonly slots?: ReconcileSlots;
-  /** Remembers differences over the sessions with one peer. */
+  /** Remembers differences across the sessions with one peer. */
   readonly mismatch: Mismatch;
-  /** The two ends of the consumed feed differ where they must not. */
+  /** The two ends of the consumed feed differ where they must not differ. */
   differs(what: string): void;
-  /** Ms since this side last heard of the root, over all hops. */
+  /** Age in ms of the newest report of the root at this side, over all hops. */
   rootAgeMs(): number;
 }

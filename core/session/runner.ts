@@ -1,4 +1,4 @@
-/** Carries out what an established session decides: the machine (session.ts) on a store, a clock and a link. */
+/** Carries out the decisions of an established session: connects the machine (session.ts) to a store, a clock and a link. */
 import type { Expiry } from '../identity/expiry.ts';
 import type { Timer } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
@@ -6,7 +6,7 @@ import { hex } from '../store/bytes.ts';
 import type { Reader } from '../store/store.ts';
 import type { SessionStreams } from '../stream/streams.ts';
 import type { Beat, Frame } from '../wire/generated/mesh.ts';
-import type { Acknowledged } from './acknowledgements.ts';
+import type { AcknowledgingSession } from './acknowledgements.ts';
 import { Beats } from './beats.ts';
 import { Consuming } from './consuming.ts';
 import { ExpiryWatch, expiredOf } from './expiry-watch.ts';
@@ -28,8 +28,8 @@ import { SessionError } from './session-ends.ts';
 import type { Watermarks } from './watermark.ts';
 import { isNonce } from './wire-frames.ts';
 
-/** Of words that replace each other: how often one was to be told, and the newest that was durable. */
-type PendingReport = { asked: number; durable: number };
+/** For reports of which a newer one replaces the older ones: how many were requested, and the newest one that became durable. */
+type PendingReport = { requested: number; durable: number };
 
 export class SessionRunner {
   readonly #ports: RunnerPorts;
@@ -40,19 +40,19 @@ export class SessionRunner {
   /** The transport's buffer is full: data wait, control frames do not. */
   #congested = false;
   #waiting: Send | undefined;
-  /** Who takes a turn for a reconciliation: of the feed that this side produces, and of the other. */
+  /** The owners of slots for reconciliations: of the feed that this side produces, and of the feed that it consumes. */
   readonly #slots = { produced: {}, consumed: {} };
   readonly #beats: Beats;
   readonly #consuming: Consuming;
-  /** Entries that went out, with their contents. */
+  /** Number of entries sent with their contents. */
   #sent = 0;
 
-  readonly #acknowledged: Acknowledged;
-  /** When bytes came last: only a tick asks, and they come with every frame. */
+  readonly #acknowledging: AcknowledgingSession;
+  /** When bytes came last. The machine gets this time only at a tick, because bytes come with every frame. */
   #receivedAtMs: number;
-  readonly #readiness: PendingReport = { asked: 0, durable: 0 };
-  /** Beside that, those that are still to be told. */
-  readonly #watermarks: PendingReport & { untold?: Watermarks } = { asked: 0, durable: 0 };
+  readonly #readiness: PendingReport = { requested: 0, durable: 0 };
+  /** `unsent`: the watermarks that still have to be sent. */
+  readonly #watermarks: PendingReport & { unsent?: Watermarks } = { requested: 0, durable: 0 };
 
   constructor(ports: RunnerPorts, start: Omit<SessionStart, 'nowMs'>) {
     this.#ports = ports;
@@ -65,7 +65,7 @@ export class SessionRunner {
         ports.slots?.release(this.#slots.consumed);
       },
     });
-    this.#acknowledged = {
+    this.#acknowledging = {
       write: (t, cursor) => {
         ports.fence(t);
         ports.producer.acknowledge(t, cursor);
@@ -85,12 +85,12 @@ export class SessionRunner {
     return this.#ports.streams;
   }
 
-  /** The consumed feed goes on where it was, or has been reconciled. */
+  /** The consumed feed was resumed, or has been reconciled. */
   get isResumed(): boolean {
     return this.#state.mode === 'resumed';
   }
 
-  /** Entries with their contents, in batches and in reconciliations: what the session cost. */
+  /** Entries with their contents, in batches and in reconciliations: the cost of the session. */
   get entries(): { readonly sent: number; readonly received: number } {
     return { sent: this.#sent, received: this.#consuming.entries };
   }
@@ -104,7 +104,7 @@ export class SessionRunner {
     this.#input({ type: 'produced', head });
   }
 
-  /** Told together with a head that covers what made this side ready: with an older one, the peer would believe that it has all there is. */
+  /** Sent together with a head that covers the rows that made this side ready. With an older head, the peer would believe that it has everything. */
   ready(ready: boolean): void {
     this.#withHead(this.#readiness, () => {
       this.#input({ type: 'ready', ready });
@@ -112,14 +112,17 @@ export class SessionRunner {
     });
   }
 
-  /** What the peer said to have of this side's feed when it came is durable there: the acknowledgement of it may have been lost with the session before. */
-  standsAt(cursor: number): void {
-    this.#ports.acknowledgements.note(this.#acknowledged, cursor);
+  /**
+   * The peer's Hello contained a cursor in this side's feed. The rows up to the cursor are durable at the peer, but the acknowledgement may have been lost
+   * with the session before.
+   */
+  noteConsumerAt(cursor: number): void {
+    this.#ports.acknowledgements.note(this.#acknowledging, cursor);
   }
 
-  /** Before another session takes over, which is to find all that was acknowledged. */
+  /** Called before another session takes over, so that the new session finds every acknowledgement in the store. */
   settle(): void {
-    this.#ports.acknowledgements.settle(this.#acknowledged);
+    this.#ports.acknowledgements.settle(this.#acknowledging);
   }
 
   alive(): void {
@@ -135,7 +138,7 @@ export class SessionRunner {
 
   receive(frame: Frame): void {
     const { clock, link } = this.#ports;
-    // The peer's timer was first: without this its goodbye would pass for an end in order.
+    // The timer of the peer may fire first. Without this check, the peer's goodbye would count as an end in order.
     const expired = frame.frame?.$case === 'goodbye' ? expiredOf(link, clock) : undefined;
     if (this.#ended) return;
     if (expired) return this.#expired(expired);
@@ -156,16 +159,16 @@ export class SessionRunner {
     else this.#input(input);
   }
 
-  /** Ends the session from this side, with a word for the peer. 0: this side does not say when it is back. */
+  /** Sends a goodbye with the reason to the peer, and ends the session. 0: this side does not send the time of its return. */
   goodbye(reason: string, returnAfterMs = 0): void {
     if (this.#ended) return;
     this.#send({ frame: { $case: 'goodbye', value: { reason, returnAfterMs } } });
     this.end();
   }
 
-  /** What the peer's last beat said, and when. */
-  get onRootReport(): { readonly ageMs: number; readonly atMs: number } | undefined {
-    return this.#beats.onRootReport;
+  /** The age of the root's newest report, as the peer's last beat had it, and when that beat came. */
+  get rootReport(): { readonly ageMs: number; readonly atMs: number } | undefined {
+    return this.#beats.rootReport;
   }
 
   end(error?: Error, returnAfterMs?: number): void {
@@ -173,7 +176,7 @@ export class SessionRunner {
     this.#ended = true;
     this.#timer?.stop();
     this.#expiry?.stop();
-    this.#ports.acknowledgements.settle(this.#acknowledged);
+    this.#ports.acknowledgements.settle(this.#acknowledging);
     const reason = error?.message ?? 'ended';
     this.#ports.streams?.end(`the session with ${this.#ports.link.peer.path || 'the center'} is over: ${reason}`);
     this.#ports.link.close(reason);
@@ -213,7 +216,7 @@ export class SessionRunner {
       case 'storePiece':
         return this.#consuming.storePiece(effect.piece);
       case 'acknowledged':
-        this.#ports.acknowledgements.note(this.#acknowledged, effect.cursor);
+        this.#ports.acknowledgements.note(this.#acknowledging, effect.cursor);
         this.#ports.slots?.release(this.#slots.produced);
         return this.#ports.acknowledged(effect.cursor);
       case 'sendBeat':
@@ -226,45 +229,51 @@ export class SessionRunner {
         return this.#consuming.dropPieces();
       case 'caughtUp':
         return this.#ports.caughtUp();
-      case 'heardOut':
+      case 'reportedAll':
         return this.#ports.reportedAll?.();
       case 'close':
         return this.end(effect.error, effect.returnAfterMs);
     }
   }
 
-  /** Told with a head that covers what they speak of, like readiness. */
+  /** Sent with a head that covers the rows that the watermarks stand for, like readiness. */
   watermarks(marks: Watermarks): void {
     this.#withHead(this.#watermarks, () => {
-      this.#watermarks.untold = marks;
+      this.#watermarks.unsent = marks;
       this.#publishWatermarks();
     });
   }
 
-  /** When the present head is durable, unless a later word was so sooner, and was told: flushes may be done in another order than they were asked for. */
-  #withHead(order: PendingReport, tell: () => void): void {
+  /**
+   * Calls `report` when the present head is durable; not if a later report became durable first and was sent. Flushes may complete in another order than they
+   * were requested.
+   */
+  #withHead(order: PendingReport, report: () => void): void {
     const head = this.#ports.store.read((reader) => this.producerHead(reader));
-    const number = ++order.asked;
+    const number = ++order.requested;
     this.#afterFlush(() => {
       if (number < order.durable) return;
       order.durable = number;
       this.#input({ type: 'produced', head });
-      tell();
+      report();
     });
   }
 
-  /** Not before this side is ready: until then its feed may lack what they say is in it, and the peer passes them over. */
+  /**
+   * Sends watermarks only when this side is ready. Before that, the feed may lack the rows that the watermarks stand for, and the peer ignores the
+   * watermarks.
+   */
   #publishWatermarks(): void {
-    const { untold } = this.#watermarks;
-    if (!untold || !this.#state.ready) return;
-    delete this.#watermarks.untold;
-    this.#send(this.#beats.withWatermarks(untold, this.#state.outgoing.head));
+    const { unsent } = this.#watermarks;
+    if (!unsent || !this.#state.ready) return;
+    delete this.#watermarks.unsent;
+    this.#send(this.#beats.withWatermarks(unsent, this.#state.outgoing.head));
     this.#input({ type: 'beatSent' });
   }
 
   #receivedBeat(beat: Beat): void {
     const ready = beat.ready && this.#beats.mayTakeUp(beat);
-    this.#beats.heard(beat, this.#state.mode);
+    this.#beats.received(beat, this.#state.mode);
     this.#input({ type: 'beat', head: beat.head, ready });
   }
 
@@ -274,30 +283,30 @@ export class SessionRunner {
       return;
     }
     const { done, frame, entries, head } = this.#ports.store.read((reader) => make(reader, this.#ports, send));
-    const go = () => {
+    const sendMade = () => {
       if (head !== undefined) this.#input({ type: 'produced', head });
       this.#sent += entries;
       if (frame) this.#send(frame);
       this.#input({ type: 'done', done });
-      // Nothing newer was written when it was made.
+      // Nothing newer was written when this batch was made.
       if (done.type === 'sent' && done.all && this.#beats.isCompareDue) {
         const { outgoing, ready } = this.#state;
         this.#run({ state: this.#state, effects: [{ type: 'sendBeat', head: outgoing.head, ready: ready === true }] });
       }
     };
-    if (head === undefined) go();
-    else this.#afterFlush(go);
+    if (head === undefined) sendMade();
+    else this.#afterFlush(sendMade);
   }
 
-  /** Of what the peer acknowledges. */
+  /** Checks the epoch of an acknowledgement. */
   #checkEpoch(epoch: Uint8Array): void {
     const { producer } = this.#ports;
     if (isNonce(epoch, producer.epoch)) return;
-    const said = hex(epoch).slice(0, 64);
-    throw new BanyanError('Protocol', `an acknowledgement of epoch ${said || 'none'}; this is ${producer.epoch}`);
+    const received = hex(epoch).slice(0, 64);
+    throw new BanyanError('Protocol', `an acknowledgement of epoch ${received || 'none'}; this is ${producer.epoch}`);
   }
 
-  /** A reconciliation waits for its turn. */
+  /** Calls `begin` when the reconciliation has a slot. */
   #inSlot(owner: object, begin: () => void): void {
     const { slots } = this.#ports;
     if (!slots) return begin();
@@ -341,7 +350,7 @@ export class SessionRunner {
     this.end(new SessionError('CertificateExpired', 'Unauthorized', words));
   }
 
-  /** One timer at a time: what it waits for only moves away, so one that fires early finds nothing to do and is set anew. */
+  /** One timer at a time. The due time only moves later, so a timer that fires early finds nothing to do and is set again. */
   #armTimer(): void {
     if (this.#timer) return;
     const { clock } = this.#ports;

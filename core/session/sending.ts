@@ -1,4 +1,4 @@
-/** Makes the message that the machine asks for (outgoing.ts) from the rows of the producer, as a snapshot has them. */
+/** Makes the message that the machine asks for (outgoing.ts), from the producer's rows in one snapshot. */
 
 import { mayOvertake } from '../entries/overtaking.ts';
 import { contentHash, encodeContent } from '../feed/content.ts';
@@ -20,9 +20,9 @@ export interface Sender {
 export interface Made {
   readonly done: Done;
   readonly frame?: Frame;
-  /** Entries with their contents in it. */
+  /** Number of entries in the frame, with their contents. */
   readonly entries: number;
-  /** It says what was written up to here, which must be durable first. */
+  /** The frame contains state up to this head, which must be durable before the frame is sent. */
   readonly head?: number;
 }
 
@@ -59,7 +59,7 @@ function makeBatch(reader: Reader, sender: Sender, { after, head, maxBytes }: Of
   return { done, frame: batchFrame(produces, batch), entries: batch.entries.length };
 }
 
-/** Cut before the first that may not overtake. */
+/** Cuts the batch before the first entry that may not overtake. */
 function makeAhead(reader: Reader, sender: Sender, { owed, after, head, maxBytes }: Of<'sendAhead'>): Made {
   const { producer, produces } = sender;
   const row = producer.get(reader, owed.keyHash);
@@ -87,7 +87,7 @@ function makePiece(reader: Reader, { producer, produces }: Sender, { owed, maxBy
   return { done, frame: pieceFrame(produces, { contentHash, offset, total, data }), entries: 0 };
 }
 
-/** What went ahead is not sent again. What has changed since comes with its new revision. */
+/** Entries that went ahead are not sent again. An entry that has changed since comes with its new revision. */
 function makeOwed(reader: Reader, { producer, produces }: Sender, { owed, from, to }: Of<'sendOwed'>): Made {
   const row = producer.get(reader, owed.keyHash);
   const { keyHash, revision, contentHash } = owed;
@@ -99,7 +99,10 @@ function makeOwed(reader: Reader, { producer, produces }: Sender, { owed, from, 
   return { done, frame: batchFrame(produces, batch), entries: entries.length };
 }
 
-/** With the head of the rows that it was made from: the consumer goes on from there, so it is durable before it is said. */
+/**
+ * The answer contains the head of the rows from which it was made. The consumer continues from this head, so the head has to be durable before the answer is
+ * sent.
+ */
 function makeAnswer(reader: Reader, sender: Sender, { request, maxBytes, pieced }: Of<'sendAnswer'>): Made {
   const { producer, produces } = sender;
   const head = producer.head(reader);
@@ -114,7 +117,7 @@ function makeAnswer(reader: Reader, sender: Sender, { request, maxBytes, pieced 
   return { done, frame: replyFrame(produces, reply), entries: reply.entries.length, head };
 }
 
-/** An entry that is larger than a message travels alone: it goes in pieces. */
+/** The first entry, if it is larger than a message: a batch then has only this entry, and its content goes in pieces. */
 function owedOf(entries: readonly WireEntry[], maxBytes: number): Owed | undefined {
   const [first] = entries;
   if (!first?.content || entryBytes(first) <= maxBytes) return undefined;

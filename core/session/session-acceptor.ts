@@ -1,6 +1,6 @@
 /**
- * How a child becomes one that is attached: who it may be, whether it is let in, and when its session may begin. Whoever is refused hears why, and when to come
- * again; what it knows of this node's feed is looked at before anything is said of it.
+ * Decides whether a child gets a session: which child it is, whether it is admitted, and when its session begins. A refused child gets the reason and the
+ * time after which to come again. Before this node answers, it compares what the child has received of its feed with its own store.
  */
 
 import type { ResumeTuple } from '../feed/feed.ts';
@@ -19,46 +19,50 @@ import type { ChildFeeds, ParentSessionsPorts, SessionStatus } from './parent-po
 import type { SessionEnds } from './session-ends.ts';
 import { tupleFromWire } from './wire-frames.ts';
 
-/** A session that a child may have, when it is durable. */
+/** An admitted session. It may begin when it is durable. */
 export interface AdmittedSession extends ChildFeeds {
   readonly record: SessionRecord;
   readonly version: number;
-  /** Of the child's feed when the session was opened. */
+  /** The head of the child's feed when the session was opened. */
   readonly head: number;
-  /** Of this node for the child at that moment. */
+  /** Whether this node was ready for the child at that moment. */
   readonly ready: boolean;
 }
 
-/** What a refused child is asked to wait: long, since a person has to act. */
+/** The wait of a refused child: long, because a person has to act. */
 const refusedAfterMs = 30_000;
 /**
- * A place whose session has been over for so long is nobody's: who had it would be back, as waits between attempts grow to 60 s and a machine starts in
- * less. Then one whose boot counter or attach sequence is too low hears of the number; before, a copy could take the place of an original that is away for a moment.
+ * A child whose session has been over for this long counts as vacant. Its process would be back by now, because waits between attempts grow to 60 s at most,
+ * and a machine starts in less. Then the node sends a child with a too low boot counter or attach sequence the number that it has to exceed. If it did so
+ * earlier, a copy could take the place of an original that is away for a moment.
  */
 const vacantAfterMs = 120_000;
-/** What such a one is asked to wait, and one that comes with another certificate then, or is refused by the handshake. */
+/**
+ * The wait of a child that gets such a number, and of a child that was refused because a certificate has expired: that child comes again with a new
+ * certificate, or fails in the handshake.
+ */
 const comesAgainAfterMs = 1_000;
 export const takenOver = 'a newer session of this child took over';
 
 export interface SessionAcceptorPorts extends ParentSessionsPorts {
   readonly ends: SessionEnds;
   isAttached(child: string): boolean;
-  /** What the child's present session has yet to write is written. */
+  /** Writes what the child's present session still has to write. */
   settle(child: string): void;
   status(child: string): SessionStatus;
-  /** Somebody came with the identity of a child that is another one. */
+  /** Another process came with the identity of the child. */
   cloned(child: string, message: string): void;
 }
 
 export class SessionAcceptor {
   readonly #ports: SessionAcceptorPorts;
-  readonly #turns = new HelloRateLimiter();
+  readonly #helloRate = new HelloRateLimiter();
 
   constructor(ports: SessionAcceptorPorts) {
     this.#ports = ports;
   }
 
-  /** By its certificate; throws Forbidden if it is no child of this node. */
+  /** The child's name, from its certificate. Throws Forbidden if the peer is not a child of this node. */
   childOf(link: Link): string {
     const { path, role, replica = 0 } = link.peer;
     if (role === 'center' || parentOf(path) !== this.#ports.path || path === '') {
@@ -71,7 +75,7 @@ export class SessionAcceptor {
     return withReplica(nameOf(path), replica);
   }
 
-  /** `begin` is called when the session is durable, and not at all if there is to be none. */
+  /** Calls `begin` when the session is durable; never if the child gets no session. */
   hello(link: Link, child: string, { frame }: Frame, begin: (hello: Hello, opened: AdmittedSession) => void): void {
     if (frame?.$case !== 'hello') {
       this.hangUp(link, 'no_hello', 'the first frame was no hello');
@@ -81,7 +85,7 @@ export class SessionAcceptor {
     const flaw = validateHello(hello, link.peer.role);
     if (flaw)
       return this.#refuse(link, { afterMs: refusedAfterMs, reason: 'bad_hello', message: `the hello's ${flaw}` });
-    const waitMs = this.#turns.admit(child, this.#ports.clock.monotonicMs());
+    const waitMs = this.#helloRate.admit(child, this.#ports.clock.monotonicMs());
     if (waitMs > 0) {
       return this.#refuse(link, {
         afterMs: waitMs,
@@ -92,11 +96,11 @@ export class SessionAcceptor {
     try {
       const opened = this.#open(link, child, hello);
       if (!opened) return;
-      // The session's number and the feed's incarnation are durable before the child hears of them.
+      // The session's sequence and the feed's incarnation have to be durable before the child receives them.
       this.#ports.store.flushed().then(
         () => {
           const expired = expiredOf(link, this.#ports.clock);
-          // Its inventory may have been deleted while the disk worked: it is told as if it had asked now.
+          // Somebody may have deleted the child's inventory objects during the flush. The child then gets the same answer as if it had asked now.
           if (this.#ports.store.read((reader) => opened.producer.isDropped(reader))) {
             const message = `"${child}" was removed from the inventory while it attached`;
             this.#refuse(link, { afterMs: refusedAfterMs, reason: 'unknown_child', message });
@@ -117,7 +121,7 @@ export class SessionAcceptor {
     }
   }
 
-  /** Flushes may be done in another order than they were asked for: who came later may have been welcomed by now, or is about to be. */
+  /** Flushes may complete in another order than they were requested. A process that came later may have been welcomed already, or is about to be. */
   #isNewest(link: Link, { sessionSequence }: SessionRecord): boolean {
     return (
       this.#ports.store.read((reader) => readSession(reader, sessionRecordKeyOf(link))?.sessionSequence) ===
@@ -162,7 +166,7 @@ export class SessionAcceptor {
     };
   }
 
-  /** Before it is said whether what is missing is meant to be missing. */
+  /** Compares the child's resume tuple with the store, before this node announces whether it is ready. */
   #compare(child: string, producer: FeedProducer, tuple: ResumeTuple): void {
     const { store, putBack, hasOtherHistory } = this.#ports;
     const { isBehind, isOther } = store.read((reader) => ({
@@ -170,15 +174,16 @@ export class SessionAcceptor {
       isOther: producer.isOtherHistory(reader, tuple),
     }));
     if (isBehind) {
-      // Said with the name of the witness: if the store was never put back, it is that child which is wrong.
-      const what = 'a child knows more of its feed than this store, which was put back to an older copy';
-      this.#ports.log.warn({ child, cursor: tuple.cursor, incarnation: tuple.incarnation }, what);
+      // The log line names the child: if this store was never restored, that child is wrong.
+      const message =
+        'the store of this node was restored from an older copy: a child has received more of its feed than the store has';
+      this.#ports.log.warn({ child, cursor: tuple.cursor, incarnation: tuple.incarnation }, message);
       putBack?.();
     }
     if (isOther) hasOtherHistory?.(child, isBehind);
   }
 
-  /** On one that does not keep to the order of frames: there is nothing to tell it. */
+  /** Closes the link of a peer that breaks the order of frames. The peer gets no answer. */
   hangUp(link: Link, refusal: Refusal, reason: string): void {
     this.#ports.ends.refuse(refusal);
     link.close(reason);
@@ -201,7 +206,7 @@ export class SessionAcceptor {
   }
 }
 
-/** Under which a session is remembered: each of several siblings is a child of its own. */
+/** The key of a session's record. Each replica is a child of its own. */
 export function sessionRecordKeyOf({ peer }: Link): string {
   return withReplica(peer.path, peer.replica ?? 0);
 }

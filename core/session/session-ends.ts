@@ -1,13 +1,13 @@
-/** Why sessions end, in a bounded set of words for metrics; the message beside it is for people. */
+/** Why sessions end: a bounded set of codes for metrics. The message beside the code is for people. */
 import { BanyanError, type ErrorCode, type Retry } from '../runtime/errors.ts';
 import type { Refusal } from '../wire/refusals.ts';
 
-/** What is worth telling from others of the same code; the rest is counted by its code. */
+/** Ends that are counted apart from others with the same error code. All other ends are counted by their error code. */
 export type SessionEnd =
   | 'InOrder'
   | 'CertificateExpired'
   | 'CreditExceeded'
-  /** The peer is not ready any more, in the middle of a reconciliation by what it lacks. */
+  /** The peer withdrew its readiness in the middle of a reconciliation. */
   | 'ReadyWithdrawn'
   | 'DigestMismatch'
   | 'Silence'
@@ -30,13 +30,16 @@ export function endOf(error: Error | undefined): SessionEnd {
   return error instanceof BanyanError ? error.code : 'Other';
 }
 
-/** What one side counts; metrics read it. */
+/** The counts of one side. Metrics read them. */
 export class SessionEnds {
   readonly refused = new Map<Refusal, number>();
-  /** Only what has happened: as many as there are words at most. */
+  /** Only ends that have happened. Bound: the number of codes. */
   readonly by = new Map<SessionEnd, number>();
 
-  /** Dials that led to no connection: a proxy or gateway that answers something else, a name that nobody has, a certificate of another tree. */
+  /**
+   * Dials that led to no connection. For example: a proxy or gateway answered something else, the host name is unknown, or the certificate is of another
+   * tree.
+   */
   readonly undialed = new Map<SessionEnd, number>();
 
   notReached(error: unknown): void {

@@ -1,13 +1,13 @@
-/** What sessions tell of the lines that they run on, in the text format of Prometheus; read when it is asked for. */
+/** Metrics of sessions and their lines, in the text format of Prometheus; computed when they are read. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { SessionEnds } from './session-ends.ts';
 
 export interface MeasuredSessions {
-  /** Of a node with children. */
+  /** Present at a node with children. */
   readonly children?: SessionEnds | undefined;
-  /** Of a node with a parent. */
+  /** Present at a node with a parent. */
   readonly parent?: SessionEnds | undefined;
-  /** Since something was heard of the root; absent at the root. */
+  /** Age of the newest report of the root. Absent at the root. */
   readonly rootAgeMs?: (() => number) | undefined;
 }
 

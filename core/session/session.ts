@@ -1,8 +1,8 @@
 /**
- * An established session as a pure state machine, the same for both sides: each produces one feed and consumes the other. An input
- * gives effects, in order; "store, then send" is one effect, so that nothing that is not durable can be sent by mistake.
+ * An established session as a pure state machine, the same for both sides: each side produces one feed and consumes the other. An input gives effects, in
+ * order. "Store, then send" is one effect, so that no mistake can send anything that is not durable.
  *
- * The handshake comes before (handshake.ts); the runner (runner.ts) carries the effects out.
+ * The handshake comes before (handshake.ts). The runner carries the effects out (runner.ts).
  */
 import { type Batch, bytesOfEntries, type ReconcileReply, type ReconcileRequest } from '../feed/feed.ts';
 import type { Piece } from '../feed/pieces.ts';
@@ -22,16 +22,16 @@ import type { PiecesHeld } from './pieces-held.ts';
 import { flawOfQuestion, noQuestions, type Questions, withQuestion } from './questions.ts';
 import { SessionError } from './session-ends.ts';
 
-/** Beats are sent when nothing else was for this long; the brief's bound is 20 s. */
+/** A side sends a beat when it has sent no beat for this long. The required bound is 20 s. */
 export const beatEveryMs = 15_000;
-/** Three beats missed, in which not a single byte came, are death. */
+/** When three beats are missing and no byte has come for this long, the peer counts as dead. */
 export const deathAfterMs = 3 * 20_000;
 export type Input =
   /** The feed that this side produces is durable up to `head`. */
   | { readonly type: 'produced'; readonly head: number }
-  /** What became of what the machine asked to send. */
+  /** The result of the message that the machine asked for. */
   | { readonly type: 'done'; readonly done: Done }
-  /** A beat went out that the machine did not ask for. */
+  /** A beat was sent that the machine did not ask for. */
   | { readonly type: 'beatSent' }
   /** This side's readiness changed. */
   | { readonly type: 'ready'; readonly ready: boolean }
@@ -42,33 +42,33 @@ export type Input =
   | { readonly type: 'beat'; readonly head: number; readonly ready: boolean }
   | { readonly type: 'request'; readonly request: ReconcileRequest }
   | { readonly type: 'reply'; readonly reply: ReconcileReply }
-  /** The reconciliation has no more to ask: the feed goes on from `cursor`. */
+  /** The reconciliation has nothing more to ask: the feed continues from `cursor`. */
   | { readonly type: 'reconciled'; readonly cursor: number }
-  /** Whether the other side's feed goes on from this side's cursor; until it has said so, this side waits. */
+  /** Whether the peer's feed resumes at this side's cursor. This side waits until the peer has answered this. */
   | { readonly type: 'resume'; readonly resumes: boolean }
-  /** The peer ends in order; undefined: it does not say when it is back. */
+  /** The peer ends in order. Without `returnAfterMs`, the peer has not sent the time of its return. */
   | { readonly type: 'goodbye'; readonly returnAfterMs?: number }
-  /** Bytes came, whatever they were. */
+  /** Bytes of any kind came. */
   | { readonly type: 'alive' }
   | { readonly type: 'tick' };
 
 export type Effect =
-  /** Read and send; then tell with `done`. */
+  /** Read and send, then report the result by the input `done`. */
   | { readonly type: 'send'; readonly send: Send }
   /** Apply, flush, and only then acknowledge. */
   | { readonly type: 'applyThenAck'; readonly batch: Batch }
-  /** The same, and give back its bytes: the cursor does not move. */
+  /** The same, but return credit for the bytes instead of an acknowledgement: the cursor does not move. */
   | { readonly type: 'applyAhead'; readonly batch: Batch; readonly bytes: number }
   | { readonly type: 'storePiece'; readonly piece: Piece }
   | { readonly type: 'acknowledged'; readonly cursor: number }
   | { readonly type: 'sendBeat'; readonly head: number; readonly ready: boolean }
   | { readonly type: 'startReconcile' }
   | { readonly type: 'absorb'; readonly reply: ReconcileReply }
-  /** Everything that was under way has come: what is there in pieces only, nobody will name. */
+  /** Everything that was under way has come. No entry will name the remaining pieces. */
   | { readonly type: 'dropPieces' }
   | { readonly type: 'caughtUp' }
-  /** All that the peer can say of what it had at the beginning is stored. */
-  | { readonly type: 'heardOut' }
+  /** Everything that the peer can report about its state at the beginning of the session is stored. */
+  | { readonly type: 'reportedAll' }
   | { readonly type: 'close'; readonly error?: BanyanError; readonly returnAfterMs?: number };
 
 export interface SessionState {
@@ -76,7 +76,7 @@ export interface SessionState {
   readonly outgoing: OutgoingFeed;
   readonly flow: Flow;
   readonly questions: Questions;
-  /** Undefined: it is not known yet, and nothing was said of it. */
+  /** Undefined: not known yet, and the peer has received nothing about it. */
   readonly ready: boolean | undefined;
   // Consuming.
   readonly cursor: number;
@@ -85,7 +85,7 @@ export interface SessionState {
   readonly peerReady: boolean;
   readonly caughtUp: boolean;
   readonly reportedAll: boolean;
-  // Life.
+  // Signs of life.
   readonly receivedAtMs: number;
   readonly beatAtMs: number;
 }
@@ -94,15 +94,15 @@ export interface SessionStart {
   readonly nowMs: number;
   /** Durable head of the produced feed. */
   readonly head: number;
-  /** Where the other side's consumer stands; undefined: it must reconcile. */
+  /** The cursor of the peer's consumer. Undefined: the consumer must reconcile. */
   readonly sentFrom: number | undefined;
-  /** Undefined: it will be known soon, without a word of the peer. The first beat waits for that, no longer than beats do. */
+  /** Undefined: this side will know the answer without any message of the peer. The first beat waits for the answer, but no longer than beats wait. */
   readonly ready: boolean | undefined;
-  /** What the peer lets this side have in flight. */
+  /** The bytes that the peer lets this side have in flight. */
   readonly creditBytes: number;
-  /** Contents, by hash in hex, of which the peer has so many bytes from an earlier session. */
+  /** Contents, by hash in hex, with the number of bytes that the peer has of them from an earlier session. */
   readonly held: PiecesHeld;
-  /** Where the own consumer stands. */
+  /** The cursor of this side's consumer. */
   readonly cursor: number;
   readonly resumes: boolean;
   readonly peerReady: boolean;
@@ -127,7 +127,7 @@ export function begin(start: SessionStart): Stepped {
     receivedAtMs: start.nowMs,
     beatAtMs: start.nowMs,
   };
-  // The first beat tells the head, by which the other side knows when it has caught up. Of a side that is not ready nothing more is to be expected.
+  // The first beat contains the head, by which the peer knows when it has caught up. A side that is not ready will not report more than that for now.
   const beats: Effect[] = ready === undefined ? [] : [{ type: 'sendBeat', head: start.head, ready }];
   return chain(
     { state, effects: beats },
@@ -192,7 +192,7 @@ export function stepSession(state: SessionState, input: Input, nowMs: number): S
   }
 }
 
-/** When the machine wants its next tick. */
+/** The time until the machine needs its next tick. */
 export function nextSessionTickMs(state: SessionState, nowMs: number): number {
   const dueMs = Math.min(state.receivedAtMs + deathAfterMs, state.beatAtMs + beatEveryMs);
   return Math.max(0, dueMs - nowMs);
@@ -217,14 +217,17 @@ function onBatch(state: SessionState, batch: Batch): Stepped {
 
 function onAck(state: SessionState, cursor: number, nowMs: number): Stepped {
   const { outgoing } = state;
-  // One that has just reconciled stands at the head of the first reply.
+  // A consumer that has just reconciled is at the head of the first reply.
   const most = outgoing.sent ?? outgoing.head;
   if (cursor > most) return fail(state, `an acknowledgement of ${cursor}, and nothing beyond ${most} was sent`);
   const flow = onAcknowledged(onAnswerTaken(state.flow, nowMs), cursor, nowMs);
   return sendFrom(state, onCursor(outgoing, cursor), flow, { type: 'acknowledged', cursor });
 }
 
-/** Of a feed that does not go on, one at a time and so many, or a peer could have this side scan its table as often as it likes. */
+/**
+ * Answers requests only for a feed that was not resumed, one at a time, and a limited number. Otherwise a peer could make this side scan its table as often
+ * as the peer likes.
+ */
 function onRequest(state: SessionState, request: ReconcileRequest, nowMs: number): Stepped {
   const { outgoing } = state;
   if (outgoing.sent !== undefined)
@@ -255,7 +258,7 @@ function send(state: SessionState): Stepped {
   return sendFrom(state, state.outgoing, state.flow);
 }
 
-/** Of every frame that comes and goes: one state is made, and nothing in between. */
+/** Runs for every frame, so it makes one new state and no intermediate ones. */
 function sendFrom(state: SessionState, before: OutgoingFeed, flow: Flow, first?: Effect): Stepped {
   const { outgoing, send: next } = nextSend(before, flow);
   const isSame = outgoing === state.outgoing && flow === state.flow;
@@ -274,7 +277,7 @@ function reconcileIfReady(state: SessionState): Stepped {
   return withEffects({ ...state, mode: 'reconciling' }, { type: 'startReconcile' });
 }
 
-/** Its peer says that nothing is behind the cursor: both ends see it by the same frame, so the producer knows what is dropped. */
+/** The peer has announced that nothing comes after the cursor. Both ends see this by the same frame, so the producer knows that the pieces are dropped. */
 function dropPieces(state: SessionState, head: number): Stepped {
   return state.mode === 'resumed' && state.cursor >= head ? withEffects(state, { type: 'dropPieces' }) : idle(state);
 }
@@ -286,18 +289,24 @@ function noteCaughtUp(state: SessionState): Stepped {
   return chain(withEffects({ ...state, caughtUp: true }, { type: 'caughtUp' }), noteReportedAll);
 }
 
-/** One that is not ready says what is behind the cursor, and no more before it is: whoever waits for its word would perhaps wait for each other. */
+/**
+ * A peer that is not ready sends what comes after the cursor, and nothing more before it is ready. Without this rule, two nodes that wait for each other's
+ * report might wait for ever.
+ */
 function noteReportedAll(state: SessionState): Stepped {
   const { reportedAll, mode, peerReady, peerHead, cursor } = state;
   const isOver = mode === 'resumed' ? cursor >= (peerHead ?? 0) : mode === 'waitsForReady' && !peerReady;
   if (reportedAll || peerHead === undefined || !isOver) return idle(state);
-  return withEffects({ ...state, reportedAll: true }, { type: 'heardOut' });
+  return withEffects({ ...state, reportedAll: true }, { type: 'reportedAll' });
 }
 
-/** It has learned that it was put back. What it has answered so far is of no use: the next session waits until it is ready again. */
+/**
+ * The peer has learned that its store was restored from an older copy. Its answers so far are of no use. The next session waits until the peer is ready
+ * again.
+ */
 function withdrawn(state: SessionState): Stepped {
-  const words = 'the peer is not ready any more: what it lacks may be lost there, and is no deletion';
-  return withEffects(state, { type: 'close', error: new SessionError('ReadyWithdrawn', 'Unavailable', words) });
+  const message = 'the peer is not ready any more: what it lacks may be lost there, and is no deletion';
+  return withEffects(state, { type: 'close', error: new SessionError('ReadyWithdrawn', 'Unavailable', message) });
 }
 
 function fail(state: SessionState, what: string): Stepped {
@@ -315,9 +324,9 @@ function withEffects(state: SessionState, ...effects: Effect[]): Stepped {
 function chain(first: Stepped, ...steps: ((state: SessionState) => Stepped)[]): Stepped {
   let { state, effects } = first;
   for (const next of steps) {
-    const done = next(state);
-    state = done.state;
-    if (done.effects.length > 0) effects = [...effects, ...done.effects];
+    const stepped = next(state);
+    state = stepped.state;
+    if (stepped.effects.length > 0) effects = [...effects, ...stepped.effects];
   }
   return { state, effects };
 }

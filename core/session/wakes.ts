@@ -1,4 +1,4 @@
-/** Children whose feeds have new rows: told to their sessions when the rows are durable. One flush serves all who were woken before it. */
+/** Wakes the sessions of children whose feeds have new rows, when the rows are durable. One flush serves all children that were woken before it. */
 import type { Clock } from '../runtime/clock.ts';
 import { describeError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -11,17 +11,17 @@ export interface WakesPorts {
   readonly log: Logger;
   /** The child's present session. */
   runnerOf(child: string): SessionRunner | undefined;
-  /** Calls back soon, after what waits already. */
+  /** Calls back in a later turn of the event loop, after the work that waits already. */
   defer(run: () => void): void;
 }
 
 /**
- * Children whose batches are made in one turn of the event loop: half a millisecond, when there is one entry for each. What they are sent leaves with the end of
- * the turn; with 64 in one, a hundred children waited for most of the work that is done for all.
+ * The number of children whose batches are made in one turn of the event loop: half a millisecond, with one entry for each child. Batches leave at the end of
+ * the turn. With 64 children in one turn, a hundred children waited for most of the work that is done for all.
  */
 const childrenPerTurn = 16;
 
-/** A disk that was full may have room again without anybody writing anything. */
+/** A disk that was full may get room although nobody writes anything. */
 export const flushAgainMs = 1_000;
 
 /** A child's feed is durable up to the head. */
@@ -47,7 +47,7 @@ export class Wakes {
     queueMicrotask(() => this.#flush());
   }
 
-  /** Of those that are still there. */
+  /** Wakes those of the children again that still have a session. */
   #again(children: readonly string[]): void {
     const waiting = children.filter((child) => this.#ports.runnerOf(child));
     for (const child of waiting) this.#awake.add(child);
@@ -56,7 +56,7 @@ export class Wakes {
     this.#ports.clock.after(flushAgainMs, () => this.#flush());
   }
 
-  /** Some at a time: the first have their batches on the line, and their answers are read, while those of the last are made. */
+  /** Some children at a time. While the batches of the last children are made, the batches of the first are on the line and their answers are read. */
   #produced(woken: readonly Woken[]): void {
     for (const { runner, head } of woken.slice(0, childrenPerTurn)) runner.produced(head);
     const rest = woken.slice(childrenPerTurn);
@@ -88,7 +88,7 @@ export class Wakes {
         this.#flushing = false;
         this.#ports.log.error(
           { reason: describeError(error) },
-          'what was written could not be made durable: nothing of it is sent',
+          'new rows could not be made durable: none of them is sent',
         );
         this.#again(awake.map(({ child }) => child));
       },

@@ -1,4 +1,7 @@
-/** A child's part in watermarks during one session: what the parent says, until it is reached; and whether a sibling has come far enough to be followed. */
+/**
+ * A child's handling of watermarks during one session: keeps the watermarks that the parent sends until this node has reached them, and decides whether a
+ * replica has received enough for the child to follow it.
+ */
 
 import { isAbove } from '../entries/from-parent.ts';
 import type { WaitsAttributes } from '../entries/up-attributes.ts';
@@ -21,58 +24,58 @@ import {
 } from './watermark.ts';
 
 export interface WatermarkGatePorts {
-  /** Of this node. */
+  /** The path of this node. */
   readonly path: string;
   readonly store: Store;
   readonly log: Logger;
   readonly consumer: FeedConsumer;
-  /** Whether the feed goes on, or was reconciled in this session: before that, the cursor is one of another feed. */
+  /** Whether the feed was resumed, or was reconciled in this session. Before that, the cursor belongs to another feed. */
   isResumed(): boolean;
-  /** Told is more than before. */
+  /** The stored watermarks of the parent have risen. */
   reached(): void;
   readonly clock: Clock;
-  /** Whether it waits, or for what, is another answer now. */
+  /** The node has begun to wait, waits for something else, or does not wait any more. */
   waits(waiting: WatermarkWait | undefined): void;
 }
 
-/** Nothing is taken from the parent. */
+/** The node takes nothing from the parent now. */
 export interface WatermarkWait {
   readonly sinceMs: number;
-  /** What it lacks. */
+  /** The source and the revisions that the parent lacks, as a text. */
   readonly for: string;
 }
 
-/** As the node tells it. */
+/** The attribute of the node's report about itself. */
 export function waitsAttributes(waiting: WatermarkWait | undefined): { readonly waits?: WaitsAttributes } {
   return waiting ? { waits: { since: timestamp(waiting.sinceMs), for: waiting.for } } : {};
 }
 
 export class WatermarkGate {
   readonly #ports: WatermarkGatePorts;
-  /** Only of a parent with siblings: nobody else is ever compared with another one. */
-  readonly #notes: boolean;
+  /** True if the parent has replicas. Without replicas, the positions of this node are never compared with another parent. */
+  readonly #recordsPositions: boolean;
   #waits: boolean;
   #waiting: WatermarkWait | undefined;
-  #heard: Watermarks = {};
+  #parentMarks: Watermarks = {};
   #pending: { readonly marks: Watermarks; readonly head: number } | undefined;
 
   constructor(ports: WatermarkGatePorts, parent: { readonly hasReplicas: boolean; readonly resumes: boolean }) {
     this.#ports = ports;
-    this.#notes = parent.hasReplicas;
+    this.#recordsPositions = parent.hasReplicas;
     this.#waits = parent.hasReplicas && !parent.resumes;
     this.isOpen();
   }
 
-  /** The parent has all that this node has: what it lacks is meant to be lacking. Once so, it stays so. */
+  /** The parent has received everything that this node has: a row that the parent lacks is missing on purpose. Once open, the gate stays open. */
   isOpen(): boolean {
     if (!this.#waits) return true;
     const { path, store, log, clock } = this.#ports;
-    const own = believed(store.read((reader) => readWatermarks(reader)).own, clock.wallMs());
-    // A node that was moved has taken from sources of which its new parent never hears.
-    const comparable = Object.fromEntries(Object.entries(own).filter(([source]) => isAbove(path, source)));
-    const reason = describeParentLag(this.#heard, comparable);
+    const ownPositions = believed(store.read((reader) => readWatermarks(reader)).own, clock.wallMs());
+    // A node that was moved may have rows of sources that its new parent never receives.
+    const comparable = Object.fromEntries(Object.entries(ownPositions).filter(([source]) => isAbove(path, source)));
+    const reason = describeParentLag(this.#parentMarks, comparable);
     this.#waits = reason !== undefined;
-    this.#tell(reason);
+    this.#setWaiting(reason);
     if (reason !== undefined)
       log.info(
         { reason },
@@ -81,7 +84,7 @@ export class WatermarkGate {
     return !this.#waits;
   }
 
-  #tell(reason: string | undefined): void {
+  #setWaiting(reason: string | undefined): void {
     if (reason === this.#waiting?.for) return;
     const { clock, waits } = this.#ports;
     this.#waiting =
@@ -89,12 +92,12 @@ export class WatermarkGate {
     waits(this.#waiting);
   }
 
-  /** What the parent said with a head; whether its feed may be taken up. */
-  heard(said: Watermarks, head: number): boolean {
-    const marks = believed(said, this.#ports.clock.wallMs());
+  /** Takes the watermarks that the parent sent with a head. Gives whether this node may take up the parent's feed. */
+  receive(watermarks: Watermarks, head: number): boolean {
+    const marks = believed(watermarks, this.#ports.clock.wallMs());
     if (Object.keys(marks).length > 0) {
-      this.#heard = raised(this.#heard, marks);
-      const sources = Object.keys(this.#heard).length;
+      this.#parentMarks = raised(this.#parentMarks, marks);
+      const sources = Object.keys(this.#parentMarks).length;
       if (sources > watermarksMax)
         throw new BanyanError('Protocol', `watermarks of ${sources} sources; at most ${watermarksMax}`);
       this.#pending = { marks: raised(this.#pending?.marks ?? {}, marks), head };
@@ -103,19 +106,19 @@ export class WatermarkGate {
     return this.isOpen();
   }
 
-  /** In the transaction that applies what the parent sent. */
+  /** Called in the transaction that applies changes from the parent. */
   applied(t: Transaction, changes: readonly AppliedChange[]): void {
     const wallMs = this.#ports.clock.wallMs();
-    if (this.#notes) raiseWatermarks(t, { own: positionsOf(changes, wallMs) }, wallMs);
+    if (this.#recordsPositions) raiseWatermarks(t, { own: positionsOf(changes, wallMs) }, wallMs);
   }
 
-  /** More of the feed may be stored: what was said with its head may be true here now. */
+  /** More of the feed may be stored, so this node may have reached the pending watermarks. */
   progressed(): void {
     const { store, consumer, reached, clock, isResumed } = this.#ports;
     if (!this.#pending || !isResumed()) return;
     const { marks, head } = this.#pending;
     const { epoch, cursor, seenHead } = store.read((reader) => consumer.resume(reader));
-    // Of an empty feed there is nothing to be stored. Up to the head a row may be missing that a newer one has superseded, which comes behind it.
+    // An empty feed has nothing to store. Up to the head, a row may be missing that a newer row has superseded; the newer row comes after the head.
     if (head > 0 && (epoch === '' || cursor < Math.max(head, seenHead))) return;
     this.#pending = undefined;
     store.write((t) => raiseWatermarks(t, { told: marks }, clock.wallMs()));

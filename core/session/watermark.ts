@@ -1,7 +1,8 @@
 /**
- * Watermarks: how far a node has come with each source, in revisions of the source's space. What a parent tells with a head covers all that it has sent up
- * to there; what a child has taken of a source is at most its own position. A child that goes from one sibling to another compares the two: one that
- * is behind would take back what the child has, so the child waits, and keeps what it has.
+ * Watermarks: how far a node has received each source, in revisions of the source's space. The watermarks that a parent sends with a head cover everything
+ * that the parent has sent up to this head. The rows that a child has of a source are never newer than the child's own position. A child that goes from one
+ * replica to another compares the watermarks of the new replica with its own positions. A replica that is behind would take rows away from the child, so the
+ * child waits, and keeps its rows.
  */
 
 import { sourceOfEntry } from '../entries/source-incarnations.ts';
@@ -15,36 +16,36 @@ import type { Reader, Transaction } from '../store/store.ts';
 export type Watermarks = Readonly<Record<string, number>>;
 
 interface Stored {
-  /** The newest revision of each source of which something was taken. */
+  /** The newest revision that this node has of each source. */
   readonly own: Watermarks;
-  /** All up to here is stored, by the word of the parent. */
+  /** This node has everything up to these revisions, by the watermarks of the parent. The stored form calls this field `told`. */
   readonly told: Watermarks;
 }
 
-/** The first source of which there is more than has come so far. */
-export function firstSourceAhead(come: Watermarks, more: Watermarks): string | undefined {
-  return Object.keys(more).find((name) => (come[name] ?? 0) < more[name]!);
+/** The first source with a higher revision in `more` than in `received`. */
+export function firstSourceAhead(received: Watermarks, more: Watermarks): string | undefined {
+  return Object.keys(more).find((name) => (received[name] ?? 0) < more[name]!);
 }
 
-/** In words, the first source with which a parent is behind. */
+/** The first source with which a parent is behind, as a text. */
 export function describeParentLag(parent: Watermarks, own: Watermarks): string | undefined {
   const source = firstSourceAhead(parent, own);
   return source && `${source} is at revision ${parent[source] ?? 0} there, and at ${own[source]} here`;
 }
 
-/** Never less than before; the same object when nothing is more. */
+/** The higher revision of each source. The same object if nothing rises. */
 export function raised(before: Watermarks, by: Watermarks): Watermarks {
-  const more = Object.entries(by).filter(([source, revision]) => revision > (before[source] ?? 0));
-  return more.length === 0 ? before : { ...before, ...Object.fromEntries(more) };
+  const higher = Object.entries(by).filter(([source, revision]) => revision > (before[source] ?? 0));
+  return higher.length === 0 ? before : { ...before, ...Object.fromEntries(higher) };
 }
 
-/** Without what no space can have given by now: it would be waited for in vain, here and below, for good. The same object when there is nothing of it. */
+/** Without revisions that no space can have given by now: nodes here and below would wait for such a revision for ever. The same object if there are none. */
 export function believed(marks: Watermarks, wallMs: number): Watermarks {
   const good = Object.entries(marks).filter(([, revision]) => !isFarAhead(revision, wallMs));
   return good.length === Object.keys(marks).length ? marks : Object.fromEntries(good);
 }
 
-/** Of rows whose revision is one of their source's space. */
+/** The newest revision of each source, from rows whose revision is one of their source's space. */
 export function positionsOf(changes: readonly AppliedChange[], wallMs: number): Watermarks {
   const positions: Record<string, number> = {};
   for (const { key, originRevision } of changes) {
@@ -60,7 +61,7 @@ export function readWatermarks(reader: Reader): Stored {
   return bytes ? (JSON.parse(asText(bytes)) as Stored) : { own: {}, told: {} };
 }
 
-/** What was stored before and can't be believed goes with it. */
+/** Also removes stored revisions that cannot be true. */
 export function raiseWatermarks(t: Transaction, by: Partial<Stored>, wallMs: number): void {
   const before = readWatermarks(t);
   const after = (which: keyof Stored) => raised(believed(before[which], wallMs), by[which] ?? {});

@@ -1,4 +1,4 @@
-/** Between the feeds' types and the frames of the wire. */
+/** Converts between the types of feeds and the frames of the wire. */
 
 import { Buffer } from 'node:buffer';
 import { neverAttached } from '../feed/consumer-state.ts';
@@ -51,7 +51,7 @@ export function pieceFrame(direction: Direction, piece: Piece): Frame {
   return { frame: { $case: 'piece', value } };
 }
 
-/** Bytes that went beside the order of the feed were taken. */
+/** Returns credit for bytes that went beside the order of the feed. */
 export function creditFrame(direction: Direction, bytes: number): Frame {
   return { frame: { $case: 'credit', value: { stream: 0, feed: feedOf[direction], bytes } } };
 }
@@ -60,7 +60,7 @@ export function heldToWire(held: readonly HeldPieces[]): wire.HeldPieces[] {
   return held.map(({ contentHash, bytes }) => ({ contentHash: buffer(contentHash), bytes }));
 }
 
-/** By hash in hex; more than a consumer may hold are passed over. */
+/** By hash in hex. Contents beyond the number that a consumer may hold are ignored. */
 export function heldFromWire(held: readonly wire.HeldPieces[]): ReadonlyMap<string, number> {
   return new Map(held.slice(0, heldMax).map(({ contentHash, bytes }) => [hex(contentHash), bytes]));
 }
@@ -143,7 +143,7 @@ export function replyFromWire(value: wire.ReconcileReply): ReconcileReply {
 export function directionOf(feed: Feed): Direction {
   if (feed === Feed.FEED_DOWN) return 'down';
   if (feed === Feed.FEED_UP) return 'up';
-  throw new BanyanError('Protocol', `a frame for feed ${feed}, which there is not`);
+  throw new BanyanError('Protocol', `a frame for the unknown feed ${feed}`);
 }
 
 function entryToWire(entry: WireEntry): Entry {
@@ -189,7 +189,7 @@ function checkRevision(what: string, value: number): void {
   throw new BanyanError('Protocol', `the ${what} ${value}, beyond ${revisionMax}`);
 }
 
-/** What a message of a feed says of its producer. */
+/** The epoch and incarnation of the producer in a message of a feed. */
 function producerFromWire({ epoch, incarnation }: Pick<wire.Batch, 'epoch' | 'incarnation'>) {
   checkLength('an epoch', epoch, nonceBytes);
   checkLength('an incarnation', incarnation, nonceBytes);
@@ -200,15 +200,15 @@ function producerToWire({ epoch, incarnation }: { epoch: string; incarnation: st
   return { epoch: bytesOf(epoch), incarnation: bytesOf(incarnation) };
 }
 
-/** Epochs and incarnations are the same in each frame of a feed. Bound: a relay's children several times over, some 4 MB; then it begins anew. */
+/** Epochs and incarnations are the same in each frame of a feed. Bound: a relay's children several times over, some 4 MB; then the map is cleared. */
 const noncesMax = 16_384;
 const nonces = new Map<string, Buffer>();
 
 function bytesOf(hexText: string): Buffer {
-  const known = nonces.get(hexText);
-  if (known) return known;
+  const cached = nonces.get(hexText);
+  if (cached) return cached;
   if (nonces.size >= noncesMax) nonces.clear();
-  // In memory of its own: a few bytes of Buffer's pool keep 64 KB of it.
+  // Allocated outside of Buffer's pool: a few bytes of the pool keep 64 KB of it alive.
   const bytes = Buffer.allocUnsafeSlow(hexText.length >> 1);
   bytes.write(hexText, 'hex');
   nonces.set(hexText, bytes);

@@ -1,4 +1,4 @@
-/** The parent's end of one transport: is given finished TLS connections and makes links of them. */
+/** The parent's end of one transport: gets finished TLS connections and makes links of them. */
 
 import type { TLSSocket } from 'node:tls';
 import { identityOfPeer, type PeerIdentity } from '../identity/peer-identity.ts';
@@ -14,25 +14,28 @@ import type { Refusal } from './refusals.ts';
 import type { StrangersLog } from './strangers.ts';
 
 export interface Acceptor {
-  /** From now on the connection is the acceptor's. */
+  /** From now on, the acceptor owns the connection. */
   take(socket: TLSSocket): void;
-  /** Those that are open. */
+  /** The open links. */
   links(): Link[];
-  /** When no connection is left. */
+  /** Called when no connection is left. */
   end(): void;
 }
 
-/** Told once of each connection, or call on a shared one, that ends before its link is accepted. */
+/** Called once for each connection, or call on a shared connection, that ends before its link is accepted. */
 export type Refused = (refusal: Refusal) => void;
 
-/** What an acceptor asks about the connections that it is given. */
+/** The parts that an acceptor uses to handle its connections. */
 export interface Accepting {
   readonly accept: Accept;
-  /** For links whose peer has yet to prove who it is; it is done before `accept` is asked. */
+  /** For links whose peer has yet to prove its identity. The proof comes before `accept` is called. */
   readonly acceptUnproven: (link: FrameLink) => LinkEvents;
-  /** The connection comes without a certificate, and may, since TLS is terminated on the way. */
+  /** The connection has no certificate and needs none, since TLS is terminated on the way. */
   isTerminated(socket: TLSSocket): boolean;
-  /** For a session on a connection that had its turn at the door for another one. Ms to wait; undefined: it is turned away. */
+  /**
+   * Asks the handshake rate limiter for a further session on a connection whose own turn was used by another session. Ms to wait. Undefined: the session is
+   * turned away.
+   */
   admit(): number | undefined;
   /** Absent: this node gives no certificates. */
   readonly joins: Joins | undefined;
@@ -43,21 +46,21 @@ export interface Accepting {
   readonly random: Random;
 }
 
-/** The peer of a link whose child has not said yet who it is; nobody is attached by it. */
+/** The peer of a link whose child has not identified itself yet. No child attaches under this identity. */
 export const unproven: PeerIdentity = { path: '', role: 'agent' };
 
-/** A connection that is still in its handshake, or on which no session was begun, after this is closed. */
+/** A connection that has not finished its handshake, or has no session, is closed after this time. */
 export const sessionWithinMs = 10_000;
-/** How long the other side has to read why its call ended, and to hang up. */
+/** How long the other side has to read why its call ended, and to close the connection. */
 export const lingerMs = 2_000;
-/** Of a session's name. Nobody guesses it, though only its own child could make use of it. */
+/** Length of a session's name. Nobody can guess the name, although only the session's own child could use it. */
 export const sessionNameBytes = 16;
 
 export function remoteOf({ remoteAddress, remotePort }: Pick<TLSSocket, 'remoteAddress' | 'remotePort'>): string {
   return remoteAddress === undefined ? 'gone already' : hostPort(remoteAddress, remotePort ?? 0);
 }
 
-/** What is wrong with the certificate that a new connection came with. A closed one has none any more, so this is asked when it begins. */
+/** The fault of a new connection's certificate. A closed connection has no certificate any more, so this is checked when the connection begins. */
 export function flawOf(socket: TLSSocket): BanyanError | undefined {
   try {
     identityOfPeer(socket);
@@ -68,14 +71,14 @@ export function flawOf(socket: TLSSocket): BanyanError | undefined {
   }
 }
 
-/** Of a connection that never carried a session: why it was closed, for the log, and what that is counted as. */
+/** For a connection that never carried a session: why it was closed, for the log, and the reason under which it is counted. */
 export function whyUnused({ error, flaw }: { readonly error?: Error; readonly flaw: BanyanError | undefined }): {
   readonly error: Error;
   readonly refusal: Refusal;
 } {
   if (error) return { error, refusal: 'no_session' };
   if (flaw) return { error: flaw, refusal: 'certificate' };
-  // Usually a child of another tree, whose own certificate this node would have refused as well.
-  const words = 'it closed the connection without opening a session: it may not trust the certificate of this node';
-  return { error: new Error(words), refusal: 'no_session' };
+  // Usually the peer is a child of another tree, whose certificate this node would have refused as well.
+  const message = 'it closed the connection without opening a session: it may not trust the certificate of this node';
+  return { error: new Error(message), refusal: 'no_session' };
 }

@@ -1,4 +1,4 @@
-/** A link on one call that carries messages, of either side and any transport: frames as bytes, back-pressure in bytes, signs of life, one close. */
+/** A link on one call that carries messages, for either side and any transport: frames as bytes, back-pressure in bytes, signs of life, and one close. */
 import type { Expiry } from '../identity/expiry.ts';
 import type { PeerIdentity } from '../identity/peer-identity.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
@@ -7,15 +7,15 @@ import { decodeFrame, encodeFrame } from './codec/frames.ts';
 import type { Frame } from './generated/mesh.ts';
 import type { Link, LinkEvents } from './link.ts';
 
-/** The link's own end of a call; what comes from the other end is given to `received`, `ended` and `failed` of the link. */
+/** This side's end of a call. The owner of the call passes what comes from the other end to `received`, `ended` and `failed` of the link. */
 export interface FrameCall {
-  /** `taken` is called when the bytes have left this process's queue. */
+  /** Calls `taken` when the bytes have left this process's queue. */
   write(bytes: Buffer, taken: () => void): void;
-  /** Ends this side after what is queued. gRPC has no place for the reason: the session says goodbye before. */
+  /** Ends this side after everything queued is sent. gRPC cannot carry the reason, but the session has sent a goodbye before. */
   end(reason: string): void;
-  /** Breaks the call off; the error reaches the peer if the side can tell it. */
+  /** Aborts the call. The error reaches the peer if this side can send it. */
   abort(error: BanyanError): void;
-  /** Bytes that came over the connection so far, of whatever kind. */
+  /** Number of bytes received over the connection so far, of any kind. */
   bytesRead(): number;
 }
 
@@ -25,23 +25,23 @@ export interface FrameLinkOptions {
   readonly clock: Clock;
   readonly transport: string;
   readonly expiry?: Expiry | undefined;
-  /** At the child. */
+  /** Present at the child. */
   readonly openStream?: NonNullable<Link['openStream']>;
 }
 
 /** Four batches of 64 KB: enough to keep a line busy between two turns of the event loop, and 256 MB for a thousand stuck children. */
 const sendBufferBytes = 256 * 1024;
-/** Control frames are sent whatever is queued; a session that queues this much of them is broken. */
+/** Control frames are sent however much is queued. A session that queues this much is broken. */
 const sendQueueBytesMax = 64 * 1024 * 1024;
-/** How long the other side may take to end its half of a call, once all that was queued has left and nothing more is heard of it. */
+/** How long the other side may take to end its half of a call, after everything queued has left and nothing more comes from the peer. */
 export const closeWithinMs = 3_000;
-/** How long it may take in any case: what a session takes for death. */
+/** How long the end may take in any case: the time after which a session counts as dead. */
 export const closeWithinMsMax = 60_000;
-/** How often the arrival of an unfinished frame is looked for: a thirtieth of what a session takes for death. */
-const lookEveryMs = 2_000;
+/** How often the link checks whether an unfinished frame grows: a thirtieth of the time after which a session counts as dead. */
+const checkEveryMs = 2_000;
 /**
- * Bytes between two looks that count as life. Pings and window updates of a gateway in between, some 40 bytes each, say nothing of the
- * peer; half a kilobyte in 2 s is a frame under way even at 2 kbit/s.
+ * Bytes between two checks that count as a sign of life. Pings and window updates of a gateway, some 40 bytes each, prove nothing about the peer. Half a
+ * kilobyte in 2 s is a frame on its way even at 2 kbit/s.
  */
 const lifeBytes = 512;
 
@@ -54,7 +54,7 @@ export class FrameLink implements Link {
   readonly #clock: Clock;
   #events: LinkEvents | undefined;
   #queuedBytes = 0;
-  /** `send` has returned false, and `onDrain` is owed. */
+  /** `send` has returned false, and `onDrain` has to follow. */
   #full = false;
   #state: 'open' | 'closing' | 'closed' = 'open';
   #outcome: { readonly error?: Error } | undefined;
@@ -72,15 +72,15 @@ export class FrameLink implements Link {
     this.#clock = clock;
   }
 
-  /** From now on events are told, also the end if it has come already. */
+  /** Delivers events from now on, including an end that has come already. */
   start(events: LinkEvents): void {
     this.#events = events;
     this.#readBytes = this.#call.bytesRead();
-    if (this.#outcome) return this.#tellClose();
+    if (this.#outcome) return this.#emitClose();
     if (this.#state !== 'open') return;
-    this.#lookLater();
-    // What was sent before may have left by now.
-    this.#tellDrain();
+    this.#scheduleCheck();
+    // Frames that were sent before may have left by now.
+    this.#emitDrain();
   }
 
   send(frame: Frame): boolean {
@@ -111,17 +111,17 @@ export class FrameLink implements Link {
     this.#awaitEnd(reason, this.#clock.monotonicMs());
   }
 
-  /** Neither side has ended it, and nothing has broken it. */
+  /** Neither side has ended the link, and nothing has broken it. */
   get isOpen(): boolean {
     return this.#state === 'open';
   }
 
-  /** A frame has come that did not end it. */
+  /** A frame has come that did not end the link. */
   get hasTaken(): boolean {
     return this.#hasTaken;
   }
 
-  /** Breaks the call off, with the reason for both sides. */
+  /** Aborts the call, with the reason for both sides. */
   abort(error: BanyanError): void {
     this.#call.abort(error);
     this.#closed(error);
@@ -164,26 +164,26 @@ export class FrameLink implements Link {
 
   #taken(bytes: number): void {
     this.#queuedBytes -= bytes;
-    if (this.#events && this.#state === 'open') this.#tellDrain();
+    if (this.#events && this.#state === 'open') this.#emitDrain();
   }
 
-  #tellDrain(): void {
+  #emitDrain(): void {
     if (!this.#full || this.#queuedBytes > sendBufferBytes / 2) return;
     this.#full = false;
     this.#events?.onDrain();
   }
 
   /**
-   * All that is queued may be in one write to the operating system, of which nothing is told until the last byte has left; so for as long as something is
-   * queued nobody can say whether the line is slow or dead.
+   * Everything queued may be in one write to the operating system, which reports nothing until the last byte has left. So while something is queued, nobody
+   * can know whether the line is slow or dead.
    */
   #awaitEnd(reason: string, sinceMs: number): void {
     const read = this.#call.bytesRead();
     const hadQueued = this.#queuedBytes > 0;
     this.#timer = this.#clock.after(closeWithinMs, () => {
       const takenMs = Math.round(this.#clock.monotonicMs() - sinceMs);
-      const goesOn = hadQueued || this.#call.bytesRead() > read;
-      if (goesOn && takenMs < closeWithinMsMax) return this.#awaitEnd(reason, sinceMs);
+      const isProgressing = hadQueued || this.#call.bytesRead() > read;
+      if (isProgressing && takenMs < closeWithinMsMax) return this.#awaitEnd(reason, sinceMs);
       this.#call.abort(new BanyanError('Unavailable', `${reason}; not ended by the peer within ${takenMs} ms`));
       this.#closed();
     });
@@ -194,23 +194,23 @@ export class FrameLink implements Link {
     this.#state = 'closed';
     this.#timer?.stop();
     this.#outcome = error ? { error } : {};
-    if (this.#events) this.#tellClose();
+    if (this.#events) this.#emitClose();
   }
 
-  /** Later, since what is told may run in the middle of a send. */
-  #tellClose(): void {
+  /** In a later turn, since the listener might otherwise run in the middle of a send. */
+  #emitClose(): void {
     const { error } = this.#outcome!;
     const events = this.#events!;
     setImmediate(() => events.onClose(error));
   }
 
-  #lookLater(): void {
-    this.#timer = this.#clock.after(lookEveryMs, () => {
+  #scheduleCheck(): void {
+    this.#timer = this.#clock.after(checkEveryMs, () => {
       const read = this.#call.bytesRead();
       const unframed = read - this.#readBytes - this.#framedBytes;
       this.#readBytes = read;
       this.#framedBytes = 0;
-      this.#lookLater();
+      this.#scheduleCheck();
       if (unframed > lifeBytes) this.#events?.onBytes(unframed);
     });
   }

@@ -2,5 +2,5 @@
 
 /** The protocol name of ALPN. */
 export const http1Protocol = 'http/1.1';
-/** The header of a refusal that has the code of the error. */
+/** The header of a refusal that carries the code of the error. */
 export const codeHeader = 'banyan-code';

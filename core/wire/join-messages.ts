@@ -1,5 +1,5 @@
 /**
- * How an agent asks its parent for a certificate: requests of HTTP/1.1 on the port where sessions begin, over TLS that ends at the parent. Bodies are JSON; a
+ * How an agent asks its parent for a certificate: by HTTP/1.1 requests to the port where sessions begin, over TLS that ends at the parent. Bodies are JSON. A
  * refusal has a status, the code in a header, and a message.
  */
 import * as z from 'zod';
@@ -9,10 +9,10 @@ import { requestBytesMax } from '../identity/request-bytes.ts';
 export const authorityPath = '/banyan.mesh.v1/authority';
 /** POST: a JoinRequest with a join token, without a certificate. */
 export const joinPath = '/banyan.mesh.v1/join';
-/** POST: a RenewRequest, with the certificate that is to be renewed. */
+/** POST: a RenewRequest. The agent shows the certificate that is to be renewed. */
 export const renewPath = '/banyan.mesh.v1/renew';
 
-/** Of a body, either way: a request has a quarter of it at most, and the chain of an answer some kilobytes. */
+/** Bytes of a body, in either direction: a request has at most a quarter of this, and the chain in an answer some kilobytes. */
 export const joinBodyBytesMax = 32 * 1024;
 
 const requestText = z.string().min(1).max(requestBytesMax);
@@ -29,9 +29,9 @@ export const joinRequestSchema = z.strictObject({
 export const renewRequestSchema = z.strictObject({ request: requestText });
 
 export const joinAnswerSchema = z.object({
-  /** PEM: all that the parent trusts. */
+  /** PEM: all authorities that the parent trusts. */
   authority: z.string().min(1),
-  /** PEM: the agent's own, and the issuer's. */
+  /** PEM: the certificates of the agent and of the issuer. */
   certificate: z.string().min(1),
 });
 

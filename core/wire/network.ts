@@ -1,6 +1,6 @@
 /**
- * How a node is reached by its children and reaches its parent, whatever carries it: the transports of the product, memory in the
- * simulation. A node is given one and asks no further.
+ * How children reach a node and how the node reaches its parent, whatever carries the frames: the transports of the product, or memory in the simulation. A
+ * node gets one network and needs to know no more.
  */
 import type { Refused } from './acceptor.ts';
 import type { Joins } from './joins.ts';
@@ -15,8 +15,8 @@ export interface ParentAddress {
 
 export interface MeshNetwork {
   /**
-   * Takes children from now on, until it is disposed of; with `joins` it answers requests for certificates where the network has any. `refused` is told of
-   * each connection that ends before it is given to `accept`.
+   * Accepts children from now on, until it is disposed of. With `joins`, also answers requests for certificates where the network has any. Calls `refused`
+   * for each connection that ends before it is passed to `accept`.
    */
   listen(accept: Accept, joins?: Joins, refused?: Refused): Promise<Listener>;
   dialer(parent: ParentAddress): Dialer;

@@ -4,51 +4,53 @@ import type { Clock } from '../runtime/clock.ts';
 import { describeError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 
-/** PEM: the authority that is trusted, and the node's own certificate and key. */
+/** PEM: the trusted authorities, and the node's own certificate and key. */
 export interface NodeCredentials {
   readonly caPem: Buffer;
   readonly certPem: Buffer;
   readonly keyPem: Buffer;
-  /** What they are by now, the same object while they are the same; absent: they are never renewed. */
+  /** The present credentials: the same object while nothing has changed. Absent: they are never renewed. */
   renewed?(): NodeCredentials;
 }
 
 export interface CredentialReloadPorts {
   readonly clock: Clock;
   readonly log: Logger;
-  /** The three files, all of them; may throw. */
+  /** Reads all three files. May throw. */
   read(): Pick<NodeCredentials, 'caPem' | 'certPem' | 'keyPem'>;
 }
 
-/** Files are looked at no more often, however many connect: a storm is hundreds a second. */
-const lookEveryMs = 1_000;
+/** The files are read at most this often, however many children connect: a storm has hundreds of connections a second. */
+const readEveryMs = 1_000;
 
-/** Throws what `read` throws at first. Files that can't be used later leave what was there, since a half-written renewal is soon whole. */
+/**
+ * Throws what the first `read` throws. If later files can't be used, the former ones stay in use, since a half-written renewal will be complete in a moment.
+ */
 export function renewedCredentials({ clock, log, read }: CredentialReloadPorts): NodeCredentials {
-  let lookedAtMs = clock.monotonicMs();
-  let complaint = '';
+  let readAtMs = clock.monotonicMs();
+  let lastReason = '';
   const withRenewal = (found: ReturnType<CredentialReloadPorts['read']>): NodeCredentials => ({ ...found, renewed });
-  const look = () => {
+  const reload = () => {
     try {
       const found = read();
       if (same(found, current)) return;
       checkWhole(found);
       current = withRenewal(found);
-      complaint = '';
+      lastReason = '';
       log.info({}, 'renewed certificate files are used from now on');
     } catch (error) {
-      // Once each: it is looked at again with every connection.
+      // Logs each reason once, because every connection may read the files again.
       const reason = describeError(error);
-      if (reason === complaint) return;
-      complaint = reason;
-      log.warn({ reason }, 'the certificate files can not be used: those that were read before stay in use');
+      if (reason === lastReason) return;
+      lastReason = reason;
+      log.warn({ reason }, 'the certificate files cannot be used: the files that were read before stay in use');
     }
   };
   const renewed = () => {
     const nowMs = clock.monotonicMs();
-    if (nowMs - lookedAtMs >= lookEveryMs) {
-      lookedAtMs = nowMs;
-      look();
+    if (nowMs - readAtMs >= readEveryMs) {
+      readAtMs = nowMs;
+      reload();
     }
     return current;
   };
@@ -56,16 +58,16 @@ export function renewedCredentials({ clock, log, read }: CredentialReloadPorts):
   return current;
 }
 
-/** For what is made of credentials, at some cost: made anew only when they are others. */
+/** Caches a value that is expensive to make from credentials. Makes it again only when the credentials have changed. */
 export function perCredentials<T>(credentials: NodeCredentials, make: (current: NodeCredentials) => T): () => T {
-  let of = credentials;
-  let made = make(of);
+  let source = credentials;
+  let value = make(source);
   return () => {
-    const current = currentOf(of);
-    if (current === of) return made;
-    made = make(current);
-    of = current;
-    return made;
+    const current = currentOf(source);
+    if (current === source) return value;
+    value = make(current);
+    source = current;
+    return value;
   };
 }
 
@@ -77,7 +79,10 @@ function same(a: ReturnType<CredentialReloadPorts['read']>, b: NodeCredentials):
   return a.caPem.equals(b.caPem) && a.certPem.equals(b.certPem) && a.keyPem.equals(b.keyPem);
 }
 
-/** Files are renewed one after the other, and may be looked at while one is written: of authorities TLS would take as many as are whole, or none. */
+/**
+ * Files are renewed one after the other, and may be read while one is being written. From a half-written file of authorities, TLS would take the complete
+ * certificates only, or none.
+ */
 function checkWhole({ caPem, certPem, keyPem }: ReturnType<CredentialReloadPorts['read']>): void {
   if (!new X509Certificate(certPem).checkPrivateKey(createPrivateKey(keyPem)))
     throw new Error('the key is not the one of the certificate');

@@ -1,6 +1,6 @@
-/** Why a connection never became a session, in a bounded set of words: they travel, and metrics count them. */
+/** Why a connection never became a session: a bounded set of codes. They travel, and metrics count them. */
 
-/** Why a listener let a connection go before it could be a session's. */
+/** Why a listener closed a connection before it could become a session. */
 export const listenerRefusals = [
   'handshake_rate',
   'tls',
@@ -12,8 +12,8 @@ export const listenerRefusals = [
 ] as const;
 
 /**
- * Why a connection never came to a session. At the parent: what it told the child, or why it hung up without a word. At the child: what it was told, or
- * what it could not take.
+ * Why a connection never became a session. At the parent: the reason that it sent to the child, or why it closed the connection without a reason. At the
+ * child: the reason that it received, or why it could not accept the parent's answer.
  */
 export const refusals = [
   'busy',
@@ -30,10 +30,10 @@ export const refusals = [
   'early_frames',
   'other',
 ] as const;
-/** Metrics have a row for each: nothing that a peer chose is in them. */
+/** Metrics have a row for each. No row contains a text that a peer chose. */
 export type Refusal = (typeof refusals)[number] | (typeof listenerRefusals)[number];
 
-/** A word from the line is one of these, or any other. */
+/** A reason from the line is one of these; every other text becomes `other`. */
 export function refusalOf(reason: string): Refusal {
-  return refusals.find((known) => known === reason) ?? 'other';
+  return refusals.find((refusal) => refusal === reason) ?? 'other';
 }

@@ -1,6 +1,6 @@
 /**
- * Connections that never become a session, in the log: port scanners, probes of load balancers, failed handshakes. Anybody can open any number of them. So the log
- * has a bounded number of lines about them, and an operator still sees a child that cannot connect, and why.
+ * Connections that never become a session, in the log: port scanners, probes of load balancers, failed handshakes. Anybody can open any number of them. So
+ * the log has a bounded number of lines about them, and an operator still sees a child that cannot connect, and the reason.
  */
 import type { Clock } from '../runtime/clock.ts';
 import { describeError } from '../runtime/errors.ts';
@@ -10,7 +10,7 @@ import type { Logger } from '../runtime/logger.ts';
 export const summaryEveryMs = 60_000;
 /** Connections of an interval that get a line at once: the first of each reason. */
 const atOnceMax = 4;
-/** Reasons of an interval. A stranger may choose words of a reason, so their number has a bound. */
+/** Reasons of an interval. A stranger may choose parts of a reason, so the number of reasons has a bound. */
 const reasonsMax = 16;
 const otherReasons = 'other reasons';
 const reasonCharsMax = 300;
@@ -27,26 +27,26 @@ export interface StrangersOfReason {
 export class Strangers {
   readonly #reasons = new Map<string, { connections: number; example: string }>();
   #atOnce = 0;
-  #untold = 0;
+  #unlogged = 0;
 
   /** True: the connection gets a line at once. False: the summary counts it. */
-  came(remote: string, reason: string): boolean {
+  add(remote: string, reason: string): boolean {
     const isNew = !this.#reasons.has(reason) && this.#reasons.size < reasonsMax;
     const key = isNew || this.#reasons.has(reason) ? reason : otherReasons;
     this.#reasons.set(key, { connections: (this.#reasons.get(key)?.connections ?? 0) + 1, example: remote });
-    const isTold = isNew && this.#atOnce < atOnceMax;
-    if (isTold) this.#atOnce++;
-    else this.#untold++;
-    return isTold;
+    const isLogged = isNew && this.#atOnce < atOnceMax;
+    if (isLogged) this.#atOnce++;
+    else this.#unlogged++;
+    return isLogged;
   }
 
   /** Undefined: each connection had a line of its own. The next interval begins. */
   summary(): readonly StrangersOfReason[] | undefined {
     const all = [...this.#reasons];
-    const isOfUse = this.#untold > 0;
+    const isOfUse = this.#unlogged > 0;
     this.#reasons.clear();
     this.#atOnce = 0;
-    this.#untold = 0;
+    this.#unlogged = 0;
     if (!isOfUse) return undefined;
     return all
       .map(([reason, { connections, example }]) => ({ reason, connections, example }))
@@ -68,8 +68,8 @@ export class StrangersLog {
 
   refused(remote: string, error: unknown, what = 'a child was refused'): void {
     const reason = describeError(error).slice(0, reasonCharsMax);
-    const isTold = this.#strangers.came(remote, reason);
-    if (isTold) this.#log.warn({ remote, reason }, what);
+    const isLogged = this.#strangers.add(remote, reason);
+    if (isLogged) this.#log.warn({ remote, reason }, what);
     else this.#log.debug({ remote, reason }, what);
     if (this.#isCounting) return;
     this.#isCounting = true;

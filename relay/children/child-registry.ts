@@ -193,10 +193,10 @@ export class ChildRegistry {
       );
     }
     const { producer, consumer, reported } = existing ?? this.#addRelay(t, name);
-    consumer.forgetPoison(t);
+    consumer.restartIfAllQuarantined(t);
     // Without a label summary of the relay, this node does not send `ready` to it. A relay whose store was restored waits for `ready` before it reports
     // anything. Both would wait forever. So the relay's up feed begins again with its first revision, and the relay reports its labels.
-    if (role === 'relay' && !this.#reportedLabelSummary(t, reported)) consumer.beginAgain(t);
+    if (role === 'relay' && !this.#reportedLabelSummary(t, reported)) consumer.restartFeed(t);
     return { producer, consumer };
   }
 

@@ -196,7 +196,7 @@ listen terminator\n  bind 127.0.0.1:${terminator} ssl crt ${pair} alpn h2\n  ser
   });
 
   it.each([
-    ['gRPC', grpcDialer, 'who answers there speaks none of h2: use the transport websocket or auto'],
+    ['gRPC', grpcDialer, 'the server there supports none of h2: use the transport websocket or auto'],
     ['WebSocket', webSocketDialer, 'was not signed by the authority of this tree'],
   ])('over %s say what stands in the way', async (_, makeDialer, ofGateway) => {
     const [center, , , login, open, , , , h1] = ports as Ten;

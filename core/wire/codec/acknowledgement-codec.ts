@@ -1,4 +1,4 @@
-/** Frames of one acknowledgement to bytes and back, as the generated code has them: there is one for each batch. */
+/** Encodes and decodes frames of one acknowledgement, with the same bytes as the generated code. There is one such frame for each batch. */
 import { Buffer } from 'node:buffer';
 import { Ack, type Feed } from '../generated/mesh.ts';
 import { FieldReader } from './field-reader.ts';
@@ -9,7 +9,7 @@ const tags = { frame: 0x2a, feed: 0x08, cursor: 0x10, epoch: 0x1a } as const;
 /** The length of an acknowledgement takes one byte. */
 const lengthMax = 0x7f;
 
-/** Of a Frame that has this acknowledgement; undefined when it is none that a session sends, about which the generated code has its own mind. */
+/** The bytes of a Frame with this acknowledgement. Undefined if a session would not send this acknowledgement; the generated code then decides. */
 export function ackFrameBytes({ feed, cursor, epoch }: Ack): Buffer | undefined {
   if (!isPlain(feed) || !isPlain(cursor)) return undefined;
   const length = numberLength(feed) + numberLength(cursor) + bytesLength(epoch.length);
@@ -23,7 +23,7 @@ export function ackFrameBytes({ feed, cursor, epoch }: Ack): Buffer | undefined 
 
 const empty = Ack.decode(Buffer.alloc(0));
 
-/** Of a frame that is one acknowledgement and nothing else; undefined when there is something in it that only the generated code can judge. */
+/** The acknowledgement of a frame that has nothing else. Undefined if the frame contains something that only the generated code can judge. */
 export function ackOfFrame(bytes: Buffer): Ack | undefined {
   if (bytes[0] !== tags.frame) return undefined;
   const fields = new FieldReader(bytes, 1);

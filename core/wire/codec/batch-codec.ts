@@ -1,6 +1,7 @@
 /**
- * Frames of one batch to bytes and back, as the generated code has them: every entry that goes to every child is such a frame. To bytes in one allocation, the
- * lengths first, where the generated code takes a writer, a list of pieces and three copies; back as field-reader.ts says.
+ * Encodes and decodes frames of one batch, with the same bytes as the generated code. Every entry goes to every child in such a frame. The encoder computes
+ * the lengths first and makes one allocation, where the generated code needs a writer, a list of pieces and three copies. field-reader.ts describes the
+ * decoder.
  */
 import { Buffer } from 'node:buffer';
 import { Batch, Entry, type Feed } from '../generated/mesh.ts';
@@ -32,7 +33,7 @@ const tags = {
   },
 } as const;
 
-/** Of a Frame that has this batch; undefined when a number in it is none that a batch can have, about which the generated code has its own mind. */
+/** The bytes of a Frame with this batch. Undefined if a number in it is not one that a batch can have; the generated code then decides. */
 export function batchFrameBytes(batch: Batch): Buffer | undefined {
   if (!hasPlainNumbers(batch)) return undefined;
   const entryLengths = batch.entries.map(entryLength);
@@ -103,7 +104,7 @@ function putEntry(bytes: Buffer, start: number, entry: Entry): number {
 const nothing = Buffer.alloc(0);
 const empty = { batch: Batch.decode(nothing), entry: Entry.decode(nothing) };
 
-/** Of a frame that is one batch and nothing else; undefined when there is something in it that only the generated code can judge. */
+/** The batch of a frame that has nothing else. Undefined if the frame contains something that only the generated code can judge. */
 export function batchOfFrame(bytes: Buffer): Batch | undefined {
   if (bytes[0] !== tags.frame.batch) return undefined;
   const fields = new FieldReader(bytes, 1);
@@ -147,9 +148,9 @@ function readBatchField(fields: FieldReader, batch: Batch): void {
 
 function readEntry(fields: FieldReader): Entry {
   const entry = { ...empty.entry };
-  const around = fields.enter();
+  const outerEnd = fields.enter();
   while (fields.hasMore) readEntryField(fields, entry);
-  fields.leave(around);
+  fields.leave(outerEnd);
   return entry;
 }
 

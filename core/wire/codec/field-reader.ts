@@ -1,20 +1,20 @@
 /**
- * Reads what field-writer.ts writes: the fields of the frames of which there are most, for which the generated code makes a reader for each frame, and a BigInt and
- * a text for each number. It knows only what such a frame has as a rule. With anything odd in it (a number of 50 bits, a text that is not ASCII, a length that
- * reaches too far) all of the frame is left to the generated code, which takes or refuses it.
+ * Reads the fields that field-writer.ts writes, for the most frequent frames. The generated code makes a reader for each frame, and a BigInt and a text for
+ * each number. This reader only knows what such frames usually contain. If a frame contains anything odd (a number of 50 bits, a text that is not ASCII, a
+ * length that reaches too far), the whole frame is left to the generated code, which accepts or refuses it.
  */
 import type { Buffer } from 'node:buffer';
 import { base } from './field-writer.ts';
 
 /** Seven bytes carry 49 bits; an eighth might go beyond what a number holds. */
 const varintBytesMax = 7;
-/** Beyond this the generated code makes a negative number of one of 32 bits. */
+/** Above this value, the generated code makes a negative number of a number of 32 bits. */
 const int32Max = 2 ** 31 - 1;
 
 export class FieldReader {
   readonly #bytes: Buffer;
   #at: number;
-  /** Of the message that is being read. */
+  /** The end of the message that is being read. */
   #end: number;
   #isOdd = false;
 
@@ -24,12 +24,12 @@ export class FieldReader {
     this.#end = bytes.length;
   }
 
-  /** Whether the message goes on; never once something was odd. */
+  /** Whether the message has more fields. Always false after something odd. */
   get hasMore(): boolean {
     return this.#at < this.#end && !this.#isOdd;
   }
 
-  /** Read to the last byte, and nothing was odd. */
+  /** Everything was read to the last byte, and nothing was odd. */
   get isWhole(): boolean {
     return this.#at === this.#bytes.length && !this.#isOdd;
   }
@@ -62,7 +62,7 @@ export class FieldReader {
     return value > 1 ? this.odd(false) : value === 1;
   }
 
-  /** A view, as the generated code gives one. */
+  /** A view of the bytes, as the generated code gives. */
   bytes(): Buffer {
     const start = this.#take();
     return this.#bytes.subarray(start, this.#at);
@@ -74,26 +74,26 @@ export class FieldReader {
     return this.#bytes.toString('latin1', start, this.#at);
   }
 
-  /** Begins the message within; its end is given to `leave`, which goes on with the one around it. */
+  /** Begins an inner message. Returns the end of the outer message, for `leave`. */
   enter(): number {
-    const around = this.#end;
+    const outerEnd = this.#end;
     const start = this.#take();
     this.#end = this.#at;
     this.#at = start;
-    return around;
+    return outerEnd;
   }
 
-  leave(around: number): void {
-    this.#end = around;
+  leave(outerEnd: number): void {
+    this.#end = outerEnd;
   }
 
-  /** Gives what the caller has to give all the same. */
+  /** Marks the frame as odd, and returns the value that the caller returns all the same. */
   odd<T>(value: T): T {
     this.#isOdd = true;
     return value;
   }
 
-  /** Goes over a length and what it is of; where that starts. */
+  /** Reads a length and skips as many bytes. Returns where these bytes begin. */
   #take(): number {
     const length = this.varint();
     if (length > this.#end - this.#at) return this.odd(this.#at);

@@ -1,13 +1,13 @@
 /**
- * Fields of a protobuf message, one after the other in a buffer of the right length: for the frames of which there are most, which the generated code
- * writes with a writer, a list of pieces and three copies. What is 0 or empty is left out. A tag is `field << 3 | type`, in one byte below field 16.
+ * Writes the fields of a protobuf message one after the other into a buffer of the right length, for the most frequent frames. The generated code would write
+ * them with a writer, a list of pieces and three copies. Values that are 0 or empty are left out. A tag is `field << 3 | type`, in one byte below field 16.
  */
 import { Buffer } from 'node:buffer';
 
-/** What a byte of a varint carries. */
+/** The number of values in one byte of a varint. */
 export const base = 0x80;
 
-/** A number that a varint of these frames can have: others are left to the generated code, which has its own mind about them. */
+/** Whether a varint of these frames can have this number. Other numbers are left to the generated code. */
 export function isPlain(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0;
 }

@@ -1,6 +1,6 @@
 /**
- * How many parts a frame may have, looked at before any of it is decoded: an empty part takes two bytes on the line and half a kilobyte in memory, so
- * that a frame of 4 MiB of them would be a gigabyte. By field numbers of proto/mesh.proto; what is not named here has no parts, or is skipped.
+ * Checks how many parts a frame has, before any of it is decoded. An empty part takes two bytes on the line and half a kilobyte in memory, so a frame of 4
+ * MiB of empty parts would take a gigabyte. Uses the field numbers of proto/mesh.proto. Fields that are not named here have no parts, or are skipped.
  */
 
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
@@ -14,19 +14,19 @@ interface Bound {
   readonly name: string;
   readonly most: number;
   readonly inside?: FieldBounds;
-  /** Numbers one behind the other in one field: each has ten bytes at most. */
+  /** Several numbers lie one after the other in one field; each has ten bytes at most. */
   readonly packed?: true;
 }
 type FieldBounds = ReadonlyMap<number, Bound>;
 
-/** Below this, as many parts as fit are some megabytes: not worth a look. */
+/** In a smaller frame, all parts that fit take some megabytes, which need no check. */
 const looksFromBytes = 16 * 1024;
-/** Of a chain, as core/wire/proof takes it. */
+/** Certificates of a chain, as core/wire/proof accepts them. */
 const certificatesMax = 5;
 const varintBytesMax = 10;
 
-const hello = frame('hello', [8, one('down')], [14, { name: 'held', most: heldMax }]);
-const welcome = frame('welcome', [3, one('up')], [12, { name: 'held', most: heldMax }]);
+const hello = frame('hello', [8, single('down')], [14, { name: 'held', most: heldMax }]);
+const welcome = frame('welcome', [3, single('up')], [12, { name: 'held', most: heldMax }]);
 const frames = bounds(
   [1, hello],
   [2, welcome],
@@ -55,7 +55,7 @@ const frames = bounds(
   [11, frame('fin')],
   [12, frame('reset')],
   [13, frame('census', [1, { name: 'streams', most: streamsMax, packed: true }])],
-  [14, frame('beat', [6, { name: 'watermarks', most: watermarksMax }], [7, one('digest')])],
+  [14, frame('beat', [6, { name: 'watermarks', most: watermarksMax }], [7, single('digest')])],
   [15, frame('goodbye')],
   [16, frame('resume')],
   [17, frame('proof', [2, sealed(hello)], [3, sealed(welcome)])],
@@ -67,18 +67,18 @@ export function checkFrameBounds(bytes: Uint8Array): void {
   if (bytes.length >= looksFromBytes) check(new BinaryReader(bytes), bytes.length, frames, 'the frame');
 }
 
-function check(reader: BinaryReader, end: number, known: FieldBounds, within: string): void {
+function check(reader: BinaryReader, end: number, fieldBounds: FieldBounds, within: string): void {
   const counts = new Map<number, number>();
   while (reader.pos < end) {
     const [field, type] = reader.tag();
-    const bound = known.get(field);
+    const bound = fieldBounds.get(field);
     if (!bound || (type !== WireType.LengthDelimited && !bound.packed)) {
       reader.skip(type, field);
       continue;
     }
     const length = type === WireType.LengthDelimited ? reader.uint32() : 0;
-    const more = bound.packed && type === WireType.LengthDelimited ? Math.ceil(length / varintBytesMax) : 1;
-    const count = (counts.get(field) ?? 0) + more;
+    const added = bound.packed && type === WireType.LengthDelimited ? Math.ceil(length / varintBytesMax) : 1;
+    const count = (counts.get(field) ?? 0) + added;
     if (count > bound.most)
       throw new BanyanError(
         'Protocol',
@@ -89,7 +89,7 @@ function check(reader: BinaryReader, end: number, known: FieldBounds, within: st
     else if (bound.inside) check(reader, reader.pos + length, bound.inside, bound.name);
     else reader.pos += length;
   }
-  // What is decoded apart, as a sealed body is, ends where it says: what follows has to be looked at from there.
+  // A part that is decoded by itself, as a sealed body is, ends where its length says. So the bytes after that end must be checked too.
   if (reader.pos > end) throw new BanyanError('Protocol', `${within} ends within one of its fields`);
 }
 
@@ -97,19 +97,22 @@ function bounds(...fields: [number, Bound][]): FieldBounds {
   return new Map(fields);
 }
 
-function one(name: string): Bound {
+function single(name: string): Bound {
   return { name, most: 1 };
 }
 
-/** Its body is decoded when its proof holds, and is looked at with the frame: nobody who is proven is to be believed in this either. */
+/**
+ * The body of a sealed message is decoded only when its proof holds, but its parts are counted together with the frame: a proven peer is not trusted in this
+ * respect either.
+ */
 function sealed(message: Bound): Bound {
   const { name } = message;
   return {
-    ...one(name),
+    ...single(name),
     inside: bounds([1, { ...message, name: `sealed ${name}` }], [3, { name: 'certificates', most: certificatesMax }]),
   };
 }
 
 function frame(name: string, ...fields: [number, Bound][]): Bound {
-  return { ...one(name), inside: bounds(...fields) };
+  return { ...single(name), inside: bounds(...fields) };
 }

@@ -1,4 +1,4 @@
-/** Frames to bytes and back, with the limit that both sides announce. */
+/** Encodes and decodes frames, within the limit that both sides announce. */
 import { Buffer } from 'node:buffer';
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
@@ -8,10 +8,10 @@ import { ackFrameBytes, ackOfFrame } from './acknowledgement-codec.ts';
 import { batchFrameBytes, batchOfFrame } from './batch-codec.ts';
 import { checkFrameBounds } from './frame-bounds.ts';
 
-/** Batches are 64 KB; an object of 1.5 MiB with its attributes has to fit, and a little more for what comes. */
+/** Batches have 64 KB. An object of 1.5 MiB with its attributes has to fit, with some reserve for future fields. */
 export const maxFrameBytes = 4 * 1024 * 1024;
 
-/** One writer for all frames, since its buffer has grown already: 25 us for a batch of 64 KB instead of 45. A larger buffer is given back. */
+/** All frames share one writer, since its buffer is large already: 25 us for a batch of 64 KB instead of 45. A larger buffer than this is not kept. */
 const writerKeepsBytes = 256 * 1024;
 
 let writer = new BinaryWriter();
@@ -20,15 +20,15 @@ let writer = new BinaryWriter();
 export function encodeFrame(frame: Frame): Buffer {
   const plain = plainBytes(frame);
   if (plain) return checked(plain);
-  const own = writer;
-  // A writer in which an encoding failed holds half a frame: it comes back only after a whole one.
+  const current = writer;
+  // A writer in which an encoding failed contains half a frame, so a writer is used again only after a whole frame.
   writer = new BinaryWriter();
-  const { buffer, byteOffset, byteLength } = Frame.encode(frame, own).finish();
-  if (byteLength <= writerKeepsBytes) writer = own;
+  const { buffer, byteOffset, byteLength } = Frame.encode(frame, current).finish();
+  if (byteLength <= writerKeepsBytes) writer = current;
   return checked(Buffer.from(buffer, byteOffset, byteLength));
 }
 
-/** Of the frames of which there are most. */
+/** The bytes of the most frequent frames. */
 function plainBytes({ frame }: Frame): Buffer | undefined {
   if (frame?.$case === 'batch') return batchFrameBytes(frame.value);
   return frame?.$case === 'ack' ? ackFrameBytes(frame.value) : undefined;
@@ -41,7 +41,7 @@ function plainFrame(bytes: Buffer): Frame | undefined {
   return batch && { frame: { $case: 'batch', value: batch } };
 }
 
-/** A frame of a type that this version does not know has no `frame` and is passed over by the session. Throws TooLarge and Protocol. */
+/** A frame of a type that this version does not know has no `frame`, and the session ignores it. Throws TooLarge and Protocol. */
 export function decodeFrame(bytes: Uint8Array): Frame {
   if (bytes.length > maxFrameBytes) throw tooLarge(bytes.length);
   try {

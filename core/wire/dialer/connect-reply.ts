@@ -1,12 +1,12 @@
 /**
- * What a proxy answers to CONNECT (RFC 9110, section 9.3.6), fed in as it comes. Bounded: a proxy that sends a header without an end, or
- * something else altogether, is found out before it costs memory.
+ * The answer of a proxy to CONNECT (RFC 9110, section 9.3.6), fed in as it arrives. Bounded: a proxy that sends an endless header, or something else
+ * altogether, is detected before it costs memory.
  */
 import { BanyanError } from '../../runtime/errors.ts';
 
-/** Of the whole header; servers have some 8 to 32 KiB. */
+/** Bytes of the whole header. Servers allow some 8 to 32 KiB. */
 export const replyBytesMax = 16 * 1024;
-/** No word of a header is shown longer than this. */
+/** Longest text of a header that is shown. */
 const shownCharsMax = 120;
 
 const statusLine = /^HTTP\/1\.[01] (\d{3})(?: (.*))?$/;
@@ -22,7 +22,7 @@ export class ConnectReply {
     this.#target = target;
   }
 
-  /** True once the tunnel stands. Throws Unavailable, Unauthorized, Forbidden or Protocol when it can't. */
+  /** True once the tunnel is open. Throws Unavailable, Unauthorized, Forbidden or Protocol if it can't be opened. */
   push(chunk: Uint8Array): boolean {
     this.#bytes = Buffer.concat([this.#bytes, chunk]);
     if (!couldBeHttp(this.#bytes)) {
@@ -34,13 +34,13 @@ export class ConnectReply {
       throw this.#protocol(`the header of its answer has more than ${replyBytesMax} bytes`);
     }
     this.#judge(this.#bytes.toString('latin1', 0, end).split('\r\n'));
-    // In TLS the child speaks first: whatever came already is from nobody who was asked.
+    // In TLS, the child sends first. Bytes that came already cannot be an answer.
     const early = this.#bytes.length - end - 4;
     if (early > 0) throw this.#protocol(`${early} bytes came through the tunnel before anything was sent`);
     return true;
   }
 
-  /** The proxy hung up; what had come by then says why, as far as it does. */
+  /** The proxy closed the connection. The bytes received so far may show why. */
   ended(): BanyanError {
     const [first = ''] = this.#bytes.toString('latin1').split('\r\n');
     const after = first === '' ? 'without an answer' : `in the middle of its answer "${shown(first)}"`;
@@ -56,7 +56,8 @@ export class ConnectReply {
     const headers = headersOf(lines.slice(1));
     if (status === 407) {
       const schemes = (headers.get('proxy-authenticate') ?? []).map((value) => value.split(/\s/)[0]!);
-      const offered = schemes.length > 0 ? `it offers ${shown([...new Set(schemes)].join(', '))}` : 'it says not how';
+      const offered =
+        schemes.length > 0 ? `it offers ${shown([...new Set(schemes)].join(', '))}` : 'it names no scheme';
       const remedy = 'write name and password into link.proxy (http://user:password@host:port); Basic is supported';
       throw new BanyanError('Unauthorized', `${this.#proxy} wants authentication (${answer}; ${offered}): ${remedy}`);
     }
@@ -77,7 +78,7 @@ export class ConnectReply {
   }
 }
 
-/** The first bytes decide: a server of something else often says nothing that ever ends a line. */
+/** The first bytes decide, because a server of another protocol may never send the end of a line. */
 function couldBeHttp(bytes: Buffer): boolean {
   const begin = 'HTTP/1.';
   return begin.startsWith(bytes.toString('latin1', 0, begin.length));

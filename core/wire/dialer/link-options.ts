@@ -1,4 +1,4 @@
-/** What a configuration says of the link of a node to its parent; topology, relay and agent share it. */
+/** The options of a node's link to its parent. Topologies, relays and agents share them. */
 import * as z from 'zod';
 import { BanyanError } from '../../runtime/errors.ts';
 import { noProxyWord } from './proxy-choice.ts';
@@ -10,29 +10,31 @@ export const linkOptionsSchema = z.strictObject({
   transport: z
     .enum(transports)
     .default('auto')
-    .describe('auto: gRPC, then WebSocket where that does not get through; what worked is tried first the next time.'),
+    .describe(
+      'auto: gRPC, then WebSocket where gRPC does not get through. The transport that worked is tried first the next time.',
+    ),
   proxy: z
     .string()
     .check((context) => {
-      const wrong = problemOf(context.value);
-      if (wrong) context.issues.push({ code: 'custom', message: wrong, input: context.value });
+      const flaw = proxyFlaw(context.value);
+      if (flaw) context.issues.push({ code: 'custom', message: flaw, input: context.value });
     })
     .optional()
     .describe(
-      'http://user:password@host:port or https://…, used by CONNECT; none: dial directly. Left out: HTTPS_PROXY and NO_PROXY of the environment.',
+      'http://user:password@host:port or https://…, used by CONNECT. none: dial directly. Absent: HTTPS_PROXY and NO_PROXY of the environment.',
     ),
   terminatedTls: z
     .boolean()
     .default(false)
     .describe(
-      'TLS ends at a load balancer or gateway on the way: identity is proven by signature, and it can read what goes through.',
+      'TLS ends at a load balancer or gateway on the way. Nodes prove their identity by signature, and the gateway can read everything that it passes.',
     ),
   ca: z
     .string()
     .min(1)
     .optional()
     .describe(
-      "PEM file of the authorities that are trusted for an https proxy and for who terminates TLS; the system's if left out.",
+      "PEM file of the authorities that the node trusts for an https proxy and for the gateway that terminates TLS. Absent: the system's authorities.",
     ),
 });
 
@@ -40,7 +42,7 @@ export type LinkOptions = z.infer<typeof linkOptionsSchema>;
 
 export const defaultLink: LinkOptions = linkOptionsSchema.parse({});
 
-function problemOf(proxy: string): string | undefined {
+function proxyFlaw(proxy: string): string | undefined {
   if (proxy === noProxyWord) return undefined;
   try {
     parseProxy(proxy);

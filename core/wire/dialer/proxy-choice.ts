@@ -1,18 +1,18 @@
-/** Which proxy a parent is reached by: what the configuration names, otherwise what the environment does, otherwise none. */
+/** Which proxy leads to a parent: the proxy of the configuration, otherwise the proxy of the environment, otherwise none. */
 import { BlockList, isIP } from 'node:net';
 import { parseNoProxy } from './no-proxy.ts';
 import { type ProxyAddress, parseProxy } from './proxy-url.ts';
 
-/** What was found in the environment, by whoever may read it. */
+/** The proxies of the environment, as found by the code that may read it. */
 export interface EnvironmentProxies {
   readonly proxy?: string;
   readonly noProxy?: string;
 }
 
-/** In the configuration: the parent is dialed directly, whatever the environment says. */
+/** This value in the configuration means: dial the parent directly, whatever the environment contains. */
 export const noProxyWord = 'none';
 
-/** In the order in which they are looked at; lower case wins, as in curl. Links are TLS, so HTTP_PROXY does not concern them. */
+/** In the order in which they are read; lower case wins, as in curl. Links are TLS, so HTTP_PROXY does not apply to them. */
 const proxyVariables = ['https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY'];
 const noProxyVariables = ['no_proxy', 'NO_PROXY'];
 
@@ -24,7 +24,7 @@ export function proxiesOf(environment: Readonly<Record<string, string | undefine
   return { ...(proxy ? { proxy } : {}), ...(noProxy ? { noProxy } : {}) };
 }
 
-/** `configured`: a URL, `none`, or nothing said. Throws Invalid. */
+/** `configured`: a URL, `none`, or undefined. Throws Invalid. */
 export function chooseProxy(
   target: { readonly host: string; readonly port: number },
   configured: string | undefined,
@@ -41,7 +41,7 @@ const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
-/** This machine is never meant by a proxy of the environment, which could not reach it. */
+/** A proxy of the environment never applies to this machine itself, because a proxy could not reach it. */
 function isLoopback(host: string): boolean {
   const plain = host.toLowerCase().replace(/\.$/, '');
   if (plain === 'localhost' || plain.endsWith('.localhost')) return true;

@@ -1,14 +1,14 @@
-/** A proxy as it is written: `http://user:password@proxy.example:3128`. Its password never gets into a message or a log. */
+/** A proxy as it is written: `http://user:password@proxy.example:3128`. The password never gets into a message or a log. */
 import { BanyanError } from '../../runtime/errors.ts';
 import { hostPort } from '../../runtime/host-port.ts';
 
 export interface ProxyAddress {
-  /** TLS to the proxy itself. */
+  /** The connection to the proxy itself uses TLS. */
   readonly secure: boolean;
   /** Without the brackets of IPv6. */
   readonly host: string;
   readonly port: number;
-  /** Value of Proxy-Authorization. */
+  /** Value of the header Proxy-Authorization. */
   readonly authorization?: string;
   /** For messages: without name and password. */
   readonly shown: string;
@@ -16,7 +16,7 @@ export interface ProxyAddress {
 
 const defaultPorts: Record<string, number> = { 'http:': 80, 'https:': 443 };
 
-/** Without a scheme it is `http`, as the variables of the environment are often written. Throws Invalid, which never repeats the text. */
+/** Without a scheme, the scheme is `http`, as the variables of the environment are often written. Throws Invalid; the message never repeats the text. */
 export function parseProxy(text: string): ProxyAddress {
   const trimmed = text.trim();
   const url = urlOf(/^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed) ? trimmed : `http://${trimmed}`);
@@ -33,7 +33,7 @@ export function parseProxy(text: string): ProxyAddress {
   return { ...proxy, authorization: basic(decode(username), decode(password)) };
 }
 
-/** https://www.rfc-editor.org/rfc/rfc7617#section-2: the name has no colon, and neither has control characters. */
+/** https://www.rfc-editor.org/rfc/rfc7617#section-2: the name has no colon, and neither name nor password has control characters. */
 function basic(user: string, password: string): string {
   if (user.includes(':')) throw invalid("the user's name has a colon, which Basic authentication can't carry");
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.

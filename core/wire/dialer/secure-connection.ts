@@ -1,6 +1,7 @@
 /**
- * TLS from the child to its parent, checked in words before a byte is sent over it: mutual, where the parent is known by the path in its
- * certificate and not by its host name; or up to whoever terminates TLS on the way, who is known by its host name as everywhere.
+ * TLS from the child to its parent. The child checks the peer before it sends anything, and gives the reason of a refusal. Either TLS is mutual, and the
+ * parent is identified by the path in its certificate, not by its host name; or TLS ends at a gateway on the way, which is identified by its host name as
+ * usual.
  */
 import { isIP, type Socket } from 'node:net';
 import { connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
@@ -9,9 +10,9 @@ import { identityOfPeer, type PeerIdentity } from '../../identity/peer-identity.
 import { BanyanError } from '../../runtime/errors.ts';
 import { type NodeCredentials, perCredentials } from '../node-credentials.ts';
 
-/** Both ends are nodes of Banyan: there is no older one to be kind to. */
+/** Both ends are nodes of Banyan, so no older version has to be supported. */
 export const tlsVersionMin = 'TLSv1.3';
-/** Load balancers and interceptors are often older. */
+/** Load balancers and interceptors often support only older versions. */
 const terminatorVersionMin = 'TLSv1.2';
 
 export interface SecureConnection {
@@ -20,17 +21,17 @@ export interface SecureConnection {
   readonly expiry: Expiry | undefined;
 }
 
-/** What is trusted, for all dials of a node. */
+/** The peers that a node trusts, for all of its dials. */
 export interface Trust {
-  /** For the next connection: certificates are renewed while a node runs. */
+  /** The context for the next connection. Certificates are renewed while a node runs. */
   context(): SecureContext;
-  /** The certificate has to name the host that was dialed; those of the tree name nodes. */
+  /** True: the certificate has to name the dialed host. Certificates of the tree name nodes. */
   readonly byHost: boolean;
   /** Throws Unauthorized. */
   peerOf(socket: TLSSocket): PeerIdentity;
 }
 
-/** `check` returns why a node of the tree is not the one that was meant. */
+/** `check` returns why a node of the tree is not the expected node. */
 export function trustInTree(
   credentials: NodeCredentials,
   check: (peer: PeerIdentity) => BanyanError | undefined,
@@ -44,19 +45,22 @@ export function trustInTree(
   };
 }
 
-/** Of a node that has no certificate yet: the parent is known as in the tree, and learns nothing of the child. */
+/** For a node that has no certificate yet: the parent is identified as in the tree, and learns nothing about the child. */
 export function trustInAuthority(caPem: string, check: (peer: PeerIdentity) => BanyanError | undefined): Trust {
   const context = createSecureContext({ ca: caPem, minVersion: tlsVersionMin });
   return { context: () => context, byHost: false, peerOf: (socket) => checkedIn(socket, check) };
 }
 
-/** Of a node that does not know the authority yet. What comes over such a connection is believed for reasons of its own, and nothing that matters is said. */
+/** For a node that does not know the authority yet. The node checks what comes over such a connection by other means, and sends nothing confidential. */
 export function trustInNobody(parent: PeerIdentity): Trust {
   const context = createSecureContext({ minVersion: tlsVersionMin });
   return { context: () => context, byHost: false, peerOf: () => parent };
 }
 
-/** The child shows no certificate there, since it could prove nothing by it. `parent`: whom it will have to prove to be behind it. */
+/**
+ * The child shows no certificate to the gateway, since it could prove nothing by it. `parent`: the node behind the gateway, which has to prove its identity
+ * later.
+ */
 export function trustInTerminator(caPem: Buffer | undefined, parent: PeerIdentity, shown: string): Trust {
   const context = createSecureContext({ ...(caPem ? { ca: caPem } : {}), minVersion: terminatorVersionMin });
   return {
@@ -64,7 +68,7 @@ export function trustInTerminator(caPem: Buffer | undefined, parent: PeerIdentit
     byHost: true,
     peerOf(socket) {
       if (socket.authorized) return parent;
-      const why = `the certificate of who terminates TLS at ${shown} is not accepted (${String(socket.authorizationError)})`;
+      const why = `the certificate of the gateway that terminates TLS at ${shown} is not accepted (${String(socket.authorizationError)})`;
       throw new BanyanError(
         'Unauthorized',
         `${why}: name its authority in link.ca, and the host that it was issued for`,
@@ -86,7 +90,7 @@ export async function secureConnection(
     ALPNProtocols: [...alpnProtocols],
     // SNI takes no addresses (RFC 6066, section 3).
     ...(isIP(host) ? {} : { servername: host }),
-    // Looked at below, so that a refusal can be told in words.
+    // Checked below, so that the error gives the reason of a refusal.
     rejectUnauthorized: false,
     ...(trust.byHost ? {} : { checkServerIdentity: () => undefined }),
   });
@@ -120,9 +124,9 @@ function treeIdentity(socket: TLSSocket): PeerIdentity {
   }
 }
 
-/** A gateway that speaks no HTTP/2 may say so already in the handshake (RFC 7301, section 3.2). */
+/** A gateway without HTTP/2 may refuse already in the handshake (RFC 7301, section 3.2). */
 function noProtocol(error: Error, alpnProtocols: readonly string[]): Error {
   if ((error as NodeJS.ErrnoException).code !== 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL') return error;
-  const words = `who answers there speaks none of ${alpnProtocols.join(', ')}`;
-  return new BanyanError('Protocol', `${words}: use the transport websocket or auto`, {}, { cause: error });
+  const reason = `the server there supports none of ${alpnProtocols.join(', ')}`;
+  return new BanyanError('Protocol', `${reason}: use the transport websocket or auto`, {}, { cause: error });
 }

@@ -1,4 +1,4 @@
-/** The connection through a proxy: TLS to it if it wants that, CONNECT, and then bytes as they are. */
+/** The connection through a proxy: TLS to the proxy if it requires TLS, then CONNECT, and then bytes without changes. */
 import { isIP, type Socket } from 'node:net';
 import { connect } from 'node:tls';
 import type { Clock } from '../../runtime/clock.ts';
@@ -10,15 +10,15 @@ import type { ProxyAddress } from './proxy-url.ts';
 export interface TunnelOptions {
   readonly proxy: ProxyAddress;
   readonly target: { readonly host: string; readonly port: number };
-  /** What an https proxy's certificate is signed by; absent: the system's authorities. */
+  /** The authorities that may sign the certificate of an https proxy. Absent: the system's authorities. */
   readonly caPem?: Buffer;
   readonly clock: Clock;
 }
 
-/** Less than a dial may take, so that it is the proxy that is named when it is silent. */
+/** Shorter than a dial may take, so that the error names the silent proxy. */
 export const tunnelWithinMs = 8_000;
 
-/** Throws Unavailable, Unauthorized, Forbidden or Protocol, in words about the proxy; `tcp` is destroyed then. */
+/** Throws Unavailable, Unauthorized, Forbidden or Protocol, with a message about the proxy; then `tcp` is destroyed. */
 export async function openTunnel(tcp: Socket, options: TunnelOptions): Promise<Socket> {
   const shown = `the proxy ${options.proxy.shown}`;
   const silent = new BanyanError('Unavailable', `${shown} did not answer within ${tunnelWithinMs / 1000} s`);
@@ -50,7 +50,7 @@ function secureProxy(tcp: Socket, shown: string, { proxy, caPem }: TunnelOptions
       const untrusted = /CERT|SIGNATURE|ALTNAME/.test(code);
       const remedy = untrusted
         ? ': name its authority in link.ca'
-        : ': does it speak TLS? http:// in link.proxy is without';
+        : ': does it speak TLS? http:// in link.proxy means no TLS';
       const why = `${shown}: no TLS (${describeError(error)})${remedy}`;
       reject(new BanyanError(untrusted ? 'Unauthorized' : 'Unavailable', why, {}, { cause: error }));
     };
@@ -64,7 +64,7 @@ function secureProxy(tcp: Socket, shown: string, { proxy, caPem }: TunnelOptions
   });
 }
 
-/** Reads by `readable`, so that nothing is taken from the socket that TLS would miss. */
+/** Reads on `readable` events, so that it takes no bytes from the socket that TLS needs. */
 function connectThrough(socket: Socket, shown: string, { proxy, target }: TunnelOptions): Promise<void> {
   const authority = hostPort(target.host, target.port);
   const reply = new ConnectReply(shown, authority);

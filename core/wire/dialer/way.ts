@@ -1,4 +1,7 @@
-/** The way to one parent: where TCP goes, what has to be gone through, and who has to be at the end. The transports run on what comes out. */
+/**
+ * The way to one parent: where TCP connects, which proxies and gateways are on the way, and which node has to be at its end. The transports run on the
+ * resulting connection.
+ */
 
 import { connect, type Socket } from 'node:net';
 import type { PeerIdentity } from '../../identity/peer-identity.ts';
@@ -27,13 +30,13 @@ export interface WayOptions {
   readonly environment: EnvironmentProxies;
   readonly credentials: NodeCredentials;
   readonly clock: Clock;
-  /** Absent: by the credentials, or by who terminates TLS. `check` returns why a node of the tree is not the parent. */
+  /** Absent: trusts by the credentials, or the gateway that terminates TLS. `check` returns why a node of the tree is not the parent. */
   readonly trust?: (check: (peer: PeerIdentity) => BanyanError | undefined) => Trust;
 }
 
 /**
- * Of a name with several addresses Node gives up each but the last one after 250 to 500 ms, which on a long line, or where the first packet is lost, is before
- * it can have answered; so each has a quarter of the time that there is.
+ * For a name with several addresses, Node gives up each address but the last after 250 to 500 ms. On a long line, or after a lost packet, that is before the
+ * address can have answered. So each address gets a quarter of the time.
  */
 const attempts = 4;
 
@@ -42,13 +45,13 @@ export class Way {
   readonly address: string;
   /** For messages: with the proxy. */
   readonly shown: string;
-  /** What a transport's name gets behind it: `+proxy`. */
+  /** Appended to the name of the transport: `+proxy`. */
   readonly suffix: string;
-  /** Where TCP goes: to the proxy if there is one. */
+  /** Where TCP connects: to the proxy if there is one. */
   readonly host: string;
   readonly port: number;
   readonly clock: Clock;
-  /** Who is meant. With `terminated` it has yet to be proven over the connection. */
+  /** The expected parent. With `terminated`, its identity has yet to be proven over the connection. */
   readonly parent: PeerIdentity;
   readonly terminated: boolean;
   readonly credentials: NodeCredentials;
@@ -71,7 +74,7 @@ export class Way {
     this.parent = { path: parent.path, role: parent.path === '' ? 'center' : 'relay' };
     this.terminated = link.terminatedTls;
     this.credentials = credentials;
-    const check = (peer: PeerIdentity) => this.notMeant(peer);
+    const check = (peer: PeerIdentity) => this.whyNotParent(peer);
     if (trust) this.#trust = trust(check);
     else if (link.terminatedTls) this.#trust = trustInTerminator(linkCaPem, this.parent, this.shown);
     else this.#trust = trustInTree(credentials, check);
@@ -82,20 +85,23 @@ export class Way {
     return hostPort(this.host, this.port);
   }
 
-  /** TCP to `host` and `port`, which is only being made. Whoever calls gives it up after `withinMs`. */
+  /** Begins a TCP connection to `host` and `port`. The caller gives the connection up after `withinMs`. */
   connect(withinMs: number): Socket {
     const autoSelectFamilyAttemptTimeout = Math.ceil(withinMs / attempts);
     return connect({ host: this.host, port: this.port, noDelay: true, autoSelectFamilyAttemptTimeout });
   }
 
-  /** From a TCP connection to `host` and `port`, which is destroyed if it fails. Throws Unavailable, Unauthorized, Forbidden, Protocol. */
+  /**
+   * Makes the secure connection over a TCP connection to `host` and `port`. Destroys the TCP connection on failure. Throws Unavailable, Unauthorized,
+   * Forbidden, Protocol.
+   */
   async open(tcp: Socket, alpnProtocols: readonly string[]): Promise<SecureConnection> {
     const through = this.#proxy ? await this.#tunnel(tcp, this.#proxy) : tcp;
     return secureConnection(through, this.#target.host, this.#trust, alpnProtocols);
   }
 
   /** Why a node of the tree is not the parent. */
-  notMeant(peer: PeerIdentity): BanyanError | undefined {
+  whyNotParent(peer: PeerIdentity): BanyanError | undefined {
     return notTheParent(peer, this.parent.path, this.address);
   }
 
@@ -105,7 +111,7 @@ export class Way {
   }
 }
 
-/** Of TCP to a way's `host` and `port`: rejects with its error. */
+/** Resolves when a TCP connection to a way's `host` and `port` is open. Rejects with its error. */
 export function connected(tcp: Socket): Promise<void> {
   return new Promise((resolve, reject) => {
     tcp.once('connect', () => {
@@ -126,9 +132,9 @@ function targetOf(address: string): { host: string; port: number } {
 
 function notTheParent({ path, role }: PeerIdentity, parentPath: string, address: string): BanyanError | undefined {
   if (path === parentPath && role !== 'agent') return undefined;
-  const meant = parentPath === '' ? 'the center' : `the relay "${parentPath}"`;
+  const expected = parentPath === '' ? 'the center' : `the relay "${parentPath}"`;
   return new BanyanError(
     'Unauthorized',
-    `${address} is the ${role} "${path}", not ${meant}: check the parent's address and path in the configuration`,
+    `${address} is the ${role} "${path}", not ${expected}: check the parent's address and path in the configuration`,
   );
 }

@@ -1,4 +1,4 @@
-/** The parent's end of gRPC: the calls of children, each on a connection that was given in, with a certificate of this tree or without. */
+/** The parent's end of gRPC: the calls of children, each on a connection that the listener passed in, with a certificate of this tree or without one. */
 
 import type { TLSSocket } from 'node:tls';
 import { type ConnectionInjector, Metadata, Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
@@ -39,25 +39,25 @@ interface Connection {
   readonly socket: TLSSocket;
   readonly remote: string;
   /**
-   * From a gateway that terminates TLS, which sends over it the calls of whomever it likes, one after the other or together. Otherwise a
-   * connection is one child's and carries one session, or one refusal.
+   * The connection is from a gateway that terminates TLS. The gateway sends calls of any children over it, one after the other or together. Other connections
+   * belong to one child and carry one session, or one refusal.
    */
   readonly shared: boolean;
   readonly flaw: BanyanError | undefined;
   /** Its first call has come. */
   used: boolean;
-  /** The turn at the door that it had itself is for its first session. */
+  /** The connection's own turn at the handshake rate limiter has been used, for its first session. */
   slotTaken: boolean;
   ending: boolean;
-  /** What it is counted as when it ends now; undefined: whoever was asked to accept its link counts, or each call is by itself. */
+  /** The refusal that is counted if the connection ends now. Undefined: `accept` counts the end itself, or each call is counted by itself. */
   refusal: Refusal | undefined;
-  /** On one that is not shared: the session it carries, also as a connection for large streams alone. */
+  /** On a connection that is not shared: the session that it carries, also if it carries only large streams of the session. */
   session?: Session;
   error?: Error;
 }
 
 interface Session {
-  /** What calls for its streams call it. */
+  /** The name that the calls of its streams use. */
   readonly name: string;
   readonly link: FrameLink;
   readonly events: LinkEvents;
@@ -74,12 +74,12 @@ export class GrpcAcceptor implements Acceptor {
   readonly #random: Random;
   readonly #grpc = new Server(channelOptions);
   readonly #injector: ConnectionInjector;
-  /** By remote address and port, which is what a call says of its connection. */
+  /** By remote address and port, because a call names its connection in this form. */
   readonly #connections = new Map<string, Connection>();
   /** By name. */
   readonly #sessions = new Map<string, Session>();
-  readonly #leaveGateways: () => void;
-  readonly #leaveMessages: () => void;
+  readonly #unsubscribeGateways: () => void;
+  readonly #unsubscribeMessages: () => void;
 
   constructor(accepting: Accepting) {
     this.#accepting = accepting;
@@ -87,11 +87,11 @@ export class GrpcAcceptor implements Acceptor {
     this.#clock = accepting.clock;
     this.#random = accepting.random;
     openServerWindows();
-    this.#leaveGateways = endGatewayCalls(
+    this.#unsubscribeGateways = endGatewayCalls(
       accepting.clock,
       (socket) => this.#connections.get(peerOf(socket))?.shared === true,
     );
-    this.#leaveMessages = boundMessages((socket) => {
+    this.#unsubscribeMessages = boundMessages((socket) => {
       const connection = this.#connections.get(peerOf(socket));
       return connection && { isProven: !connection.shared };
     });
@@ -107,15 +107,15 @@ export class GrpcAcceptor implements Acceptor {
   }
 
   end(): void {
-    this.#leaveGateways();
-    this.#leaveMessages();
+    this.#unsubscribeGateways();
+    this.#unsubscribeMessages();
     this.#injector.destroy();
     this.#grpc.forceShutdown();
   }
 
   take(socket: TLSSocket): void {
     const [peer, remote] = [peerOf(socket), remoteOf(socket)];
-    // A translator of addresses may use a port twice for two addresses of this node; calls could not be told apart.
+    // A NAT may use one port for two addresses of this node. The calls of the two connections could not be distinguished.
     if (this.#connections.has(peer)) {
       socket.destroy();
       this.#accepting.refused('other');
@@ -150,7 +150,7 @@ export class GrpcAcceptor implements Acceptor {
 
   #session(call: Call): void {
     const connection = this.#connections.get(call.getPeer());
-    // Who was refused may not go on asking; who has a session has said all it may say outside of it.
+    // A refused peer may not ask again on the same connection. A child with a session may not open another one.
     if (!connection || (connection.used && !connection.shared)) {
       call.emit('error', callStatusOf(new BanyanError('Protocol', 'a second session on one connection')));
       connection?.socket.destroy();
@@ -169,8 +169,8 @@ export class GrpcAcceptor implements Acceptor {
   }
 
   #turnAway(call: Call): void {
-    const words = 'many children come at once: this one may come again after its own wait';
-    call.emit('error', callStatusOf(new BanyanError('Unavailable', words)));
+    const message = 'many children come at once: this one may come again after its own wait';
+    call.emit('error', callStatusOf(new BanyanError('Unavailable', message)));
     this.#accepting.refused('handshake_rate');
   }
 
@@ -178,28 +178,28 @@ export class GrpcAcceptor implements Acceptor {
     const name = hex(this.#random.bytes(sessionNameBytes));
     try {
       const { shared, socket } = connection;
-      const sayAccepted = acceptanceOf(call, name);
-      // The challenge is sent on acceptance, and who fails to answer it is refused only after that.
-      if (shared) sayAccepted();
+      const sendAcceptance = acceptanceOf(call, name);
+      // The challenge goes out after the acceptance. Only then a peer that fails to answer the challenge is refused.
+      if (shared) sendAcceptance();
       const peer = shared ? unproven : identityOfCall(call, socket);
       connection.refusal = undefined;
-      const link = this.#linkOf(call, connection, name, peer, sayAccepted);
+      const link = this.#linkOf(call, connection, name, peer, sendAcceptance);
       const events = shared ? this.#accepting.acceptUnproven(link) : this.#accepting.accept(link);
       const streams = new StreamCalls({ peer, clock: this.#clock, areListed: shared });
       const session: Session = { name, link, events, connection, apart: new Set(), streams };
       if (!shared) connection.session = session;
       this.#sessions.set(name, session);
-      sayAccepted();
+      sendAcceptance();
       link.start(events);
       call.on('data', (bytes: Buffer) => link.received(bytes));
     } catch (error) {
       this.#refused(connection.remote, error);
       call.emit('error', callStatusOf(error));
-      this.#endLater(connection, name);
+      this.#closeLater(connection, name);
     }
   }
 
-  #linkOf(call: Call, connection: Connection, name: string, peer: PeerIdentity, sayAccepted: () => void): FrameLink {
+  #linkOf(call: Call, connection: Connection, name: string, peer: PeerIdentity, sendAcceptance: () => void): FrameLink {
     const { socket, remote, shared } = connection;
     const link = new FrameLink({
       peer,
@@ -208,12 +208,12 @@ export class GrpcAcceptor implements Acceptor {
       clock: this.#clock,
       call: {
         write: (bytes, taken) => {
-          sayAccepted();
+          sendAcceptance();
           return call.write(bytes, taken);
         },
         end: () => call.end(),
         abort: (error) => {
-          // Behind a gateway it may be anybody's.
+          // Behind a gateway, the link may be anybody's.
           if (shared) this.#accepting.strangers.refused(remote, error, 'a link is broken off');
           else
             this.#log.warn(
@@ -221,9 +221,9 @@ export class GrpcAcceptor implements Acceptor {
               'a link is broken off',
             );
           call.emit('error', callStatusOf(error));
-          this.#endLater(connection, name);
+          this.#closeLater(connection, name);
         },
-        // What came over a shared connection says nothing of this child.
+        // Bytes on a shared connection prove nothing about this child.
         bytesRead: () => (shared ? 0 : socket.bytesRead),
       },
     });
@@ -234,23 +234,23 @@ export class GrpcAcceptor implements Acceptor {
         else this.#log.warn({ child: peer.path, remote, reason }, 'a link is over');
       }
       link.failed(new BanyanError('Unavailable', reason));
-      this.#endLater(connection, name);
+      this.#closeLater(connection, name);
     };
     call.on('cancelled', broke);
-    // A stream that is torn off ends too, and is told to be cancelled some turns later; at once when something is to be sent on it.
+    // A stream that breaks also emits `end`, and is marked as cancelled some turns later; at once if something is to be sent on it.
     call.on('end', () => {
       call.sendMetadata(new Metadata());
       setImmediate(() => {
         if (call.cancelled) return broke();
         link.ended();
-        this.#endLater(connection, name);
+        this.#closeLater(connection, name);
       });
     });
     return link;
   }
 
-  /** A connection of one child has nothing more to carry; one that is shared has the calls of others. */
-  #endLater(connection: Connection, name: string): void {
+  /** The connection of one child has nothing more to carry. A shared connection has the calls of others. */
+  #closeLater(connection: Connection, name: string): void {
     if (connection.shared) {
       const session = this.#sessions.get(name);
       if (session) this.#sessionOver(session);
@@ -269,7 +269,7 @@ export class GrpcAcceptor implements Acceptor {
 
   // -------------------------------------------------------------------------------------------------------- a stream
 
-  /** Beside a session: on its connection, or on another one that the same child made for large streams. */
+  /** A stream beside a session: on the session's connection, or on another connection that the same child made for large streams. */
   #stream(call: Call): void {
     const connection = this.#connections.get(call.getPeer());
     try {
@@ -278,7 +278,7 @@ export class GrpcAcceptor implements Acceptor {
       if (!connection || !session?.link.isOpen || !session.events.onStream) {
         throw new BanyanError('NotFound', `stream ${id}: there is no such session here`);
       }
-      this.#belongs(connection, session, call);
+      this.#checkBelongs(connection, session, call);
       session.streams.begin(call, id, session.events);
     } catch (error) {
       call.emit('error', callStatusOf(error));
@@ -286,19 +286,19 @@ export class GrpcAcceptor implements Acceptor {
         connection.used = true;
         connection.refusal = 'stream';
         this.#refused(connection.remote, error);
-        this.#endLater(connection, '');
+        this.#closeLater(connection, '');
       }
     }
   }
 
-  /** A connection without a session carries the streams of one session of the same child, for as long as that lasts. */
-  #belongs(connection: Connection, session: Session, call: Call): void {
+  /** A connection without a session of its own carries the streams of one session of the same child, for as long as that session lasts. */
+  #checkBelongs(connection: Connection, session: Session, call: Call): void {
     if (connection === session.connection) return;
     if (connection.shared) {
       connection.used = true;
       connection.refusal = undefined;
     }
-    // Behind a gateway nothing says whose a call is but the session's name, which the child alone was told.
+    // Behind a gateway, only the session's name shows to whom a call belongs. Only the session's child has received this name.
     if (connection.shared && session.connection.shared) return;
     const { path, role } = identityOfCall(call, connection.socket);
     const { peer } = session.link;
@@ -319,30 +319,33 @@ export class GrpcAcceptor implements Acceptor {
   }
 }
 
-/** From the connection of the call itself. grpc-js gives no certificate that does not belong to the tree: then it is asked why. */
+/**
+ * From the connection of the call itself. grpc-js gives no certificate if the certificate does not belong to the tree; then `identityOfPeer` throws the
+ * reason.
+ */
 function identityOfCall(call: Call, socket: TLSSocket): PeerIdentity {
   const certificate = call.getAuthContext().sslPeerCertificate;
   return certificate ? identityOfCertificate(certificate.raw) : identityOfPeer(socket);
 }
 
-/** grpc-js says no more than that the call is over. */
+/** The reason of a cancelled call. grpc-js reports only that the call is over. */
 function whyCancelled(socket: TLSSocket): string {
   if (socket.destroyed) return 'the connection broke';
   return `the child broke the call off, or sent a frame far over the limit of ${maxFrameBytes} bytes, in too many pieces or compressed`;
 }
 
-/** As `getPeer` of a call names the other end of its connection: without brackets also where the address is one of IPv6. */
+/** In the form in which `getPeer` of a call names the other end of its connection: without brackets, also for an IPv6 address. */
 function peerOf({ remoteAddress, remotePort }: Pick<TLSSocket, 'remoteAddress' | 'remotePort'>): string {
   return `${remoteAddress}:${remotePort}`;
 }
 
-/** Says once that the call is accepted, and names the session: before the first frame, which whoever accepts may send at once. */
+/** Returns a function that sends the acceptance with the session's name, once: before the first frame, which the accepting side may send at once. */
 function acceptanceOf(call: Call, name: string): () => void {
   const answer = new Metadata();
   answer.set(linkKey, name);
-  let isSaid = false;
+  let isSent = false;
   return () => {
-    if (!isSaid) call.sendMetadata(answer);
-    isSaid = true;
+    if (!isSent) call.sendMetadata(answer);
+    isSent = true;
   };
 }

@@ -19,7 +19,7 @@ type Call = ClientDuplexStream<Buffer, Buffer>;
 export function grpcDialer(way: Way): Dialer {
   boundAnswers();
   const { shown: address, clock } = way;
-  // What a gateway on the way looks at; the way itself begins at the proxy, if there is one.
+  // Gateways on the way read this authority. The way itself begins at the proxy, if there is one.
   const options = { ...channelOptions, 'grpc.default_authority': way.address };
   return {
     async dial(events, timeoutMs) {
@@ -27,16 +27,16 @@ export function grpcDialer(way: Way): Dialer {
       const channel = newChannel();
       const client = new Client(way.tcpAddress, channel, options);
       const call: Call = client.makeBidiStreamRequest(sessionMethod, asBytes, asBytes, new Metadata());
-      // Stays, since a call that is broken off emits an error too, and one may come before the link is made.
+      // This listener remains, since a call that is aborted emits an error too, and an error may come before the link is made.
       let failure: Error | undefined;
       call.on('error', (error) => {
         failure = error;
       });
       let streams: StreamDialer | undefined;
       let carrier: SecureConnection;
-      const hangUp = () => {
+      const tearDown = () => {
         streams?.close();
-        // The connection first: node:http2 would end the stream before it resets it, which looks like an end in order for a while.
+        // Closes the connection first. Otherwise node:http2 would end the stream before it resets it, which looks like an end in order for a while.
         channel.close();
         call.cancel();
         client.close();
@@ -56,10 +56,10 @@ export function grpcDialer(way: Way): Dialer {
           },
         });
       } catch (error) {
-        hangUp();
+        tearDown();
         throw channel.refusal ?? (error instanceof BanyanError ? error : errorOfCall(address, error as ServiceError));
       }
-      return linkOf({ call, carrier, way, failure, streams, hangUp }, events);
+      return linkOf({ call, carrier, way, failure, streams, tearDown }, events);
     },
   };
 }
@@ -70,10 +70,10 @@ interface Connected {
   readonly way: Way;
   readonly failure: Error | undefined;
   readonly streams: StreamDialer;
-  hangUp(): void;
+  tearDown(): void;
 }
 
-function linkOf({ call, carrier, way, failure, streams, hangUp }: Connected, events: LinkEvents): Link {
+function linkOf({ call, carrier, way, failure, streams, tearDown }: Connected, events: LinkEvents): Link {
   const link = new FrameLink({
     transport: `grpc${way.suffix}`,
     openStream: (id, apart, streamEvents) => streams.open(id, apart, streamEvents),
@@ -83,23 +83,23 @@ function linkOf({ call, carrier, way, failure, streams, hangUp }: Connected, eve
     call: {
       write: (bytes, taken) => call.write(bytes, taken),
       end: () => call.end(),
-      // A client's call has no trailers: the parent sees it broken off, and the reason is in this side's log.
-      abort: hangUp,
+      // A client's call has no trailers. The parent sees that the call was aborted, and the reason is in this side's log.
+      abort: tearDown,
       bytesRead: () => carrier.socket.bytesRead,
     },
   });
   const broke = (error: Error) => {
     link.failed(errorOfCall(way.shown, error as ServiceError));
-    hangUp();
+    tearDown();
   };
-  // An error comes before the end, and leaves nothing to tell there.
+  // An error comes before the end. The end then has nothing more to report.
   call.on('error', broke);
   call.on('end', () => {
     link.ended();
-    hangUp();
+    tearDown();
   });
   if (failure) broke(failure);
-  // Not in this turn: the caller has the link before its first frame.
+  // Starts in the next turn, so that the caller has the link before its first frame.
   setImmediate(() => {
     link.start(events);
     call.on('data', (bytes: Buffer) => link.received(bytes));
@@ -107,7 +107,7 @@ function linkOf({ call, carrier, way, failure, streams, hangUp }: Connected, eve
   return link;
 }
 
-/** By which a call for a stream says whose it is. */
+/** The session's name in the parent's answer. Calls for streams name their session by it. */
 function sessionNameOf(answer: Metadata, address: string): string {
   const [name] = answer.get(linkKey);
   if (typeof name === 'string') return name;
@@ -121,7 +121,7 @@ function accepted(call: Call, address: string, clock: Clock, timeoutMs: number):
       reject(new BanyanError('Unavailable', `${address}: no answer within ${durationText(timeoutMs)}`));
     });
     call.once('metadata', (answer) => {
-      // A gateway's own answer ends the call, which tells its status.
+      // An answer of a gateway ends the call, and the end reports the status.
       if (!isOfGrpc(answer.get('content-type')[0])) return;
       timer.stop();
       resolve(answer);

@@ -1,7 +1,7 @@
 /**
- * Calls for byte streams beside a session's: small ones on its own connection, large ones on a second one, since a TCP connection is one
- * queue. The parent names each session by a random word in its answer; a call says which session it belongs to and which stream it is for,
- * so the same child can't reach into another of its sessions, and nobody else into any.
+ * Calls for byte streams beside a session's call: small streams on the session's connection, large ones on a second connection, since a TCP connection is one
+ * queue. The parent's answer names each session by a random text. A call names its session and its stream, so the same child can't reach into another of its
+ * sessions, and nobody else into any.
  */
 
 import type { Socket } from 'node:net';
@@ -15,15 +15,15 @@ import { errorOfCall, isRefusal } from './call-status.ts';
 import { asBytes, isOfGrpc, streamMethod } from './session-method.ts';
 import type { TlsChannel } from './tls-channel.ts';
 
-/** Metadata, ASCII. */
+/** Names of metadata, ASCII. */
 export const linkKey = 'banyan-link';
 const streamKey = 'banyan-stream';
 
-/** A second connection with nothing to carry is closed after this: another large stream often follows one. */
+/** A second connection without streams is closed after this time, since another large stream often follows one. */
 const idleMs = 60_000;
-/** A second connection may end at another node, behind a balancer, or nowhere. Then large streams go with the session for that long. */
-const togetherMs = 60_000;
-/** For a connection through proxies, its handshake and an answer. */
+/** A second connection may lead to another node, behind a balancer, or nowhere. Then large streams use the session's connection for this time. */
+const sessionConnectionMs = 60_000;
+/** Time for a connection through proxies, its handshake and an answer. */
 const provenWithinMs = 5_000;
 
 type Call = ClientDuplexStream<Buffer, Buffer>;
@@ -33,7 +33,7 @@ export interface StreamAddress {
   readonly id: number;
 }
 
-/** Of a call for a stream. Throws Protocol. */
+/** The session and the stream that a call names. Throws Protocol. */
 export function streamAddressOf(metadata: Metadata): StreamAddress {
   const [link] = metadata.get(linkKey);
   const [id] = metadata.get(streamKey);
@@ -54,12 +54,12 @@ export function streamAddressOf(metadata: Metadata): StreamAddress {
 export interface StreamDialerOptions {
   readonly address: string;
   readonly clock: Clock;
-  /** As the parent named the session. */
+  /** The session's name from the parent. */
   readonly link: string;
   readonly peer: PeerIdentity;
-  /** Of the session's connection. */
+  /** The client of the session's connection. */
   readonly client: Client;
-  /** For another connection, made like the first. */
+  /** Makes a client for another connection, in the same way. */
   newClient(): { readonly client: Client; readonly channel: TlsChannel };
 }
 
@@ -67,8 +67,8 @@ export interface StreamDialerOptions {
 export class StreamDialer {
   readonly #options: StreamDialerOptions;
   readonly #calls = new Set<() => void>();
-  #apart: Apart | undefined;
-  #togetherUntilMs = 0;
+  #second: SecondConnection | undefined;
+  #sessionConnectionUntilMs = 0;
   #closed = false;
 
   constructor(options: StreamDialerOptions) {
@@ -78,41 +78,42 @@ export class StreamDialer {
   async open(id: number, apart: boolean, events: LinkEvents): Promise<Link> {
     const { client, clock } = this.#options;
     if (this.#closed) throw over();
-    if (!apart || clock.monotonicMs() < this.#togetherUntilMs) return this.#linkOf(this.#call(client, id), events);
-    const connection = this.#connectionApart();
-    const { call, answer } = await this.#askApart(connection, id);
+    if (!apart || clock.monotonicMs() < this.#sessionConnectionUntilMs)
+      return this.#linkOf(this.#call(client, id), events);
+    const second = this.#secondConnection();
+    const { call, answer } = await this.#askSecond(second, id);
     if (this.#closed) throw over();
-    if (answer === 'taken') return this.#linkOf(call, events, () => connection.end());
-    connection.end();
-    if (answer === 'nothing') this.#together(connection);
-    const together = this.#call(client, id);
-    // By the session itself, which will say so again, or by another node: then this one is taken.
-    if (answer === 'refused') together.once('metadata', () => this.#together(connection));
-    return this.#linkOf(together, events);
+    if (answer === 'taken') return this.#linkOf(call, events, () => second.end());
+    second.end();
+    if (answer === 'nothing') this.#useSessionConnection(second);
+    const sessionCall = this.#call(client, id);
+    // Either the session itself refused the stream, and will refuse it again; or another node did, and then the session takes the stream now.
+    if (answer === 'refused') sessionCall.once('metadata', () => this.#useSessionConnection(second));
+    return this.#linkOf(sessionCall, events);
   }
 
   /** The session is over: its streams end with it. */
   close(): void {
     this.#closed = true;
     for (const cancel of [...this.#calls]) cancel();
-    this.#apart?.close();
+    this.#second?.close();
   }
 
-  #connectionApart(): Apart {
-    // The next one has to be proven again: behind a balancer it may lead elsewhere.
-    if (this.#apart?.isBroken) this.#apart.close();
+  #secondConnection(): SecondConnection {
+    // The next second connection has to be proven again: behind a balancer it may lead elsewhere.
+    if (this.#second?.isBroken) this.#second.close();
     const { clock, newClient } = this.#options;
     const connection =
-      this.#apart ??
-      new Apart(newClient(), clock, () => {
-        if (this.#apart === connection) this.#apart = undefined;
+      this.#second ??
+      new SecondConnection(newClient(), clock, () => {
+        if (this.#second === connection) this.#second = undefined;
       });
-    this.#apart = connection;
+    this.#second = connection;
     return connection;
   }
 
-  /** Until one was taken, the answer is waited for. */
-  async #askApart(connection: Apart, id: number): Promise<{ call: Call; answer: Answer }> {
+  /** Waits for the answer, until one call on this connection was accepted. */
+  async #askSecond(connection: SecondConnection, id: number): Promise<{ call: Call; answer: Answer }> {
     connection.begin();
     const call = this.#call(connection.client, id);
     const answer = connection.isProven ? 'taken' : await answerTo(call, this.#options.clock);
@@ -121,11 +122,11 @@ export class StreamDialer {
     return { call, answer };
   }
 
-  /** The connection does not lead to the session, unless it was proven meanwhile that it does. */
-  #together(connection: Apart): void {
+  /** The second connection does not lead to the session, unless it was proven meanwhile: closes it, and uses the session's connection for a while. */
+  #useSessionConnection(connection: SecondConnection): void {
     if (connection.isProven) return;
     connection.close();
-    this.#togetherUntilMs = this.#options.clock.monotonicMs() + togetherMs;
+    this.#sessionConnectionUntilMs = this.#options.clock.monotonicMs() + sessionConnectionMs;
   }
 
   #call(client: Client, id: number): Call {
@@ -133,7 +134,7 @@ export class StreamDialer {
     metadata.set(linkKey, this.#options.link);
     metadata.set(streamKey, String(id));
     const call: Call = client.makeBidiStreamRequest(streamMethod, asBytes, asBytes, metadata);
-    // Stays, since one that is broken off emits an error too.
+    // This listener remains, since an aborted call emits an error too.
     call.on('error', () => {});
     return call;
   }
@@ -172,8 +173,8 @@ export class StreamDialer {
   }
 }
 
-/** A connection for large streams, with as many calls as there are such streams. */
-class Apart {
+/** A second connection for large streams, with one call for each such stream. */
+class SecondConnection {
   readonly client: Client;
   readonly #channel: TlsChannel;
   readonly #clock: Clock;
@@ -189,12 +190,12 @@ class Apart {
     this.client = client;
   }
 
-  /** A call on it was taken. */
+  /** A call on this connection was accepted. */
   get isProven(): boolean {
     return this.#carrier !== undefined;
   }
 
-  /** It was proven, and is no more: its channel makes no other connection. */
+  /** The connection was proven and has broken. Its channel makes no other connection. */
   get isBroken(): boolean {
     return this.#carrier?.destroyed === true;
   }
@@ -221,7 +222,7 @@ class Apart {
   }
 }
 
-/** By a node: it has words, with a code. By nobody: in time, or because nobody is reached. */
+/** `refused`: a node refused, with a message and a code. `nothing`: no answer came in time, or nobody was reached. */
 type Answer = 'taken' | 'refused' | 'nothing';
 
 function answerTo(call: Call, clock: Clock): Promise<Answer> {

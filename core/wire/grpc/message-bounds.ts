@@ -1,9 +1,9 @@
 /**
- * What grpc-js does not bound of the messages that come over a call. It keeps each piece of an unfinished one by itself, and a byte in a frame of its own costs
- * 240 of memory. It unpacks what is compressed, as nobody does here: four kilobytes are four megabytes then, for any number of messages at once. And the
- * first message of who is yet to prove who it is may be as large as any. What breaks a bound ends its call.
+ * Bounds for messages that grpc-js does not have. grpc-js keeps each piece of an unfinished message by itself, and a byte in a frame of its own takes 240
+ * bytes of memory. It unpacks compressed messages, which no node sends: four kilobytes become four megabytes, for any number of messages at once. And the
+ * first message of a peer that has yet to prove its identity may be as large as any. A message that breaks a bound ends its call.
  *
- * What comes is counted when it arrives and not when it is read, since nothing of a call is read that waits for its turn.
+ * Bytes are counted when they arrive and not when they are read, since nothing is read of a call that waits for its turn.
  */
 import { type ClientHttp2Stream, constants, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
@@ -11,21 +11,24 @@ import { UnprovenBudget } from '../proof/unproven-budget.ts';
 import { onClientStreams, onServerStreams } from './announced-streams.ts';
 import { isOfGrpc, streamMethod } from './session-method.ts';
 
-/** Of one message, as ws has it for one of a WebSocket. At 256 bytes each they are a frame of 4 MiB, and what is kept of them besides is as much. */
+/**
+ * Pieces of one message; the library ws has the same bound for a message of a WebSocket. At 256 bytes each, they are a frame of 4 MiB, and their own overhead
+ * is as large again.
+ */
 const piecesMax = 16_384;
-/** Whether it is compressed, and its length: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
+/** A flag for compression, and the length: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
 const headerBytes = 5;
 
 let areAnswersBound = false;
 
-/** At the child's side: of all calls of the mesh in this process from now on. */
+/** At the child's side: bounds the answers of all mesh calls in this process from now on. */
 export function boundAnswers(): void {
   if (areAnswersBound) return;
   areAnswersBound = true;
   onClientStreams((stream, method) => {
     if (!method) return;
     let isAnswer = true;
-    // First of all that listen. Nothing more is read of the page of a gateway: ended like this, the call tells its status.
+    // Runs before all other listeners. Nothing more is read of a gateway's page. After such an end, the call reports its status.
     stream.once('response', (headers) => {
       isAnswer = headers[':status'] === constants.HTTP_STATUS_OK && isOfGrpc(headers['content-type']);
       if (!isAnswer) stream.close(constants.NGHTTP2_NO_ERROR);
@@ -34,17 +37,25 @@ export function boundAnswers(): void {
   });
 }
 
-/** At the parent's side, from now on, until what it returns is called. `whose`: a connection; undefined: it is not of this listener. */
-export function boundMessages(whose: (socket: Socket) => { readonly isProven: boolean } | undefined): () => void {
+/**
+ * At the parent's side: bounds messages from now on until the returned function is called. `connectionOf`: the connection of a socket; undefined if it does not
+ * belong to this listener.
+ */
+export function boundMessages(
+  connectionOf: (socket: Socket) => { readonly isProven: boolean } | undefined,
+): () => void {
   return onServerStreams((stream, method) => {
-    const connection = method && stream.session && whose(stream.session.socket as Socket);
+    const connection = method && stream.session && connectionOf(stream.session.socket as Socket);
     if (!connection) return;
-    // A stream beside a session belongs to one whose peer is proven.
+    // A stream beside a session belongs to a session whose peer is proven.
     bound(stream, new MessageBounds(connection.isProven || method === streamMethod));
   });
 }
 
-/** `isOfMesh`: what comes are messages; asked only when its headers have been heard, which come up after what is behind them in one packet. */
+/**
+ * `isOfMesh`: whether the bytes are messages. Called only after the headers were delivered: if headers and later bytes are in one packet, the headers are
+ * delivered after those bytes.
+ */
 function bound(stream: ServerHttp2Stream | ClientHttp2Stream, bounds: MessageBounds, isOfMesh = () => true): void {
   const push = stream.push;
   let isBroken = false;
@@ -63,46 +74,46 @@ function bound(stream: ServerHttp2Stream | ClientHttp2Stream, bounds: MessageBou
 }
 
 export class MessageBounds {
-  /** Until the first message has been read: whoever reads it ends the call, or knows then who speaks. */
+  /** Present until the first message has been read. The reader of that message then ends the call, or knows the peer. */
   #unproven: UnprovenBudget | undefined;
   #firstEnd: number | undefined;
   #bytes = 0;
-  /** Of the message under way, with the piece that it begins in. */
+  /** Pieces of the message under way, including the piece in which it begins. */
   #pieces = 0;
-  #headerLeft = headerBytes;
-  /** Of its bytes; while its header comes, what that says so far. */
-  #left = 0;
+  #headerRemaining = headerBytes;
+  /** Remaining bytes of the message. While its header arrives: the length as far as it has been read. */
+  #remaining = 0;
 
   constructor(isProven: boolean) {
     this.#unproven = isProven ? undefined : new UnprovenBudget();
   }
 
-  /** What has come; `unread`: bytes of what came before. False: a bound is broken. */
+  /** Takes received bytes. `unread`: the number of earlier bytes that were not read yet. False: a bound is broken. */
   take(chunk: Buffer, unread: number): boolean {
     if (this.#firstEnd !== undefined && this.#bytes - unread >= this.#firstEnd) this.#unproven = undefined;
     if (this.#unproven?.take(chunk.length) === false) return false;
     this.#pieces++;
     let at = 0;
     while (at < chunk.length) {
-      if (this.#headerLeft > 0) {
+      if (this.#headerRemaining > 0) {
         if (!this.#takeHeader(chunk[at]!)) return false;
         at++;
       } else {
-        const taken = Math.min(this.#left, chunk.length - at);
-        this.#left -= taken;
+        const taken = Math.min(this.#remaining, chunk.length - at);
+        this.#remaining -= taken;
         at += taken;
       }
-      if (this.#headerLeft === 0 && this.#left === 0) this.#ended(this.#bytes + at);
+      if (this.#headerRemaining === 0 && this.#remaining === 0) this.#ended(this.#bytes + at);
     }
     this.#bytes += chunk.length;
     return this.#pieces <= piecesMax;
   }
 
   #takeHeader(byte: number): boolean {
-    const isFlag = this.#headerLeft === headerBytes;
-    this.#headerLeft--;
+    const isFlag = this.#headerRemaining === headerBytes;
+    this.#headerRemaining--;
     if (!isFlag) {
-      this.#left = this.#left * 256 + byte;
+      this.#remaining = this.#remaining * 256 + byte;
       return true;
     }
     this.#pieces = 1;
@@ -111,6 +122,6 @@ export class MessageBounds {
 
   #ended(at: number): void {
     this.#firstEnd ??= at;
-    this.#headerLeft = headerBytes;
+    this.#headerRemaining = headerBytes;
   }
 }

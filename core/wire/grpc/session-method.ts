@@ -1,4 +1,4 @@
-/** The methods of proto/mesh.proto as grpc-js wants them, without a codec: frames are encoded where they are sent. */
+/** The methods of proto/mesh.proto in the form of grpc-js, without a codec: frames are encoded where they are sent. */
 export const sessionMethod = '/banyan.mesh.v1.Mesh/Session';
 export const streamMethod = '/banyan.mesh.v1.Mesh/Stream';
 
@@ -18,7 +18,7 @@ export const meshService = {
   stream: { path: streamMethod, ...frames },
 } as const;
 
-/** Of the `content-type` of an answer: by a node or not. A gateway's own has a page of text. */
+/** Whether the `content-type` of an answer shows that it is from a node. An answer of a gateway contains a page of text. */
 export function isOfGrpc(contentType: unknown): boolean {
   return typeof contentType === 'string' && contentType.startsWith('application/grpc');
 }

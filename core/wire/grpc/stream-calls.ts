@@ -1,7 +1,7 @@
 /**
- * A session's calls for byte streams, at the parent. Where they come over a connection that does not end with the session, the open ones are listed, and end
- * with it. A call leaves the list with its end, whichever side it comes from, and one that is refused never enters it: grpc-js tells nothing more of a
- * call that has got its status.
+ * A session's calls for byte streams, at the parent. If they come over a connection that does not end with the session, the open calls are listed, and are
+ * ended with the session. A call leaves the list when it ends, from either side. A refused call never enters the list, because grpc-js reports nothing more
+ * about a call that has got its status.
  */
 
 import { Metadata, type ServerDuplexStream } from '@grpc/grpc-js';
@@ -20,7 +20,7 @@ export type StreamCall = Pick<
 export interface StreamCallsOptions {
   readonly peer: PeerIdentity;
   readonly clock: Clock;
-  /** They outlive their session unless they are ended. */
+  /** The calls outlive their session unless they are ended. */
   readonly areListed: boolean;
 }
 
@@ -36,7 +36,7 @@ export class StreamCalls {
     return this.#open.size;
   }
 
-  /** `session`: of its link. Throws what `onStream` throws, and the call is to be refused. */
+  /** `session`: the events of the session's link. Throws what `onStream` throws; the caller then refuses the call. */
   begin(call: StreamCall, id: number, session: LinkEvents): void {
     if (!session.onStream) throw new BanyanError('NotFound', `stream ${id}: the session has no streams`);
     const link = this.#linkOf(call);
@@ -77,7 +77,7 @@ export class StreamCalls {
       link.ended();
     };
     call.on('cancelled', broke);
-    // As with a session: a call that is torn off ends too, and is told to be cancelled some turns later.
+    // As with a session: a call that breaks also emits `end`, and is marked as cancelled some turns later.
     call.on('end', () => setImmediate(() => (call.cancelled ? broke() : ended())));
     return link;
   }

@@ -1,7 +1,7 @@
 /**
- * The child's end of a connection below a gRPC channel. Ours, since grpc-js knows the parent by its host name, reads proxies from the
- * environment by rules of its own, and tells of a certificate that it does not trust only by a message in the end. It makes the TCP
- * connection, to where the way begins, and is given back what stands at the way's end.
+ * The child's end of a connection below a gRPC channel. The product has its own, since grpc-js identifies the parent by its host name, reads proxies from the
+ * environment by its own rules, and reports an untrusted certificate only by a message in the end. grpc-js makes the TCP connection to the beginning of the
+ * way, and gets back the secure connection to the way's end.
  */
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
@@ -15,18 +15,19 @@ export const grpcProtocol = 'h2';
 type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 
 /**
- * For one dial: what became of its handshake is found here. Where a name has several addresses grpc-js begins with the next one after 250 ms, and lets each
- * go on. So it is given one of them at a time: the first whose handshake is done. The others wait, since that one may break before the call is taken.
+ * For one dial; it has the result of the handshake. For a name with several addresses, grpc-js begins with the next address after 250 ms, and lets all
+ * attempts continue. So this class gives grpc-js one connection at a time: the first whose handshake is done. The others wait, since the first one may break
+ * before the call is accepted.
  */
 export class TlsChannel extends ChannelCredentials {
   readonly #way: Way;
-  /** All that are open, whatever they are at. */
+  /** All open connections, in any state. */
   readonly #sockets = new Set<Socket>();
-  /** The one that grpc-js has. */
+  /** The connection that grpc-js has. */
   #carrier: SecureConnection | undefined;
-  /** Why there is no other one any more. */
+  /** The reason why no other connection is accepted any more. */
   #done: string | undefined;
-  /** Why the parent was not trusted, or a proxy did not let it be reached, if that is what failed. */
+  /** The reason of the failure, if the parent was not trusted or a proxy refused. */
   refusal: BanyanError | undefined;
 
   constructor(way: Way) {
@@ -34,7 +35,7 @@ export class TlsChannel extends ChannelCredentials {
     this.#way = way;
   }
 
-  /** A call was taken: from now on the channel is the connection that carries it, and ends with that. */
+  /** A call was accepted. From now on, the channel is the connection that carries the call, and ends with that connection. */
   settle(): SecureConnection {
     const carrier = this.#carrier;
     if (!carrier) throw new Error('a call was taken before there was a connection');
@@ -43,7 +44,7 @@ export class TlsChannel extends ChannelCredentials {
     return carrier;
   }
 
-  /** Ends the connection, also one that is only being made. */
+  /** Ends the connection, also while it is being made. */
   close(): void {
     this.#done = 'the dial was cancelled';
     for (const socket of this.#sockets) socket.destroy();
@@ -69,15 +70,15 @@ export class TlsChannel extends ChannelCredentials {
   async #open(tcp: Socket): Promise<Socket> {
     let socket: Socket = tcp;
     try {
-      this.#own(tcp);
+      this.#track(tcp);
       const made = await this.#way.open(tcp, [grpcProtocol]);
       socket = made.socket;
-      this.#own(made.socket);
+      this.#track(made.socket);
       this.#sockets.delete(tcp);
       if (made.socket.alpnProtocol !== grpcProtocol) {
         throw new BanyanError('Protocol', `${this.#way.shown} speaks no HTTP/2: use the transport websocket or auto`);
       }
-      await this.#give(made);
+      await this.#waitForTurn(made);
       return socket;
     } catch (error) {
       socket.destroy();
@@ -90,14 +91,14 @@ export class TlsChannel extends ChannelCredentials {
     return this.#carrier?.socket.destroyed === false;
   }
 
-  #own(socket: Socket): void {
+  #track(socket: Socket): void {
     if (this.#done !== undefined) throw new Error(this.#done);
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
   }
 
-  /** In turn: resolves when it is the one. */
-  async #give(made: SecureConnection): Promise<void> {
+  /** Resolves when this connection becomes the one that grpc-js gets. */
+  async #waitForTurn(made: SecureConnection): Promise<void> {
     while (this.#isCarried && !made.socket.destroyed) await oneCloses(made.socket, this.#carrier!.socket);
     if (this.#done !== undefined || made.socket.destroyed) throw new Error(this.#done ?? 'the connection broke');
     this.#carrier = made;

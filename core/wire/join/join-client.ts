@@ -1,6 +1,6 @@
 /**
- * The agent's side: asks its parent for a certificate, over the way that a session takes. TLS has to end at the parent, which is the one that gets the secret:
- * where it is terminated on the way, nothing is sent.
+ * The agent's side: asks its parent for a certificate, over the way that a session takes. TLS has to end at the parent, because the request contains a
+ * secret. Where TLS is terminated on the way, the agent sends nothing.
  */
 
 import { request as httpRequest, type IncomingMessage } from 'node:http';
@@ -40,20 +40,20 @@ const answerWithinMs = 10_000;
 const refusalBytesMax = 2_000;
 const none: NodeCredentials = { caPem: Buffer.alloc(0), certPem: Buffer.alloc(0), keyPem: Buffer.alloc(0) };
 
-/** With a join token. Throws Unavailable where nobody answers, Unauthorized for a parent that the pin does not know, or with the parent's words. */
-export async function joinParent(line: JoinLine, pin: string, asked: JoinRequest): Promise<JoinAnswer> {
-  const unknown = wayOf(line, none, () => trustInNobody({ path: line.parent.path, role: 'relay' }));
-  const told = jsonIn(await ask(unknown, authorityPath)) as { readonly authority?: unknown } | undefined;
-  const trusted = pinned(String(told?.authority), pin);
+/** Asks with a join token. Throws Unavailable if nobody answers, Unauthorized for a parent that does not fit the pin, or an error with the parent's message. */
+export async function joinParent(line: JoinLine, pin: string, request: JoinRequest): Promise<JoinAnswer> {
+  const unverified = wayOf(line, none, () => trustInNobody({ path: line.parent.path, role: 'relay' }));
+  const answer = jsonIn(await ask(unverified, authorityPath)) as { readonly authority?: unknown } | undefined;
+  const trusted = pinned(String(answer?.authority), pin);
   if (trusted.length === 0) {
-    const words = `${unknown.shown} is of another tree than the join token: its authority is not the pinned one`;
-    throw new BanyanError('Unauthorized', `${words}; check the parent's address, or who answers there`);
+    const mismatch = `${unverified.shown} is of another tree than the join token: its authority is not the pinned one`;
+    throw new BanyanError('Unauthorized', `${mismatch}; check the parent's address, or who answers there`);
   }
   const way = wayOf(line, none, (check) => trustInAuthority(trusted.join('\n'), check));
-  return answerIn(way, await ask(way, joinPath, asked));
+  return answerIn(way, await ask(way, joinPath, request));
 }
 
-/** With the certificate that is there. */
+/** Asks with the present certificate. */
 export async function renewAtParent(
   line: JoinLine,
   credentials: NodeCredentials,
@@ -90,11 +90,11 @@ function jsonIn(body: string): unknown {
   }
 }
 
-/** The body of an answer of 200; everything on the way within one time. */
+/** Returns the body of an answer with status 200. The time limit covers the whole exchange. */
 async function ask(way: Way, path: string, body?: object): Promise<string> {
-  const silence = new BanyanError('Unavailable', `${way.shown}: no answer within ${answerWithinMs / 1000} s`);
+  const timeout = new BanyanError('Unavailable', `${way.shown}: no answer within ${answerWithinMs / 1000} s`);
   const tcp = way.connect(answerWithinMs);
-  const timer = way.clock.after(answerWithinMs, () => tcp.destroy(silence));
+  const timer = way.clock.after(answerWithinMs, () => tcp.destroy(timeout));
   try {
     await connected(tcp);
     const { socket } = await way.open(tcp, [http1Protocol]);
@@ -117,15 +117,15 @@ function exchange(way: Way, socket: Socket, path: string, body: object | undefin
   };
   return new Promise((resolve, reject) => {
     const method = text === undefined ? 'GET' : 'POST';
-    const asked = httpRequest({ method, path, headers, createConnection: () => socket }, (response) => {
+    const request = httpRequest({ method, path, headers, createConnection: () => socket }, (response) => {
       read(way, response).then(resolve, reject);
     });
-    asked.once('error', reject);
-    asked.once('upgrade', (_, changed) => {
+    request.once('error', reject);
+    request.once('upgrade', (_, changed) => {
       changed.destroy();
       reject(new BanyanError('Protocol', `${way.shown} changes the protocol, which nobody asked for`));
     });
-    asked.end(text);
+    request.end(text);
   });
 }
 
@@ -134,17 +134,18 @@ async function read(way: Way, response: IncomingMessage): Promise<string> {
   response.setEncoding('utf8');
   for await (const chunk of response) {
     body += String(chunk);
-    if (body.length > joinBodyBytesMax) throw new BanyanError('Protocol', `${way.shown} answers far too much`);
+    if (body.length > joinBodyBytesMax)
+      throw new BanyanError('Protocol', `${way.shown} answers more than ${joinBodyBytesMax} bytes`);
   }
   const { statusCode = 0, headers } = response;
   if (statusCode === 200) return body;
-  const told = headers[codeHeader];
-  if (typeof told !== 'string' || !isErrorCode(told)) {
+  const parentCode = headers[codeHeader];
+  if (typeof parentCode !== 'string' || !isErrorCode(parentCode)) {
     const code: ErrorCode = statusCode >= 500 || statusCode === 429 ? 'Unavailable' : 'Protocol';
-    const other = 'is it another server than the parent?';
-    throw new BanyanError(code, `${way.shown} gives no certificate, it answers ${statusCode}: ${other}`);
+    const question = 'is it another server than the parent?';
+    throw new BanyanError(code, `${way.shown} gives no certificate, it answers ${statusCode}: ${question}`);
   }
   const seconds = Number(headers['retry-after']);
   const details = seconds > 0 ? { retryAfterSeconds: seconds } : {};
-  throw new BanyanError(told, `${way.shown}: ${body.slice(0, refusalBytesMax).trim()}`, details);
+  throw new BanyanError(parentCode, `${way.shown}: ${body.slice(0, refusalBytesMax).trim()}`, details);
 }

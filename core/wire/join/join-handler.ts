@@ -1,4 +1,4 @@
-/** The parent's side of requests for certificates, on connections of the acceptor of WebSocket. */
+/** The parent's side of requests for certificates, on connections of the WebSocket acceptor. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
@@ -22,13 +22,13 @@ import type { StrangersLog } from '../strangers.ts';
 export interface JoinConnection {
   readonly socket: TLSSocket;
   readonly remote: string;
-  /** The whole request has come: until then the acceptor's time for a session counts. */
+  /** The whole request has come. Until then, the acceptor's time limit for a session applies. */
   used: boolean;
-  /** What it is counted as when it ends. */
+  /** The refusal that is counted when the connection ends. */
   refusal: Refusal | undefined;
 }
 
-/** Whether it is such a request; then it is answered, and the connection ends. */
+/** Whether a request asks for a certificate. Such a request is answered, and its connection ends. */
 export function isJoinRequest({ url }: IncomingMessage): boolean {
   return url === authorityPath || url === joinPath || url === renewPath;
 }
@@ -49,11 +49,16 @@ export async function answerJoinRequest(
     connection.used = true;
     strangers.refused(connection.remote, error, 'a request for a certificate was refused');
     const { code, details } = error instanceof BanyanError ? error : new BanyanError('Internal', '');
-    const words = error instanceof BanyanError ? error.message : 'the parent could not answer: its log says why';
-    const later = details.retryAfterSeconds === undefined ? {} : { 'retry-after': String(details.retryAfterSeconds) };
+    const message = error instanceof BanyanError ? error.message : 'the parent could not answer: its log says why';
+    const retryAfter =
+      details.retryAfterSeconds === undefined ? {} : { 'retry-after': String(details.retryAfterSeconds) };
     response
-      .writeHead(errorTable[code].http, { 'content-type': 'text/plain; charset=utf-8', [codeHeader]: code, ...later })
-      .end(`${words}\n`);
+      .writeHead(errorTable[code].http, {
+        'content-type': 'text/plain; charset=utf-8',
+        [codeHeader]: code,
+        ...retryAfter,
+      })
+      .end(`${message}\n`);
   }
 }
 
@@ -75,8 +80,8 @@ async function answerTo(
   if (request.url === renewPath) {
     const { socket } = connection;
     const peer = { ...identityOfPeer(socket), key: keyOfPeer(socket) };
-    const asked = parsed(renewRequestSchema, await bodyOf(request, connection));
-    return joins.renew(peer, asked.request);
+    const renewal = parsed(renewRequestSchema, await bodyOf(request, connection));
+    return joins.renew(peer, renewal.request);
   }
   joins.admit();
   return joins.join(parsed(joinRequestSchema, await bodyOf(request, connection)), connection.remote);

@@ -1,4 +1,4 @@
-/** Links inside one process, for tests and simulation: frames are really encoded, time and faults are the caller's. */
+/** Links inside one process, for tests and simulation. Frames are really encoded. The caller controls time and faults. */
 import type { Expiry } from '../../identity/expiry.ts';
 import type { PeerIdentity } from '../../identity/peer-identity.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -9,20 +9,20 @@ import type { Accept, Dialer, Link, LinkEvents } from '../link.ts';
 
 export interface MemoryNetwork {
   readonly clock: Clock;
-  /** From one end to the other. */
+  /** The delay from one end to the other. */
   readonly delayMs: number;
-  /** Bytes under way from which `send` returns false, until half of them have arrived; absent: it never does. */
+  /** From this number of bytes under way, `send` returns false, until half of them have arrived. Absent: `send` never does. */
   readonly bufferBytes?: number;
-  /** Of links that are made from now on; absent: they never expire. */
+  /** The expiry of links that are made from now on. Absent: they never expire. */
   expiry?(): Expiry | undefined;
-  /** Says no: the dial fails. */
+  /** True: the network is cut, and dials fail. */
   isCut(): boolean;
-  /** Told of each frame that goes through; false loses the connection instead. */
+  /** Called for each frame that goes through. False: the connection is lost instead. */
   passes?(frame: Frame, from: 'child' | 'parent'): boolean;
 }
 
 export interface MemoryDialer extends Dialer {
-  /** Breaks every connection that is open: both ends learn of it, what was under way is lost. */
+  /** Breaks every open connection: both ends learn of the break, and frames under way are lost. */
   cut(): void;
 }
 
@@ -51,7 +51,7 @@ export function memoryDialer(
   };
 }
 
-/** A pair beside the link's own, which is broken with it; every stream has a line of its own here. */
+/** A pair of links beside the main link. It breaks with the main link. Here every stream has a line of its own. */
 async function openStream(
   child: MemoryLink,
   parent: MemoryLink,
@@ -152,14 +152,14 @@ class MemoryLink implements Link {
     this.end(error);
   }
 
-  /** Told a little later, since what is told may run in the middle of a send. */
+  /** Reports the end in a later turn, since the listener might otherwise run in the middle of a send. */
   end(error?: Error): void {
     if (this.#state === 'closed') return;
-    const told = this.#state === 'closing' ? undefined : error;
+    const reported = this.#state === 'closing' ? undefined : error;
     this.#state = 'closed';
     this.#forget();
     for (const stream of [...this.streams]) stream.lose();
-    this.#network.clock.after(0, () => this.#events?.onClose(told));
+    this.#network.clock.after(0, () => this.#events?.onClose(reported));
   }
 
   receive(bytes: Uint8Array): void {

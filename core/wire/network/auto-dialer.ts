@@ -1,9 +1,9 @@
 /**
- * Tries the transports in their order and remembers what worked, which it begins with the next time. A transport has worked when a frame
- * of the parent came over it: a gateway may take a connection and then hold back what it does not understand.
+ * Tries the transports in their order, remembers which one worked, and begins with that one the next time. A transport has worked when a frame of the parent
+ * came over it, because a gateway may accept a connection and then hold back what it does not understand.
  *
- * What worked need not be the best that would: a parent that comes up between two attempts is found over the second choice, and a way may be
- * mended. So after a while a dial has the order anew. No session is ended for it.
+ * A transport that worked need not be the best one: a parent that starts between two attempts is found over the second choice, and somebody may repair the
+ * way. So after a while, a dial uses the original order again. No session is ended for this.
  */
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
@@ -28,32 +28,32 @@ export function autoDialer(options: AutoDialerOptions): Dialer {
   return new AutoDialer(options);
 }
 
-/** The first time soon, since a parent that is just starting is the common case; then twice as long each time that it was in vain. */
+/** The first retry of the original order comes early, since a parent that is just starting is the common case. After each retry in vain, the time doubles. */
 export const anewFirstMs = 60_000;
-/** Each costs half of a dial where a firewall is silent: one in an hour is nothing. */
+/** Each retry costs half of a dial where a firewall drops packets silently. One retry in an hour is negligible. */
 export const anewMaxMs = 3_600_000;
 
 class AutoDialer implements Dialer {
   readonly #options: AutoDialerOptions;
-  #anewAfterMs = anewFirstMs;
-  #anewAtMs: number;
-  /** Went over it, and nothing came: the others are tried before. */
-  #silent: string | undefined;
+  #retryAfterMs = anewFirstMs;
+  #retryAtMs: number;
+  /** A connection over this transport was made, and no frame came: the other transports are tried first. */
+  #silentTransport: string | undefined;
 
   constructor(options: AutoDialerOptions) {
     this.#options = options;
-    this.#anewAtMs = options.clock.monotonicMs() + anewFirstMs;
+    this.#retryAtMs = options.clock.monotonicMs() + anewFirstMs;
   }
 
-  /** One attempt with each at most, all of them together within the time. */
+  /** At most one attempt with each transport, all of them within the time. */
   async dial(events: LinkEvents, timeoutMs: number): Promise<Link> {
     const { dialers, log, clock } = this.#options;
-    const anew = this.#isTimeForAnew();
-    const order = this.#order(anew);
+    const isRetry = this.#isRetryDue();
+    const order = this.#order(isRetry);
     const untilMs = clock.monotonicMs() + timeoutMs;
     const failures: BanyanError[] = [];
     for (const [i, transport] of order.entries()) {
-      // What is left is shared out, so that one that is silent leaves the others their part.
+      // The remaining time is divided, so that a silent transport leaves time for the others.
       const withinMs = (untilMs - clock.monotonicMs()) / (order.length - i);
       if (withinMs < 1) break;
       try {
@@ -61,29 +61,29 @@ class AutoDialer implements Dialer {
       } catch (error) {
         const failure = asBanyanError(error);
         failures.push(failure);
-        if (!otherMayHelp(failure) && !anew) break;
+        if (!otherMayHelp(failure) && !isRetry) break;
         log.debug({ transport, reason: failure.message }, 'a transport did not reach the parent');
       }
     }
     throw together(failures);
   }
 
-  /** What is kept is not the first choice, and that was not tried for long. */
-  #isTimeForAnew(): boolean {
+  /** The remembered transport is not the first choice, and the first choice was not tried for long. */
+  #isRetryDue(): boolean {
     const { dialers, memory, clock } = this.#options;
     const [first] = Object.keys(dialers);
     const kept = memory.read();
-    if (kept === undefined || kept === first || clock.monotonicMs() < this.#anewAtMs) return false;
-    this.#anewAfterMs = Math.min(anewMaxMs, 2 * this.#anewAfterMs);
-    this.#anewAtMs = clock.monotonicMs() + this.#anewAfterMs;
+    if (kept === undefined || kept === first || clock.monotonicMs() < this.#retryAtMs) return false;
+    this.#retryAfterMs = Math.min(anewMaxMs, 2 * this.#retryAfterMs);
+    this.#retryAtMs = clock.monotonicMs() + this.#retryAfterMs;
     return true;
   }
 
-  #order(anew: boolean): string[] {
+  #order(isRetry: boolean): string[] {
     const all = Object.keys(this.#options.dialers);
-    if (anew) return all;
+    if (isRetry) return all;
     const kept = this.#options.memory.read();
-    const rank = (name: string) => (name === this.#silent ? 2 : name === kept ? 0 : 1);
+    const rank = (name: string) => (name === this.#silentTransport ? 2 : name === kept ? 0 : 1);
     return all.sort((a, b) => rank(a) - rank(b));
   }
 
@@ -99,7 +99,7 @@ class AutoDialer implements Dialer {
       onBytes: (count) => events.onBytes(count),
       onDrain: () => events.onDrain(),
       onClose: (error) => {
-        if (!worked) this.#silent = transport;
+        if (!worked) this.#silentTransport = transport;
         events.onClose(error);
       },
       ...(onStream ? { onStream: (id, link) => onStream.call(events, id, link) } : {}),
@@ -108,22 +108,22 @@ class AutoDialer implements Dialer {
 
   #worked(transport: string): void {
     const { memory, log } = this.#options;
-    if (this.#silent === transport) this.#silent = undefined;
+    if (this.#silentTransport === transport) this.#silentTransport = undefined;
     if (memory.read() === transport) return;
-    this.#anewAfterMs = anewFirstMs;
-    this.#anewAtMs = this.#options.clock.monotonicMs() + anewFirstMs;
+    this.#retryAfterMs = anewFirstMs;
+    this.#retryAtMs = this.#options.clock.monotonicMs() + anewFirstMs;
     try {
       memory.keep(transport);
       log.info({ transport }, 'this transport reaches the parent, and is tried first from now on');
     } catch (error) {
-      // A disk that is full ends no session, nor the process: the next one is noted if there is room.
+      // A full disk ends neither the session nor the process. The next transport is stored when there is room.
       if (!(error instanceof BanyanError)) throw error;
-      log.warn({ transport, reason: error.message }, 'it is not noted which transport reaches the parent');
+      log.warn({ transport, reason: error.message }, 'the transport that reaches the parent could not be stored');
     }
   }
 }
 
-/** Who was refused by the parent itself, or by a proxy that all transports go through, is refused over any of them. */
+/** A refusal by the parent itself, or by a proxy that all transports use, would come over any transport. */
 function otherMayHelp({ code }: BanyanError): boolean {
   return code === 'Unavailable' || code === 'Protocol' || code === 'TooLarge';
 }
@@ -133,10 +133,10 @@ function asBanyanError(error: unknown): BanyanError {
   return new BanyanError('Unavailable', describeError(error), {}, { cause: error });
 }
 
-/** The words of all that was tried, with the code of what was tried last. */
+/** The messages of all attempts, with the code of the last one. */
 function together(failures: readonly BanyanError[]): BanyanError {
   const last = failures.at(-1);
   if (!last) return new BanyanError('Unavailable', 'no transport was tried in time');
-  const words = [...new Set(failures.map(({ message }) => message))];
-  return new BanyanError(last.code, words.join('; '), last.details, { cause: last });
+  const messages = [...new Set(failures.map(({ message }) => message))];
+  return new BanyanError(last.code, messages.join('; '), last.details, { cause: last });
 }

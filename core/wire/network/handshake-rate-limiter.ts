@@ -1,30 +1,31 @@
 /**
- * The door of a listener: after a relay's restart all its children come at once, and each handshake costs signatures. Before anything of a connection is
- * read it waits a little for its turn; those for whom it would be too long are closed, and come again after their own waits. Where a gateway sends the
- * calls of many over one connection there is no handshake for each, but a proof with as many signatures: each such call has a turn here as well.
+ * Limits the rate of handshakes at a listener. After a relay's restart all its children come at once, and each handshake costs signatures. Before anything of
+ * a connection is read, the connection waits for its turn. A connection that would have to wait too long is closed, and its child comes again after its own
+ * wait. Where a gateway sends the calls of many children over one connection, a call has no handshake of its own, but a proof with as many signatures; so
+ * each such call also needs a turn here.
  */
 import { nextSlot, type RateState } from '../../runtime/rate.ts';
 
-/** A handshake is some 2 ms of a core at either end: half a core at most goes into a storm. */
+/** A handshake takes some 2 ms of a core at either end. So a storm uses at most half a core. */
 const handshakesPerSecond = 200;
-/** Connections that are let in at once: a small tree never waits. */
+/** Connections that are admitted at once, so that a small tree never waits. */
 const handshakeBurst = 100;
-/** How long a connection may wait at the door; a dialer gives up after 10 s, and the handshake comes after. */
+/** How long a connection may wait for its turn. A dialer gives up after 10 s, and the handshake comes after the wait. */
 const handshakeWaitMaxMs = 5_000;
 
-/** What is asked for each connection, before its handshake, and for each further session on one that is shared, before its proof. */
+/** Asked for each connection before its handshake, and for each further session on a shared connection before its proof. */
 export class HandshakeRateLimiter {
-  #turns: RateState;
+  #rate: RateState;
 
-  /** Ms to wait; undefined: too long, it is turned away. */
+  /** Ms to wait. Undefined: the wait would be too long, so the connection is turned away. */
   admit(nowMs: number): number | undefined {
     const { waitMs, turns } = nextSlot(
       { intervalMs: 1_000 / handshakesPerSecond, burst: handshakeBurst },
-      this.#turns,
+      this.#rate,
       nowMs,
     );
     if (waitMs > handshakeWaitMaxMs) return undefined;
-    this.#turns = turns;
+    this.#rate = turns;
     return waitMs;
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The parent's side: one port for all transports, told apart in the TLS handshake. TLS is ours and the transports get the finished
- * connections, so that it is 1.3 at least, and so that a child with a wrong certificate learns in words what is wrong instead of seeing
- * its connection break: it gets as far as its first call or request, which is answered with the refusal.
+ * The parent's side: one port for all transports. The TLS handshake shows which transport a connection uses. The listener makes the TLS connections itself
+ * and passes finished ones to the transports. So TLS is 1.3 at least, and a child with a wrong certificate learns the reason instead of seeing its connection
+ * break: it gets as far as its first call or request, and the answer is the refusal.
  */
 
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
@@ -26,14 +26,14 @@ import { HandshakeRateLimiter } from './handshake-rate-limiter.ts';
 
 export interface ListenOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   readonly port: number;
   readonly credentials: NodeCredentials;
   readonly accept: Accept;
   /** Absent: this node gives no certificates. */
   readonly joins?: Joins | undefined;
   readonly refused?: Refused | undefined;
-  /** Takes children without a certificate as well, who prove who they are by signature. */
+  /** Also takes children without a certificate, who prove their identity by signature. */
   readonly terminatedTls?: boolean;
   readonly log: Logger;
   readonly clock?: Clock;
@@ -55,14 +55,14 @@ class MeshListener implements Listener {
   readonly #countRefused: Refused;
   readonly #strangers: StrangersLog;
   readonly #tls: TlsServer;
-  /** The port; TLS begins where a connection has its turn. */
+  /** The TCP port. TLS begins when a connection has its turn. */
   readonly #front = createTcpServer({ noDelay: true });
   readonly #handshakeRate = new HandshakeRateLimiter();
-  /** Makes what new connections are shown and trusted by follow renewed files. */
+  /** Applies renewed certificate files to new connections. */
   readonly #renew: () => void;
   readonly #grpc: Acceptor;
   readonly #webSocket: Acceptor;
-  /** All of the port, also those in their handshake. */
+  /** All connections of the port, also those in their handshake. */
   readonly #sockets = new Set<Socket>();
   address = '';
 
@@ -109,7 +109,7 @@ class MeshListener implements Listener {
       this.#tls.setSecureContext({ ca: caPem, cert: certPem, key: keyPem, minVersion: tlsVersionMin });
     });
     this.#front.on('connection', (socket) => this.#arrived(socket));
-    // Who names no protocol is a gateway that speaks HTTP/1.1 to what is behind it.
+    // A peer that names no protocol is a gateway that uses HTTP/1.1 towards its backends.
     this.#tls.on('secureConnection', (socket) =>
       (socket.alpnProtocol === grpcProtocol ? this.#grpc : this.#webSocket).take(socket),
     );
@@ -138,14 +138,14 @@ class MeshListener implements Listener {
     this.#webSocket.end();
   }
 
-  /** Before anything of it is read: a handshake is dear, and after a restart everybody comes at once. */
+  /** Runs before anything of the connection is read: a handshake is expensive, and after a restart all children come at once. */
   #arrived(socket: Socket): void {
     const waitMs = this.#handshakeRate.admit(this.#clock.monotonicMs());
     if (waitMs === undefined) return this.#turnAway(socket);
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
     if (waitMs === 0) return this.#begin(socket);
-    // Without one, a child that hangs up while it waits would end the process.
+    // Without this listener, a child that closes the connection while it waits would end the process.
     socket.on('error', () => socket.destroy());
     this.#clock.after(waitMs, () => {
       if (socket.destroyed) this.#countRefused('no_session');
@@ -153,7 +153,7 @@ class MeshListener implements Listener {
     });
   }
 
-  /** No word fits here: the child comes again after its own wait. Nor is there a line in the log for each of a storm. */
+  /** No reason can be sent here. The child comes again after its own wait. The log has no line for each connection of a storm. */
   #turnAway(socket: Socket): void {
     socket.destroy();
     this.#countRefused('handshake_rate');

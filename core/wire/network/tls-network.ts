@@ -20,7 +20,7 @@ export interface TlsUplinkOptions {
   readonly linkCaPem?: Buffer;
   readonly environment: EnvironmentProxies;
   readonly credentials: NodeCredentials;
-  /** Of `auto`, over restarts. */
+  /** The memory of the transport `auto`, across restarts. */
   readonly memory: TransportMemory;
   readonly log: Logger;
   readonly clock: Clock;

@@ -1,6 +1,6 @@
 /**
- * The child's side: answers the parent's challenge in its Hello, and hands on no Welcome that its parent has not signed for this session. A
- * Retry is handed on unproven: who terminates TLS could as well cut the line.
+ * The child's side: answers the parent's challenge in its Hello, and passes on no Welcome that its parent has not signed for this session. A Retry is passed
+ * on without a proof, because the gateway that terminates TLS could as well cut the line.
  */
 
 import { type Expiry, expiryOfChains } from '../../identity/expiry.ts';
@@ -39,7 +39,7 @@ class ChildProof implements LinkEvents {
   #state: State = 'challenge';
   #link: Link | undefined;
   #nonces: SessionNonces | undefined;
-  /** Which of several siblings the challenge says that it comes from. */
+  /** The number of the replica that sent the challenge, as the challenge has it. */
   #replica = 0;
   #expiry: Expiry | undefined;
   /** Settles the dial. */
@@ -53,11 +53,11 @@ class ChildProof implements LinkEvents {
     this.#nonce = Buffer.from(random.bytes(proofNonceBytes));
   }
 
-  /** The link for the session, when the parent's challenge is there. */
+  /** Waits for the parent's challenge, and returns the link for the session. */
   async challenged(link: Link, withinMs: number): Promise<Link> {
     this.#link = link;
-    const silent = new BanyanError('Unavailable', `${this.#way.shown}: no challenge came within the time of the dial`);
-    const timer = this.#clock.after(Math.max(0, withinMs), () => this.#fail(silent));
+    const timeout = new BanyanError('Unavailable', `${this.#way.shown}: no challenge came within the time of the dial`);
+    const timer = this.#clock.after(Math.max(0, withinMs), () => this.#fail(timeout));
     try {
       await new Promise<void>((resolve, reject) => {
         this.#settle = (error) => (error ? reject(error) : resolve());
@@ -103,7 +103,7 @@ class ChildProof implements LinkEvents {
     this.#settle?.(error ?? new BanyanError('Unavailable', `${this.#way.shown}: closed before a challenge came`));
   }
 
-  /** To whom the child attaches is in its hello: by what was said. The welcome proves it, or the session ends. */
+  /** The Hello names the parent to which the child attaches, by the challenge. The Welcome proves that this is true, or the session ends. */
   #peer(): PeerIdentity {
     const { parent } = this.#way;
     return this.#replica ? { ...parent, replica: this.#replica } : parent;
@@ -112,12 +112,13 @@ class ChildProof implements LinkEvents {
   #onChallenge({ frame }: Frame): void {
     const { challenge, replica = 0 } = frame?.$case === 'proof' ? frame.value : {};
     if (challenge?.length !== proofNonceBytes) {
-      const words = 'the parent sends no challenge: with link.terminatedTls it has to be one that takes such children';
-      return this.#fail(new BanyanError('Protocol', `${this.#way.shown}: ${words}`));
+      const message =
+        'the parent sends no challenge: set mesh.terminatedTls at the parent, or remove link.terminatedTls here';
+      return this.#fail(new BanyanError('Protocol', `${this.#way.shown}: ${message}`));
     }
     if (replica >= replicasMax) {
-      const words = `the challenge comes from replica ${replica}; there are at most ${replicasMax}`;
-      return this.#fail(new BanyanError('Protocol', `${this.#way.shown}: ${words}`));
+      const message = `the challenge comes from replica ${replica}; there are at most ${replicasMax}`;
+      return this.#fail(new BanyanError('Protocol', `${this.#way.shown}: ${message}`));
     }
     this.#nonces = { challenge, nonce: this.#nonce };
     this.#replica = replica;
@@ -142,18 +143,23 @@ class ChildProof implements LinkEvents {
   #welcomeOf(sealed: Sealed): Welcome {
     const { caPem } = currentOf(this.#way.credentials);
     const peer = proven('parent', sealed, this.#nonces!, { caPem, wallMs: this.#clock.wallMs() });
-    const refusal = this.#way.notMeant(peer);
+    const refusal = this.#way.whyNotParent(peer);
     if (refusal) throw refusal;
     const { replica = 0 } = peer;
     if (this.#replica !== replica) {
-      const words = `replica ${this.#replica} sent the challenge and replica ${replica} sent the welcome`;
-      throw new BanyanError('Unauthorized', `${words}: what is between must keep to one of them for a connection`);
+      const mismatch = `replica ${this.#replica} sent the challenge and replica ${replica} sent the welcome`;
+      throw new BanyanError('Unauthorized', `${mismatch}: the gateway must send all of one connection to one replica`);
     }
     this.#expiry = expiryOfChains(this.#signer.certificates, sealed.certificates);
     try {
       return Welcome.decode(sealed.body);
     } catch (error) {
-      throw new BanyanError('Protocol', `what was sealed is no welcome: ${describeError(error)}`, {}, { cause: error });
+      throw new BanyanError(
+        'Protocol',
+        `the sealed message is no Welcome: ${describeError(error)}`,
+        {},
+        { cause: error },
+      );
     }
   }
 
@@ -163,7 +169,7 @@ class ChildProof implements LinkEvents {
     return proofFrame({ hello: sealed });
   }
 
-  /** Tells the end itself, with the reason; what the link tells after that is passed over. */
+  /** Reports the end itself, with the reason. Later events of the link are ignored. */
   #fail(error: BanyanError): void {
     const before = this.#state;
     if (before === 'over') return;

@@ -1,4 +1,4 @@
-/** The parent's side: challenges a child that has shown no certificate, and takes nothing of it but a Hello that answers the challenge. */
+/** The parent's side: challenges a child that has shown no certificate, and takes nothing from the child except a Hello that answers the challenge. */
 
 import { expiryOfChains } from '../../identity/expiry.ts';
 import { identityOfCertificate, type PeerIdentity } from '../../identity/peer-identity.ts';
@@ -21,10 +21,10 @@ export interface ParentProofOptions {
   readonly refused: Refused;
 }
 
-/** As long as the session waits for it elsewhere. */
+/** As long as a session waits for a Hello. */
 const helloWithinMs = 10_000;
 
-/** Of links without a proven peer; `accept` is asked once it is. */
+/** For links without a proven peer. Calls `accept` once the peer is proven. */
 export function acceptProven(accept: Accept, options: ParentProofOptions): (link: FrameLink) => LinkEvents {
   const signer = perCredentials(options.credentials, (current) => new ProofSigner(current));
   return (link) => new ParentProof(link, accept, signer(), options);
@@ -37,10 +37,10 @@ class ParentProof implements LinkEvents {
   readonly #options: ParentProofOptions;
   readonly #challenge: Buffer;
   readonly #timer: Timer;
-  /** What it is counted as when the link ends now; undefined: whoever accepted it, or did not, counts. */
+  /** The refusal that is counted if the link ends now. Undefined: `accept` counts the end itself. */
   #refusal: Refusal | undefined = 'no_hello';
   #peer: PeerIdentity | undefined;
-  /** The session's, once the peer is proven. */
+  /** The events of the session, once the peer is proven. */
   #events: LinkEvents | undefined;
 
   constructor(link: FrameLink, accept: Accept, signer: ProofSigner, options: ParentProofOptions) {
@@ -81,7 +81,7 @@ class ParentProof implements LinkEvents {
   }
 
   onStream(id: number, link: Link): LinkEvents {
-    if (!this.#events?.onStream) throw new BanyanError('NotFound', `stream ${id}: nobody here takes streams`);
+    if (!this.#events?.onStream) throw new BanyanError('NotFound', `stream ${id}: this session takes no streams`);
     return this.#events.onStream(id, new PassedLink(link, this.#peer!, (frame) => frame));
   }
 
@@ -121,7 +121,7 @@ class ParentProof implements LinkEvents {
   }
 }
 
-/** Without a certificate of the parent a child cannot see to which of several siblings it has come. */
+/** Where the child gets no certificate of the parent, it cannot see which replica it has reached. So the challenge has the replica's number. */
 function replicaOf({ certificates: [own] }: ProofSigner): number {
   return own ? (identityOfCertificate(own).replica ?? 0) : 0;
 }
@@ -130,6 +130,6 @@ function decodeHello(body: Uint8Array): Hello {
   try {
     return Hello.decode(body);
   } catch (error) {
-    throw new BanyanError('Protocol', `what was sealed is no hello: ${describeError(error)}`, {}, { cause: error });
+    throw new BanyanError('Protocol', `the sealed message is no Hello: ${describeError(error)}`, {}, { cause: error });
   }
 }

@@ -1,4 +1,4 @@
-/** A link of which one side's first message is sealed on its way, and whose peer is known. */
+/** The link that the session gets: the first message of one side is sealed on its way, and the peer is known. */
 import type { Expiry } from '../../identity/expiry.ts';
 import type { PeerIdentity } from '../../identity/peer-identity.ts';
 import type { Frame } from '../generated/mesh.ts';
@@ -26,7 +26,7 @@ export class PassedLink implements Link {
     if (link.openStream) this.openStream = link.openStream.bind(link);
   }
 
-  /** Of the certificates in the proof; whoever terminates TLS has others. */
+  /** The expiry of the certificates in the proof. The gateway that terminates TLS has other certificates. */
   get expiry(): Expiry | undefined {
     return this.#expiry();
   }

@@ -1,6 +1,6 @@
 /**
- * A Hello or Welcome with the proof of who says it. What is signed has the nonces of both ends, so that nothing of another session, and
- * nothing of the other direction, can be played back; and a hash of the message as it was encoded, so that nothing in it can be changed.
+ * A Hello or Welcome with the proof of its sender. The signed bytes contain the nonces of both ends, so that no message of another session or of the other
+ * direction can be replayed, and a hash of the encoded message, so that nothing in it can be changed.
  */
 import { createHash, createPrivateKey, type KeyObject, sign, verify, X509Certificate } from 'node:crypto';
 import { trustedLeaf, type usages } from '../../identity/certificate-chain.ts';
@@ -9,7 +9,7 @@ import { BanyanError } from '../../runtime/errors.ts';
 import type { Frame, Proof, Sealed } from '../generated/mesh.ts';
 import type { NodeCredentials } from '../node-credentials.ts';
 
-/** As long as the hash: nobody guesses or repeats one. */
+/** As long as the hash, so nobody guesses or repeats a nonce. */
 export const proofNonceBytes = 32;
 
 export interface SessionNonces {
@@ -21,7 +21,7 @@ export interface SessionNonces {
 
 type ProofRole = 'child' | 'parent';
 
-/** They begin what is signed, and end with a zero byte, so that none is the beginning of another. */
+/** The signed bytes begin with one of these. Each ends with a zero byte, so that none is the beginning of another. */
 const contexts: Record<ProofRole, string> = {
   child: 'banyan.mesh.v1 hello\0',
   parent: 'banyan.mesh.v1 welcome\0',
@@ -31,7 +31,7 @@ const usageOf: Record<ProofRole, keyof typeof usages> = { child: 'client', paren
 
 const pemBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
-/** Who signs. */
+/** Signs messages with the key of this node. */
 export class ProofSigner {
   readonly #key: KeyObject;
   readonly certificates: readonly Buffer[];
@@ -49,29 +49,29 @@ export class ProofSigner {
     this.certificates = (certPem.toString('latin1').match(pemBlock) ?? []).map((pem) => new X509Certificate(pem).raw);
   }
 
-  seal(speaker: ProofRole, body: Uint8Array, nonces: SessionNonces): Sealed {
+  seal(signer: ProofRole, body: Uint8Array, nonces: SessionNonces): Sealed {
     return {
       body: Buffer.from(body),
-      nonce: speaker === 'child' ? Buffer.from(nonces.nonce) : Buffer.alloc(0),
+      nonce: signer === 'child' ? Buffer.from(nonces.nonce) : Buffer.alloc(0),
       certificates: [...this.certificates],
-      signature: sign('sha256', signedBytes(speaker, body, nonces), this.#key),
+      signature: sign('sha256', signedBytes(signer, body, nonces), this.#key),
     };
   }
 }
 
-/** Whose message it is. Throws Unauthorized, with what is wrong. */
+/** Returns the proven sender of a message. Throws Unauthorized with the reason. */
 export function proven(
-  speaker: ProofRole,
+  signer: ProofRole,
   { body, certificates, signature }: Sealed,
   nonces: SessionNonces,
   trust: { readonly caPem: Buffer; readonly wallMs: number },
 ): PeerIdentity {
-  const leaf = trustedLeaf(certificates, { ...trust, usage: usageOf[speaker] });
+  const leaf = trustedLeaf(certificates, { ...trust, usage: usageOf[signer] });
   const { publicKey } = leaf;
   if (publicKey.asymmetricKeyType !== 'ec') {
     throw new BanyanError('Unauthorized', `the certificate ${leaf.subject} has a key that is none of ECDSA`);
   }
-  if (!verify('sha256', signedBytes(speaker, body, nonces), publicKey, signature)) {
+  if (!verify('sha256', signedBytes(signer, body, nonces), publicKey, signature)) {
     const whose = leaf.subjectAltName ?? leaf.subject;
     throw new BanyanError('Unauthorized', `the signature is not the one of ${whose} for this session`);
   }
@@ -83,9 +83,9 @@ export function proofFrame(proof: Partial<Proof>): Frame {
   return { frame: { $case: 'proof', value } };
 }
 
-/** Each part but the context has one length. */
-function signedBytes(speaker: ProofRole, body: Uint8Array, { challenge, nonce }: SessionNonces): Buffer {
+/** Each part except the context has a fixed length. */
+function signedBytes(signer: ProofRole, body: Uint8Array, { challenge, nonce }: SessionNonces): Buffer {
   const hash = createHash('sha256').update(body).digest();
-  const order = speaker === 'child' ? [challenge, nonce] : [nonce, challenge];
-  return Buffer.concat([Buffer.from(contexts[speaker], 'latin1'), ...order, hash]);
+  const order = signer === 'child' ? [challenge, nonce] : [nonce, challenge];
+  return Buffer.concat([Buffer.from(contexts[signer], 'latin1'), ...order, hash]);
 }

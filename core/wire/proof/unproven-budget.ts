@@ -1,18 +1,18 @@
 /**
- * What a peer may send before it has proven who it is. Anybody may come so far, some two thousand at once by the rate of the door and the time for a proof,
- * and all of a frame is kept until it is whole.
+ * How much a peer may send before it has proven its identity. Anybody may connect this far: some two thousand peers at once, by the handshake rate and the
+ * time for a proof. All bytes of a frame are kept until the frame is complete.
  */
 
-/** Five certificates of 16 KiB, which is what is read, and a Hello. */
+/** Five certificates of 16 KiB, which are as many as the parent reads, and a Hello. */
 export const unprovenBytesMax = 128 * 1024;
-/** Each that comes by itself is kept by itself, for some 240 bytes beside its own; those of a line are a kilobyte and more. */
+/** Each received piece is kept by itself, and takes some 240 bytes in addition to its own. Pieces from a real line have a kilobyte and more. */
 export const unprovenPiecesMax = 256;
 
 export class UnprovenBudget {
   #bytes = 0;
   #pieces = 0;
 
-  /** False: it is used up. */
+  /** False: the budget is used up. */
   take(bytes: number): boolean {
     this.#bytes += bytes;
     this.#pieces++;

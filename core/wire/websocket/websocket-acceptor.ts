@@ -1,4 +1,4 @@
-/** The parent's end of WebSocket: a request on a connection that was given in becomes a session, or a stream beside one, or is refused. */
+/** The parent's end of WebSocket. A request on a connection becomes a session, or a stream beside a session, or is refused. */
 
 import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -32,9 +32,9 @@ interface Connection {
   readonly socket: TLSSocket;
   readonly remote: string;
   readonly flaw: BanyanError | undefined;
-  /** Its request has come: a connection is one WebSocket, or one refusal. */
+  /** The request of the connection has come. A connection carries one WebSocket, or one refusal. */
   used: boolean;
-  /** What it is counted as when it ends now; undefined: it was none, or whoever was asked to accept its link counts. */
+  /** The refusal that is counted if the connection ends now. Undefined: it was no refusal, or `accept` counts it. */
   refusal: Refusal | undefined;
   error?: Error;
 }
@@ -46,7 +46,7 @@ interface Session {
   readonly streams: Set<FrameLink>;
 }
 
-/** Many requests may come over one connection from a gateway, one after the other; only an upgrade makes a link. */
+/** A gateway may send many requests over one connection, one after the other. Only an upgrade makes a link. */
 const nobodyHere = 'This is the port of a Banyan node where its children attach, by gRPC or by WebSocket.\n';
 
 export class WebSocketAcceptor implements Acceptor {
@@ -59,7 +59,7 @@ export class WebSocketAcceptor implements Acceptor {
     handleProtocols: (offered) => (offered.has(subprotocol) ? subprotocol : false),
   });
   readonly #connections = new WeakMap<Duplex, Connection>();
-  /** What the answer to an upgrade says beside what it must. */
+  /** Additional header lines of the answer to an upgrade. */
   readonly #answers = new WeakMap<IncomingMessage, readonly string[]>();
   /** By name. */
   readonly #sessions = new Map<string, Session>();
@@ -108,7 +108,7 @@ export class WebSocketAcceptor implements Acceptor {
     this.#upgrades.close();
   }
 
-  /** `given`: the connection, or what node:http has put in front of it while the body of the request comes. */
+  /** `given`: the connection, or the stream that node:http puts in front of it while the body of the request comes. */
   #upgrade(request: IncomingMessage, given: Duplex, head: Buffer): void {
     given.on('error', () => {});
     const connection = this.#connections.get(request.socket);
@@ -124,7 +124,7 @@ export class WebSocketAcceptor implements Acceptor {
     } catch (error) {
       this.#refused(connection.remote, error);
       refuse(socket, error);
-      // Its half of the connection is the peer's to end, and may be never.
+      // Only the peer can end its half of the connection, and may never do so.
       this.#accepting.clock.after(lingerMs, () => socket.destroy());
     }
   }
@@ -149,20 +149,23 @@ export class WebSocketAcceptor implements Acceptor {
     if (!isProven) this.#boundUnproven(connection, call.link);
   }
 
-  /** Until its first frame has been taken, and with it who it is; of a link that ends instead, some is read until it has ended. */
+  /**
+   * Limits what an unproven peer may send, until its first frame has been accepted, which contains its proof. If the link ends instead, some more bytes are
+   * read until it has ended.
+   */
   #boundUnproven({ socket, remote }: Connection, link: FrameLink): void {
     const budget = new UnprovenBudget();
-    const look = (chunk: Buffer) => {
-      if (link.hasTaken) return void socket.off('data', look);
+    const count = (chunk: Buffer) => {
+      if (link.hasTaken) return void socket.off('data', count);
       if (budget.take(chunk.length)) return;
       const most = `${unprovenBytesMax} bytes in ${unprovenPiecesMax} pieces`;
-      this.#refused(remote, new Error(`it sends more than ${most} before it says who it is`));
+      this.#refused(remote, new Error(`it sends more than ${most} before it proves its identity`));
       socket.destroy();
     };
-    socket.on('data', look);
+    socket.on('data', count);
   }
 
-  /** The session's name alone would do where TLS is terminated on the way; otherwise it has to be the same child as well. */
+  /** Where TLS is terminated on the way, the session's name is sufficient. Otherwise it also has to be the same child. */
   #stream(request: IncomingMessage, connection: Connection, head: Buffer): void {
     const { clock, isTerminated } = this.#accepting;
     const { socket } = connection;
@@ -173,7 +176,7 @@ export class WebSocketAcceptor implements Acceptor {
       throw new BanyanError('NotFound', `stream ${id}: there is no such session here`);
     }
     const { peer } = session.link;
-    if (session.isProven || !isTerminated(socket)) sameChild(identityOfPeer(socket), peer, session.isProven);
+    if (session.isProven || !isTerminated(socket)) checkSameChild(identityOfPeer(socket), peer, session.isProven);
     const call = new WebSocketCall({ peer, transport: 'websocket', clock, socket });
     const events = session.events.onStream(id, call.link);
     connection.refusal = undefined;
@@ -194,8 +197,8 @@ export class WebSocketAcceptor implements Acceptor {
       opened = true;
       call.opened(webSocket);
     });
-    // Called back in this turn, or not at all: then what is wrong with the request has been answered.
-    if (!opened) call.link.failed(new BanyanError('Protocol', 'the request was no proper one for a WebSocket'));
+    // The callback runs in this turn, or never. If never, the refusal of the request has been sent already.
+    if (!opened) call.link.failed(new BanyanError('Protocol', 'the request was no valid WebSocket handshake'));
     call.link.start(events);
   }
 
@@ -204,9 +207,9 @@ export class WebSocketAcceptor implements Acceptor {
   }
 }
 
-function sameChild(own: PeerIdentity, peer: PeerIdentity, isProven: boolean): void {
-  if (isProven && own.path === peer.path && own.role === peer.role) return;
-  throw new BanyanError('Forbidden', `the ${own.role} "${own.path}" has no such session on another connection`);
+function checkSameChild(caller: PeerIdentity, peer: PeerIdentity, isProven: boolean): void {
+  if (isProven && caller.path === peer.path && caller.role === peer.role) return;
+  throw new BanyanError('Forbidden', `the ${caller.role} "${caller.path}" has no such session on another connection`);
 }
 
 function streamIdOf({ headers }: IncomingMessage): number {

@@ -1,4 +1,4 @@
-/** A link on a WebSocket, of either side, which may have yet to be opened: what is sent before waits for it. */
+/** A link on a WebSocket, for either side. The WebSocket may still have to open: frames that are sent before wait for it. */
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { Clock } from '../../runtime/clock.ts';
@@ -10,7 +10,7 @@ import { brokenOff, brokenOffReason, closedInOrder, closeReason, errorOfClose } 
 
 export interface WebSocketCallOptions extends Omit<FrameLinkOptions, 'call'> {
   readonly socket: Pick<Socket, 'bytesRead'>;
-  /** What an error is told with: the address, where it helps. */
+  /** Prefix of errors: the address, where it helps. */
   readonly shown?: string;
 }
 
@@ -20,10 +20,10 @@ export class WebSocketCall implements FrameCall {
   readonly #socket: Pick<Socket, 'bytesRead'>;
   readonly #shown: string;
   #webSocket: WebSocket | undefined;
-  /** Sent before it was open: bounded by the link's own queue. */
+  /** Calls that wait until the WebSocket is open. Bounded by the link's own queue. */
   #early: (() => void)[] = [];
   #error: BanyanError | undefined;
-  /** In order, or broken off. */
+  /** This side has ended the call, in order or by an abort. */
   #isEnded = false;
 
   constructor({ socket, shown, ...options }: WebSocketCallOptions) {
@@ -33,13 +33,13 @@ export class WebSocketCall implements FrameCall {
     this.link = new FrameLink({ ...options, call: this });
   }
 
-  /** Tells the link from now on what comes; the link has to be started in this turn, or the WebSocket be paused. */
+  /** From now on, passes events to the link. The link has to be started in this turn, or the WebSocket has to be paused. */
   opened(webSocket: WebSocket): void {
     this.#webSocket = webSocket;
     webSocket.binaryType = 'nodebuffer';
     webSocket.on('message', (data: Buffer, isBinary) => {
       if (isBinary) return this.link.received(data);
-      // Any number of texts may be under way behind the one that ended it, each of which is six bytes.
+      // After the text that ended the link, any number of further texts may be on their way, of six bytes each.
       if (!this.link.isOpen) return;
       this.link.abort(new BanyanError('Protocol', `${data.length} bytes of text, which is no frame`));
     });
@@ -60,19 +60,19 @@ export class WebSocketCall implements FrameCall {
     this.#whenOpen((webSocket) => webSocket.send(bytes, taken));
   }
 
-  /** The rest is TCP's for as long as `socketOptions` say: when it has reached the peer nobody can see but by the peer's answer. */
+  /** After this, TCP delivers for as long as `socketOptions` allow. Only the peer's answer shows that the frames have reached the peer. */
   end(reason: string): void {
     this.#isEnded = true;
     this.#whenOpen((webSocket) => webSocket.close(closedInOrder, closeReason(reason)));
   }
 
-  /** Once, and not behind an end: a connection that is closed on what comes over it loses what is still under way to the peer. */
+  /** Works once, and not after an end: a connection that is closed while bytes arrive on it loses the bytes that are still on their way to the peer. */
   abort(error: BanyanError): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#whenOpen((webSocket) => {
       webSocket.close(brokenOff, brokenOffReason(error));
-      // A peer that takes nothing will not answer either.
+      // A peer that reads nothing does not answer either.
       this.#clock.after(lingerMs, () => webSocket.terminate());
     });
   }

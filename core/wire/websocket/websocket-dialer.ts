@@ -15,9 +15,9 @@ import type { Dialer, Link, LinkEvents } from '../link.ts';
 import { WebSocketCall } from './websocket-call.ts';
 import { linkHeader, sessionPath, socketOptions, streamHeader, streamPath, subprotocol } from './websocket-messages.ts';
 
-/** Of what someone answers who opens no WebSocket. */
+/** Bytes of an answer that opens no WebSocket. */
 const refusalBytesMax = 2_000;
-/** A stream's connection is made within this; its opener has a deadline of its own. */
+/** Time limit for the connection of a stream. The opener of the stream has a deadline of its own. */
 const streamWithinMs = 10_000;
 
 export function webSocketDialer(way: Way): Dialer {
@@ -32,7 +32,7 @@ export function webSocketDialer(way: Way): Dialer {
       const streams = new Streams(way, name);
       const link = linkOf(way, opened, (id, _apart, streamEvents) => streams.open(id, streamEvents));
       opened.webSocket.once('close', () => streams.close());
-      startLater(link, opened, events);
+      startNextTurn(link, opened, events);
       return link;
     },
   };
@@ -65,15 +65,15 @@ function linkOf(
   return call.link;
 }
 
-/** Not in this turn: the caller has the link before its first frame. */
-function startLater(link: FrameLink, { webSocket }: OpenedWebSocket, events: LinkEvents): void {
+/** Starts in the next turn, so that the caller has the link before its first frame. */
+function startNextTurn(link: FrameLink, { webSocket }: OpenedWebSocket, events: LinkEvents): void {
   setImmediate(() => {
     link.start(events);
     webSocket.resume();
   });
 }
 
-/** The streams of a session: a connection each, which names the session. */
+/** The streams of a session. Each has its own connection, which names the session. */
 class Streams {
   readonly #way: Way;
   readonly #session: string;
@@ -100,7 +100,7 @@ class Streams {
     webSocket.once('close', () => this.#open.delete(webSocket));
     if (this.#closed) webSocket.terminate();
     const link = linkOf(this.#way, opened);
-    startLater(link, opened, events);
+    startNextTurn(link, opened, events);
     return link;
   }
 
@@ -111,7 +111,7 @@ class Streams {
   }
 }
 
-/** A stream's refusal is told as its end, as over other transports. */
+/** The refusal of a stream is reported as its end, as with other transports. */
 function refusedLink({ parent: peer, clock }: Way, error: RefusedByParent, events: LinkEvents): Link {
   const { link } = new WebSocketCall({ peer, transport: 'websocket', clock, socket: { bytesRead: 0 } });
   link.failed(error);
@@ -129,14 +129,14 @@ async function open(
   headers: Readonly<Record<string, string>>,
 ): Promise<OpenedWebSocket> {
   let socket: Socket | undefined;
-  const silence = new BanyanError('Unavailable', `${way.shown}: no answer within ${durationText(timeoutMs)}`);
+  const timeout = new BanyanError('Unavailable', `${way.shown}: no answer within ${durationText(timeoutMs)}`);
   let giveUp: (error: Error) => void = () => {};
   const givenUp = new Promise<never>((_, reject) => {
     giveUp = reject;
   });
   const timer = way.clock.after(timeoutMs, () => {
-    giveUp(silence);
-    socket?.destroy(silence);
+    giveUp(timeout);
+    socket?.destroy(timeout);
   });
   try {
     const tcp = way.connect(timeoutMs);
@@ -159,7 +159,7 @@ async function openOn(
 ): Promise<OpenedWebSocket> {
   await connected(tcp);
   const { socket, peer, expiry } = await way.open(tcp, [http1Protocol]);
-  // Over a connection that is secure already, hence no `wss`.
+  // The connection is secure already, so the scheme is not `wss`.
   const webSocket = new WebSocket(`ws://${way.address}${path}`, [subprotocol], {
     ...socketOptions,
     headers,
@@ -171,7 +171,7 @@ async function openOn(
       answer = response;
     });
     webSocket.once('open', () => {
-      // Frames that came with the answer wait for who wants the link.
+      // Frames that came with the answer wait until the caller has the link.
       webSocket.pause();
       webSocket.removeListener('error', failed);
       resolve({ webSocket, answer: answer!, socket, peer, expiry });
@@ -184,7 +184,7 @@ async function openOn(
   });
 }
 
-/** By the parent, in its own words and with its code; or by somebody on the way. */
+/** The error of an answer that opens no WebSocket: from the parent, with its message and code; or from somebody on the way. */
 async function refusal(way: Way, response: IncomingMessage): Promise<BanyanError> {
   let body = '';
   response.setEncoding('utf8');
@@ -192,12 +192,12 @@ async function refusal(way: Way, response: IncomingMessage): Promise<BanyanError
     body += String(chunk);
     if (body.length > refusalBytesMax) break;
   }
-  const told = response.headers[codeHeader];
-  if (typeof told === 'string' && isErrorCode(told)) {
-    return new RefusedByParent(told, `${way.shown}: ${body.slice(0, refusalBytesMax).trim()}`);
+  const parentCode = response.headers[codeHeader];
+  if (typeof parentCode === 'string' && isErrorCode(parentCode)) {
+    return new RefusedByParent(parentCode, `${way.shown}: ${body.slice(0, refusalBytesMax).trim()}`);
   }
   const status = response.statusCode ?? 0;
   const code: ErrorCode = status >= 500 || status === 429 ? 'Unavailable' : 'Protocol';
-  const words = `answers ${status} ${response.statusMessage ?? ''}`.trim();
-  return new BanyanError(code, `${way.shown} opens no WebSocket, it ${words}: does it pass them on to the parent?`);
+  const answer = `answers ${status} ${response.statusMessage ?? ''}`.trim();
+  return new BanyanError(code, `${way.shown} opens no WebSocket, it ${answer}: does it pass them on to the parent?`);
 }

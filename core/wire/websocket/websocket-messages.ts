@@ -1,11 +1,11 @@
-/** What both sides of a WebSocket say beside frames: https://www.rfc-editor.org/rfc/rfc6455 */
+/** Everything that both sides of a WebSocket send besides frames: https://www.rfc-editor.org/rfc/rfc6455 */
 import { BanyanError, type ErrorCode, isErrorCode } from '../../runtime/errors.ts';
 import { maxFrameBytes } from '../codec/frames.ts';
 import { closeWithinMsMax } from '../frame-link.ts';
 
 export const subprotocol = 'banyan.mesh.v1';
 
-/** Paths of the requests, which a gateway may route by. They resemble the methods of gRPC. */
+/** Paths of the requests. A gateway may route by them. They resemble the methods of gRPC. */
 export const sessionPath = '/banyan.mesh.v1/session';
 export const streamPath = '/banyan.mesh.v1/stream';
 
@@ -13,21 +13,21 @@ export const streamPath = '/banyan.mesh.v1/stream';
 export const linkHeader = 'banyan-link';
 export const streamHeader = 'banyan-stream';
 
-/** Frames a little over the limit still come in, so that it is the link that refuses them, in its own words. */
+/** Frames a little over the limit are still received, so that the link itself refuses them with its own message. */
 const slackBytes = 64 * 1024;
 
-/** Options of both sides. Frames are mostly compressed or random already, and a compressor a child would cost 300 KB each. */
+/** Options of both sides. Frames are mostly compressed or random already, and a compressor would cost 300 KB for each child. */
 export const socketOptions = {
   perMessageDeflate: false,
   maxPayload: maxFrameBytes + slackBytes,
-  // How long the peer's close frame is waited for after the own one.
+  // How long this side waits for the peer's close frame after its own.
   closeTimeout: closeWithinMsMax,
 } as const;
 
 export const closedInOrder = 1000;
-/** For use between applications (RFC 6455, section 7.4.2): a link that is broken off, with the code and the words of the reason. */
+/** A code for use between applications (RFC 6455, section 7.4.2): the link was aborted. The close frame has the code and the message of the error. */
 export const brokenOff = 4000;
-/** Section 5.5: of a close frame's 125 bytes, two are the code. */
+/** Section 5.5: a close frame has 125 bytes, of which two are the code. */
 const reasonBytesMax = 123;
 
 /** The reason of a close frame, cut where a character ends. */
@@ -41,15 +41,15 @@ export function brokenOffReason({ code, message }: BanyanError): string {
   return closeReason(`${code}: ${message}`);
 }
 
-/** The error that a close frame tells, or that there was none; undefined: ended in order. */
+/** The error in a close frame, or the error of a missing close frame. Undefined: ended in order. */
 export function errorOfClose(code: number, reason: string): BanyanError | undefined {
   switch (code) {
     case closedInOrder:
       return undefined;
     case brokenOff: {
-      const [, told, words] = /^([A-Za-z]+): (.*)$/s.exec(reason) ?? [];
-      const known: ErrorCode = told !== undefined && isErrorCode(told) ? told : 'Protocol';
-      return new BanyanError(known, `broken off by the other side: ${words ?? reason}`);
+      const [, sentCode, message] = /^([A-Za-z]+): (.*)$/s.exec(reason) ?? [];
+      const errorCode: ErrorCode = sentCode !== undefined && isErrorCode(sentCode) ? sentCode : 'Protocol';
+      return new BanyanError(errorCode, `broken off by the other side: ${message ?? reason}`);
     }
     case 1006:
       return new BanyanError('Unavailable', 'the connection broke');

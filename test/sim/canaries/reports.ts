@@ -1,5 +1,5 @@
 /** Rules of what is told of single objects, taken away: of exact statuses, of what is born at the edge, and of mailboxes. */
-import { type Acknowledged, Acknowledgements } from '../../../core/session/acknowledgements.ts';
+import { Acknowledgements, type AcknowledgingSession } from '../../../core/session/acknowledgements.ts';
 import { EdgeReports } from '../../../edge-agent/agent/edge-reports.ts';
 import { ExactStatuses } from '../../../relay/gather/status/exact-statuses.ts';
 import { MailboxContents } from '../../../relay/views/mailbox-view.ts';
@@ -19,7 +19,7 @@ export const reportCanaries: Canaries = {
     break() {
       // What a child has acknowledged is told before whoever hears of it can read it.
       const { note } = Acknowledgements.prototype;
-      const told = new WeakMap<Acknowledged, () => void>();
+      const told = new WeakMap<AcknowledgingSession, () => void>();
       Acknowledgements.prototype.note = function (session, cursor) {
         const tell = told.get(session) ?? session.written.bind(session);
         told.set(session, tell);

@@ -13,10 +13,10 @@ export const unreached: readonly Unreached[] = [
     why: 'more children at once than these trees have',
     lines: {
       'core/session/admission.ts': [
-        'if (this.#given.size >= turnsMax) this.#forgetLate(nowMs);',
-        'if (this.#given.size >= turnsMax) return longestWaitMs;',
+        'if (this.#turnsAtMs.size >= turnsMax) this.#forgetLate(nowMs);',
+        'if (this.#turnsAtMs.size >= turnsMax) return longestWaitMs;',
         '#forgetLate(nowMs: number): void {',
-        'for (const [child, turn] of this.#given) if (turn + lateMs < nowMs) this.#given.delete(child);',
+        'for (const [child, turnMs] of this.#turnsAtMs) if (turnMs + lateMs < nowMs) this.#turnsAtMs.delete(child);',
       ],
       'core/session/acknowledgements.ts': [
         'this.#timer = this.#cursors.size > 0 ? this.#clock.after(0, () => this.#turn()) : undefined;',

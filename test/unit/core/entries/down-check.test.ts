@@ -31,11 +31,11 @@ describe('an entry of the down feed', () => {
   it('is for relays alone, or for agents alone, where its kind says so', () => {
     const tree = { path: 'eu', labels: { a: 'b' } };
     expect(flaw('relay', 'tree', tree)).toBeUndefined();
-    expect(flaw('agent', 'tree', tree)).toEqual({ reason: 'it is for relays, and this node is none' });
+    expect(flaw('agent', 'tree', tree)).toEqual({ reason: 'only relays take this entry' });
     const handed = { release: 1, handed: true };
     expect(flaw('agent', 'h/center.retail/shop', handed)).toBeUndefined();
     expect(flaw('relay', 'h/center.retail/shop', handed)).toEqual({
-      reason: 'it is for agents, and this node is none',
+      reason: 'only agents take this entry',
     });
   });
 

@@ -22,7 +22,12 @@ describe('what a parent sends', () => {
   });
 
   it.each([
-    ['eu:paris', 'tree', '{"path":"eu:berlin","labels":{}}', 'takes "eu:paris" for "eu:berlin"'],
+    [
+      'eu:paris',
+      'tree',
+      '{"path":"eu:berlin","labels":{}}',
+      'sends the entry "tree" of the node "eu:berlin" to "eu:paris"',
+    ],
     ['eu:paris', 'o/us.ops//configmaps/shop/a', '{}', 'of "us.ops", which is not above it'],
     ['eu:paris', 'p/eu.paris.ops/shop', '{}', 'not above it'],
     ['eu:paris', 'r/europe.ops/shop', '{}', 'not above it'],

@@ -60,11 +60,11 @@ describe('pieces of contents', () => {
   });
 
   it.each<[string, Partial<Piece>, string]>([
-    ['is empty', { data: bytes(0) }, "can't be"],
+    ['is empty', { data: bytes(0) }, 'an invalid piece'],
     ['is small and not the last', { data: bytes(pieceBytesMin - 1) }, 'which is not the last; at least 4096'],
-    ['goes beyond its content', { offset: 9 * pieceBytesMin + 1 }, "can't be"],
-    ['is of a content that is too large', { total: piecedBytesMax + 1 }, "can't be"],
-    ['has a hash of another length', { contentHash: bytes(15) }, "can't be"],
+    ['goes beyond its content', { offset: 9 * pieceBytesMin + 1 }, 'an invalid piece'],
+    ['is of a content that is too large', { total: piecedBytesMax + 1 }, 'an invalid piece'],
+    ['has a hash of another length', { contentHash: bytes(15) }, 'an invalid piece'],
     ['leaves a gap', { offset: pieceBytesMin }, 'a piece from 4096, expected 0'],
   ])('are refused when one %s, and what was there stays', (_what, wrong, words) => {
     const store = new MemoryStore();

@@ -122,7 +122,7 @@ it('what is quarantined is told once for a transaction that changes it', () => {
 it('a session begins with the first revision again where nothing that was said is any good, and only there', () => {
   const [producer, consumer] = [new ProducerEnd(), new Consumer()];
   const begun = () => {
-    consumer.store.write((t) => consumer.feed.forgetPoison(t));
+    consumer.store.write((t) => consumer.feed.restartIfAllQuarantined(t));
     return consumer.tuple.epoch;
   };
   producer.put('a', 'bad');

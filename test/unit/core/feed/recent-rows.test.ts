@@ -86,9 +86,9 @@ describe('a producer that has put rows itself', () => {
     const rows = new RecentRows();
     const [before, head] = [Buffer.of(0), Buffer.of(1)];
     rows.put(before, head, undefined, { keyHash: hash128('a'), revision: 1, originRevision: 0 });
-    expect(rows.behind(head, 0)).toHaveLength(1);
+    expect(rows.rowsAfter(head, 0)).toHaveLength(1);
     rows.forget();
-    expect(rows.behind(head, 0)).toBeUndefined();
+    expect(rows.rowsAfter(head, 0)).toBeUndefined();
   });
 });
 

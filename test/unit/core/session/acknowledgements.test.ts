@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../../core/runtime/errors.ts';
 import {
-  type Acknowledged,
   Acknowledgements,
+  type AcknowledgingSession,
   acknowledgedWithinMs,
 } from '../../../../core/session/acknowledgements.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
@@ -17,7 +17,7 @@ class CountingStore extends MemoryStore {
   };
 }
 
-class Session implements Acknowledged {
+class Session implements AcknowledgingSession {
   /** As the store has it when it is told. */
   readonly stored: number[] = [];
   failure: BanyanError | undefined;

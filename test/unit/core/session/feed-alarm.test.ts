@@ -40,7 +40,7 @@ describe('a difference between the ends of a feed', () => {
     await pair.run(beatMs + 2_000);
     const { connected, diverged } = pair.parent.sessions.status('kid');
     expect(connected).toBe(true);
-    expect(diverged?.what).toBe('reported/kid: at revision 2 there are 1 rows here and 2 at the other end, or others');
+    expect(diverged?.what).toBe('reported/kid: the rows differ at revision 2: 1 here, 2 at the other end');
     expect(session.alarm.present).toBeUndefined();
     expect([...pair.parent.sessions.ends.by]).toEqual([['DigestMismatch', 1]]);
   });
@@ -52,7 +52,7 @@ describe('a difference between the ends of a feed', () => {
     await pair.run(100);
     pair.child.store.write((t) => pair.child.consumer.removeAbsent(t, [hash128('a')]));
     await pair.run(beatMs + 2_000);
-    expect(pair.child.session.alarm.present?.what).toContain('upstream: at revision 1');
+    expect(pair.child.session.alarm.present?.what).toContain('upstream: the rows differ at revision 1');
     expect(pair.parent.sessions.status('kid').diverged).toBeUndefined();
     expect([...pair.child.session.ends.by]).toEqual([['DigestMismatch', 1]]);
     expect(pair.held()).toEqual({ a: '1' });

@@ -59,8 +59,12 @@ describe('a child of siblings that listens to how old the root is', () => {
     const left = beats(rootWatch, { fromMs: 0, forMs: day, ageMs: cutOff });
     const atMs = left.leftAtMs! + 2_000;
     const judged = (ageMs: number) => onRootReport(left.watch, { ageMs, nowMs: atMs, isHome: false }, () => 0).watch;
-    expect(judged(atMs - fresherByMs)).toMatchObject({ vain: 0, left: undefined, staysUntilMs: atMs + staysForMs });
-    expect(judged(atMs - fresherByMs + 1)).toMatchObject({ vain: 1, staysUntilMs: atMs + 2 * staysForMs });
+    expect(judged(atMs - fresherByMs)).toMatchObject({
+      vainMoves: 0,
+      departure: undefined,
+      staysUntilMs: atMs + staysForMs,
+    });
+    expect(judged(atMs - fresherByMs + 1)).toMatchObject({ vainMoves: 1, staysUntilMs: atMs + 2 * staysForMs });
   });
 
   it('tries less than ten times on a day on which all of them are cut off', () => {

@@ -75,17 +75,17 @@ describe('an established session', () => {
       'applyThenAck',
       'dropPieces',
       'caughtUp',
-      'heardOut',
+      'reportedAll',
     ]);
   });
 
   it('has heard a peer out that is not ready when it has its head, or has to wait to reconcile', () => {
     const goesOn = play(begin({ ...start, peerReady: false }).state, [{ type: 'beat', head: 3, ready: false }]);
-    expect(types(goesOn.effects)).not.toContain('heardOut');
+    expect(types(goesOn.effects)).not.toContain('reportedAll');
     const there = play(goesOn.state, [{ type: 'batch', batch: batch(0, 3) }]);
-    expect(types(there.effects)).toEqual(['applyThenAck', 'dropPieces', 'heardOut']);
+    expect(types(there.effects)).toEqual(['applyThenAck', 'dropPieces', 'reportedAll']);
     const waits = begin({ ...start, resumes: false, peerReady: false }).state;
-    expect(types(play(waits, [{ type: 'beat', head: 3, ready: false }]).effects)).toEqual(['heardOut']);
+    expect(types(play(waits, [{ type: 'beat', head: 3, ready: false }]).effects)).toEqual(['reportedAll']);
     expect(types(play(waits, [{ type: 'beat', head: 3, ready: true }]).effects)).toEqual(['startReconcile']);
   });
 

@@ -45,8 +45,8 @@ describe('a child that comes to one of several siblings', () => {
     took({ 'center.retail': 7 });
     const at = gate('eu:shop');
     expect([at.isOpen(), waiting?.for]).toEqual([false, 'center.retail is at revision 0 there, and at 7 here']);
-    expect(at.heard({ 'center.retail': 6 }, 3)).toBe(false);
-    expect(at.heard({ 'center.retail': 7 }, 3)).toBe(true);
+    expect(at.receive({ 'center.retail': 6 }, 3)).toBe(false);
+    expect(at.receive({ 'center.retail': 7 }, 3)).toBe(true);
     expect(waiting).toBeUndefined();
   });
 
@@ -64,8 +64,8 @@ describe('a child that comes to one of several siblings', () => {
     store.write((t) => t.put(prefixOf('watermarks'), Buffer.from(JSON.stringify(withLie))));
     const at = gate('eu:shop');
     expect([at.isOpen(), waiting?.for]).toEqual([false, 'center.ops is at revision 0 there, and at 3 here']);
-    expect(at.heard({ 'center.ops': lie, 'center.retail': 8 }, 0)).toBe(false);
-    expect(at.heard({ 'center.ops': 3 }, 0)).toBe(true);
+    expect(at.receive({ 'center.ops': lie, 'center.retail': 8 }, 0)).toBe(false);
+    expect(at.receive({ 'center.ops': 3 }, 0)).toBe(true);
     store.write((t) =>
       at.applied(t, [row('o/center.ops//configmaps/n/a', lie), row('o/center.ops//configmaps/n/b', 9)]),
     );
@@ -79,7 +79,7 @@ describe('a child that comes to one of several siblings', () => {
     store.write((t) => consumer.setResume(t, { epoch: 'aa', incarnation: 'bb', cursor: 54, seenHead: 54 }));
     isResumed = false;
     const at = gate('eu:shop');
-    at.heard({ 'center.retail': 9 }, 51);
+    at.receive({ 'center.retail': 9 }, 51);
     const told = () => store.read((reader) => readWatermarks(reader)).told;
     expect(told()).toEqual({});
     isResumed = true;
@@ -96,7 +96,7 @@ describe('a child that comes to one of several siblings', () => {
     took({ 'eu.paris.ops': 9, 'eu.ops': 4 });
     const at = gate('eu:shop');
     expect(waiting?.for).toBe('eu.ops is at revision 0 there, and at 4 here');
-    expect(at.heard({ 'eu.ops': 4 }, 1)).toBe(true);
+    expect(at.receive({ 'eu.ops': 4 }, 1)).toBe(true);
   });
 
   it('believes that all up to a watermark is here when what has superseded a part of it has come too', () => {
@@ -106,7 +106,7 @@ describe('a child that comes to one of several siblings', () => {
       store.write((t) => consumer.setResume(t, { epoch: 'e', incarnation: 'i', cursor, seenHead }));
       at.progressed();
     };
-    at.heard({ 'center.retail': 7 }, 3);
+    at.receive({ 'center.retail': 7 }, 3);
     come(2, 2);
     expect(told()).toEqual({});
     // Revision 5 may be what the third one was until somebody wrote again.

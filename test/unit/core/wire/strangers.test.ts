@@ -69,8 +69,8 @@ describe('connections that come to no session', () => {
 
 it('an interval in which all was told at once has no summary', () => {
   const strangers = new Strangers();
-  expect([strangers.came('a', 'first'), strangers.came('b', 'second')]).toEqual([true, true]);
+  expect([strangers.add('a', 'first'), strangers.add('b', 'second')]).toEqual([true, true]);
   expect(strangers.summary()).toBeUndefined();
-  expect([strangers.came('a', 'first'), strangers.came('a', 'first')]).toEqual([true, false]);
+  expect([strangers.add('a', 'first'), strangers.add('a', 'first')]).toEqual([true, false]);
   expect(strangers.summary()).toEqual([{ reason: 'first', connections: 2, example: 'a' }]);
 });

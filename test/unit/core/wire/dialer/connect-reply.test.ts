@@ -52,7 +52,7 @@ describe("a proxy's answer to CONNECT", () => {
   });
 
   it('407 without a word on how is told as that', () => {
-    expect(refusal('HTTP/1.1 407 No\r\n\r\n').message).toContain('407 No; it says not how');
+    expect(refusal('HTTP/1.1 407 No\r\n\r\n').message).toContain('407 No; it names no scheme');
   });
 
   it('403 names what has to be allowed', () => {
