@@ -1,8 +1,9 @@
 /**
- * What the agent has applied without its store knowing of it comes on record: objects of another store, and those that are there again since the cluster was put
- * back to a backup. At each start, since nobody has seen what was done to the cluster before it, whenever the agent becomes active, and whenever the cluster is seen
- * to have been put back. Not before the parent has said all that is wanted. What is too much to be taken away at once is looked at again at the next start, and what
- * the cluster can't tell of also before.
+ * Writes records of objects that the agent has applied and that its store does not know: objects of another store, and objects that are there again because
+ * the cluster was restored from a backup. The scan runs at each start, because nobody has seen what happened to the cluster before the start. It also runs
+ * whenever the agent becomes active, and whenever the agent sees that the cluster was put back. It never runs before the parent has sent everything that is
+ * desired. If too many objects would be removed at once, the next start looks at them again. If the cluster can't list some resources, the scan asks for
+ * these again before the next start.
  */
 
 import type { DeletionLimits } from '../../core/feed/deletions.ts';
@@ -15,7 +16,7 @@ import type { FoundObjects } from '../cluster/cluster.ts';
 
 const againMsMin = 1_000;
 const againMsMax = 30_000;
-/** What is broken by itself stays so for minutes or days, and each look lists every kind. */
+/** A cluster that can't list a resource stays so for minutes or days, and each look lists every kind. */
 const restMsMin = 30_000;
 const restMsMax = 600_000;
 
@@ -25,32 +26,32 @@ export interface AppliedInventoryScanPorts {
   readonly limits: DeletionLimits;
 }
 
-/** An agent on its store and its cluster (assembly.ts). */
+/** An agent with its store and its cluster (assembly.ts). */
 export interface ScannedAgent {
   readonly agent: { scanAppliedInventory(found: readonly Applied[], limits: DeletionLimits): AppliedInventory };
   applied(): Promise<FoundObjects> | undefined;
-  /** Why it is not known what is applied. */
+  /** Reports why the agent does not know yet what is applied. */
   hindered(why: string): void;
 }
 
-/** When stock is to be taken by an agent that may apply already. */
+/** Decides when to scan, for an agent that may apply already. */
 export class AppliedInventoryScan {
   readonly #of: () => ScannedAgent;
   readonly #ports: AppliedInventoryScanPorts;
   #isDue: boolean;
   #isCaughtUp = false;
   #isTaking = false;
-  /** Counts: what an earlier one could not tell of, the newest one asks for. */
+  /** The number of the newest scan. An older scan stops: the newest one also asks for the resources that the older one could not list. */
   #turn = 0;
 
-  /** `isDue`: from the start. */
+  /** `isDue`: a scan is due from the start. */
   constructor(of: () => ScannedAgent, ports: AppliedInventoryScanPorts, isDue: boolean) {
     this.#of = of;
     this.#ports = ports;
     this.#isDue = isDue;
   }
 
-  /** Told at every attachment: what is wanted is known from the first one on. */
+  /** Called at every attachment. From the first attachment on, the agent knows what is desired. */
   caughtUp(): void {
     this.#isCaughtUp = true;
     void this.#take();
@@ -77,7 +78,10 @@ export class AppliedInventoryScan {
   }
 }
 
-/** Asks until the cluster has answered, or `isOver`. What it can't tell of is asked for behind that, and nothing waits for it: what is not on record stays as it is. */
+/**
+ * Asks until the cluster has answered, or `isOver`. Asks for the resources that the cluster could not list in the background, and nobody waits for them:
+ * objects that are not on record stay as they are.
+ */
 export async function scanAppliedInventory(
   of: ScannedAgent,
   ports: AppliedInventoryScanPorts,
@@ -107,7 +111,7 @@ async function takeRest(of: ScannedAgent, ports: AppliedInventoryScanPorts, isOv
   }
 }
 
-/** Whether nothing was left that can't be known now. */
+/** Looks once. True: the cluster could list all resources. */
 async function look(of: ScannedAgent, ports: AppliedInventoryScanPorts, isOver: () => boolean): Promise<boolean> {
   const { log, limits } = ports;
   const { objects, unknown } = (await of.applied()) ?? { objects: [], unknown: [] };

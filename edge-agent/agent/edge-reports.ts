@@ -1,6 +1,6 @@
 /**
- * What is reported beside the state of placed objects: objects born at the edge (`upsync/`), and those that placed ones own (`associated/`), by the rules of
- * the placements here. This joins the two to the agent: rules in, entries of the outbox out.
+ * Makes the reports that exist beside the state of placed objects: about objects that were created at the edge (`upsync/`), and about objects that placed
+ * objects own (`associated/`), by the rules of this agent's placements. This class passes rules to the two rooms, and their entries to the outbox.
  */
 
 import { type EntryKey, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
@@ -26,20 +26,23 @@ export interface EdgeReportsPorts {
   readonly desired: Desired;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Keys of the objects that were brought to the cluster. */
+  /** The keys of the objects that the agent has brought to the cluster. */
   placed(): Iterable<string>;
-  /** Of the object on the cluster; undefined: it is not there. */
+  /** The uid of the object on the cluster. Undefined: the object is not there. */
   uidOf(key: string): string | undefined;
 }
 
 export interface EdgeReportsEvents {
-  /** What is said of an entry may have changed. */
+  /** The content of this up-feed entry may have changed. */
   touch(key: string): void;
-  /** An object that is sent down may be the cluster's own now, or not any more, or it is known now which. */
+  /**
+   * The answer of `takerOf` for an object of the down feed may have changed: a rule takes the object now, or no rule takes it any more, or the answer is
+   * known now.
+   */
   taken(key: string): void;
 }
 
-/** A cluster that does not say what it serves is asked again after this. */
+/** After this time, the agent asks again what the cluster serves, if the cluster has not answered. */
 const retryMs = 5_000;
 
 export class EdgeReports {
@@ -47,9 +50,9 @@ export class EdgeReports {
   readonly #events: EdgeReportsEvents;
   readonly #upsync: Upsync;
   readonly #associated: Associated;
-  /** Entries that were asked for and of which nothing was known yet. */
+  /** Up-feed entries that the outbox asked for before this class knew their content. */
   readonly #unsure = new Set<string>();
-  /** Entries of objects that have become larger than one may be, with their bytes. */
+  /** Up-feed entries that have become larger than an entry may be, with their size in bytes. */
   readonly #outgrown = new Map<string, number>();
   #retry: Timer | undefined;
   #stopped = false;
@@ -80,7 +83,7 @@ export class EdgeReports {
     );
   }
 
-  /** The rules of the placements, or the placements, have changed. */
+  /** The placements or their rules have changed. */
   rulesChanged(): void {
     const { desired, placed } = this.#ports;
     const rules = [...desired.rules()];
@@ -104,17 +107,17 @@ export class EdgeReports {
     }
   }
 
-  /** The object was brought to the cluster, or has changed there, or has gone. */
+  /** The object was brought to the cluster, or has changed there, or is gone. */
   placed(key: string): void {
     this.#associated.place(key, this.#ports.uidOf(key));
   }
 
-  /** 'unknown': `taken` tells when it is known. */
+  /** 'unknown': the event `taken` follows when the answer is known. */
   takerOf(key: string, object: KubeObject): Promise<Taker> {
     return this.#upsync.takerOf(key, object.metadata.labels ?? {});
   }
 
-  /** Resolves when `taken` was told of each object whose taker was unknown. */
+  /** Resolves when the event `taken` has been sent for each object whose taker was unknown. */
   decided(): Promise<void> {
     return this.#upsync.decided();
   }
@@ -125,14 +128,14 @@ export class EdgeReports {
     return undefined;
   }
 
-  /** What is to be said of an object is more than an entry may hold; undefined: it is not any more. */
+  /** The report about an object is larger than an entry may be. Undefined: the report has a valid size again. */
   outgrew(key: string, bytes: number | undefined): void {
     if (bytes === undefined) this.#outgrown.delete(key);
     else this.#outgrown.set(key, bytes);
     for (const [id] of this.#ports.desired.rules()) this.#events.touch(entryKey.partial(id));
   }
 
-  /** What the author of a placement should know of its rules here. */
+  /** Notes about the rules of a placement, for the author of the placement. */
   notes(id: PlacementId): Failure[] {
     return [...this.#countNotes(id), ...this.#sizeNotes(id)];
   }
@@ -202,7 +205,7 @@ export class EdgeReports {
     this.#retry = this.#ports.clock.after(retryMs, () => this.kindsChanged());
   }
 
-  /** Of what is sent down: which placement's rules take it. */
+  /** For each object of the down feed that a rule takes: the placement of this rule. */
   #takenNow(): Map<string, PlacementId> {
     const { desired } = this.#ports;
     const taken = new Map<string, PlacementId>();
@@ -216,7 +219,7 @@ export class EdgeReports {
   }
 }
 
-/** Without the placements that ask for nothing, in the order of their ids. */
+/** Sorted by placement id, without the placements that have no rules. */
 function rulesOf<T>(rules: [PlacementId, readonly T[]][]): Map<PlacementId, readonly T[]> {
   return new Map(rules.filter(([, items]) => items.length > 0).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -1,4 +1,4 @@
-/** What an agent says of itself to its parent: the attributes of its `node/` row. */
+/** The report of an agent about itself: the attributes of its `node/` row. */
 
 import { heldAttributes } from '../../core/entries/deletion-guard.ts';
 import type { QuarantinedAttributes, TroubleAttributes } from '../../core/entries/up-attributes.ts';
@@ -12,11 +12,11 @@ import type { UpFeedEntry } from '../outbox/outbox.ts';
 
 export interface NodeFacts {
   readonly version: string;
-  /** Of its cluster (self-description.ts). */
+  /** The description of the cluster (self-description.ts). */
   readonly description: object;
-  /** Which of its own limits work waits for. */
+  /** Which of the agent's own limits its work waits for. */
   readonly limit: TroubleAttributes | undefined;
-  /** What it keeps although its parent lacks it, or although nobody wants it. */
+  /** What the agent keeps although its parent lacks it, or although nobody wants it. */
   readonly held: HeldRows | undefined;
   readonly quarantined: QuarantinedAttributes | undefined;
   readonly diverged: Divergence | undefined;

@@ -1,6 +1,6 @@
 /**
- * What the agent says under each key of its up feed, from what the rooms know now. Nothing is kept here but since when an answer of the cluster is
- * awaited.
+ * Makes the agent's report under each key of the up feed, from the present state of the rooms. The only state of this class is the list of objects for which
+ * the agent waits for an answer of the cluster.
  */
 
 import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
@@ -27,7 +27,7 @@ import type { EdgeReports } from './edge-reports.ts';
 import { type ObjectState, objectState, placementPartial, removalState } from './reported-state.ts';
 
 export interface UpFeedEntriesPorts {
-  /** Of the agent. */
+  /** The path of the agent. */
   readonly path: string;
   readonly store: Store;
   readonly clock: Clock;
@@ -40,27 +40,27 @@ export interface UpFeedEntriesPorts {
   readonly removalProgress: RemovalProgress;
   readonly observer: Observer;
   readonly reports: EdgeReports;
-  /** Of the cluster nothing is known that could be said. */
+  /** The agent does not know enough about the cluster to report anything about it. */
   isQuiet(): boolean;
-  /** What the agent says of itself. */
+  /** The report of the agent about itself. */
   node(): UpFeedEntry;
-  /** The row under this key is to be said anew. */
+  /** The row under this key has to be made again. */
   touch(key: string): void;
 }
 
-/** A cluster answers within this, mostly; that it has not been asked yet is told only of what takes longer. */
+/** A cluster mostly answers within this time. Only after it, the agent reports that the cluster has not been asked yet. */
 const answerWaitMs = 250;
 
 export class UpFeedEntries {
   readonly #ports: UpFeedEntriesPorts;
-  /** Objects whose content the cluster has not been asked about, by source and key: since when. */
+  /** Objects about whose content the cluster has not been asked, by the key of their `state` entry. The value is the time since when. */
   readonly #unasked = new Map<string, number>();
 
   constructor(ports: UpFeedEntriesPorts) {
     this.#ports = ports;
   }
 
-  /** The row under a key of the up feed as it is to be; undefined: there is none. */
+  /** The row under a key of the up feed. Undefined: the row must not exist. 'unsure': the row stays as it is. */
   say(key: string): UpFeedEntry | undefined | 'unsure' {
     const entry = parseEntryKey(key);
     if (this.#ports.isQuiet() && entry?.type !== 'node' && entry?.type !== 'seen') return 'unsure';
@@ -85,7 +85,7 @@ export class UpFeedEntries {
     }
   }
 
-  /** The status of an object of a placement that wants it exact. */
+  /** Whether the key is a state for which a placement wants exact status. */
   isFollowed(key: string): boolean {
     const entry = parseEntryKey(key);
     if (entry?.type !== 'state') return false;
@@ -113,7 +113,10 @@ export class UpFeedEntries {
     return { attributes: text(stableStringify(said)), body: seen?.status ?? new Uint8Array(0) };
   }
 
-  /** The answer of the cluster is worth waiting for: half of what would be told of a change is that it is about to be made. */
+  /**
+   * Whether to wait for the answer of the cluster. Without the wait, half of all reports about a change would only contain that the agent is about to make
+   * the change.
+   */
   #isAwaited(source: string, key: string, isUnasked: boolean): boolean {
     const name = entryKey.state(source, parseKey(key));
     const nowMs = this.#ports.clock.monotonicMs();
@@ -145,7 +148,7 @@ export class UpFeedEntries {
     return { attributes: new Uint8Array(0), body };
   }
 
-  /** The answer to the parent's question whether a placement that it has taken away has gone from the cluster. */
+  /** The answer to the parent's question whether all objects of a withdrawn placement are gone from the cluster. */
   #sayGone(id: PlacementId): UpFeedEntry | undefined {
     const asked = this.#ports.desired.withdrawn().get(id);
     if (asked === undefined || this.#ports.desired.isWanted(id) || this.#ports.removalProgress.isBeingRemoved(id))
@@ -168,12 +171,12 @@ export class UpFeedEntries {
     return { attributes: text(stableStringify({ revision })), body: new Uint8Array(0) };
   }
 
-  /** As some of the placements that want the object see it. */
+  /** The state of the object for the given placements. By default for all placements that want it. */
   #state(delivery: Delivery, placements: readonly PlacementId[] = delivery.placements): ObjectState {
     const { key, revision } = delivery;
     const winner = this.#ports.desired.deliveries(key)[0] ?? delivery;
     const isOnlyNeeded = placements.every((id) => delivery.implied.includes(id));
-    // What is only needed is there whoever brings it.
+    // An object that is only needed by others counts as present, whoever delivers it.
     const seenAs = isOnlyNeeded ? { ...winner, revision } : delivery;
     return objectState(seenAs, winner, this.#ports.applier.progress(key), this.#ports.observer.observation(key));
   }

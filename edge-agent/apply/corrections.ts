@@ -1,28 +1,28 @@
-/** How soon an object is put back that somebody has changed: a fight that neither wins must not load the cluster. */
+/** Decides how soon the agent corrects an object that somebody has changed. A conflict that nobody wins must not load the cluster. */
 import type { Clock } from '../../core/runtime/clock.ts';
 
-/** Times that an object is put back at once … */
+/** How often the agent corrects an object without a delay … */
 const burst = 5;
-/** … and how often while someone goes on changing it. */
+/** … and the interval between later corrections while somebody keeps changing the object. */
 const intervalMs = 10_000;
 
 interface Lately {
-  /** Each time counts for an interval; until then they are not worked off. */
+  /** Each correction counts for one interval. At this time, the intervals of all counted corrections are over. */
   readonly countsUntilMs: number;
-  /** When the last one is, or was, put back: what is changed before has no other turn. */
+  /** When the newest correction happens or happened. A change before this time needs no further correction. */
   readonly turnMs: number;
 }
 
 export class Corrections {
   readonly #clock: Clock;
-  /** Of objects that were put back lately. */
+  /** Objects that were corrected recently. */
   readonly #lately = new Map<string, Lately>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Until the object is to be put back, which is counted as done then; 0: at once. */
+  /** How long to wait before the correction of the object. The correction then counts as done at that time. 0: correct at once. */
   delayMs(key: string): number {
     const nowMs = this.#clock.monotonicMs();
     for (const [other, { countsUntilMs }] of this.#lately) if (countsUntilMs <= nowMs) this.#lately.delete(other);

@@ -1,22 +1,22 @@
 /**
- * Objects that are put back again and again: who changes them does not give up, and whoever looks at the placement has to know. Also where that one is slow enough to
- * be put back at once each time, as an autoscaler that looks every 15 s.
+ * Finds objects that the agent corrects again and again. Whoever changes such an object does not give up, and the people who look at the placement have to
+ * know. This includes a slow writer whose changes are corrected at once each time, such as an autoscaler that acts every 15 s.
  */
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { TokenBucket } from '../../core/runtime/token-bucket.ts';
 
-/** A person who tries something is put back so many times at most … */
+/** A person who tries something causes this many corrections at most … */
 const burst = 5;
-/** … and what goes on oftener than this is a fight. */
+/** … and corrections that happen more often than this are a conflict. */
 const intervalMs = 60_000;
-/** A fight in which nothing was put back for this long is over: four rounds of an autoscaler. */
+/** A conflict without a correction for this long has ended: four rounds of an autoscaler. */
 const quietMs = 60_000;
 
-/** Of an object that was put back within the last minutes. */
+/** An object that was corrected within the last minutes. */
 interface Lately {
   readonly patience: TokenBucket;
   atMs: number;
-  /** It is fought for, and this is changed of it. */
+  /** Present during a conflict: says which fields somebody changes. */
   words?: string;
 }
 
@@ -26,13 +26,13 @@ export class FieldConflictBackoff {
   readonly #lately = new Map<string, Lately>();
   #timer: Timer | undefined;
 
-  /** `over`: the fight for the object has ended. */
+  /** `over`: the conflict about the object has ended. */
   constructor(clock: Clock, over: (key: string) => void) {
     this.#clock = clock;
     this.#over = over;
   }
 
-  /** `words`: what had been changed of it. */
+  /** `words`: says which fields somebody had changed. */
   putBack(key: string, words: string): void {
     const nowMs = this.#clock.monotonicMs();
     const lately = this.#lately.get(key) ?? { patience: new TokenBucket(burst, intervalMs, nowMs), atMs: nowMs };
@@ -43,7 +43,7 @@ export class FieldConflictBackoff {
     this.#watch();
   }
 
-  /** What is changed of the object again and again; undefined: nothing. */
+  /** Says which fields of the object somebody changes again and again. Undefined: there is no conflict. */
   messageOf(key: string): string | undefined {
     return this.#lately.get(key)?.words;
   }

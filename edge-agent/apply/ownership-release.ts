@@ -1,4 +1,4 @@
-/** An object that was placed and becomes the cluster's own. */
+/** Hands an object that was placed over to the cluster. */
 import { parseKey } from '../../core/object/key.ts';
 import { formatApiVersion, type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
 import type { AsItWas, Cluster } from '../cluster/cluster.ts';
@@ -9,14 +9,14 @@ import type { OwnerRecord } from './owner-records.ts';
 import { appliedVersion } from './projection.ts';
 
 export interface OwnershipReleasePorts {
-  /** Of the agent. */
+  /** The path of the agent. */
   readonly path: string;
   readonly cluster: Cluster;
 }
 
 /**
- * It stays as it is, and nothing on it says any more that this agent has applied it, by which another store of the agent would take it for one that nobody wants.
- * Conflict: somebody has changed it meanwhile.
+ * The object keeps its content. Its mark is removed, because another store of the agent would take a marked object for one that nobody wants. Throws
+ * Conflict if somebody has changed the object meanwhile.
  */
 export async function releaseOwnership(
   { path, cluster }: OwnershipReleasePorts,
@@ -28,7 +28,8 @@ export async function releaseOwnership(
   const { group, version: told } = parseApiVersion(found.apiVersion);
   const version = appliedVersion(found) ?? told;
   const isServed = version === told || (await cluster.resourceOf(formatApiVersion(group, version), found.kind));
-  // Nobody tells any more what is at the fields that were applied, which an apply would have to name.
+  // The cluster does not serve the applied version any more. So nobody knows the values at the applied fields, which an apply would have to name. A patch
+  // needs no such values.
   if (!isServed && cluster.patch) return cluster.patch(parseKey(key), unmarking(found), asOf(found));
   const live = version === told ? found : await cluster.get(parseKey(key), version);
   if (live) await cluster.apply(withoutMark(ownedValues(live)), { at: asOf(live) });

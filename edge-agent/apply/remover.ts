@@ -1,4 +1,4 @@
-/** Removes what is wanted no more and was ours, one object at a time, and tells what is in the way of that. */
+/** Removes unwanted objects of this agent, one at a time, and reports what hinders this. */
 
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { parseKey } from '../../core/object/key.ts';
@@ -14,7 +14,7 @@ import { definedBy, isOfAgent, removalOf } from './removal.ts';
 import type { RemovalObstacle } from './removal-progress.ts';
 
 export interface RemoverPorts {
-  /** Of the agent. */
+  /** The path of the agent. */
   readonly path: string;
   readonly cluster: Cluster;
   readonly records: OwnerRecords;
@@ -25,18 +25,18 @@ export interface RemoverPorts {
 }
 
 export interface RemoverEvents {
-  /** The object has a record now, or has none any more. */
+  /** The object got a record, or its record was deleted. */
   recorded(key: string): void;
-  /** Why what is wanted no more is still there; undefined: nothing is in its way any more. */
+  /** Why an unwanted object is still there. Undefined: nothing hinders its removal any more. */
   hindered(key: string, hindrance: RemovalObstacle | undefined): void;
-  /** The object may go now: what it was kept for has gone. */
+  /** The object for which this object was kept is gone, so this object may go now. */
   due(key: string): void;
 }
 
 export class Remover {
   readonly #ports: RemoverPorts;
   readonly #events: RemoverEvents;
-  /** Of which the cluster was asked to remove them, and which have a record still. */
+  /** Objects that the cluster was asked to remove and that still have a record. */
   readonly #asked = new Set<string>();
 
   constructor(ports: RemoverPorts, events: RemoverEvents) {
@@ -57,7 +57,7 @@ export class Remover {
       return 'retry';
     }
     if (decision.do === 'remove') {
-      // On record since stock was taken: the cluster's own has the mark from when it was sent down.
+      // The object may have come on record by a scan. An object that belongs to the cluster may still have the mark from the time when it was sent down.
       const taker = live ? await takerOf(key, live) : { id: undefined };
       if (taker === 'unknown') return 'retry';
       if (taker.id !== undefined) {
@@ -68,7 +68,7 @@ export class Remover {
       this.#asked.add(key);
       await cluster.remove(parseKey(key), record.deletion ?? 'Background', decision.uid);
       if (await cluster.get(parseKey(key))) {
-        // What it waits for is said when it is still there at the next look: most are gone by then.
+        // Most objects are gone at the next look. If the object is still there, that look reports what the removal waits for.
         this.#hinder(key, undefined);
         return 'retry';
       }
@@ -86,7 +86,7 @@ export class Remover {
     this.#hinder(key, { reason, message, isRefused: true });
   }
 
-  /** It is not ours any more, whether or not it is there. */
+  /** The object is not this agent's any more, whether or not it is on the cluster. */
   forget(key: string): void {
     this.#ports.records.delete(key);
     this.#asked.delete(key);
@@ -98,23 +98,26 @@ export class Remover {
     if (isLeft) this.#events.due(definition);
   }
 
-  /** The object is wanted again, and has been applied; true: this agent had it removed, if it had gone. */
+  /** The object is desired again and has been applied. True: this agent had asked the cluster to remove it. */
   takeBack(key: string): boolean {
     return this.#asked.delete(key);
   }
 
   #hinder(key: string, hindrance: RemovalObstacle | undefined): void {
-    // Wanted again since the work on it began: what is said of it is about the apply from now on.
+    // A placement may have wanted the object again since the work on it began. From then on, its reports are about the apply.
     if (!this.#ports.isWanted(key)) this.#events.hindered(key, hindrance);
   }
 
-  /** A namespace goes when the last of our objects in it has gone, which looks at it again. */
+  /** A namespace is removed after the last of the agent's objects in it. The removal of each of these objects looks at the namespace again. */
   #holdsOwned(namespace: string): boolean {
     for (const key of this.#ports.records.keys()) if (parseKey(key).namespace === namespace) return true;
     return false;
   }
 
-  /** Of a definition: another source, or a placement that came later, wants what would go with it. It goes when none of that is left, each of which looks at it again. */
+  /**
+   * Whether another source, or a later placement, wants objects of the definition. The definition is removed when none of these is left. The removal of each
+   * of them looks at the definition again.
+   */
   #isNeeded(definition: string): boolean {
     const { records, isWanted } = this.#ports;
     const defined = definedBy(parseKey(definition));
