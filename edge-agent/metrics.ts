@@ -1,4 +1,4 @@
-/** What the agent counts, in the text format of Prometheus. Everything is read when it is asked for; nothing is kept up to date. */
+/** The agent's metrics in the text format of Prometheus. All values are read when a client asks for them. Nothing is kept up to date. */
 import { Gauge, Registry } from 'prom-client';
 import type { SessionEnds } from '../core/session/session-ends.ts';
 import { measureSessions } from '../core/session/session-metrics.ts';
@@ -12,7 +12,7 @@ export interface StandbyMeasured {
 }
 
 export interface Measured extends StandbyMeasured {
-  /** It may change its cluster. */
+  /** Whether the agent may change its cluster. */
   isActive(): boolean;
   desiredObjects(): number;
   placements(): number;
@@ -26,7 +26,7 @@ export interface Measured extends StandbyMeasured {
   limitUses(): readonly LimitUse[];
 }
 
-/** Of one that waits to become active. */
+/** The metrics of an agent that waits to become active. */
 export function standbyMetricsOf(measured: StandbyMeasured): () => Promise<string> {
   const registry = new Registry();
   measureProcess(gaugesIn(registry), { ...measured, isActive: () => false });
@@ -80,7 +80,7 @@ function measureProcess(gauge: MakeGauge, measured: StandbyMeasured & Pick<Measu
   gauge('process_resident_memory_bytes', 'Resident memory size in bytes.', measured.residentBytes);
 }
 
-/** Each by the field of the configuration that sets it. */
+/** The value for each limit, labelled with the field of the configuration that sets it. */
 function measureLimits(registry: Registry, { limitUses }: Measured): void {
   const gauge = (name: string, help: string, value: (use: LimitUse) => number | undefined) =>
     new Gauge({

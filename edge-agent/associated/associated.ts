@@ -1,6 +1,6 @@
 /**
- * Objects that the placed ones own, over any number of steps: watches the resources that the rules name, and the kinds that stand
- * between those and the placed objects, and holds what is to be told.
+ * Finds the objects that placed objects own, over any number of steps. It watches the resources that the rules name, and the kinds between those and the
+ * placed objects, and keeps the reports.
  *
  * Bound: for each placed object and resource, the greatest `limit` among the rules of its placements.
  */
@@ -22,18 +22,18 @@ export type AssociatedRules = ReadonlyMap<PlacementId, ReportRules['associated']
 export interface AssociatedPorts {
   readonly cluster: Cluster;
   readonly clock: Clock;
-  /** Of a placed object: the source that has it, and the placements that it is there for. */
+  /** For a placed object: the source that delivers it, and the placements that want it. */
   deliveryOf(key: string): { readonly source: string; readonly placements: readonly PlacementId[] } | undefined;
 }
 
 export interface AssociatedEvents {
-  /** What is told of the object for this source has changed. */
+  /** The report about the object for this source has changed. */
   changed(source: string, key: string): void;
-  /** More is known of what is on the cluster. */
+  /** The agent knows more objects of the cluster than before. */
   synced(): void;
   /** The cluster does not answer. */
   failed(error: unknown): void;
-  /** An object that is to be told can't be read; it is tried again. */
+  /** An object that has to be reported can't be read. The agent tries again. */
   unread(key: string, error: unknown): void;
 }
 
@@ -44,10 +44,10 @@ interface AssociatedObject {
 }
 
 export interface AssociatedReport {
-  /** Key of the placed object. */
+  /** The key of the placed object. */
   readonly owner: string;
   readonly namespaced: boolean;
-  /** Names of the placements whose rules ask for it, sorted. */
+  /** The names of the placements whose rules ask for the object, sorted. */
   readonly refs: readonly string[];
   readonly body: Uint8Array;
 }
@@ -63,27 +63,30 @@ export class Associated {
   readonly #watches: ResourceWatches;
   readonly #health: TimedHealth;
   readonly #graph = new OwnerGraph((uid, before, after) => this.#moved(uid, before, after));
-  /** Everything owned that was seen, by uid. */
+  /** All objects with owners that the agent has seen, by uid. */
   readonly #held = new Map<string, AssociatedObject>();
-  /** The same by key: uids. */
+  /** The uids of the objects in `#held`, by key. */
   readonly #uids = new Map<string, string>();
-  /** Of what rules name and is below a placed object. */
+  /** The bodies of objects that rules name and that belong to a placed object. */
   readonly #bodies: Bodies;
-  /** By placed object, then resource: uids. */
+  /** By the key of the placed object, then by resource: uids. */
   readonly #members = new Map<string, Map<string, Set<string>>>();
-  /** By placed object: keys of what is told. */
+  /** By the key of the placed object: the keys of the reported objects. */
   readonly #chosen = new Map<string, ReadonlySet<string>>();
-  /** By key of what is told. */
+  /** By the key of the reported object. */
   readonly #told = new Map<string, Chosen & { readonly source: string }>();
   readonly #between = new Map<string, ServedResource>();
-  /** Kinds of owners that were asked for, so that each is asked for once: what the cluster serves as it; undefined: nothing. */
+  /**
+   * Kinds of owners that the agent has asked for: so it asks once for each. The value is the resource that the cluster serves for the kind. Undefined: the
+   * cluster serves none.
+   */
   readonly #kinds = new Map<string, ServedResource | 'asking' | undefined>();
   readonly #dirty = new Set<string>();
   #rules: AssociatedRules = new Map();
   #named: readonly ServedResource[] = [];
-  /** What the cluster serves of what the rules name is not known. */
+  /** The agent does not know yet which of the named resources the cluster serves. */
   #looking = false;
-  /** API groups of which it does not say what it serves. */
+  /** API groups for which the cluster does not answer what it serves. */
   #unknown: ReadonlyMap<string, string> = new Map();
   #look = 0;
 
@@ -134,7 +137,7 @@ export class Associated {
     this.#settled();
   }
 
-  /** A placed object is on the cluster as this one, or is not there. */
+  /** Reports the uid of a placed object on the cluster. Undefined: the object is not there. */
   place(key: string, uid: string | undefined): void {
     if (this.#rules.size === 0 && uid !== undefined) return;
     this.#graph.setRoot(key, uid);
@@ -145,19 +148,22 @@ export class Associated {
     return this.#rules.size > 0;
   }
 
-  /** The objects of its resource have been seen, and whose it is: if it is not told, it is not to be. What others are of, and who owns them, holds up nothing. */
+  /**
+   * Whether the agent has seen all objects of the resource and knows the owners of this object. If such an object has no report, it must have none. Unknown
+   * owners of other objects delay nothing.
+   */
   knows(key: string): boolean {
     const resource = parseKey(key);
     if (this.#looking || this.#dirty.size > 0 || this.#unknown.has(resource.group)) return false;
     if (!this.#watches.isSeen(resource)) return false;
     const told = this.#told.get(key);
-    // It is told as soon as its body is there.
+    // The object is reported as soon as its body is there.
     if (told && this.#bodies.of(told.uid) === undefined) return false;
     const uid = this.#uids.get(key);
     return uid === undefined || !this.#graph.unknownAbove(uid).some((owner) => this.#isExpected(owner));
   }
 
-  /** It may be told yet. What the cluster keeps back, or does not serve, shows nothing of who owns what. */
+  /** Whether the agent may still see this owner. It never sees the owners of a kind that the cluster does not serve or does not let the agent list. */
   #isExpected(owner: OwnerLink): boolean {
     if (this.#unknown.has(parseApiVersion(owner.apiVersion).group)) return true;
     const resource = this.#kinds.get(kindOf(owner));
@@ -173,7 +179,7 @@ export class Associated {
     return { owner, namespaced: held.namespaced, refs: told.refs, body };
   }
 
-  /** How many objects are held whole. */
+  /** How many objects are in memory with their body. */
   get bodies(): number {
     return this.#bodies.size;
   }
@@ -185,11 +191,11 @@ export class Associated {
     this.#watches.stop();
   }
 
-  // ---------------------------------------------------------------------------------------------- what is seen
+  // ---------------------------------------------------------------------------------------------- events of the cluster
 
   #on({ type, key, object }: ClusterEvent, resource: ServedResource): void {
     const name = formatKey(key);
-    // Servers behind the cluster's own may give none.
+    // Aggregated API servers may return objects without a uid.
     const { uid = name, ownerReferences: owners = [] } = object.metadata;
     if (type === 'DELETED' || owners.length === 0) {
       this.#forget(uid);
@@ -240,12 +246,12 @@ export class Associated {
     }
   }
 
-  /** An owner that nobody has seen is of a kind that is not watched yet, or is not there. */
+  /** An owner that the agent has not seen is of a kind that it does not watch yet, or does not exist. */
   #askOwners(uid: string): void {
     for (const owner of this.#graph.unknownOwners(uid)) {
       if (this.#kinds.has(kindOf(owner))) continue;
       this.#kinds.set(kindOf(owner), 'asking');
-      // One that failed stays asked for until all are asked for anew.
+      // A kind whose request failed stays marked as asked for until the next request for all kinds.
       this.#askKind(owner).then(
         () => this.#settled(),
         (error: unknown) => this.#events.failed(error),
@@ -260,7 +266,8 @@ export class Associated {
     this.#kinds.set(kindOf(owner), resource);
     if (!resource) return;
     this.#between.set(resourceName(resource), resource);
-    // Of kinds between only their owners count: with these the Pods of a cluster's other ReplicaSets cost little.
+    // For kinds between the rules and the placed objects, only the owners matter. A watch of the metadata costs little, even for the Pods of a cluster's
+    // other ReplicaSets.
     this.#watches.add(resource, true);
   }
 
@@ -268,7 +275,7 @@ export class Associated {
     if (!this.#looking && this.#dirty.size === 0) this.#events.synced();
   }
 
-  // ---------------------------------------------------------------------------------------------- what is told
+  // ---------------------------------------------------------------------------------------------- the reports
 
   #moved(uid: string, before: string | undefined, after: string | undefined): void {
     const held = this.#held.get(uid);
@@ -292,7 +299,7 @@ export class Associated {
   }
 
   #mark(root: string): void {
-    // After what happens now, so that many changes are one choice.
+    // After the present call stack, so that many changes cause one choice.
     if (this.#dirty.size === 0) queueMicrotask(() => this.#chooseDirty());
     this.#dirty.add(root);
   }
@@ -314,7 +321,7 @@ export class Associated {
     for (const [key, chosen] of after) this.#tell(key, { ...chosen, source: source! });
   }
 
-  /** By key, what is to be told of the objects below a placed one. */
+  /** The objects to report below a placed object, by key. */
   #choice(root: string): Map<string, Chosen> {
     const choice = new Map<string, Chosen>();
     const ofRoot = this.#members.get(root) ?? new Map<string, Set<string>>();
@@ -324,7 +331,7 @@ export class Associated {
       const members = new Map<string, AssociatedObject & { uid: string }>();
       for (const uid of uids) {
         const held = this.#held.get(uid);
-        // A placed object tells its own state.
+        // A placed object has a report of its own.
         if (held && !this.#graph.isRoot(uid)) members.set(held.key, { ...held, uid });
       }
       for (const key of chooseMembers(members.values(), limit)) choice.set(key, { uid: members.get(key)!.uid, refs });
@@ -344,13 +351,13 @@ export class Associated {
     }
   }
 
-  /** It has come under another placed object meanwhile. */
+  /** The object belongs to another placed object now, which reports it. */
   #isChosenElsewhere(key: string, notOf: string): boolean {
     const root = this.#graph.rootOf(this.#told.get(key)?.uid ?? '');
     return root !== undefined && root !== notOf && (this.#chosen.get(root)?.has(key) ?? false);
   }
 
-  /** The placements whose rules name the resource, and the greatest limit among these; 0 when none does. */
+  /** The placements whose rules name the resource, and the greatest limit among them. 0: no rule names it. */
   #askedFor(root: string, resource: string): { limit: number; refs: readonly string[] } {
     const [group = '', plural = ''] = resource.split('/');
     let limit = 0;

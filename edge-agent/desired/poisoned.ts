@@ -1,4 +1,4 @@
-/** Objects whose entries are quarantined, as states and partials tell them. */
+/** Objects whose entries are quarantined, and the reports about them in states and partials. */
 import type { CrashGuard } from '../../core/crash/crash-guard.ts';
 import { crashReason } from '../../core/crash/crash-marks.ts';
 import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
@@ -14,18 +14,18 @@ interface PoisonedObject extends Quarantined {
   readonly placements: readonly PlacementId[];
 }
 
-/** What has to be told anew. */
+/** The reports that have to be made again. */
 export interface PoisonedChange {
   readonly states: readonly { readonly source: string; readonly object: ObjectKey }[];
   readonly placements: ReadonlySet<PlacementId>;
 }
 
-/** Few: an index over all of them is made anew with each change. */
+/** There are few quarantined objects: each change builds the index over all of them again. */
 export class Poisoned {
   #bySource = new Map<string, PoisonedObject>();
   #byPlacement = new Map<PlacementId, PoisonedObject[]>();
 
-  /** `formerly`: the placements that the last good form of an object is of. */
+  /** `formerly`: returns the placements of the last valid form of an object. */
   set(all: readonly Quarantined[], formerly: (source: string, key: string) => readonly PlacementId[]): PoisonedChange {
     const before = this.#bySource;
     this.#bySource = new Map();
@@ -51,7 +51,7 @@ export class Poisoned {
   }
 }
 
-/** Objects whose work has ended the process again and again, as the entries that they came by. */
+/** Objects whose work has ended the process repeatedly, in the form of quarantined entries of the objects. */
 export function deadlyObjects(
   crashes: CrashGuard,
   deliveryOf: (key: string) => { readonly source: string; readonly revision: number } | undefined,
@@ -66,7 +66,7 @@ export function poisonedState({ originRevision, reason }: Quarantined): StateAtt
   return { desired: originRevision, applied: false, available: false, reason: poisonedReason, message: reason };
 }
 
-/** A destination that could not take all entries is neither fresh nor available. */
+/** A destination that could not accept all entries is neither fresh nor available. */
 export function withPoisoned(partial: Partial, path: string, objects: readonly PoisonedObject[]): Partial {
   if (objects.length === 0) return partial;
   const flaws = objects.map(

@@ -1,4 +1,4 @@
-/** The agent's session with its parent: the down feed into the agent, the up feed out of its outbox. Dials again for as long as it takes. */
+/** The agent's session with its parent: the down feed into the agent, and the up feed out of its outbox. Dials again for as long as it takes. */
 
 import type { ApprovalAttributes } from '../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
@@ -32,19 +32,19 @@ export interface AgentUplinkOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** What a batch or a reconciliation has changed, once it is committed. */
+  /** The changes of a batch or a reconciliation, after the commit. */
   received(changes: readonly AppliedChange[]): void;
-  /** Makes the streams of a session; absent: the agent has none. */
+  /** Makes the streams of a session. Absent: the agent has no streams. */
   streamsOf?(link: Link): SessionStreams;
-  /** There is a session with the parent, or what the agent holds is something else now. */
+  /** A session with the parent has begun, or the held rows or the alarm of the feed have changed. */
   said?(): void;
-  /** A person has released what is held under this token, and in the feed there is nothing of it. */
+  /** A person has approved the deletion of held rows with this token, and the token matches nothing in the feed. */
   released?(token: string): void;
-  /** What the outbox lacks is meant to be lacking; absent: always. */
+  /** Whether rows that the outbox lacks are lacking on purpose. Absent: always true. */
   ready?(): boolean;
-  /** A parent has welcomed this start. */
+  /** A parent has welcomed this start of the agent. */
   attached?(): void;
-  /** All that the parent has to say is stored, and what it lacks is meant to be lacking. */
+  /** The agent has stored everything that the parent has sent, and rows that the parent lacks are lacking on purpose. */
   caughtUp?(): void;
 }
 
@@ -80,19 +80,19 @@ export class Uplink {
       },
       disconnected() {},
       caughtUp: () => this.#options.caughtUp?.(),
-      // One of several siblings tells nothing before it has heard what there is to say.
+      // A parent with replicas sends nothing to the agent before it has received the agent's reports. So the agent must not wait.
       ready: (parentHasReplicas) => parentHasReplicas === true || (this.#options.ready?.() ?? true),
       alarmChanged: () => this.#options.said?.(),
       ...(options.streamsOf ? { streamsOf: options.streamsOf } : {}),
     });
   }
 
-  /** It has been attached to its parent since the process started. */
+  /** Whether the agent has been attached to its parent since the process started. */
   get joined(): boolean {
     return this.#joined;
   }
 
-  /** Why there is no session with the parent, as far as anything was tried. */
+  /** Why there is no session with the parent, as far as the agent has tried. */
   get unreached(): string | undefined {
     return this.#session.unreached;
   }
@@ -101,7 +101,7 @@ export class Uplink {
     return this.#session.connected;
   }
 
-  /** The feed from the parent was found to differ from what the parent has. */
+  /** How the agent's copy of the down feed differs from the parent's. Undefined: no difference was found. */
   get diverged(): Divergence | undefined {
     return this.#session.alarm.present;
   }
@@ -110,7 +110,7 @@ export class Uplink {
     return this.#session.ends;
   }
 
-  /** Since something was heard of the root. */
+  /** The age of the newest report of the root. */
   rootAgeMs(): number {
     return this.#session.rootAgeMs();
   }
@@ -119,7 +119,7 @@ export class Uplink {
     return this.#session.waiting;
   }
 
-  /** Of the present session. */
+  /** The streams of the present session. */
   get streams(): SessionStreams | undefined {
     return this.#session.streams;
   }
@@ -132,7 +132,7 @@ export class Uplink {
     this.#session.readyChanged();
   }
 
-  /** Takes leave of the parent in order. */
+  /** Ends the session in order. */
   close(): void {
     this.#unsubscribe();
     this.#session.close();
