@@ -1,4 +1,4 @@
-/** How an agent with a join token comes to its certificate: it asks its parent, each sibling of it, until one answers, and keeps what it got. */
+/** How an agent with a join token gets its certificate: it asks each replica of its parent until one answers, and keeps the answer. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readJoinToken } from '../../core/identity/join-token.ts';
 import { identityOfCertificate } from '../../core/identity/peer-identity.ts';
@@ -12,25 +12,25 @@ import type { Identity, IdentityStore } from './identity-store.ts';
 export interface JoiningPorts {
   readonly path: string;
   readonly store: IdentityStore;
-  /** The text of the join token, and where it is from. Throws BadRequest where there is none. */
+  /** The text of the join token, and where it comes from. Throws BadRequest if there is none. */
   token(): { readonly text: string; readonly where: string };
-  /** Asks the parent and each of its siblings, in the order in which they are tried. */
+  /** Ask the replicas of the parent, in the order in which the agent tries them. */
   readonly parents: readonly ((pin: string, asked: JoinRequest) => Promise<JoinAnswer>)[];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
 }
 
-/** A parent that is away is waited for as long as it takes, at these pauses: many agents may wait for it. */
+/** The agent waits for an unreachable parent as long as needed, with these pauses. Many agents may wait for the same parent. */
 const pauseMinMs = 1_000;
 const pauseMaxMs = 60_000;
 
-/** Another time it may be otherwise. Everything else is an answer. */
+/** Errors that may disappear by themselves. Every other error is a final answer. */
 const passing: readonly ErrorCode[] = ['Unavailable', 'Timeout', 'TooManyRequests', 'Protocol', 'Internal'];
 
 /**
- * What is kept, as long as it is valid: the token is not asked for then. One that has ended, where no other is to be had: the agent looks after its cluster all the same, and
- * asks again while it runs. Throws with the parent's words where it refuses.
+ * Returns the kept identity while it is valid: then nobody needs the token. If the certificate has expired and the parent gives no other one, returns the
+ * expired identity: the agent then manages its cluster all the same, and asks again while it runs. Throws the parent's error if the parent refuses.
  */
 export async function joinedIdentity(ports: JoiningPorts): Promise<Identity> {
   for (let pauseMs = pauseMinMs; ; pauseMs = Math.min(pauseMaxMs, 2 * pauseMs)) {
@@ -51,7 +51,7 @@ export async function joinedIdentity(ports: JoiningPorts): Promise<Identity> {
   }
 }
 
-/** Of those that share the store, another one may have been answered since the last attempt. */
+/** Another agent that shares the store may have got an answer since the last attempt. */
 export async function joinOnce(ports: JoiningPorts): Promise<Identity> {
   const { path, store, log, parents } = ports;
   const kept = validIdentity(await store.read(), ports);
@@ -79,7 +79,7 @@ async function endedIdentity(ports: JoiningPorts): Promise<Identity | undefined>
   }
 }
 
-/** A token is kept by one of several siblings, so the others do not know it; what is to be waited for goes before that. */
+/** Only one of several replicas keeps a token, so the others do not know it. If one of them may answer later, that error goes before their refusals. */
 export async function askEach<T>(parents: readonly (() => Promise<T>)[]): Promise<T> {
   let refusal: unknown;
   for (const ask of parents) {
@@ -95,7 +95,7 @@ export async function askEach<T>(parents: readonly (() => Promise<T>)[]): Promis
 
 type StoredIdentityPorts = Pick<JoiningPorts, 'path' | 'clock'> & { readonly store: Pick<IdentityStore, 'shown'> };
 
-/** Undefined: it has to be got, first or anew. Throws BadRequest for what is another agent's. */
+/** Undefined: the agent has to get an identity, for the first time or again. Throws BadRequest if the identity belongs to another agent. */
 export function validIdentity(kept: Partial<Identity> | undefined, ports: StoredIdentityPorts): Identity | undefined {
   const identity = ownIdentity(kept, ports);
   return identity && ports.clock.wallMs() < Date.parse(new X509Certificate(identity.certPem).validTo)
@@ -103,7 +103,7 @@ export function validIdentity(kept: Partial<Identity> | undefined, ports: Stored
     : undefined;
 }
 
-/** The same, also when it has ended. */
+/** Like `validIdentity`, but also returns an expired identity. */
 function ownIdentity(kept: Partial<Identity> | undefined, { path, store }: StoredIdentityPorts): Identity | undefined {
   const { caPem, certPem, keyPem } = kept ?? {};
   if (!caPem || !certPem || !keyPem) return undefined;

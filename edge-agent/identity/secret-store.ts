@@ -1,6 +1,6 @@
 /**
- * An identity as a Secret of the agent's cluster: several pods have one identity, and whoever comes first is the one that makes the key. The chart makes the Secret,
- * so that the agent needs no right to make any.
+ * An identity as a Secret of the agent's cluster. Several pods have one identity, and the first pod makes the key. The chart creates the Secret, so the
+ * agent needs no permission to create Secrets.
  */
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { ClusterApiRequest } from '../cluster/kubernetes/api-client.ts';
@@ -17,7 +17,7 @@ interface Secret {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** How often others may have written between a read and the write: each of them only once, and then it is there. */
+/** How often others may write between a read and the write. Each of them writes only once, and then the identity is there. */
 const triesMax = 5;
 
 export function secretStore({ namespace, name, json }: SecretStoreOptions): IdentityStore {
@@ -34,7 +34,7 @@ export function secretStore({ namespace, name, json }: SecretStoreOptions): Iden
     }
   }
 
-  /** What others have written into it stays, and nothing is written over what was not read. */
+  /** Keeps what others have written into the Secret, and never overwrites a version that was not read. */
   async function put(secret: Secret, parts: Partial<Identity>): Promise<void> {
     const data = Object.fromEntries(
       identityParts.flatMap((part) => {
@@ -70,13 +70,13 @@ export function secretStore({ namespace, name, json }: SecretStoreOptions): Iden
     keep: (identity) =>
       again(async (secret) => {
         if (partsOf(secret).keyPem === identity.keyPem) return put(secret, identity);
-        // Somebody has emptied it meanwhile: what is there now counts.
+        // Somebody has emptied the Secret meanwhile. Its present content counts.
         throw new BanyanError('Unavailable', `${shown} has another key by now`);
       }),
   };
 }
 
-/** What is empty is not there. */
+/** An empty part counts as missing. */
 function partsOf({ data = {} }: Secret): Partial<Identity> {
   return Object.fromEntries(
     identityParts.flatMap((part) => {

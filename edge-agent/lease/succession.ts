@@ -1,12 +1,12 @@
-/** What one that has become active is to do before it applies anything: a function of what those before have left in the Lease and of what its store knows. */
+/** Decides what a new active agent does before it applies anything, from the values in the Lease and from what its store knows. */
 import type { Forebear } from '../../core/session/node-identity.ts';
 import type { LeaseHandover } from './lease.ts';
 import type { LeaseMemory } from './lease-memory.ts';
 
 export interface Succession {
-  /** Of the parent's knowledge. */
+  /** What the parent knows about the former agents. */
   readonly forebear?: Forebear;
-  /** Another store was active last, or may have been: what this one holds may be older than what was applied. Why, in words. */
+  /** Another store was active last, or may have been, so this store may be older than what was applied. Says why. */
   readonly catchUp?: string;
 }
 

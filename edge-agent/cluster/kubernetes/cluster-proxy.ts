@@ -1,6 +1,7 @@
 /**
- * The cluster's API server for people above in the tree: what they ask comes over streams, and goes on by the agent's own way in, as a request of theirs
- * (https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation). What they may do the cluster decides, by its own roles.
+ * Serves the cluster's API to people above in the tree. Their requests come over streams, and go to the API server with the agent's credentials, as requests
+ * of these people (https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation). The cluster decides by its own roles what
+ * they may do.
  */
 import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -11,7 +12,7 @@ import type { Logger } from '../../../core/runtime/logger.ts';
 import { type Ask, answerOf, type ForwardedRequest, passOn, passUpgrade } from '../../../core/stream/pass-on.ts';
 import { remedyOf } from './plain-messages.ts';
 
-/** Who may, and as whom. See `streams.cluster` of the configuration. */
+/** Who may send requests, and under which names. See `streams.cluster` of the configuration. */
 export interface Visitors {
   readonly users: readonly string[];
   readonly groups: readonly string[];
@@ -19,10 +20,10 @@ export interface Visitors {
 }
 
 export interface ClusterProxyPorts {
-  /** Absent: nobody may. */
+  /** Absent: nobody may send requests. */
   readonly visitors: Visitors | undefined;
   readonly log: Logger;
-  /** To the API server, with what the agent is known by. */
+  /** Sends a request to the API server, with the agent's credentials. */
   readonly ask: Ask;
 }
 
@@ -73,7 +74,7 @@ export class ClusterProxy {
   }
 }
 
-/** Throws Forbidden for whom the site has not named. */
+/** Throws Forbidden for a user whom the site has not named. */
 export function impersonation({ name, groups }: UserInfo, visitors: Visitors | undefined): OutgoingHttpHeaders {
   if (!visitors?.users.some((user) => user === '*' || user === name)) {
     const remedy = `name ${name} in streams.cluster.users of the agent's configuration (in the chart: agent.streams.users)`;
@@ -84,7 +85,7 @@ export function impersonation({ name, groups }: UserInfo, visitors: Visitors | u
   return { 'impersonate-user': as(name), ...(told.length > 0 ? { 'impersonate-group': told.map(as) } : {}) };
 }
 
-/** Of headers that say who somebody is, none but the agent's own reaches the API server. */
+/** Removes all headers about identity, so that only the agent's own headers reach the API server. */
 function withoutIdentity(headers: ForwardedRequest['headers']): OutgoingHttpHeaders {
   const isIdentity = (name: string) => /^(authorization|cookie|impersonate-.*|x-remote-.*|host)$/.test(name);
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !isIdentity(name)));

@@ -1,4 +1,4 @@
-/** What is told of a cluster as a whole, put together, with what the agent may not ask for in words for who gives it its rights. */
+/** Puts the description of a cluster together. It names what the agent may not ask for, for the people who grant its permissions. */
 import type { BanyanError } from '../../../core/runtime/errors.ts';
 import type { ClusterDescription, ClusterTrouble } from '../cluster.ts';
 import type { DescribedNodes } from '../described-nodes.ts';
@@ -8,13 +8,13 @@ export interface DescriptionAnswers {
   readonly version: ServerVersion;
   readonly nodes: DescribedNodes;
   readonly trouble: ClusterTrouble | undefined;
-  /** Why nodes, and definitions, are not watched. */
+  /** Why nodes and definitions are not watched. */
   readonly refusals: { readonly nodes: BanyanError | undefined; readonly definitions: BanyanError | undefined };
-  /** Of whatever is not watched, these two included, in the words of the server. */
+  /** The server's messages for all resources that are not watched, including these two. */
   readonly unwatched: readonly string[];
 }
 
-/** A line or two for a person. */
+/** A person reads the names: one or two lines are enough. */
 const namedMax = 5;
 
 export function descriptionOf({

@@ -40,13 +40,13 @@ import { SharedWatches } from './shared-watches.ts';
 export interface KubernetesClusterOptions {
   readonly store: Store;
   readonly access: Access;
-  /** Which cluster it is to be; absent: the one that it was at first. */
+  /** The uid that the cluster must have. Absent: the uid that it had first. */
   readonly uid?: string | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly limits?: ClientLimits;
-  /** Absent: it may always write. */
+  /** Absent: the agent may always write. */
   readonly guard?: WriteGuard | undefined;
 }
 
@@ -102,7 +102,7 @@ export class KubernetesCluster implements Cluster {
     return body as KubeObject;
   }
 
-  /** Somebody else's request, as it is. */
+  /** Passes on somebody else's request unchanged. */
   async pass(passed: ForwardedRequest): Promise<ClientRequest> {
     await this.#identity.check();
     return this.#client.pass(passed);
@@ -249,7 +249,7 @@ export class KubernetesCluster implements Cluster {
 
   async describe(): Promise<ClusterDescription> {
     await this.#identity.check();
-    // Behind a load balancer a server is replaced without a connection that breaks.
+    // Behind a load balancer, a server may be replaced without a broken connection.
     if (this.#discovery.refresh()) {
       this.#version.forget();
       this.#creation.forget();
@@ -276,7 +276,7 @@ export class KubernetesCluster implements Cluster {
     for (const listener of this.#describedAnew) listener();
   }
 
-  /** What is served is asked for now and then in any case. */
+  /** A refused watch of definitions becomes part of the description. The agent asks for the served kinds now and then in any case. */
   #definitionsTrouble(error: BanyanError | undefined): void {
     const refusal = error?.code === 'Forbidden' ? error : undefined;
     if (refusal?.message === this.#unwatched?.message) return;
@@ -300,7 +300,7 @@ export class KubernetesCluster implements Cluster {
     this.#client.close();
   }
 
-  /** Before anything is read or written: another cluster's objects are not these. */
+  /** Runs before every read or write, because another cluster has other objects. */
   async #served(resource: GroupResource): Promise<ServedResource> {
     await this.#identity.check();
     try {
@@ -313,8 +313,9 @@ export class KubernetesCluster implements Cluster {
   }
 
   /**
-   * Objects are there all the same when their kind is not served. An API server that begins answers a second or two before it serves what is defined; taken for gone,
-   * they would be forgotten, and a definition would be removed with what others have by it.
+   * Whether the cluster has a definition of a kind that it does not serve. Objects of such a kind exist all the same. A starting API server answers a second
+   * or two before it serves the defined kinds. If the agent took their objects as deleted, it would forget them, and would remove a definition together with
+   * the objects that others have by it.
    */
   async #isDefined({ group, resource }: GroupResource): Promise<boolean> {
     const name = `${resource}.${group}`;
@@ -333,7 +334,7 @@ export class KubernetesCluster implements Cluster {
       return metadata.uid ?? '';
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      // Not "the object is not there", by which an object would be forgotten: the server has only just begun.
+      // Not NotFound, for which the agent would forget an object: the server has only just started.
       throw new BanyanError(
         'Unavailable',
         `${this.#client.server} has no namespace kube-system yet`,
@@ -343,7 +344,7 @@ export class KubernetesCluster implements Cluster {
     }
   }
 
-  /** Who answers next may be another, or of another version, serving something else. */
+  /** Another server may answer next, or one of another version that serves other kinds. */
   #doubted(isLost: boolean): void {
     this.#identity.unsure();
     this.#discovery.changed();
@@ -358,7 +359,7 @@ function isOf(served: ServedResource, { group, resource }: GroupResource): boole
   return served.group === group && served.resource === resource;
 }
 
-/** Server-side apply takes no managedFields, and what the server gives to an object is its own. */
+/** Server-side apply does not accept managedFields, and the fields that the server sets belong to the server. */
 function applicable(object: KubeObject): KubeObject {
   const {
     managedFields: _managedFields,

@@ -1,8 +1,11 @@
-/** What somebody at the site can do about an API server that can't be used: words to stand behind those of the system, which name the fault and no remedy. */
+/**
+ * Says what people at the site can do about an API server that the agent can't use. These texts follow the messages of the system, which name the fault and
+ * no remedy.
+ */
 
 const unusable = 'a certificate or key of the agent is none, or they are not of each other: correct the kubeconfig';
 
-/** Of https://nodejs.org/api/errors.html#common-system-errors and https://nodejs.org/api/tls.html#x509-certificate-error-codes. */
+/** Codes of https://nodejs.org/api/errors.html#common-system-errors and https://nodejs.org/api/tls.html#x509-certificate-error-codes. */
 const remedies: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there: start the API server, or correct the address in the kubeconfig',
   ENOTFOUND: 'the name is not known: correct the address in the kubeconfig, or look at the DNS of this machine',
@@ -24,17 +27,17 @@ const remedies: Readonly<Record<string, string>> = {
   ERR_OSSL_X509_KEY_VALUES_MISMATCH: unusable,
 };
 
-/** Empty when nothing is known that would help. */
+/** Empty if no remedy is known. */
 export function remedyOf(error: unknown): string {
   const code = codeOf(error);
   return code !== undefined && Object.hasOwn(remedies, code) ? (remedies[code] ?? '') : '';
 }
 
-/** For an answer 401: which the server gives without saying why. */
+/** For an answer 401, which the server gives without a reason. */
 export const refusedCredentials =
   'the cluster does not accept the credentials of the agent: they have expired or were withdrawn; renew those of its service account or kubeconfig';
 
-/** Of an error, or of the first of several attempts that it is made of. */
+/** The code of an error, or of the first attempt if the error consists of several. */
 function codeOf(error: unknown): string | undefined {
   if (error instanceof AggregateError) return codeOf(error.errors[0]);
   const { code } = (error ?? {}) as { code?: unknown };

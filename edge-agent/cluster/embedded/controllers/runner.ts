@@ -1,6 +1,6 @@
 /**
- * Runs the controllers of a space: subscribes to its changes, keeps one waiting entry per object and controller, and lets them
- * work in turns. Between changes nothing runs; what fails comes back with backoff.
+ * Runs the controllers of a space: subscribes to the changes of the space, keeps one waiting entry for each object and controller, and lets the controllers
+ * work in turns. Without changes, nothing runs. Failed work comes back with a backoff.
  */
 import type { StorageEvent } from '../../../../core/apiserver/storage.ts';
 import { formatKey, type GroupResource, type ObjectKey } from '../../../../core/object/key.ts';
@@ -15,13 +15,16 @@ export interface RunnerOptions {
   readonly controllers: readonly Controller[];
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Has `turn` called soon, after the commit that runs now. */
+  /** Calls `turn` in a later turn of the event loop, after the commit that runs now. */
   readonly schedule: (turn: () => void) => void;
 }
 
-/** Objects worked on before the event loop gets a turn: requests are not to wait for a rollout. */
+/** How many objects are worked on before the event loop gets a turn: requests must not wait for a rollout. */
 const workPerTurn = 20;
-/** Refused once, it is often only the order of things (a namespace on its way out): soon again, then ever rarer. */
+/**
+ * A first refusal is often only a matter of order, such as a namespace that is being deleted. So the first retry comes soon, and later retries come less and
+ * less often.
+ */
 const retryMinMs = 200;
 const retryMaxMs = 60_000;
 
@@ -116,7 +119,7 @@ export class ControllerRunner {
     this.#later.delete(id);
     try {
       const object = item.objects.get(item.key);
-      // What is being deleted is left to the garbage collector.
+      // Objects that are being deleted belong to the garbage collector.
       const alive = object && !isTerminating(object);
       const againMs = alive ? item.controller.reconcile(object, item.key, item.objects) : undefined;
       this.#failures.delete(id);
