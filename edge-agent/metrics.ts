@@ -90,8 +90,8 @@ function measureLimits(registry: Registry, { limitUses }: Measured): void {
       registers: [registry],
       collect() {
         for (const use of limitUses()) {
-          const now = value(use);
-          if (now !== undefined) this.set({ limit: use.field }, now);
+          const current = value(use);
+          if (current !== undefined) this.set({ limit: use.field }, current);
         }
       },
     });

@@ -101,11 +101,11 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     leadership.start();
     return running(url, [memory, api, leadership, store]);
   }
-  const stock = new AppliedInventoryScan(() => assembled, scanPorts(options), true);
+  const scan = new AppliedInventoryScan(() => assembled, scanPorts(options), true);
   const assembled: AssembledAgent = await assembleAgent({
     ...agentPorts(options, store, memory),
-    caughtUp: () => stock.caughtUp(),
-    wentBack: () => stock.wentBack(),
+    caughtUp: () => scan.caughtUp(),
+    wentBack: () => scan.wentBack(),
   });
   begun(assembled, () => true);
   const url = await api.listen();
@@ -183,16 +183,16 @@ function leadershipOf(
     assemble: async ({ heir, attached, caughtUp }) => {
       const ports = agentPorts(options, store, memory);
       // The scan of the start is not due here: Leadership waits for it if another agent was active before.
-      const stock = new AppliedInventoryScan(() => assembled, scanPorts(options), false);
+      const scan = new AppliedInventoryScan(() => assembled, scanPorts(options), false);
       const assembled: AssembledAgent = await assembleAgent({
         ...ports,
         heir,
         attached,
         caughtUp: () => {
           caughtUp();
-          stock.caughtUp();
+          scan.caughtUp();
         },
-        wentBack: () => stock.wentBack(),
+        wentBack: () => scan.wentBack(),
         dialer: leadership.dialer(ports.dialer),
         openCluster: (cluster) => options.openCluster(cluster, () => leadership.refusal()),
       });
@@ -233,7 +233,7 @@ function answersOf(
   return {
     notReady: () => {
       const why = uplink.unreached === undefined ? '' : `: ${uplink.unreached}`;
-      return uplink.joined ? undefined : `not attached to the parent yet${why}`;
+      return uplink.wasAttached ? undefined : `not attached to the parent yet${why}`;
     },
     readyAs: () => 'ok',
     metrics: metricsOf({

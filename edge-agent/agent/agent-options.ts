@@ -36,7 +36,7 @@ export interface AgentOptions {
   /** The agent applies, corrects and removes nothing before `resume`. */
   readonly isHeldBack?: boolean | undefined;
   /** Called when `hasReportedAll` may have changed. */
-  readonly spoke?: () => void;
+  readonly reportedAllChanged?: () => void;
   /** Called when the cluster was put back to an earlier time. */
   readonly wentBack?: () => void;
   /** The rows that the agent keeps although its parent lacks them. */

@@ -53,12 +53,12 @@ export class Agent {
   #stopped = false;
   #unsubscribe: (() => void) | undefined;
   /** The agent does not know enough about the cluster to report anything about it. */
-  #isQuiet: boolean;
-  #isPatient = true;
+  #isClusterUnknown: boolean;
+  #waitsForCluster = true;
 
   constructor(options: AgentOptions) {
     this.#options = options;
-    this.#isQuiet = options.isHeldBack ?? false;
+    this.#isClusterUnknown = options.isHeldBack ?? false;
     const { store, cluster, clock, random, logger } = options;
     this.#crashes = new CrashGuard({ ...options, log: logger, build: options.version });
     this.#desired = new Desired(store, options.downstream);
@@ -83,8 +83,8 @@ export class Agent {
         progress: (key) => this.#objectChanged(key),
         seen: (key, live) => this.#observer.seen(key, live),
         recorded: (key) => this.#track(key),
-        rested: (key) => this.#rested(key),
-        hindered: (key, hindrance) => this.#hindered(key, hindrance),
+        workEnded: (key) => this.#workEnded(key),
+        obstacleChanged: (key, obstacle) => this.#obstacleChanged(key, obstacle),
       },
     );
     this.#observer = new Observer(
@@ -124,7 +124,7 @@ export class Agent {
       clock,
       logger,
       changed: () => this.#outbox.touch(entryKey.node(options.path)),
-      kindsCame: () => this.#kindsChanged(),
+      kindsAdded: () => this.#kindsChanged(),
     });
     this.#limits = new OwnLimits({
       clock,
@@ -147,9 +147,9 @@ export class Agent {
       logger,
       store,
       producer: options.outbox,
-      say: (key) => this.#upFeedEntries.say(key),
+      entryOf: (key) => this.#upFeedEntries.entryOf(key),
       isFollowed: (key) => this.#upFeedEntries.isFollowed(key),
-      outgrew: (key, bytes) => this.#reports.outgrew(key, bytes),
+      tooLarge: (key, bytes) => this.#reports.tooLarge(key, bytes),
     });
     this.#upFeedEntries = new UpFeedEntries({
       ...options,
@@ -160,14 +160,14 @@ export class Agent {
       removalProgress: this.#removalProgress,
       observer: this.#observer,
       reports: this.#reports,
-      isQuiet: () => this.#isQuiet,
-      node: () => this.#sayNode(),
+      isClusterUnknown: () => this.#isClusterUnknown,
+      node: () => this.#nodeEntry(),
       touch: (key) => this.#outbox.touch(key),
     });
     const { quarantine } = options;
     if (quarantine)
       this.#unsubscribe = subscribeTo(store, quarantineTopic, quarantine.name, () => this.#touchQuarantined());
-    this.#crashes.listen({ due: (key) => this.#applier.due(key), changed: () => this.#touchQuarantined() });
+    this.#crashes.listen({ due: (key) => this.#applier.enqueue(key), changed: () => this.#touchQuarantined() });
     this.#desired.onChange((change) => this.#desiredChanged(change));
   }
 
@@ -178,7 +178,7 @@ export class Agent {
     this.#removalProgress.load(this.#records, (key) => this.#desired.deliveries(key).length > 0);
     this.#applier.start();
     this.#touchEverything();
-    if (this.#isQuiet) this.#beginQuietly();
+    if (this.#isClusterUnknown) this.#startSilently();
     else this.#afterFirstWork(() => this.#outbox.open());
     this.#description.start();
     this.#limits.start();
@@ -188,12 +188,12 @@ export class Agent {
    * The parent drops the agent's former reports about the cluster when the new ones are complete. If that takes long, the parent must still receive the
    * agent's report about itself.
    */
-  #beginQuietly(): void {
+  #startSilently(): void {
     this.#outbox.open();
     this.#options.clock.after(silentStartMaxMs, () => {
       if (this.#stopped) return;
-      this.#isPatient = false;
-      this.#options.spoke?.();
+      this.#waitsForCluster = false;
+      this.#options.reportedAllChanged?.();
     });
   }
 
@@ -215,31 +215,31 @@ export class Agent {
   resume(): void {
     this.#applier.resume();
     this.#afterFirstWork(() => {
-      this.#isQuiet = false;
+      this.#isClusterUnknown = false;
       this.#touchEverything();
-      this.#options.spoke?.();
+      this.#options.reportedAllChanged?.();
     });
   }
 
   /**
    * Whether the agent has reported everything that it can report now. A report that is still missing is missing on purpose, or takes too long to wait for.
    */
-  get isHeardOut(): boolean {
-    return !this.#isQuiet || !this.#isPatient;
+  get hasReportedAll(): boolean {
+    return !this.#isClusterUnknown || !this.#waitsForCluster;
   }
 
   /** Writes records of objects that this agent applied with another store, so that the agent can remove those that nobody wants any more. */
   scanAppliedInventory(found: readonly Applied[], limits: DeletionLimits): AppliedInventory {
-    return this.#orphanAdoption.take(found, limits);
+    return this.#orphanAdoption.adopt(found, limits);
   }
 
   /** Allows the removal of the objects that the scan has left alone, if they are still the objects that the token names. */
   approveHeldRemovals(token: string): void {
-    this.#orphanAdoption.release(token);
+    this.#orphanAdoption.approve(token);
   }
 
   /** Reports the agent itself and its sources again. Called when a session with the parent begins, and when the held rows change. */
-  said(): void {
+  reportSelf(): void {
     const { store, path } = this.#options;
     this.#outbox.touch(entryKey.node(path));
     for (const source of store.read((reader) => seenSources(reader))) this.#outbox.touch(entryKey.seen(source));
@@ -317,15 +317,15 @@ export class Agent {
   /**
    * An unwanted object is still on the cluster. The reports of its placements give the reason. If it has no placement any more, the report of the node does.
    */
-  #hindered(key: string, hindrance: RemovalObstacle | undefined): void {
-    if (!this.#removalProgress.hinder(key, hindrance)) return;
+  #obstacleChanged(key: string, obstacle: RemovalObstacle | undefined): void {
+    if (!this.#removalProgress.noteObstacle(key, obstacle)) return;
     for (const id of this.#removalProgress.placementsOf(key)) this.#outbox.touch(entryKey.partial(id));
     this.#outbox.touch(entryKey.node(this.#options.path));
   }
 
   /** The object is gone from the cluster, or a placement wants it again. */
   #endRemoval(key: string): void {
-    if (this.#removalProgress.isHindered(key)) this.#outbox.touch(entryKey.node(this.#options.path));
+    if (this.#removalProgress.hasObstacle(key)) this.#outbox.touch(entryKey.node(this.#options.path));
     for (const id of this.#removalProgress.end(key)) {
       this.#outbox.touch(entryKey.partial(id));
       this.#outbox.touch(entryKey.gone(id));
@@ -341,12 +341,12 @@ export class Agent {
   }
 
   /** The work on the object has ended, perhaps before the object was made. */
-  #rested(key: string): void {
-    this.#observer.rested(key);
+  #workEnded(key: string): void {
+    this.#observer.workEnded(key);
     if (!this.#records.get(key)) this.#endRemoval(key);
     // After successful work on a suspect object, the agent watches the object again. It also looks at the object once more, because nobody watched what the
     // cluster did with it meanwhile.
-    else if (!this.#crashes.isHeldOff(key) && this.#observer.track(key)) this.#applier.due(key);
+    else if (!this.#crashes.isHeldOff(key) && this.#observer.track(key)) this.#applier.enqueue(key);
   }
 
   /** The agent watches exactly the objects that are on record: those that it may have brought to the cluster. */
@@ -388,17 +388,17 @@ export class Agent {
 
   /** A removal that is stuck. If the agent can't use its cluster, that trouble replaces this one. */
   #removalTrouble(): Pick<NodeAttributes, 'trouble'> {
-    const isTold = (id: PlacementId) => this.#desired.placement(id) !== undefined;
-    const trouble = this.#removalProgress.trouble(isTold);
+    const isReported = (id: PlacementId) => this.#desired.placement(id) !== undefined;
+    const trouble = this.#removalProgress.trouble(isReported);
     return trouble ? { trouble } : {};
   }
 
-  #sayNode(): UpFeedEntry {
+  #nodeEntry(): UpFeedEntry {
     const { version, store, held, diverged, waiting, certificateTrouble } = this.#options;
     return nodeReport({
       version,
-      description: { ...this.#removalTrouble(), ...this.#description.said },
-      limit: this.#limits.said,
+      description: { ...this.#removalTrouble(), ...this.#description.reported },
+      limit: this.#limits.reported,
       held: store.read((reader) => held?.(reader)) ?? this.#orphanAdoption.held,
       quarantined: this.quarantined(),
       diverged: diverged?.(),

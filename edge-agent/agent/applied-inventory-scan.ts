@@ -14,11 +14,11 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import type { Applied, AppliedInventory } from '../apply/applied-inventory.ts';
 import type { FoundObjects } from '../cluster/cluster.ts';
 
-const againMsMin = 1_000;
-const againMsMax = 30_000;
+const retryMsMin = 1_000;
+const retryMsMax = 30_000;
 /** A cluster that can't list a resource stays so for minutes or days, and each look lists every kind. */
-const restMsMin = 30_000;
-const restMsMax = 600_000;
+const restRetryMsMin = 30_000;
+const restRetryMsMax = 600_000;
 
 export interface AppliedInventoryScanPorts {
   readonly clock: Clock;
@@ -31,22 +31,22 @@ export interface ScannedAgent {
   readonly agent: { scanAppliedInventory(found: readonly Applied[], limits: DeletionLimits): AppliedInventory };
   applied(): Promise<FoundObjects> | undefined;
   /** Reports why the agent does not know yet what is applied. */
-  hindered(why: string): void;
+  scanFailed(why: string): void;
 }
 
 /** Decides when to scan, for an agent that may apply already. */
 export class AppliedInventoryScan {
-  readonly #of: () => ScannedAgent;
+  readonly #scanned: () => ScannedAgent;
   readonly #ports: AppliedInventoryScanPorts;
   #isDue: boolean;
   #isCaughtUp = false;
-  #isTaking = false;
+  #isScanning = false;
   /** The number of the newest scan. An older scan stops: the newest one also asks for the resources that the older one could not list. */
   #turn = 0;
 
   /** `isDue`: a scan is due from the start. */
   constructor(of: () => ScannedAgent, ports: AppliedInventoryScanPorts, isDue: boolean) {
-    this.#of = of;
+    this.#scanned = of;
     this.#ports = ports;
     this.#isDue = isDue;
   }
@@ -54,7 +54,7 @@ export class AppliedInventoryScan {
   /** Called at every attachment. From the first attachment on, the agent knows what is desired. */
   caughtUp(): void {
     this.#isCaughtUp = true;
-    void this.#take();
+    void this.#scan();
   }
 
   wentBack(): void {
@@ -63,18 +63,18 @@ export class AppliedInventoryScan {
       'the cluster was put back to an earlier time: what this agent has applied there is looked for',
     );
     this.#isDue = true;
-    void this.#take();
+    void this.#scan();
   }
 
-  async #take(): Promise<void> {
-    if (this.#isTaking) return;
-    this.#isTaking = true;
+  async #scan(): Promise<void> {
+    if (this.#isScanning) return;
+    this.#isScanning = true;
     while (this.#isDue && this.#isCaughtUp) {
       this.#isDue = false;
       const turn = ++this.#turn;
-      await scanAppliedInventory(this.#of(), this.#ports, () => turn !== this.#turn);
+      await scanAppliedInventory(this.#scanned(), this.#ports, () => turn !== this.#turn);
     }
-    this.#isTaking = false;
+    this.#isScanning = false;
   }
 }
 
@@ -87,22 +87,22 @@ export async function scanAppliedInventory(
   ports: AppliedInventoryScanPorts,
   isOver: () => boolean,
 ): Promise<void> {
-  for (let waitMs = againMsMin; !isOver(); waitMs = Math.min(againMsMax, 2 * waitMs)) {
+  for (let waitMs = retryMsMin; !isOver(); waitMs = Math.min(retryMsMax, 2 * waitMs)) {
     try {
-      if (!(await look(of, ports, isOver))) void takeRest(of, ports, isOver);
+      if (!(await look(of, ports, isOver))) void scanRest(of, ports, isOver);
       return;
     } catch (error) {
       const why = describeError(error);
       ports.log.warn({ error: why }, 'what was applied by another store is not known yet');
-      of.hindered(why);
-      await after(ports, waitMs);
+      of.scanFailed(why);
+      await delay(ports, waitMs);
     }
   }
 }
 
-async function takeRest(of: ScannedAgent, ports: AppliedInventoryScanPorts, isOver: () => boolean): Promise<void> {
-  for (let waitMs = restMsMin; ; waitMs = Math.min(restMsMax, 2 * waitMs)) {
-    await after(ports, waitMs);
+async function scanRest(of: ScannedAgent, ports: AppliedInventoryScanPorts, isOver: () => boolean): Promise<void> {
+  for (let waitMs = restRetryMsMin; ; waitMs = Math.min(restRetryMsMax, 2 * waitMs)) {
+    await delay(ports, waitMs);
     try {
       if (isOver() || (await look(of, ports, isOver))) return;
     } catch (error) {
@@ -123,7 +123,7 @@ async function look(of: ScannedAgent, ports: AppliedInventoryScanPorts, isOver: 
   return unknown.length === 0;
 }
 
-function after({ clock }: AppliedInventoryScanPorts, ms: number): Promise<void> {
+function delay({ clock }: AppliedInventoryScanPorts, ms: number): Promise<void> {
   return new Promise((resolve) => clock.after(ms, resolve));
 }
 

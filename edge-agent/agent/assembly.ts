@@ -81,7 +81,7 @@ export interface AssembledAgent extends AsyncDisposable {
   applied(): Promise<FoundObjects> | undefined;
   start(): void;
   /** Reports why the wait of `heir.waiting` goes on. */
-  hindered(why: string): void;
+  scanFailed(why: string): void;
   /** Ends the wait of `heir.waiting`. */
   resume(): void;
 }
@@ -110,7 +110,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     diverged: () => uplink.diverged,
     waiting: () => waiting ?? uplink.waiting,
     isHeldBack: waiting !== undefined,
-    spoke: () => uplink.readyChanged(),
+    reportedAllChanged: () => uplink.readyChanged(),
   });
   const streamCounts = new StreamCounts();
   const streams: StreamRouter = agentStreams({
@@ -127,9 +127,9 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     dialer,
     received: (changes) => agent.received(changes),
     streamsOf: (link) => streams.sessionWith('parent', link),
-    said: () => agent.said(),
-    released: (token) => agent.approveHeldRemovals(token),
-    ready: () => agent.isHeardOut,
+    reportSelf: () => agent.reportSelf(),
+    approved: (token) => agent.approveHeldRemovals(token),
+    ready: () => agent.hasReportedAll,
     attached: () => ports.attached?.(),
     caughtUp: () => ports.caughtUp?.(),
   });
@@ -145,19 +145,19 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     quarantined: () => agent.quarantined(),
     applied: () => opened.applied?.(path),
     start() {
-      ports.renewal?.onTrouble(() => agent.said());
+      ports.renewal?.onTrouble(() => agent.reportSelf());
       agent.start();
       uplink.start();
     },
-    hindered(why) {
+    scanFailed(why) {
       if (!waiting || !heir?.waiting) return;
       waiting = { ...waiting, for: `${heir.waiting.for}; what is applied is not known: ${why}` };
-      agent.said();
+      agent.reportSelf();
     },
     resume() {
       waiting = undefined;
       agent.resume();
-      agent.said();
+      agent.reportSelf();
     },
     async [Symbol.asyncDispose]() {
       uplink.close();

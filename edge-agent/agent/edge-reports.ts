@@ -53,8 +53,8 @@ export class EdgeReports {
   /** Up-feed entries that the outbox asked for before this class knew their content. */
   readonly #unsure = new Set<string>();
   /** Up-feed entries that have become larger than an entry may be, with their size in bytes. */
-  readonly #outgrown = new Map<string, number>();
-  #retry: Timer | undefined;
+  readonly #tooLarge = new Map<string, number>();
+  #retryTimer: Timer | undefined;
   #stopped = false;
 
   constructor(ports: EdgeReportsPorts, events: EdgeReportsEvents) {
@@ -69,16 +69,16 @@ export class EdgeReports {
         if (desired.deliveries(key).length > 0) events.taken(key);
       },
       counted: (id) => events.touch(entryKey.partial(id)),
-      synced: () => this.#known(),
-      unread: (key, error) => this.#unread(key, error),
+      synced: () => this.#touchUnsure(),
+      readFailed: (key, error) => this.#readFailed(key, error),
     });
     this.#associated = new Associated(
       { cluster, clock, deliveryOf: (key) => desired.deliveries(key)[0] },
       {
         changed: (source, key) => events.touch(entryKey.associated(source, parseKey(key))),
-        synced: () => this.#known(),
-        failed: (error) => this.#again(error),
-        unread: (key, error) => this.#unread(key, error),
+        synced: () => this.#touchUnsure(),
+        failed: (error) => this.#scheduleRetry(error),
+        readFailed: (key, error) => this.#readFailed(key, error),
       },
     );
   }
@@ -87,14 +87,14 @@ export class EdgeReports {
   rulesChanged(): void {
     const { desired, placed } = this.#ports;
     const rules = [...desired.rules()];
-    const before = this.#takenNow();
-    const ended = [
+    const before = this.#presentTakers();
+    const changes = [
       this.#upsync.setRules(rulesOf(rules.map(([id, { upsync }]) => [id, upsync]))),
       this.#associated.setRules(rulesOf(rules.map(([id, { associated }]) => [id, associated]))),
     ];
-    for (const promise of ended) promise.catch((error: unknown) => this.#again(error));
+    for (const promise of changes) promise.catch((error: unknown) => this.#scheduleRetry(error));
     for (const key of placed()) this.placed(key);
-    const after = this.#takenNow();
+    const after = this.#presentTakers();
     for (const key of new Set([...before.keys(), ...after.keys()])) {
       if (before.get(key) !== after.get(key)) this.#events.taken(key);
     }
@@ -103,7 +103,7 @@ export class EdgeReports {
 
   kindsChanged(): void {
     for (const promise of [this.#upsync.kindsChanged(), this.#associated.kindsChanged()]) {
-      promise.catch((error: unknown) => this.#again(error));
+      promise.catch((error: unknown) => this.#scheduleRetry(error));
     }
   }
 
@@ -122,16 +122,16 @@ export class EdgeReports {
     return this.#upsync.decided();
   }
 
-  say(entry: EntryKey): UpFeedEntry | undefined | 'unsure' {
-    if (entry.type === 'upsynced') return this.#sayUpsynced(entry.source, entry.path, formatKey(entry.object));
-    if (entry.type === 'associated') return this.#sayAssociated(entry.source, formatKey(entry.object));
+  entryOf(entry: EntryKey): UpFeedEntry | undefined | 'unsure' {
+    if (entry.type === 'upsynced') return this.#upsyncedEntry(entry.source, entry.path, formatKey(entry.object));
+    if (entry.type === 'associated') return this.#associatedEntry(entry.source, formatKey(entry.object));
     return undefined;
   }
 
   /** The report about an object is larger than an entry may be. Undefined: the report has a valid size again. */
-  outgrew(key: string, bytes: number | undefined): void {
-    if (bytes === undefined) this.#outgrown.delete(key);
-    else this.#outgrown.set(key, bytes);
+  tooLarge(key: string, bytes: number | undefined): void {
+    if (bytes === undefined) this.#tooLarge.delete(key);
+    else this.#tooLarge.set(key, bytes);
     for (const [id] of this.#ports.desired.rules()) this.#events.touch(entryKey.partial(id));
   }
 
@@ -142,7 +142,7 @@ export class EdgeReports {
 
   stop(): void {
     this.#stopped = true;
-    this.#retry?.stop();
+    this.#retryTimer?.stop();
     this.#upsync.stop();
     this.#associated.stop();
   }
@@ -156,57 +156,61 @@ export class EdgeReports {
 
   #sizeNotes(id: PlacementId): Failure[] {
     const { source, name } = splitPlacementId(id);
-    return [...this.#outgrown].flatMap(([key, bytes]) => {
+    return [...this.#tooLarge].flatMap(([key, bytes]) => {
       const entry = parseEntryKey(key);
       if ((entry?.type !== 'upsynced' && entry?.type !== 'associated') || entry.source !== source) return [];
       const of = entry.type === 'upsynced' ? this.#upsync : this.#associated;
-      if (!of.say(source, formatKey(entry.object))?.refs.includes(name)) return [];
+      if (!of.reportOf(source, formatKey(entry.object))?.refs.includes(name)) return [];
       const message = `it has ${bytes} bytes, and no more than ${upFeedEntryBytesMax} are told: what is told of it is older, or nothing; make it smaller on its cluster`;
       return [{ path: this.#ports.path, object: displayKey(entry.object), reason: 'TooLarge', message }];
     });
   }
 
-  #sayUpsynced(source: string, path: string, key: string): UpFeedEntry | undefined | 'unsure' {
-    const said = path === this.#ports.path ? this.#upsync.say(source, key) : undefined;
-    if (!said)
-      return this.#upsync.knows(key) ? undefined : this.#notYet(entryKey.upsynced(source, path, parseKey(key)));
-    const { body, ...attributes } = said satisfies UpsyncedAttributes;
+  #upsyncedEntry(source: string, path: string, key: string): UpFeedEntry | undefined | 'unsure' {
+    const report = path === this.#ports.path ? this.#upsync.reportOf(source, key) : undefined;
+    if (!report)
+      return this.#upsync.isComplete(key)
+        ? undefined
+        : this.#markUnsure(entryKey.upsynced(source, path, parseKey(key)));
+    const { body, ...attributes } = report satisfies UpsyncedAttributes;
     return { attributes: text(stableStringify(attributes)), body };
   }
 
-  #sayAssociated(source: string, key: string): UpFeedEntry | undefined | 'unsure' {
-    const said = this.#associated.say(source, key);
-    if (!said)
-      return this.#associated.knows(key) ? undefined : this.#notYet(entryKey.associated(source, parseKey(key)));
-    const { body, ...attributes } = said satisfies AssociatedAttributes;
+  #associatedEntry(source: string, key: string): UpFeedEntry | undefined | 'unsure' {
+    const report = this.#associated.reportOf(source, key);
+    if (!report)
+      return this.#associated.isComplete(key)
+        ? undefined
+        : this.#markUnsure(entryKey.associated(source, parseKey(key)));
+    const { body, ...attributes } = report satisfies AssociatedAttributes;
     return { attributes: text(stableStringify(attributes)), body };
   }
 
-  #notYet(entry: string): 'unsure' {
+  #markUnsure(entry: string): 'unsure' {
     this.#unsure.add(entry);
     return 'unsure';
   }
 
-  #known(): void {
+  #touchUnsure(): void {
     const entries = [...this.#unsure];
     this.#unsure.clear();
     for (const entry of entries) this.#events.touch(entry);
   }
 
-  #unread(object: string, error: unknown): void {
+  #readFailed(object: string, error: unknown): void {
     const words = 'an object that is to be told can not be read; it is tried again, less and less often';
     this.#ports.logger.warn({ object, error: describeError(error) }, words);
   }
 
-  #again(error: unknown): void {
+  #scheduleRetry(error: unknown): void {
     this.#ports.logger.warn({ error: describeError(error) }, 'the cluster does not say what it serves; asking again');
     if (this.#stopped) return;
-    this.#retry?.stop();
-    this.#retry = this.#ports.clock.after(retryMs, () => this.kindsChanged());
+    this.#retryTimer?.stop();
+    this.#retryTimer = this.#ports.clock.after(retryMs, () => this.kindsChanged());
   }
 
   /** For each object of the down feed that a rule takes: the placement of this rule. */
-  #takenNow(): Map<string, PlacementId> {
+  #presentTakers(): Map<string, PlacementId> {
     const { desired } = this.#ports;
     const taken = new Map<string, PlacementId>();
     if (!this.#upsync.isActive) return taken;

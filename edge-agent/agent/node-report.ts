@@ -27,7 +27,7 @@ export interface NodeFacts {
 
 export function nodeReport(facts: NodeFacts): UpFeedEntry {
   const { version, description, limit, held, quarantined, diverged, waiting, certificateTrouble, isDiskLow } = facts;
-  const said = {
+  const attributes = {
     role: 'agent',
     version,
     ...description,
@@ -39,5 +39,5 @@ export function nodeReport(facts: NodeFacts): UpFeedEntry {
     ...(certificateTrouble ? { certificateTrouble } : {}),
     ...(isDiskLow ? { diskLow: true } : {}),
   };
-  return { attributes: text(stableStringify(said)), body: new Uint8Array(0) };
+  return { attributes: text(stableStringify(attributes)), body: new Uint8Array(0) };
 }

@@ -37,7 +37,7 @@ export function objectState(
   if (!seen) return { ...base, applied: true, reason: 'NotSeen', message: 'the cluster has not told its state yet' };
   const { state, reason, message } = seen.health;
   // By the rules of the placement, drift is no error here. The agent reports it all the same.
-  const { fight, drift = fight } = progress;
+  const { fieldConflict, drift = fieldConflict } = progress;
   const drifted = drift === undefined ? {} : { reason: 'Drifted', message: drift };
   if (state === 'Current') return { ...base, applied: true, available: true, ...drifted };
   // Many kinds never reach the desired state while the agent corrects them again and again, or while a change of somebody else stays. Then the drift is the
@@ -55,7 +55,7 @@ export function removalState({ reason, message, isRefused }: RemovalObstacle): O
 }
 
 /** Reasons that are no failures. The sample still has them, because they explain what people see. */
-const told: ReadonlySet<string> = new Set(['Drifted', terminating]);
+const notableReasons: ReadonlySet<string> = new Set(['Drifted', terminating]);
 
 /**
  * The partial of a placement at one destination: every count is 0 or 1. `settled`: all objects that the placement does not want any more are gone from the
@@ -75,7 +75,7 @@ export function placementPartial(
     available &&= state.applied && state.available;
     failed ||= state.failed;
     conflicted ||= state.conflicted;
-    if (!state.failed && !state.conflicted && !told.has(state.reason ?? '')) continue;
+    if (!state.failed && !state.conflicted && !notableReasons.has(state.reason ?? '')) continue;
     const { reason = '', message = '' } = state;
     failures = smallestFailures(failures, [{ path, object: displayKey(parseKey(key)), reason, message }]);
   }

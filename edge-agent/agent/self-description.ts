@@ -22,7 +22,7 @@ export interface SelfDescriptionPorts {
   /** The description may have changed. */
   changed(): void;
   /** The cluster serves kinds that it did not serve before. Nobody else may have noticed kinds that aggregated API servers serve. */
-  kindsCame(): void;
+  kindsAdded(): void;
 }
 
 /** Finds changes that cause no event, such as another version of the API server behind the same address. */
@@ -36,13 +36,13 @@ const changesEveryMs = 5_000;
 
 export class SelfDescription {
   readonly #ports: SelfDescriptionPorts;
-  #said: Partial<NodeAttributes> = {};
+  #described: Partial<NodeAttributes> = {};
   /** The resources that the cluster served at the last request. Undefined: no request has succeeded yet. */
   #served: ReadonlySet<string> | undefined;
   /** Why the last request failed. The former description stays. */
   #trouble: ClusterTrouble | undefined;
   #timer: Timer | undefined;
-  #isSoon = false;
+  #isScheduled = false;
   #isAsking = false;
   #isStale = false;
   #askedAtMs = Number.NEGATIVE_INFINITY;
@@ -70,13 +70,13 @@ export class SelfDescription {
    */
   changed(): void {
     if (this.#isAsking) this.#isStale = true;
-    if (this.#isAsking || this.#isSoon || this.#stopped || this.#trouble) return;
-    this.#isSoon = true;
+    if (this.#isAsking || this.#isScheduled || this.#stopped || this.#trouble) return;
+    this.#isScheduled = true;
     this.#arm(Math.max(gatherMs, this.#askedAtMs + changesEveryMs - this.#ports.clock.monotonicMs()));
   }
 
-  get said(): Partial<NodeAttributes> {
-    return { ...this.#said, ...(this.#trouble ? { trouble: this.#trouble } : {}) };
+  get reported(): Partial<NodeAttributes> {
+    return { ...this.#described, ...(this.#trouble ? { trouble: this.#trouble } : {}) };
   }
 
   #arm(delayMs: number): void {
@@ -86,13 +86,13 @@ export class SelfDescription {
 
   async #describe(): Promise<void> {
     const { cluster, clock, logger } = this.#ports;
-    this.#isSoon = this.#isStale = false;
+    this.#isScheduled = this.#isStale = false;
     this.#isAsking = true;
     this.#askedAtMs = clock.monotonicMs();
     try {
       const described = await cluster.describe();
       const served = await cluster.served();
-      this.#said = { ...described, ...servedResourceNames(served) };
+      this.#described = { ...described, ...servedResourceNames(served) };
       this.#trouble = undefined;
       this.#compare(served);
     } catch (error) {
@@ -111,7 +111,7 @@ export class SelfDescription {
   #compare(served: readonly ServedResource[]): void {
     const before = this.#served;
     this.#served = new Set(served.map(formatServed));
-    if (before && ![...this.#served].every((one) => before.has(one))) this.#ports.kindsCame();
+    if (before && ![...this.#served].every((one) => before.has(one))) this.#ports.kindsAdded();
   }
 }
 

@@ -41,7 +41,7 @@ export interface UpFeedEntriesPorts {
   readonly observer: Observer;
   readonly reports: EdgeReports;
   /** The agent does not know enough about the cluster to report anything about it. */
-  isQuiet(): boolean;
+  isClusterUnknown(): boolean;
   /** The report of the agent about itself. */
   node(): UpFeedEntry;
   /** The row under this key has to be made again. */
@@ -61,25 +61,25 @@ export class UpFeedEntries {
   }
 
   /** The row under a key of the up feed. Undefined: the row must not exist. 'unsure': the row stays as it is. */
-  say(key: string): UpFeedEntry | undefined | 'unsure' {
+  entryOf(key: string): UpFeedEntry | undefined | 'unsure' {
     const entry = parseEntryKey(key);
-    if (this.#ports.isQuiet() && entry?.type !== 'node' && entry?.type !== 'seen') return 'unsure';
+    if (this.#ports.isClusterUnknown() && entry?.type !== 'node' && entry?.type !== 'seen') return 'unsure';
     switch (entry?.type) {
       case 'state':
-        return this.#sayState(entry.source, formatKey(entry.object));
+        return this.#stateEntry(entry.source, formatKey(entry.object));
       case 'partial':
-        return this.#sayPartial(entry.id);
+        return this.#partialEntry(entry.id);
       case 'gone':
-        return this.#sayGone(entry.id);
+        return this.#goneEntry(entry.id);
       case 'has':
-        return this.#sayHas(entry.id);
+        return this.#handedEntry(entry.id);
       case 'node':
         return entry.path === this.#ports.path ? this.#ports.node() : undefined;
       case 'seen':
-        return this.#saySeen(entry.source);
+        return this.#seenEntry(entry.source);
       case 'upsynced':
       case 'associated':
-        return this.#ports.reports.say(entry);
+        return this.#ports.reports.entryOf(entry);
       default:
         return undefined;
     }
@@ -93,7 +93,7 @@ export class UpFeedEntries {
     return delivery?.placements.some((id) => this.#ports.desired.placement(id)?.target.singleton) ?? false;
   }
 
-  #sayState(source: string, key: string): UpFeedEntry | undefined | 'unsure' {
+  #stateEntry(source: string, key: string): UpFeedEntry | undefined | 'unsure' {
     const delivery = this.#ports.desired.deliveryOf(source, key);
     const flaw = this.#ports.poisoned.of(source, key);
     if (flaw) {
@@ -109,8 +109,8 @@ export class UpFeedEntries {
     const seen = conflicted ? undefined : this.#ports.observer.observation(key);
     const generation = this.#ports.records.get(key)?.generation;
     const of = seen && generation !== undefined ? { generation, local: seen.generation } : {};
-    const said = { ...attributes, ...(failed ? { failed } : {}), ...of };
-    return { attributes: text(stableStringify(said)), body: seen?.status ?? new Uint8Array(0) };
+    const reported = { ...attributes, ...(failed ? { failed } : {}), ...of };
+    return { attributes: text(stableStringify(reported)), body: seen?.status ?? new Uint8Array(0) };
   }
 
   /**
@@ -131,7 +131,7 @@ export class UpFeedEntries {
     return true;
   }
 
-  #sayPartial(id: PlacementId): UpFeedEntry | undefined {
+  #partialEntry(id: PlacementId): UpFeedEntry | undefined {
     const placement = this.#ports.desired.placement(id);
     if (!placement) return undefined;
     const states: [string, ObjectState][] = [];
@@ -139,8 +139,8 @@ export class UpFeedEntries {
       const delivery = this.#ports.desired.deliveries(key).find((one) => one.placements.includes(id));
       if (delivery) states.push([key, this.#state(delivery, [id])]);
     }
-    for (const [key, hindrance] of this.#ports.removalProgress.removalObstacles(id))
-      states.push([key, removalState(hindrance)]);
+    for (const [key, obstacle] of this.#ports.removalProgress.removalObstacles(id))
+      states.push([key, removalState(obstacle)]);
     const settled = !this.#ports.removalProgress.isBeingRemoved(id);
     const { path } = this.#ports;
     const partial = placementPartial(path, placement.target, states, settled, this.#ports.reports.notes(id));
@@ -149,7 +149,7 @@ export class UpFeedEntries {
   }
 
   /** The answer to the parent's question whether all objects of a withdrawn placement are gone from the cluster. */
-  #sayGone(id: PlacementId): UpFeedEntry | undefined {
+  #goneEntry(id: PlacementId): UpFeedEntry | undefined {
     const asked = this.#ports.desired.withdrawn().get(id);
     if (asked === undefined || this.#ports.desired.isWanted(id) || this.#ports.removalProgress.isBeingRemoved(id))
       return undefined;
@@ -157,7 +157,7 @@ export class UpFeedEntries {
     return { attributes: text(stableStringify(attributes)), body: new Uint8Array(0) };
   }
 
-  #sayHas(id: PlacementId): UpFeedEntry | undefined {
+  #handedEntry(id: PlacementId): UpFeedEntry | undefined {
     const { store, downstream } = this.#ports;
     const content = store.read((reader) => {
       const row = downstream.get(reader, hash128(entryKey.handed(id)));
@@ -166,7 +166,7 @@ export class UpFeedEntries {
     return content && { attributes: content.attributes, body: content.body };
   }
 
-  #saySeen(source: string): UpFeedEntry {
+  #seenEntry(source: string): UpFeedEntry {
     const revision = this.#ports.store.read((reader) => readSeen(reader, source));
     return { attributes: text(stableStringify({ revision })), body: new Uint8Array(0) };
   }

@@ -56,9 +56,9 @@ export interface ApplierEvents {
   /** The object got a record, or its record was deleted. */
   recorded(key: string): void;
   /** The work on the object has ended. No more work follows until something touches the object again. */
-  rested(key: string): void;
+  workEnded(key: string): void;
   /** Why an unwanted object is still there. Undefined: nothing hinders its removal any more. */
-  hindered(key: string, hindrance: RemovalObstacle | undefined): void;
+  obstacleChanged(key: string, obstacle: RemovalObstacle | undefined): void;
 }
 
 /** How many requests run at once: enough to hide the latency of the cluster, and few enough for the API server of a small machine. */
@@ -100,8 +100,8 @@ export class Applier {
       },
       {
         recorded: (key) => events.recorded(key),
-        hindered: (key, hindrance) => events.hindered(key, hindrance),
-        due: (key) => this.#queue.add(key),
+        obstacleChanged: (key, obstacle) => events.obstacleChanged(key, obstacle),
+        enqueue: (key) => this.#queue.add(key),
       },
     );
     const priority = (key: string) => (ports.desired.deliveries(key).length > 0 ? phaseOf(key) : -phaseOf(key));
@@ -113,7 +113,7 @@ export class Applier {
       isHeldBack: ports.isHeldBack ?? false,
       companyOf: (key) => ports.crashes.companyOf(key),
       work: (key) => this.#guarded(key),
-      ended: (key) => events.rested(key),
+      ended: (key) => events.workEnded(key),
     });
   }
 
@@ -130,7 +130,7 @@ export class Applier {
   /** The desired state of these objects has changed. */
   wantedChanged(keys: Iterable<string>): void {
     for (const key of keys) {
-      this.#note(key);
+      this.#recordDelivery(key);
       this.#queue.add(key, true);
     }
   }
@@ -138,7 +138,7 @@ export class Applier {
   /** The way to remove these objects has changed. The signature on each object has to name the new way. */
   deletionChanged(keys: Iterable<string>): void {
     for (const key of keys) {
-      this.#note(key);
+      this.#recordDelivery(key);
       this.#queue.add(key);
     }
   }
@@ -147,7 +147,7 @@ export class Applier {
    * Records how to remove the object. The record is durable before the cluster answers, because the row that names the way disappears together with the
    * object's row.
    */
-  #note(key: string): void {
+  #recordDelivery(key: string): void {
     const [winner] = this.#ports.desired.deliveries(key);
     try {
       if (winner) this.#writer.noteDelivery(winner);
@@ -170,7 +170,7 @@ export class Applier {
   }
 
   /** Tries the object once more. */
-  due(key: string): void {
+  enqueue(key: string): void {
     this.#queue.add(key);
   }
 
@@ -218,17 +218,17 @@ export class Applier {
     const namespace = namespaceKeyOf(parseKey(key));
     const wasThere = { self: this.#progress.isThere(key), namespace: this.#progress.isThere(namespace) };
     try {
-      return await (winner ? this.#bring(winner) : this.#remove(key));
+      return await (winner ? this.#applyDelivery(winner) : this.#remove(key));
     } catch (error) {
       const reason = error instanceof BanyanError ? error.code : 'Internal';
       this.#ports.logger.warn({ object: key, reason, error: describeError(error) }, 'the cluster refused an object');
       if (winner) this.#progress.report(winner, { phase: 'failed', reason, message: describeError(error) });
       else this.#remover.refused(key, reason, describeError(error));
-      if (winner && namespace && isForWantOfNamespace(error)) this.#missing(key, namespace, wasThere.namespace);
+      if (winner && namespace && isMissingNamespace(error)) this.#waitForNamespace(key, namespace, wasThere.namespace);
       return 'retry';
     } finally {
       // Objects that depend on this one may go on even if the object is not in the desired state.
-      if (!wasThere.self && this.#progress.isThere(key)) this.#waiting.came(key);
+      if (!wasThere.self && this.#progress.isThere(key)) this.#waiting.arrived(key);
     }
   }
 
@@ -236,13 +236,13 @@ export class Applier {
    * The namespace may have come in a later batch than the object, or during the request. The object must not wait out its long backoff when the namespace is
    * there. The agent does not watch a namespace of somebody else. Such a namespace may have been deleted meanwhile, so the agent looks at it again.
    */
-  #missing(key: string, namespace: string, wasThere: boolean): void {
+  #waitForNamespace(key: string, namespace: string, wasThere: boolean): void {
     if (!wasThere && this.#progress.isThere(namespace)) return this.#queue.add(key, true);
     this.#waiting.await(namespace, key);
     if (this.#progress.hasFailed(namespace)) this.#queue.add(namespace);
   }
 
-  async #bring(delivery: Delivery): Promise<'done' | 'retry'> {
+  async #applyDelivery(delivery: Delivery): Promise<'done' | 'retry'> {
     const { cluster, desired, path, records } = this.#ports;
     const { key } = delivery;
     const sent = desired.object(delivery);
@@ -250,7 +250,7 @@ export class Applier {
     if (taker === 'unknown') return this.#undecided(delivery);
     if (taker.id !== undefined) return this.#yield(delivery, taker.id);
     const namespace = namespaceKeyOf(parseKey(key));
-    if (namespace && this.#isComing(namespace)) return this.#block(delivery, namespace, 'WaitingForNamespace');
+    if (namespace && this.#isExpected(namespace)) return this.#waitFor(delivery, namespace, 'WaitingForNamespace');
     // The wait is registered before the request, so that the agent does not miss a kind that the cluster begins to serve meanwhile.
     this.#waiting.awaitKind(key);
     const served = await asServed(cluster, key, sent);
@@ -258,19 +258,19 @@ export class Applier {
     const { object } = served;
     this.#waiting.needsNoKind(key);
     const wanted = { ...delivery, object };
-    if (await this.#execution.tryNew(wanted)) return this.#came(key);
+    if (await this.#execution.tryNew(wanted)) return this.#arrived(key);
     // In the version that was, or is to be, applied: the fields that the agent compares or leaves alone may be at another place in other versions.
     const live = await cluster.get(parseKey(key), parseApiVersion(object.apiVersion).version);
     const found = { record: records.get(key), live };
     this.#execution.looked(found);
     const decision = decide(wanted, found.record, live, path);
-    if (isNamespaceKey(key)) this.#progress.looked(key, live !== undefined && decision.do !== 'wait');
+    if (isNamespaceKey(key)) this.#progress.noteNamespace(key, live !== undefined && decision.do !== 'wait');
     const result = await this.#execution.carryOut(decision, wanted, found);
-    return result === 'done' ? this.#came(key) : result;
+    return result === 'done' ? this.#arrived(key) : result;
   }
 
-  #came(key: string): 'done' {
-    this.#waiting.came(key);
+  #arrived(key: string): 'done' {
+    this.#waiting.arrived(key);
     return 'done';
   }
 
@@ -290,7 +290,7 @@ export class Applier {
       );
       return 'retry';
     }
-    return this.#came(key);
+    return this.#arrived(key);
   }
 
   /**
@@ -303,7 +303,7 @@ export class Applier {
   }
 
   /** The object is desired too, and is not on the cluster yet. */
-  #isComing(key: string): boolean {
+  #isExpected(key: string): boolean {
     return this.#isWanted(key) && !this.#progress.isThere(key);
   }
 
@@ -316,15 +316,15 @@ export class Applier {
     const definition = definitionKeyOf(parseKey(delivery.key));
     // If the cluster serves the kind in another version, the object does not wait for a definition that the cluster has refused.
     const isRefused = definition !== undefined && this.#progress.hasFailed(definition);
-    if (definition && (why === undefined ? this.#isWanted(definition) : this.#isComing(definition) && !isRefused)) {
-      return this.#block(delivery, definition, 'WaitingForKind');
+    if (definition && (why === undefined ? this.#isWanted(definition) : this.#isExpected(definition) && !isRefused)) {
+      return this.#waitFor(delivery, definition, 'WaitingForKind');
     }
     this.#progress.report(delivery, unserved(delivery.key, object, why));
     return 'retry';
   }
 
   /** Waits for another object. The retry covers the case that this agent never brings that object. */
-  #block(delivery: Delivery, blocker: string, reason: 'WaitingForNamespace' | 'WaitingForKind'): 'retry' {
+  #waitFor(delivery: Delivery, blocker: string, reason: 'WaitingForNamespace' | 'WaitingForKind'): 'retry' {
     this.#waiting.await(blocker, delivery.key);
     this.#progress.report(delivery, waitingFor(blocker, reason));
     return 'retry';
@@ -338,7 +338,7 @@ export class Applier {
 }
 
 /** The namespace does not exist, or is being deleted. For the second case the API server answers Forbidden, with a cause. */
-function isForWantOfNamespace(error: unknown): boolean {
+function isMissingNamespace(error: unknown): boolean {
   if (!(error instanceof BanyanError)) return false;
   const { causes = [] } = error.details;
   return error.code === 'NotFound' || causes.some(({ reason }) => reason === 'NamespaceTerminating');

@@ -6,7 +6,7 @@ const burst = 5;
 /** … and the interval between later corrections while somebody keeps changing the object. */
 const intervalMs = 10_000;
 
-interface Lately {
+interface RecentCorrections {
   /** Each correction counts for one interval. At this time, the intervals of all counted corrections are over. */
   readonly countsUntilMs: number;
   /** When the newest correction happens or happened. A change before this time needs no further correction. */
@@ -16,7 +16,7 @@ interface Lately {
 export class Corrections {
   readonly #clock: Clock;
   /** Objects that were corrected recently. */
-  readonly #lately = new Map<string, Lately>();
+  readonly #recent = new Map<string, RecentCorrections>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -25,11 +25,11 @@ export class Corrections {
   /** How long to wait before the correction of the object. The correction then counts as done at that time. 0: correct at once. */
   delayMs(key: string): number {
     const nowMs = this.#clock.monotonicMs();
-    for (const [other, { countsUntilMs }] of this.#lately) if (countsUntilMs <= nowMs) this.#lately.delete(other);
-    const { countsUntilMs, turnMs: lastMs } = this.#lately.get(key) ?? { countsUntilMs: nowMs, turnMs: nowMs };
+    for (const [other, { countsUntilMs }] of this.#recent) if (countsUntilMs <= nowMs) this.#recent.delete(other);
+    const { countsUntilMs, turnMs: lastMs } = this.#recent.get(key) ?? { countsUntilMs: nowMs, turnMs: nowMs };
     if (lastMs > nowMs) return lastMs - nowMs;
     const turnMs = Math.max(nowMs, countsUntilMs - (burst - 1) * intervalMs);
-    this.#lately.set(key, { countsUntilMs: countsUntilMs + intervalMs, turnMs });
+    this.#recent.set(key, { countsUntilMs: countsUntilMs + intervalMs, turnMs });
     return turnMs - nowMs;
   }
 }

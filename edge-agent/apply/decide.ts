@@ -22,7 +22,7 @@ export interface DesiredObject {
 
 export type Decision =
   /** `onlySigns`: the object is in the desired state, and only its signature has to change. */
-  | { readonly do: 'apply'; readonly created: boolean; readonly onlySigns?: true }
+  | { readonly do: 'apply'; readonly created: boolean; readonly onlySignature?: true }
   /** Somebody has changed the object after it was applied, and by the rules the change stays. The agent reports which fields differ. */
   | { readonly do: 'compare'; readonly live: KubeObject }
   /** The cluster has the object already. */
@@ -43,13 +43,13 @@ export function decide(
   }
   if (wanted.createOnly) return { do: 'keep' };
   const isOwn = isOurs(record, live, agent);
-  const whose = isOwn ? undefined : notTaken(live, wanted.rules.adopt);
-  if (whose !== undefined) {
-    return { do: 'refuse', reason: 'NotOwned', message: `the object exists and is not taken over: ${whose}` };
+  const owner = isOwn ? undefined : reasonNotToAdopt(live, wanted.rules.adopt);
+  if (owner !== undefined) {
+    return { do: 'refuse', reason: 'NotOwned', message: `the object exists and is not taken over: ${owner}` };
   }
   if (isApplied(wanted, record, live)) {
-    if (saysHowToRemove(live, wanted.deletion)) return { do: 'keep' };
-    return { do: 'apply', created: record?.created ?? false, onlySigns: true };
+    if (isDeletionSigned(live, wanted.deletion)) return { do: 'keep' };
+    return { do: 'apply', created: record?.created ?? false, onlySignature: true };
   }
   if (wasApplied(wanted, record, live) && wanted.rules.drift !== 'Correct') {
     return wanted.rules.drift === 'Report' ? { do: 'compare', live } : { do: 'keep' };
@@ -58,9 +58,9 @@ export function decide(
   return { do: 'apply', created: isOwn && (record?.created ?? false) };
 }
 
-function saysHowToRemove(live: KubeObject, deletion: PropagationPolicy | undefined): boolean {
-  const said = signatureOf(live);
-  return deletion === undefined || said === undefined || (said.deletion ?? 'Background') === deletion;
+function isDeletionSigned(live: KubeObject, deletion: PropagationPolicy | undefined): boolean {
+  const signature = signatureOf(live);
+  return deletion === undefined || signature === undefined || (signature.deletion ?? 'Background') === deletion;
 }
 
 /** The object is this agent's if this agent signed it, with any store; or if the record names this very object and no other agent has signed it since. */
@@ -84,7 +84,7 @@ export function signerOf(
 }
 
 /** Why the agent does not take over an existing object of somebody else. Undefined: the agent may take it over. */
-function notTaken(live: KubeObject, adopt: AdoptRule): string | undefined {
+function reasonNotToAdopt(live: KubeObject, adopt: AdoptRule): string | undefined {
   if (adopt === 'Always') return undefined;
   const other = signatureOf(live)?.agent;
   const owner = other === undefined ? foreignOwner(live) : `the agent ${other} has applied it`;

@@ -12,7 +12,7 @@ const valueCharsMax = 60;
 const secret = /^(data|stringData)\./;
 
 interface DriftFindings {
-  readonly words: string[];
+  readonly differences: string[];
   readonly isSecret: boolean;
 }
 
@@ -21,10 +21,10 @@ interface DriftFindings {
  * quantities agree. `owned` names the fields to compare, and the fields to compare as a whole.
  */
 export function driftMessage(owned: FieldSet, wanted: unknown, live: unknown): string {
-  const words: string[] = [];
-  compare(owned, wanted, live, '', { words, isSecret: isRecord(wanted) && wanted.kind === 'Secret' });
-  const more = words.length > namedMax ? `; and ${words.length - namedMax} more` : '';
-  return `${words.slice(0, namedMax).join('; ')}${more}`;
+  const differences: string[] = [];
+  compare(owned, wanted, live, '', { differences, isSecret: isRecord(wanted) && wanted.kind === 'Secret' });
+  const more = differences.length > namedMax ? `; and ${differences.length - namedMax} more` : '';
+  return `${differences.slice(0, namedMax).join('; ')}${more}`;
 }
 
 /** The message about an object that the agent corrected again and again. `live`: the object before the correction. Undefined: somebody had deleted it. */
@@ -71,8 +71,8 @@ function compareWhole(wanted: unknown, live: unknown, path: string, found: Drift
   }
   if (JSON.stringify(wanted) === JSON.stringify(live)) return;
   const applied = wanted === undefined ? 'was not applied' : `was applied as ${shown(wanted)}`;
-  if (found.isSecret && secret.test(`${path}.`)) found.words.push(`${path} is not as it was applied`);
-  else found.words.push(`${path} is ${shown(live)} and ${applied}`);
+  if (found.isSecret && secret.test(`${path}.`)) found.differences.push(`${path} is not as it was applied`);
+  else found.differences.push(`${path} is ${shown(live)} and ${applied}`);
 }
 
 /** The index of the list item that a path element names (core/apiserver/managed-fields/field-set.ts). -1: there is none. */

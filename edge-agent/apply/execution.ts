@@ -84,7 +84,7 @@ export class Execution {
   async #replaced(
     wanted: DesiredObject & Delivery,
     { record, live }: ClusterState,
-    { created, onlySigns }: Decision & { do: 'apply' },
+    { created, onlySignature }: Decision & { do: 'apply' },
   ): Promise<boolean> {
     const { writer, progress } = this.#ports;
     try {
@@ -93,7 +93,7 @@ export class Execution {
       const isSame = record?.bodyHash === wanted.bodyHash && record.source === wanted.source;
       // If another store applied the object, this agent does not know whether anything has changed since.
       const isKnown = isSame && record.fingerprint !== '';
-      if (isKnown && !wasOurs && !onlySigns) this.#putBack(wanted, live, answer);
+      if (isKnown && !wasOurs && !onlySignature) this.#noteCorrection(wanted, live, answer);
       return false;
     } catch (error) {
       if (await writer.replace(wanted, live, error)) {
@@ -105,10 +105,14 @@ export class Execution {
   }
 
   /** The desired content is the same as before. So somebody had changed or deleted the object. */
-  #putBack({ key, object, rules }: DesiredObject & Delivery, live: KubeObject | undefined, answer: KubeObject): void {
+  #noteCorrection(
+    { key, object, rules }: DesiredObject & Delivery,
+    live: KubeObject | undefined,
+    answer: KubeObject,
+  ): void {
     const ignored = ignoredOf(object, rules);
     const own = (one: KubeObject) => withoutFields(one, ignored);
-    this.#ports.fieldConflictBackoff.putBack(
+    this.#ports.fieldConflictBackoff.corrected(
       key,
       fieldConflictMessage(ownedFields(answer), own(answer), live && own(live)),
     );

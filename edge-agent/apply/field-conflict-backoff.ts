@@ -13,39 +13,39 @@ const intervalMs = 60_000;
 const quietMs = 60_000;
 
 /** An object that was corrected within the last minutes. */
-interface Lately {
-  readonly patience: TokenBucket;
+interface RecentCorrections {
+  readonly rate: TokenBucket;
   atMs: number;
   /** Present during a conflict: says which fields somebody changes. */
-  words?: string;
+  message?: string;
 }
 
 export class FieldConflictBackoff {
   readonly #clock: Clock;
-  readonly #over: (key: string) => void;
-  readonly #lately = new Map<string, Lately>();
+  readonly #ended: (key: string) => void;
+  readonly #recent = new Map<string, RecentCorrections>();
   #timer: Timer | undefined;
 
   /** `over`: the conflict about the object has ended. */
-  constructor(clock: Clock, over: (key: string) => void) {
+  constructor(clock: Clock, ended: (key: string) => void) {
     this.#clock = clock;
-    this.#over = over;
+    this.#ended = ended;
   }
 
   /** `words`: says which fields somebody had changed. */
-  putBack(key: string, words: string): void {
+  corrected(key: string, message: string): void {
     const nowMs = this.#clock.monotonicMs();
-    const lately = this.#lately.get(key) ?? { patience: new TokenBucket(burst, intervalMs, nowMs), atMs: nowMs };
-    this.#lately.set(key, lately);
-    lately.atMs = nowMs;
-    const isTooOften = lately.patience.take(nowMs) > 0;
-    if (isTooOften || lately.words !== undefined) lately.words = words;
+    const recent = this.#recent.get(key) ?? { rate: new TokenBucket(burst, intervalMs, nowMs), atMs: nowMs };
+    this.#recent.set(key, recent);
+    recent.atMs = nowMs;
+    const isTooOften = recent.rate.take(nowMs) > 0;
+    if (isTooOften || recent.message !== undefined) recent.message = message;
     this.#watch();
   }
 
   /** Says which fields of the object somebody changes again and again. Undefined: there is no conflict. */
   messageOf(key: string): string | undefined {
-    return this.#lately.get(key)?.words;
+    return this.#recent.get(key)?.message;
   }
 
   stop(): void {
@@ -53,7 +53,7 @@ export class FieldConflictBackoff {
   }
 
   #watch(): void {
-    if (this.#timer || this.#lately.size === 0) return;
+    if (this.#timer || this.#recent.size === 0) return;
     this.#timer = this.#clock.after(quietMs, () => {
       this.#timer = undefined;
       this.#endQuiet();
@@ -63,11 +63,11 @@ export class FieldConflictBackoff {
 
   #endQuiet(): void {
     const nowMs = this.#clock.monotonicMs();
-    for (const [key, lately] of this.#lately) {
-      const isOver = lately.words !== undefined && nowMs - lately.atMs >= quietMs;
-      if (isOver) delete lately.words;
-      if (lately.words === undefined && lately.patience.isIdle(nowMs)) this.#lately.delete(key);
-      if (isOver) this.#over(key);
+    for (const [key, recent] of this.#recent) {
+      const isOver = recent.message !== undefined && nowMs - recent.atMs >= quietMs;
+      if (isOver) delete recent.message;
+      if (recent.message === undefined && recent.rate.isIdle(nowMs)) this.#recent.delete(key);
+      if (isOver) this.#ended(key);
     }
   }
 }

@@ -56,7 +56,7 @@ export class ObjectWriter {
     const sent = signed(markedFor(wanted, live), this.#ports.path, created && isContainer(key), { deletion, content });
     const isNew = live === undefined;
     const answer = await (isNew && isContainer(key)
-      ? this.#made(key, sent)
+      ? this.#createContainer(key, sent)
       : this.#ports.cluster.apply(sent, { isNew }));
     this.#accepted({ ...wanted, object: marked(wanted.object, source) }, answer, created);
     return answer;
@@ -66,7 +66,7 @@ export class ObjectWriter {
    * Creates a container (see order.ts). A container that came with a placement is removed with the placement. Somebody may have created it after the agent
    * looked for it. That container must not get this mark, even if it has the same values.
    */
-  async #made(key: string, sent: KubeObject): Promise<KubeObject> {
+  async #createContainer(key: string, sent: KubeObject): Promise<KubeObject> {
     const { cluster, records } = this.#ports;
     const made = await cluster.create?.(sent);
     if (made) return made;
@@ -171,14 +171,18 @@ export class ObjectWriter {
     const { key, source, rules } = wanted;
     const object = marked(wanted.object, source);
     const ignored = ignoredOf(object, rules);
-    const would = await this.#ports.cluster.apply(markedFor(wanted, live), { dryRun: true });
-    const words = driftMessage(ownedFields(would), withoutFields(would, ignored), withoutFields(live, ignored));
+    const dryRunAnswer = await this.#ports.cluster.apply(markedFor(wanted, live), { dryRun: true });
+    const drift = driftMessage(
+      ownedFields(dryRunAnswer),
+      withoutFields(dryRunAnswer, ignored),
+      withoutFields(live, ignored),
+    );
     const record = this.#ports.records.get(key);
     // The fingerprint is of `would` and not of `live`: whoever reverted a change owns the field since, and the agent would not see later changes of it.
-    if (words === '' && record) {
-      this.#ports.records.set(key, { ...record, fingerprint: fingerprint(object, would, ignored) });
+    if (drift === '' && record) {
+      this.#ports.records.set(key, { ...record, fingerprint: fingerprint(object, dryRunAnswer, ignored) });
     }
-    return words;
+    return drift;
   }
 
   /**

@@ -38,28 +38,28 @@ export class OrphanAdoption {
     return this.#kept?.held;
   }
 
-  take(found: readonly Applied[], limits: DeletionLimits): AppliedInventory {
+  adopt(found: readonly Applied[], limits: DeletionLimits): AppliedInventory {
     const { records, isWanted } = this.#ports;
-    const stock = appliedInventoryOf(found, records, isWanted, limits, this.#gone);
-    this.#record(stock.records, (key) => {
+    const inventory = appliedInventoryOf(found, records, isWanted, limits, this.#gone);
+    this.#record(inventory.records, (key) => {
       if (!isWanted(key)) this.#gone++;
     });
-    this.#keep(stock.kept);
-    return stock;
+    this.#keep(inventory.kept);
+    return inventory;
   }
 
   /**
    * Allows the removal of the held objects, if they are still the objects that the token names. With a full disk it is tried again later, because a person
    * approves only once.
    */
-  release(token: string): void {
+  approve(token: string): void {
     if (this.#kept?.held.token !== token) return;
     try {
       this.#record(this.#kept.records);
     } catch (error) {
       if (!(error instanceof BanyanError) || error.code !== 'StoreFull') throw error;
       this.#again?.stop();
-      this.#again = this.#ports.clock.after(againMs, () => this.release(token));
+      this.#again = this.#ports.clock.after(againMs, () => this.approve(token));
       return;
     }
     this.#keep(new Map());

@@ -1,7 +1,7 @@
 /** Hands an object that was placed over to the cluster. */
 import { parseKey } from '../../core/object/key.ts';
 import { formatApiVersion, type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
-import type { AsItWas, Cluster } from '../cluster/cluster.ts';
+import type { Cluster, ObjectVersion } from '../cluster/cluster.ts';
 import { unmarking, withoutMark } from '../cluster/mark.ts';
 import { signerOf } from './decide.ts';
 import { ownedValues } from './owned-values.ts';
@@ -25,16 +25,17 @@ export async function releaseOwnership(
 ): Promise<void> {
   const found = await cluster.get(parseKey(key));
   if (!found || signerOf(found, record, path) !== 'us') return;
-  const { group, version: told } = parseApiVersion(found.apiVersion);
-  const version = appliedVersion(found) ?? told;
-  const isServed = version === told || (await cluster.resourceOf(formatApiVersion(group, version), found.kind));
+  const { group, version: returnedVersion } = parseApiVersion(found.apiVersion);
+  const version = appliedVersion(found) ?? returnedVersion;
+  const isServed =
+    version === returnedVersion || (await cluster.resourceOf(formatApiVersion(group, version), found.kind));
   // The cluster does not serve the applied version any more. So nobody knows the values at the applied fields, which an apply would have to name. A patch
   // needs no such values.
-  if (!isServed && cluster.patch) return cluster.patch(parseKey(key), unmarking(found), asOf(found));
-  const live = version === told ? found : await cluster.get(parseKey(key), version);
-  if (live) await cluster.apply(withoutMark(ownedValues(live)), { at: asOf(live) });
+  if (!isServed && cluster.patch) return cluster.patch(parseKey(key), unmarking(found), objectVersionOf(found));
+  const live = version === returnedVersion ? found : await cluster.get(parseKey(key), version);
+  if (live) await cluster.apply(withoutMark(ownedValues(live)), { at: objectVersionOf(live) });
 }
 
-function asOf({ metadata: { uid = '', resourceVersion = '' } }: KubeObject): AsItWas {
+function objectVersionOf({ metadata: { uid = '', resourceVersion = '' } }: KubeObject): ObjectVersion {
   return { uid, resourceVersion };
 }

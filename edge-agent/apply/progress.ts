@@ -12,7 +12,7 @@ export type ApplyStep =
    * `drift`: somebody has changed the object since, and the change stays. `fight`: somebody changes the object again and again, and the agent corrects it
    * each time.
    */
-  | { readonly phase: 'applied'; readonly drift?: string; readonly fight?: string }
+  | { readonly phase: 'applied'; readonly drift?: string; readonly fieldConflict?: string }
   /** Something else has to happen first. The work goes on by itself. */
   | { readonly phase: 'waiting'; readonly reason: string; readonly message: string }
   | { readonly phase: 'failed'; readonly reason: string; readonly message: string }
@@ -49,15 +49,15 @@ export class ProgressReports {
   }
 
   /** Whether the namespace is on the cluster, whoever created it. */
-  looked(key: string, isThere: boolean): void {
+  noteNamespace(key: string, isThere: boolean): void {
     if (isThere) this.#found.add(key);
     else this.#found.delete(key);
   }
 
   /** Whether there is a report about this very content. */
   isAbout({ key, source, bodyHash }: Delivery): boolean {
-    const said = this.#progress.get(key);
-    return said?.source === source && said.bodyHash === bodyHash;
+    const progress = this.#progress.get(key);
+    return progress?.source === source && progress.bodyHash === bodyHash;
   }
 
   /**

@@ -46,9 +46,9 @@ export function isAsRecorded(
   live: KubeObject,
   ignored: readonly string[],
 ): boolean {
-  const now = fingerprint(applied, live, ignored);
-  const length = isConverted(live) ? halfLength : now.length;
-  return recorded.length === now.length && recorded.slice(0, length) === now.slice(0, length);
+  const present = fingerprint(applied, live, ignored);
+  const length = isConverted(live) ? halfLength : present.length;
+  return recorded.length === present.length && recorded.slice(0, length) === present.slice(0, length);
 }
 
 /** Whether the object is in another version than the applied one. */
@@ -71,9 +71,9 @@ function half(value: unknown): string {
  * any object may be, the result is empty: whoever may change an object may write such a list, and the next apply repairs it.
  */
 export function ownedFields(live: KubeObject): FieldSet {
-  const own = ownEntry(live);
-  if (!own || beyondLimits(own.fieldsV1) !== undefined) return leaf;
-  const { 'f:status': _status, ...owned } = decodeEntries([own])[0]?.fields ?? leaf;
+  const entry = ownEntry(live);
+  if (!entry || beyondLimits(entry.fieldsV1) !== undefined) return leaf;
+  const { 'f:status': _status, ...owned } = decodeEntries([entry])[0]?.fields ?? leaf;
   return owned;
 }
 

@@ -22,7 +22,7 @@ export interface RemovalObstacle {
 const stuckAfterMs = 60_000;
 /** A person reads the names: one or two lines are enough. */
 const namedMax = 3;
-const wordsMax = 500;
+const messageCharsMax = 500;
 
 export class RemovalProgress {
   readonly #placements = new Map<string, readonly PlacementId[]>();
@@ -61,16 +61,16 @@ export class RemovalProgress {
   }
 
   /** The cluster's newest answer about the removal. Undefined: nothing hinders it. Returns whether the answer differs from the former one. */
-  hinder(key: string, hindrance: RemovalObstacle | undefined): boolean {
+  noteObstacle(key: string, obstacle: RemovalObstacle | undefined): boolean {
     const before = this.#removalObstacles.get(key);
     const sinceMs = before?.sinceMs ?? this.#clock.monotonicMs();
-    if (hindrance) this.#removalObstacles.set(key, { ...hindrance, sinceMs });
+    if (obstacle) this.#removalObstacles.set(key, { ...obstacle, sinceMs });
     else this.#removalObstacles.delete(key);
     this.#watch();
-    return before?.reason !== hindrance?.reason || before?.message !== hindrance?.message;
+    return before?.reason !== obstacle?.reason || before?.message !== obstacle?.message;
   }
 
-  isHindered(key: string): boolean {
+  hasObstacle(key: string): boolean {
     return this.#removalObstacles.has(key);
   }
 
@@ -80,20 +80,22 @@ export class RemovalProgress {
 
   /** The obstacles of the objects that leave the placement. */
   *removalObstacles(id: PlacementId): Generator<readonly [key: string, RemovalObstacle]> {
-    for (const [key, hindrance] of this.#removalObstacles)
-      if (this.placementsOf(key).includes(id)) yield [key, hindrance];
+    for (const [key, obstacle] of this.#removalObstacles)
+      if (this.placementsOf(key).includes(id)) yield [key, obstacle];
   }
 
   /** A message for the report of the node: removals that have been stuck for long and that no placement's report names. */
-  trouble(isTold: (id: PlacementId) => boolean): TroubleAttributes | undefined {
+  trouble(isReported: (id: PlacementId) => boolean): TroubleAttributes | undefined {
     const nowMs = this.#clock.monotonicMs();
     const stuck = [...this.#removalObstacles].filter(
-      ([key, { sinceMs }]) => nowMs - sinceMs >= stuckAfterMs && !this.placementsOf(key).some(isTold),
+      ([key, { sinceMs }]) => nowMs - sinceMs >= stuckAfterMs && !this.placementsOf(key).some(isReported),
     );
     if (stuck.length === 0) return undefined;
     const named = stuck
       .slice(0, namedMax)
-      .map(([key, { reason, message }]) => `${displayKey(parseKey(key))}: ${reason}: ${message.slice(0, wordsMax)}`);
+      .map(
+        ([key, { reason, message }]) => `${displayKey(parseKey(key))}: ${reason}: ${message.slice(0, messageCharsMax)}`,
+      );
     const more = stuck.length > namedMax ? [`and ${stuck.length - namedMax} more`] : [];
     const message = `objects that nobody wants any more can't be removed: ${[...named, ...more].join('; ')}`;
     return { reason: 'RemovalStuck', message };

@@ -35,7 +35,7 @@ export async function removalOf(
 ): Promise<RemovalWithReason> {
   const removal = decideRemoval(record, live, { agent: ports.path, isContainer: isContainer(key) });
   if (removal.do !== 'remove' || !isDefinitionKey(key)) return removal;
-  const why = await keptFor(definedBy(parseKey(key)), ports);
+  const why = await reasonToKeep(definedBy(parseKey(key)), ports);
   return why === undefined ? removal : { do: 'release', why };
 }
 
@@ -45,7 +45,7 @@ export function definedBy({ name }: ObjectKey): GroupResource {
   return { group: name.slice(dot + 1), resource: name.slice(0, dot) };
 }
 
-async function keptFor(defined: GroupResource, ports: RemovalPorts): Promise<string | undefined> {
+async function reasonToKeep(defined: GroupResource, ports: RemovalPorts): Promise<string | undefined> {
   if (!ports.cluster.metadataOf) return undefined;
   const owners = new Owners(ports.cluster);
   // Read before the list: an object in the answer may be removed, and lose its record, before the answer arrives.
@@ -76,7 +76,7 @@ export function isOfAgent({ group, resource }: GroupResource, key: string): bool
 /** Finds out whether all owners of an object are gone. The garbage collector deletes such an object. */
 class Owners {
   readonly #cluster: Cluster;
-  readonly #known = new Map<string, boolean>();
+  readonly #answers = new Map<string, boolean>();
 
   constructor(cluster: Cluster) {
     this.#cluster = cluster;
@@ -92,15 +92,15 @@ class Owners {
     namespace: string,
     { apiVersion, kind, name, uid }: { apiVersion: string; kind: string; name: string; uid: string },
   ): Promise<boolean> {
-    const known = this.#known.get(uid);
-    if (known !== undefined) return known;
-    if (this.#known.size >= ownersMax) return true;
+    const answer = this.#answers.get(uid);
+    if (answer !== undefined) return answer;
+    if (this.#answers.size >= ownersMax) return true;
     const served = await this.#cluster.resourceOf(apiVersion, kind);
     const at = served && { ...served, namespace: served.namespaced ? namespace : '', name };
     const live = at && (await this.#cluster.get(at));
     const isSeen = live?.metadata.uid === uid && live.metadata.deletionTimestamp === undefined;
     const isThere = isSeen || (!served && (await this.#isUnknown(apiVersion)));
-    this.#known.set(uid, isThere);
+    this.#answers.set(uid, isThere);
     return isThere;
   }
 

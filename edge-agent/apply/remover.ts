@@ -28,16 +28,16 @@ export interface RemoverEvents {
   /** The object got a record, or its record was deleted. */
   recorded(key: string): void;
   /** Why an unwanted object is still there. Undefined: nothing hinders its removal any more. */
-  hindered(key: string, hindrance: RemovalObstacle | undefined): void;
+  obstacleChanged(key: string, obstacle: RemovalObstacle | undefined): void;
   /** The object for which this object was kept is gone, so this object may go now. */
-  due(key: string): void;
+  enqueue(key: string): void;
 }
 
 export class Remover {
   readonly #ports: RemoverPorts;
   readonly #events: RemoverEvents;
   /** Objects that the cluster was asked to remove and that still have a record. */
-  readonly #asked = new Set<string>();
+  readonly #removalRequested = new Set<string>();
 
   constructor(ports: RemoverPorts, events: RemoverEvents) {
     this.#ports = ports;
@@ -53,7 +53,7 @@ export class Remover {
     const live = await cluster.get(parseKey(key));
     const decision = await removalOf(key, record, live, { path, cluster, applied: () => records.keys() });
     if (decision.do === 'wait') {
-      if (live) this.#hinder(key, { reason: terminating, message: removalMessage(live), isRefused: false });
+      if (live) this.#noteObstacle(key, { reason: terminating, message: removalMessage(live), isRefused: false });
       return 'retry';
     }
     if (decision.do === 'remove') {
@@ -65,11 +65,11 @@ export class Remover {
         this.forget(key);
         return 'done';
       }
-      this.#asked.add(key);
+      this.#removalRequested.add(key);
       await cluster.remove(parseKey(key), record.deletion ?? 'Background', decision.uid);
       if (await cluster.get(parseKey(key))) {
         // Most objects are gone at the next look. If the object is still there, that look reports what the removal waits for.
-        this.#hinder(key, undefined);
+        this.#noteObstacle(key, undefined);
         return 'retry';
       }
     }
@@ -81,31 +81,31 @@ export class Remover {
     return 'done';
   }
 
-  refused(key: string, reason: string, words: string): void {
-    const message = `the object is wanted no more, and removing it was refused: ${words}`;
-    this.#hinder(key, { reason, message, isRefused: true });
+  refused(key: string, reason: string, error: string): void {
+    const message = `the object is wanted no more, and removing it was refused: ${error}`;
+    this.#noteObstacle(key, { reason, message, isRefused: true });
   }
 
   /** The object is not this agent's any more, whether or not it is on the cluster. */
   forget(key: string): void {
     this.#ports.records.delete(key);
-    this.#asked.delete(key);
+    this.#removalRequested.delete(key);
     this.#events.recorded(key);
     const namespace = namespaceKeyOf(parseKey(key));
-    if (namespace && this.#ports.records.get(namespace)) this.#events.due(namespace);
+    if (namespace && this.#ports.records.get(namespace)) this.#events.enqueue(namespace);
     const definition = definitionKeyOf(parseKey(key));
     const isLeft = definition && this.#ports.records.get(definition) && !this.#ports.isWanted(definition);
-    if (isLeft) this.#events.due(definition);
+    if (isLeft) this.#events.enqueue(definition);
   }
 
   /** The object is desired again and has been applied. True: this agent had asked the cluster to remove it. */
   takeBack(key: string): boolean {
-    return this.#asked.delete(key);
+    return this.#removalRequested.delete(key);
   }
 
-  #hinder(key: string, hindrance: RemovalObstacle | undefined): void {
+  #noteObstacle(key: string, obstacle: RemovalObstacle | undefined): void {
     // A placement may have wanted the object again since the work on it began. From then on, its reports are about the apply.
-    if (!this.#ports.isWanted(key)) this.#events.hindered(key, hindrance);
+    if (!this.#ports.isWanted(key)) this.#events.obstacleChanged(key, obstacle);
   }
 
   /** A namespace is removed after the last of the agent's objects in it. The removal of each of these objects looks at the namespace again. */

@@ -57,12 +57,12 @@ export async function asServed(cluster: Cluster, key: string, object: KubeObject
   const why = (await cluster.unknownGroups?.())?.get(parseKey(key).group);
   if (why !== undefined) throw new BanyanError('Unavailable', why);
   const definitionKey = definitionKeyOf(parseKey(key));
-  const definition = definitionKey === undefined ? undefined : await seen(cluster, definitionKey);
+  const definition = definitionKey === undefined ? undefined : await readIfAllowed(cluster, definitionKey);
   return inServedVersion(object, await cluster.served(), definition);
 }
 
 /** Undefined also if the agent has no permission to read the object. */
-async function seen(cluster: Cluster, key: string): Promise<KubeObject | undefined> {
+async function readIfAllowed(cluster: Cluster, key: string): Promise<KubeObject | undefined> {
   try {
     return await cluster.get(parseKey(key));
   } catch (error) {
@@ -79,16 +79,16 @@ export function inServedVersion(
 ): InServedVersion {
   const { group, version } = parseApiVersion(object.apiVersion);
   const { kind } = object;
-  const known = served.find((one) => one.group === group && one.kind === kind);
-  if (!known) return { why: elsewhere(group, kind, served) };
-  const equal = known.versions.find((other) => isAlike(group, kind, version, other));
-  const other = equal ?? (definition && isOnlyRenamed(definition, version) ? known.versions[0] : undefined);
+  const servedKind = served.find((one) => one.group === group && one.kind === kind);
+  if (!servedKind) return { why: servedInOtherGroup(group, kind, served) };
+  const equal = servedKind.versions.find((other) => isAlike(group, kind, version, other));
+  const other = equal ?? (definition && isOnlyRenamed(definition, version) ? servedKind.versions[0] : undefined);
   const differs = other === undefined ? undefined : meaningDiffers(object);
   if (other !== undefined && differs === undefined)
     return { object: { ...object, apiVersion: formatApiVersion(group, other) } };
-  const instead = known.versions.map((one) => formatApiVersion(group, one)).join(', ');
+  const instead = servedKind.versions.map((one) => formatApiVersion(group, one)).join(', ');
   return {
-    why: `it serves it as ${instead}, and ${differs ?? 'their fields are not the same: only an API server that knows both can convert them'}; write the object as ${formatApiVersion(group, known.versions[0] ?? '')}`,
+    why: `it serves it as ${instead}, and ${differs ?? 'their fields are not the same: only an API server that knows both can convert them'}; write the object as ${formatApiVersion(group, servedKind.versions[0] ?? '')}`,
   };
 }
 
@@ -118,7 +118,7 @@ function isOnlyRenamed({ spec }: KubeObject, version: string): boolean {
 }
 
 /** Every kind of the former group `extensions` has a group of its own today, with other fields or defaults. */
-function elsewhere(group: string, kind: string, served: readonly ServedResource[]): string | undefined {
+function servedInOtherGroup(group: string, kind: string, served: readonly ServedResource[]): string | undefined {
   const others = group === 'extensions' ? served.filter((one) => one.kind === kind) : [];
   if (others.length === 0) return undefined;
   const names = others.flatMap((one) => one.versions.map((version) => formatApiVersion(one.group, version)));

@@ -9,8 +9,8 @@ import { type ApplyStep, unasked } from './progress.ts';
 /** A failure, so that objects that need this one wait. The agent reports why (desired/poisoned.ts). */
 export const poisoned: ApplyStep = { phase: 'failed', reason: 'Poisoned', message: 'it is quarantined' };
 
-export function applied(fight: string | undefined): ApplyStep {
-  return { phase: 'applied', ...(fight === undefined ? {} : { fight }) };
+export function applied(fieldConflict: string | undefined): ApplyStep {
+  return { phase: 'applied', ...(fieldConflict === undefined ? {} : { fieldConflict }) };
 }
 
 /** `drift`: says which fields differ. Empty: none. */

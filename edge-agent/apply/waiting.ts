@@ -5,15 +5,15 @@
 import { isDefinitionKey } from './order.ts';
 
 export class DependencyWaits {
-  readonly #again: (key: string, fresh: boolean) => void;
+  readonly #enqueue: (key: string, fresh: boolean) => void;
   /** The key of the object that has to come first -> the keys that wait for it. */
   readonly #blocked = new Map<string, Set<string>>();
   /** Keys whose kind the cluster does not serve. */
   readonly #unserved = new Set<string>();
 
   /** `again`: work on the object once more. `fresh`: the reason for its earlier failures is gone. */
-  constructor(again: (key: string, fresh: boolean) => void) {
-    this.#again = again;
+  constructor(enqueue: (key: string, fresh: boolean) => void) {
+    this.#enqueue = enqueue;
   }
 
   /** The object waits for `blocker`. */
@@ -40,14 +40,14 @@ export class DependencyWaits {
   }
 
   /** The object is on the cluster. */
-  came(key: string): void {
-    for (const waiting of this.#blocked.get(key) ?? []) this.#again(waiting, true);
+  arrived(key: string): void {
+    for (const waiting of this.#blocked.get(key) ?? []) this.#enqueue(waiting, true);
     this.#blocked.delete(key);
     if (isDefinitionKey(key)) this.kindsChanged();
   }
 
   /** The cluster serves other kinds than before. */
   kindsChanged(): void {
-    for (const key of this.#unserved) this.#again(key, false);
+    for (const key of this.#unserved) this.#enqueue(key, false);
   }
 }

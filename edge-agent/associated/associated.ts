@@ -34,7 +34,7 @@ export interface AssociatedEvents {
   /** The cluster does not answer. */
   failed(error: unknown): void;
   /** An object that has to be reported can't be read. The agent tries again. */
-  unread(key: string, error: unknown): void;
+  readFailed(key: string, error: unknown): void;
 }
 
 interface AssociatedObject {
@@ -62,9 +62,9 @@ export class Associated {
   readonly #events: AssociatedEvents;
   readonly #watches: ResourceWatches;
   readonly #health: TimedHealth;
-  readonly #graph = new OwnerGraph((uid, before, after) => this.#moved(uid, before, after));
+  readonly #graph = new OwnerGraph((uid, before, after) => this.#rootChanged(uid, before, after));
   /** All objects with owners that the agent has seen, by uid. */
-  readonly #held = new Map<string, AssociatedObject>();
+  readonly #ownedObjects = new Map<string, AssociatedObject>();
   /** The uids of the objects in `#held`, by key. */
   readonly #uids = new Map<string, string>();
   /** The bodies of objects that rules name and that belong to a placed object. */
@@ -74,7 +74,7 @@ export class Associated {
   /** By the key of the placed object: the keys of the reported objects. */
   readonly #chosen = new Map<string, ReadonlySet<string>>();
   /** By the key of the reported object. */
-  readonly #told = new Map<string, Chosen & { readonly source: string }>();
+  readonly #reported = new Map<string, Chosen & { readonly source: string }>();
   readonly #between = new Map<string, ServedResource>();
   /**
    * Kinds of owners that the agent has asked for: so it asks once for each. The value is the resource that the cluster serves for the kind. Undefined: the
@@ -85,10 +85,10 @@ export class Associated {
   #rules: AssociatedRules = new Map();
   #named: readonly ServedResource[] = [];
   /** The agent does not know yet which of the named resources the cluster serves. */
-  #looking = false;
+  #isAskingServed = false;
   /** API groups for which the cluster does not answer what it serves. */
-  #unknown: ReadonlyMap<string, string> = new Map();
-  #look = 0;
+  #unknownGroups: ReadonlyMap<string, string> = new Map();
+  #servedRequest = 0;
 
   constructor(ports: AssociatedPorts, events: AssociatedEvents) {
     this.#ports = ports;
@@ -98,7 +98,7 @@ export class Associated {
       clock: ports.clock,
       get: (key) => ports.cluster.get(key),
       read: (uid, key) => this.#read(uid, key),
-      failed: (key, error) => events.unread(key, error),
+      failed: (key, error) => events.readFailed(key, error),
     });
     this.#watches = new ResourceWatches(ports.cluster, {
       on: (event, resource) => this.#on(event, resource),
@@ -110,30 +110,30 @@ export class Associated {
 
   async setRules(rules: AssociatedRules): Promise<void> {
     this.#rules = rules;
-    for (const root of this.#members.keys()) this.#mark(root);
+    for (const root of this.#members.keys()) this.#markDirty(root);
     await this.kindsChanged();
   }
 
   async kindsChanged(): Promise<void> {
-    const look = ++this.#look;
+    const request = ++this.#servedRequest;
     const items = [...this.#rules.values()].flat();
-    this.#looking = items.length > 0;
+    this.#isAskingServed = items.length > 0;
     if (items.length === 0) {
       this.#named = [];
-      this.#unknown = new Map();
+      this.#unknownGroups = new Map();
       this.#between.clear();
     } else {
       const served = await this.#ports.cluster.served();
       const unknown = await this.#ports.cluster.unknownGroups?.();
-      if (look !== this.#look) return;
-      this.#unknown = unknown ?? new Map();
+      if (request !== this.#servedRequest) return;
+      this.#unknownGroups = unknown ?? new Map();
       this.#named = served.filter((resource) => items.some((item) => namesResource(item, resource)));
     }
-    this.#looking = false;
+    this.#isAskingServed = false;
     this.#kinds.clear();
     this.#watches.set(this.#named, this.#between.values());
-    for (const uid of this.#held.keys()) this.#askOwners(uid);
-    for (const [key, { uid }] of this.#told) this.#bodies.want(uid, parseKey(key));
+    for (const uid of this.#ownedObjects.keys()) this.#askOwners(uid);
+    for (const [key, { uid }] of this.#reported) this.#bodies.want(uid, parseKey(key));
     this.#settled();
   }
 
@@ -141,7 +141,7 @@ export class Associated {
   place(key: string, uid: string | undefined): void {
     if (this.#rules.size === 0 && uid !== undefined) return;
     this.#graph.setRoot(key, uid);
-    this.#mark(key);
+    this.#markDirty(key);
   }
 
   get isActive(): boolean {
@@ -152,31 +152,31 @@ export class Associated {
    * Whether the agent has seen all objects of the resource and knows the owners of this object. If such an object has no report, it must have none. Unknown
    * owners of other objects delay nothing.
    */
-  knows(key: string): boolean {
+  isComplete(key: string): boolean {
     const resource = parseKey(key);
-    if (this.#looking || this.#dirty.size > 0 || this.#unknown.has(resource.group)) return false;
+    if (this.#isAskingServed || this.#dirty.size > 0 || this.#unknownGroups.has(resource.group)) return false;
     if (!this.#watches.isSeen(resource)) return false;
-    const told = this.#told.get(key);
+    const reported = this.#reported.get(key);
     // The object is reported as soon as its body is there.
-    if (told && this.#bodies.of(told.uid) === undefined) return false;
+    if (reported && this.#bodies.of(reported.uid) === undefined) return false;
     const uid = this.#uids.get(key);
     return uid === undefined || !this.#graph.unknownAbove(uid).some((owner) => this.#isExpected(owner));
   }
 
   /** Whether the agent may still see this owner. It never sees the owners of a kind that the cluster does not serve or does not let the agent list. */
   #isExpected(owner: OwnerLink): boolean {
-    if (this.#unknown.has(parseApiVersion(owner.apiVersion).group)) return true;
+    if (this.#unknownGroups.has(parseApiVersion(owner.apiVersion).group)) return true;
     const resource = this.#kinds.get(kindOf(owner));
     return resource === 'asking' || (resource !== undefined && this.#watches.isPending(resource));
   }
 
-  say(source: string, key: string): AssociatedReport | undefined {
-    const told = this.#told.get(key);
-    const held = told && this.#held.get(told.uid);
-    const owner = told && this.#graph.rootOf(told.uid);
-    const body = told && this.#bodies.of(told.uid);
-    if (!told || !held || !body || owner === undefined || told.source !== source) return undefined;
-    return { owner, namespaced: held.namespaced, refs: told.refs, body };
+  reportOf(source: string, key: string): AssociatedReport | undefined {
+    const reported = this.#reported.get(key);
+    const owned = reported && this.#ownedObjects.get(reported.uid);
+    const owner = reported && this.#graph.rootOf(reported.uid);
+    const body = reported && this.#bodies.of(reported.uid);
+    if (!reported || !owned || !body || owner === undefined || reported.source !== source) return undefined;
+    return { owner, namespaced: owned.namespaced, refs: reported.refs, body };
   }
 
   /** How many objects are in memory with their body. */
@@ -185,7 +185,7 @@ export class Associated {
   }
 
   stop(): void {
-    this.#look++;
+    this.#servedRequest++;
     this.#health.stop();
     this.#bodies.stop();
     this.#watches.stop();
@@ -201,47 +201,47 @@ export class Associated {
       this.#forget(uid);
       return;
     }
-    const before = this.#held.get(uid);
+    const before = this.#ownedObjects.get(uid);
     const named = this.#named.some((one) => resourceName(one) === resourceName(resource));
     const failing = named && this.#health.of(name, object).state === 'Failed';
-    this.#held.set(uid, { key: name, failing, namespaced: resource.namespaced });
+    this.#ownedObjects.set(uid, { key: name, failing, namespaced: resource.namespaced });
     this.#uids.set(name, uid);
     this.#graph.set(uid, owners);
     this.#askOwners(uid);
     const root = this.#graph.rootOf(uid);
     if (root === undefined || !named) return;
     const isOther = this.#bodies.set(uid, object);
-    if (before?.failing !== failing) this.#mark(root);
-    const told = this.#told.get(name);
-    if (isOther && told?.uid === uid) this.#events.changed(told.source, name);
+    if (before?.failing !== failing) this.#markDirty(root);
+    const reported = this.#reported.get(name);
+    if (isOther && reported?.uid === uid) this.#events.changed(reported.source, name);
   }
 
   #overdue(key: string): void {
     const uid = this.#uids.get(key) ?? '';
-    const held = this.#held.get(uid);
+    const owned = this.#ownedObjects.get(uid);
     const root = this.#graph.rootOf(uid);
-    if (held) this.#held.set(uid, { ...held, failing: true });
-    if (root !== undefined) this.#mark(root);
+    if (owned) this.#ownedObjects.set(uid, { ...owned, failing: true });
+    if (root !== undefined) this.#markDirty(root);
   }
 
   #read(uid: string, key: string): void {
-    const told = this.#told.get(key);
-    if (told?.uid === uid) this.#events.changed(told.source, key);
+    const reported = this.#reported.get(key);
+    if (reported?.uid === uid) this.#events.changed(reported.source, key);
     this.#settled();
   }
 
   #forget(uid: string): void {
-    const held = this.#held.get(uid);
-    if (!held) return;
+    const owned = this.#ownedObjects.get(uid);
+    if (!owned) return;
     this.#graph.delete(uid);
-    this.#held.delete(uid);
-    if (this.#uids.get(held.key) !== uid) return;
-    this.#uids.delete(held.key);
-    this.#health.forget(held.key);
+    this.#ownedObjects.delete(uid);
+    if (this.#uids.get(owned.key) !== uid) return;
+    this.#uids.delete(owned.key);
+    this.#health.forget(owned.key);
   }
 
   #forgetAll(of: GroupResource): void {
-    for (const [uid, { key }] of [...this.#held]) {
+    for (const [uid, { key }] of [...this.#ownedObjects]) {
       if (resourceName(parseKey(key)) === resourceName(of)) this.#forget(uid);
     }
   }
@@ -260,9 +260,9 @@ export class Associated {
   }
 
   async #askKind(owner: OwnerLink): Promise<void> {
-    const look = this.#look;
+    const request = this.#servedRequest;
     const resource = await this.#ports.cluster.resourceOf(owner.apiVersion, owner.kind);
-    if (look !== this.#look) return;
+    if (request !== this.#servedRequest) return;
     this.#kinds.set(kindOf(owner), resource);
     if (!resource) return;
     this.#between.set(resourceName(resource), resource);
@@ -272,22 +272,22 @@ export class Associated {
   }
 
   #settled(): void {
-    if (!this.#looking && this.#dirty.size === 0) this.#events.synced();
+    if (!this.#isAskingServed && this.#dirty.size === 0) this.#events.synced();
   }
 
   // ---------------------------------------------------------------------------------------------- the reports
 
-  #moved(uid: string, before: string | undefined, after: string | undefined): void {
-    const held = this.#held.get(uid);
-    if (!held) return;
-    const resource = resourceName(parseKey(held.key));
+  #rootChanged(uid: string, before: string | undefined, after: string | undefined): void {
+    const owned = this.#ownedObjects.get(uid);
+    if (!owned) return;
+    const resource = resourceName(parseKey(owned.key));
     if (before !== undefined) {
       const ofRoot = this.#members.get(before);
       const uids = ofRoot?.get(resource);
       uids?.delete(uid);
       if (uids?.size === 0) ofRoot?.delete(resource);
       if (ofRoot?.size === 0) this.#members.delete(before);
-      this.#mark(before);
+      this.#markDirty(before);
     }
     if (after === undefined) {
       this.#bodies.delete(uid);
@@ -295,10 +295,10 @@ export class Associated {
     }
     const ofRoot = this.#members.get(after) ?? new Map<string, Set<string>>();
     this.#members.set(after, ofRoot.set(resource, (ofRoot.get(resource) ?? new Set()).add(uid)));
-    this.#mark(after);
+    this.#markDirty(after);
   }
 
-  #mark(root: string): void {
+  #markDirty(root: string): void {
     // After the present call stack, so that many changes cause one choice.
     if (this.#dirty.size === 0) queueMicrotask(() => this.#chooseDirty());
     this.#dirty.add(root);
@@ -317,8 +317,9 @@ export class Associated {
     const after = source === undefined ? new Map<string, Chosen>() : this.#choice(root);
     if (after.size === 0) this.#chosen.delete(root);
     else this.#chosen.set(root, new Set(after.keys()));
-    for (const key of before) if (!after.has(key) && !this.#isChosenElsewhere(key, root)) this.#tell(key, undefined);
-    for (const [key, chosen] of after) this.#tell(key, { ...chosen, source: source! });
+    for (const key of before)
+      if (!after.has(key) && !this.#isChosenElsewhere(key, root)) this.#setReported(key, undefined);
+    for (const [key, chosen] of after) this.#setReported(key, { ...chosen, source: source! });
   }
 
   /** The objects to report below a placed object, by key. */
@@ -330,22 +331,22 @@ export class Associated {
       if (limit === 0) continue;
       const members = new Map<string, AssociatedObject & { uid: string }>();
       for (const uid of uids) {
-        const held = this.#held.get(uid);
+        const owned = this.#ownedObjects.get(uid);
         // A placed object has a report of its own.
-        if (held && !this.#graph.isRoot(uid)) members.set(held.key, { ...held, uid });
+        if (owned && !this.#graph.isRoot(uid)) members.set(owned.key, { ...owned, uid });
       }
       for (const key of chooseMembers(members.values(), limit)) choice.set(key, { uid: members.get(key)!.uid, refs });
     }
     return choice;
   }
 
-  #tell(key: string, next: (Chosen & { readonly source: string }) | undefined): void {
-    const before = this.#told.get(key);
+  #setReported(key: string, next: (Chosen & { readonly source: string }) | undefined): void {
+    const before = this.#reported.get(key);
     const isSame = before?.uid === next?.uid && before?.source === next?.source;
     if (next) this.#bodies.want(next.uid, parseKey(key));
     if (isSame && before?.refs.join() === next?.refs.join()) return;
-    if (next) this.#told.set(key, next);
-    else this.#told.delete(key);
+    if (next) this.#reported.set(key, next);
+    else this.#reported.delete(key);
     for (const source of new Set([before?.source, next?.source])) {
       if (source !== undefined) this.#events.changed(source, key);
     }
@@ -353,7 +354,7 @@ export class Associated {
 
   /** The object belongs to another placed object now, which reports it. */
   #isChosenElsewhere(key: string, notOf: string): boolean {
-    const root = this.#graph.rootOf(this.#told.get(key)?.uid ?? '');
+    const root = this.#graph.rootOf(this.#reported.get(key)?.uid ?? '');
     return root !== undefined && root !== notOf && (this.#chosen.get(root)?.has(key) ?? false);
   }
 

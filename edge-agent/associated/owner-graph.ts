@@ -33,11 +33,11 @@ export class OwnerGraph {
   readonly #uids = new Map<string, string>();
   /** By the owner's uid: the objects that it owns, as far as the agent has seen them. */
   readonly #owned = new Map<string, Owned>();
-  readonly #moved: (uid: string, before: string | undefined, after: string | undefined) => void;
+  readonly #rootChanged: (uid: string, before: string | undefined, after: string | undefined) => void;
 
   /** `moved` is called for each object whose placed object has changed. */
-  constructor(moved: (uid: string, before: string | undefined, after: string | undefined) => void) {
-    this.#moved = moved;
+  constructor(rootChanged: (uid: string, before: string | undefined, after: string | undefined) => void) {
+    this.#rootChanged = rootChanged;
   }
 
   /** An object with its present owners. */
@@ -55,7 +55,7 @@ export class OwnerGraph {
     if (!node) return;
     for (const { uid: owner } of node.owners) this.#unlink(owner, uid);
     this.#nodes.delete(uid);
-    if (node.root !== undefined) this.#moved(uid, node.root, undefined);
+    if (node.root !== undefined) this.#rootChanged(uid, node.root, undefined);
     this.#followOwned(uid);
   }
 
@@ -102,7 +102,7 @@ export class OwnerGraph {
     const before = node.root;
     node.root = this.#find(uid, 0, new Map());
     if (before === node.root) return;
-    this.#moved(uid, before, node.root);
+    this.#rootChanged(uid, before, node.root);
     if (depth < chainMax) this.#followOwned(uid, depth + 1);
   }
 
@@ -114,11 +114,11 @@ export class OwnerGraph {
    * `looked`: for each visited uid, after how many steps the search reached it. If objects own each other, there are more paths than any search could
    * follow.
    */
-  #find(uid: string, depth: number, looked: Map<string, number>): string | undefined {
-    if (depth >= (looked.get(uid) ?? chainMax)) return undefined;
-    looked.set(uid, depth);
+  #find(uid: string, depth: number, visitedAt: Map<string, number>): string | undefined {
+    if (depth >= (visitedAt.get(uid) ?? chainMax)) return undefined;
+    visitedAt.set(uid, depth);
     for (const owner of this.#nodes.get(uid)?.owners ?? []) {
-      const root = this.#roots.get(owner.uid) ?? this.#find(owner.uid, depth + 1, looked);
+      const root = this.#roots.get(owner.uid) ?? this.#find(owner.uid, depth + 1, visitedAt);
       if (root !== undefined) return root;
     }
     return undefined;
@@ -126,12 +126,12 @@ export class OwnerGraph {
 
   /** The reference to the owner. Objects with an equal reference share one copy. */
   #link({ apiVersion, kind, uid: owner }: OwnerReference, uid: string): readonly [OwnerLink] {
-    const own = [{ apiVersion, kind, uid: owner }] as const;
-    const owned = this.#owned.get(owner) ?? { uids: new Set(), list: own };
+    const link = [{ apiVersion, kind, uid: owner }] as const;
+    const owned = this.#owned.get(owner) ?? { uids: new Set(), list: link };
     this.#owned.set(owner, owned);
     owned.uids.add(uid);
     const [first] = owned.list;
-    return first.apiVersion === apiVersion && first.kind === kind ? owned.list : own;
+    return first.apiVersion === apiVersion && first.kind === kind ? owned.list : link;
   }
 
   #unlink(owner: string, uid: string): void {

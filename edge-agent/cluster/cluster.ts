@@ -49,7 +49,7 @@ export interface ClusterWatchOptions {
 }
 
 /** An object at one time. */
-export interface AsItWas {
+export interface ObjectVersion {
   readonly uid: string;
   readonly resourceVersion: string;
 }
@@ -58,7 +58,7 @@ export interface ClusterApplyOptions {
   /** Changes nothing. The answer is the object that the apply would make. */
   readonly dryRun?: boolean;
   /** Applies only if the object is still in this state. Otherwise throws Conflict, also if there is no object. */
-  readonly at?: AsItWas;
+  readonly at?: ObjectVersion;
   /**
    * The object did not exist when the agent looked, which may be long ago when the request is sent. Does not take over fields that somebody else has set
    * meanwhile: throws Conflict then.
@@ -87,7 +87,7 @@ export interface Cluster extends AsyncDisposable {
    * Changes an object by a merge patch, only if the object is still in this state. Otherwise throws Conflict. Absent: the cluster returns every object in
    * the applied version.
    */
-  patch?(key: ObjectKey, change: object, at: AsItWas): Promise<void>;
+  patch?(key: ObjectKey, change: object, at: ObjectVersion): Promise<void>;
   /** `version`: one of the served versions. Absent: the version that the cluster prefers. A cluster that converts nothing answers in its own version. */
   get(key: ObjectKey, version?: string): Promise<KubeObject | undefined>;
   /** Resolves when the deletion is accepted (not when finalizers are done). False: the object was not there. */

@@ -213,7 +213,7 @@ export class Desired {
   /** Looks at the objects of placements whose options have changed. An object whose winner or options changed is added to the changes. */
   #followTargets(
     targets: ReadonlyMap<PlacementId, TargetAttributes | undefined>,
-    told: DeliveryChange[],
+    changes: DeliveryChange[],
   ): ReadonlySet<string> {
     const keys = new Set<string>();
     for (const [id, before] of targets) {
@@ -227,10 +227,10 @@ export class Desired {
       this.#resolve(key);
       const after = this.#deliveries.get(key);
       if (before?.[0]?.deletion !== after?.[0]?.deletion) deletions.add(key);
-      const isOther = !isTreatedAlike(before?.[0], after?.[0]);
+      const isChanged = !isTreatedAlike(before?.[0], after?.[0]);
       // A losing source may lose for another reason now, and has to report the new reason.
-      if (!isOther && (after?.length ?? 0) < 2) continue;
-      for (const { source, placements } of after ?? []) told.push({ source, key, placements });
+      if (!isChanged && (after?.length ?? 0) < 2) continue;
+      for (const { source, placements } of after ?? []) changes.push({ source, key, placements });
     }
     return deletions;
   }
@@ -328,9 +328,9 @@ export class Desired {
   }
 
   #index(id: PlacementId): PlacementIndex {
-    const known = this.#placements.get(id) ?? { objects: new Set<string>() };
-    this.#placements.set(id, known);
-    return known;
+    const index = this.#placements.get(id) ?? { objects: new Set<string>() };
+    this.#placements.set(id, index);
+    return index;
   }
 
   #forgetIfEmpty(id: PlacementId): void {

@@ -27,19 +27,20 @@ export function deliveryOptionsOf(
   createOnly: readonly string[],
   targetOf: (placement: string) => TargetAttributes | undefined,
 ): Options {
-  const here: { placement: string; target: TargetAttributes }[] = [];
+  const arrived: { placement: string; target: TargetAttributes }[] = [];
   for (const placement of wanting) {
     const target = targetOf(placement);
-    if (target) here.push({ placement, target });
+    if (target) arrived.push({ placement, target });
   }
-  const claims = here.map(({ placement, target }) => claimOf(placement, target)).sort(compareClaims);
+  const claims = arrived.map(({ placement, target }) => claimOf(placement, target)).sort(compareClaims);
   return {
     claim: claims[0],
-    createOnly: here.length > 0 ? here.every(({ placement }) => createOnly.includes(placement)) : createOnly.length > 0,
+    createOnly:
+      arrived.length > 0 ? arrived.every(({ placement }) => createOnly.includes(placement)) : createOnly.length > 0,
     deletion: mostCarefulFirst.find((policy) =>
-      here.some(({ target }) => (target.deletion ?? 'Background') === policy),
+      arrived.some(({ target }) => (target.deletion ?? 'Background') === policy),
     ),
-    rules: togetherRules(here.map(({ target }) => target.apply ?? {})),
+    rules: togetherRules(arrived.map(({ target }) => target.apply ?? {})),
   };
 }
 

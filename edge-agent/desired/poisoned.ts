@@ -26,7 +26,10 @@ export class Poisoned {
   #byPlacement = new Map<PlacementId, PoisonedObject[]>();
 
   /** `formerly`: returns the placements of the last valid form of an object. */
-  set(all: readonly Quarantined[], formerly: (source: string, key: string) => readonly PlacementId[]): PoisonedChange {
+  set(
+    all: readonly Quarantined[],
+    formerPlacements: (source: string, key: string) => readonly PlacementId[],
+  ): PoisonedChange {
     const before = this.#bySource;
     this.#bySource = new Map();
     for (const one of all) {
@@ -34,8 +37,8 @@ export class Poisoned {
       if (entry?.type !== 'object') continue;
       const { source, object } = entry;
       const named = one.refs?.map((name) => placementId(source, name));
-      const placements = named ?? formerly(source, formatKey(object));
-      this.#bySource.set(at(source, formatKey(object)), { ...one, source, object, placements });
+      const placements = named ?? formerPlacements(source, formatKey(object));
+      this.#bySource.set(idOf(source, formatKey(object)), { ...one, source, object, placements });
     }
     this.#byPlacement = byPlacement(this.#bySource.values());
     const concerned = [...before.values(), ...this.#bySource.values()];
@@ -43,7 +46,7 @@ export class Poisoned {
   }
 
   of(source: string, key: string): Quarantined | undefined {
-    return this.#bySource.get(at(source, key));
+    return this.#bySource.get(idOf(source, key));
   }
 
   ofPlacement(id: PlacementId): readonly PoisonedObject[] {
@@ -93,6 +96,6 @@ function byPlacement(objects: Iterable<PoisonedObject>): Map<PlacementId, Poison
   return found;
 }
 
-function at(source: string, key: string): string {
+function idOf(source: string, key: string): string {
   return `${source}\n${key}`;
 }

@@ -53,9 +53,9 @@ export class OwnLimits {
   }
 
   /** Which limits are reached. The reason is that of the first one. Undefined: none is reached. */
-  get said(): TroubleAttributes | undefined {
+  get reported(): TroubleAttributes | undefined {
     const [first] = this.#reached;
-    return first && { reason: first.reason, message: this.#reached.map(words).join('; ') };
+    return first && { reason: first.reason, message: this.#reached.map(messageOf).join('; ') };
   }
 
   #look(): void {
@@ -83,7 +83,7 @@ function pressed({ max, used, waitedMs }: LimitUse, waitedMsBefore: number): boo
   return waitedMs === undefined ? used >= max * nearlyAll : waitedMs - waitedMsBefore >= lookEveryMs;
 }
 
-function words({ field, shown, waitedMs, remedy }: LimitUse): string {
+function messageOf({ field, shown, waitedMs, remedy }: LimitUse): string {
   const what = waitedMs === undefined ? 'nearly all of it is in use' : 'requests wait for it all the time';
   return `${field} is ${shown}, and ${what}: ${remedy}`;
 }

@@ -69,7 +69,7 @@ export class Observer {
   readonly #events: ObserverEvents;
   readonly #watches = new Map<string, ObserverWatch>();
   readonly #seen = new Map<string, Seen>();
-  readonly #held = new Map<string, ClusterEvent>();
+  readonly #postponed = new Map<string, ClusterEvent>();
   readonly #shared = new SharedValues();
   readonly #health: TimedHealth;
   #stopDefinitions: (() => void) | undefined;
@@ -105,8 +105,8 @@ export class Observer {
   }
 
   untrack(key: string): void {
-    this.#held.delete(key);
-    this.#unsee(key);
+    this.#postponed.delete(key);
+    this.#forget(key);
     const resource = resourceName(parseKey(key));
     const watch = this.#watches.get(resource);
     watch?.behind.delete(key);
@@ -126,16 +126,16 @@ export class Observer {
   }
 
   /** The applier's work on the object has ended. */
-  rested(key: string): void {
-    const held = this.#held.get(key);
-    if (!held) return;
-    this.#held.delete(key);
-    this.#on(held);
+  workEnded(key: string): void {
+    const postponed = this.#postponed.get(key);
+    if (!postponed) return;
+    this.#postponed.delete(key);
+    this.#on(postponed);
   }
 
   #watch(resource: GroupResource): ObserverWatch {
-    const known = this.#watches.get(resourceName(resource));
-    return known ?? this.#begin(resource, false, new Set());
+    const watch = this.#watches.get(resourceName(resource));
+    return watch ?? this.#begin(resource, false, new Set());
   }
 
   /** An object without the mark is not in a watch of marked objects. The agent keeps such an object as it found it, or left it without the mark. */
@@ -182,7 +182,7 @@ export class Observer {
     const watch = this.#watches.get(resourceName(event.key));
     if (!watch?.keys.has(key)) return;
     if (this.#ports.isBusy(key)) {
-      this.#held.set(key, event);
+      this.#postponed.set(key, event);
       return;
     }
     if (this.#isBehind(key, event.object)) watch.behind.add(key);
@@ -190,7 +190,7 @@ export class Observer {
     if (event.type === 'DELETED') {
       const seen = this.#seen.get(key);
       if (seen && seen.uid !== event.object.metadata.uid) return;
-      this.#unsee(key);
+      this.#forget(key);
       this.#events.changed(key);
       this.#events.drifted(key);
       return;
@@ -232,7 +232,7 @@ export class Observer {
     this.#events.changed(key);
   }
 
-  #unsee(key: string): void {
+  #forget(key: string): void {
     this.#seen.delete(key);
     this.#health.forget(key);
   }

@@ -26,11 +26,11 @@ export interface OutboxPorts {
   readonly store: Store;
   readonly producer: Producer;
   /** The present report of the key. Undefined: there must be no entry. 'unsure': the agent does not know yet, and the former entry stays. */
-  say(key: string): UpFeedEntry | undefined | 'unsure';
+  entryOf(key: string): UpFeedEntry | undefined | 'unsure';
   /** Whether the key is of an object with exact status. Absent: no key is. */
   isFollowed?(key: string): boolean;
   /** The report of the key has more bytes than an entry may have. Undefined: it fits again, or there is no report. */
-  outgrew?(key: string, bytes: number | undefined): void;
+  tooLarge?(key: string, bytes: number | undefined): void;
 }
 
 /** Enough for the stages of one change (stored, applied, available) to pass without waiting. */
@@ -56,7 +56,7 @@ export class Outbox {
   readonly #touched = new Set<string>();
   readonly #buckets = new Map<string, TokenBucket>();
   /** Keys that have used up their rate. They are touched again when the timer fires. */
-  readonly #resting = new Map<string, Timer>();
+  readonly #delayed = new Map<string, Timer>();
   /** Keys whose report has more bytes than an entry may have. Each is logged once. */
   readonly #tooLarge = new Set<string>();
   #open = false;
@@ -78,11 +78,11 @@ export class Outbox {
   close(): void {
     this.#open = false;
     this.#timer?.stop();
-    for (const timer of this.#resting.values()) timer.stop();
+    for (const timer of this.#delayed.values()) timer.stop();
   }
 
   touch(key: string): void {
-    if (this.#resting.has(key)) return;
+    if (this.#delayed.has(key)) return;
     this.#touched.add(key);
     this.#schedule();
   }
@@ -108,13 +108,13 @@ export class Outbox {
   #run(): void {
     const nowMs = this.#ports.clock.monotonicMs();
     const due: [key: string, entry: UpFeedEntry | undefined][] = [];
-    for (const [key, entry] of this.#unsaid()) {
+    for (const [key, entry] of this.#changedEntries()) {
       const bucket = this.#buckets.get(key) ?? this.#newBucket(key, nowMs);
       this.#buckets.set(key, bucket);
       this.#touched.delete(key);
       const delayMs = bucket.take(nowMs);
       if (delayMs === 0) due.push([key, entry]);
-      else this.#rest(key, delayMs);
+      else this.#delay(key, delayMs);
     }
     for (const [key, bucket] of this.#buckets) if (bucket.isIdle(nowMs)) this.#buckets.delete(key);
     if (due.length > 0) this.#write(due);
@@ -126,32 +126,32 @@ export class Outbox {
     return new TokenBucket(burst, isFollowed ? followedIntervalMs : intervalMs, nowMs);
   }
 
-  #rest(key: string, delayMs: number): void {
+  #delay(key: string, delayMs: number): void {
     const timer = this.#ports.clock.after(delayMs, () => {
-      this.#resting.delete(key);
+      this.#delayed.delete(key);
       this.touch(key);
     });
-    this.#resting.set(key, timer);
+    this.#delayed.set(key, timer);
   }
 
   /** The first touched keys whose report differs from the entry in the table. Keys with an unchanged report are not touched any more. */
-  #unsaid(): [key: string, entry: UpFeedEntry | undefined][] {
+  #changedEntries(): [key: string, entry: UpFeedEntry | undefined][] {
     const { store, producer } = this.#ports;
     const keys = [...this.#touched].slice(0, entriesPerWrite);
     const entries: [key: string, entry: UpFeedEntry | undefined][] = [];
     for (const key of keys) {
-      const entry = this.#ports.say(key);
+      const entry = this.#ports.entryOf(key);
       if (entry === 'unsure') this.#touched.delete(key);
       else entries.push([key, entry]);
     }
     return store.read((reader) =>
       entries.flatMap(([key, whole]) => {
         const row = producer.get(reader, hash128(key));
-        const said = row?.content && producer.content(reader, row.content);
-        const entry = this.#fitting(key, whole, said);
-        const same = said && entry ? sameUpFeedEntry(said, entry) : !said && !entry;
-        if (same) this.#touched.delete(key);
-        return same ? [] : [[key, entry] as [string, UpFeedEntry | undefined]];
+        const former = row?.content && producer.content(reader, row.content);
+        const entry = this.#fitting(key, whole, former);
+        const isSame = former && entry ? sameUpFeedEntry(former, entry) : !former && !entry;
+        if (isSame) this.#touched.delete(key);
+        return isSame ? [] : [[key, entry] as [string, UpFeedEntry | undefined]];
       }),
     );
   }
@@ -160,10 +160,10 @@ export class Outbox {
    * Makes an entry that is too large fit. The state of an object loses its status. The entry of a whole object keeps the body of its former report, if there
    * is one. Removing the entry would mean that the object does not exist any more, and the nodes above would delete what they made from it.
    */
-  #fitting(key: string, entry: UpFeedEntry | undefined, said: UpFeedEntry | undefined): UpFeedEntry | undefined {
+  #fitting(key: string, entry: UpFeedEntry | undefined, former: UpFeedEntry | undefined): UpFeedEntry | undefined {
     const bytes = entry ? entry.attributes.length + entry.body.length : 0;
     if (!entry || bytes <= upFeedEntryBytesMax) {
-      if (this.#tooLarge.delete(key)) this.#ports.outgrew?.(key, undefined);
+      if (this.#tooLarge.delete(key)) this.#ports.tooLarge?.(key, undefined);
       return entry;
     }
     if (!this.#tooLarge.has(key)) {
@@ -173,10 +173,10 @@ export class Outbox {
         { key, bytes, bytesMax: upFeedEntryBytesMax, remedy },
         'too large to be reported as a whole',
       );
-      this.#ports.outgrew?.(key, bytes);
+      this.#ports.tooLarge?.(key, bytes);
     }
     if (key.startsWith('state/')) return { ...entry, body: new Uint8Array(0) };
-    return said && { ...entry, body: said.body };
+    return former && { ...entry, body: former.body };
   }
 
   /** The states of objects come before the partials that sum them up. */
@@ -189,7 +189,7 @@ export class Outbox {
       });
     } catch (error) {
       this.#ports.logger.error({ error: describeError(error) }, 'reports could not be written; trying again');
-      for (const [key] of due) this.#rest(key, writeRetryMs);
+      for (const [key] of due) this.#delay(key, writeRetryMs);
       return;
     }
   }

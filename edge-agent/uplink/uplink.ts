@@ -37,9 +37,9 @@ export interface AgentUplinkOptions {
   /** Makes the streams of a session. Absent: the agent has no streams. */
   streamsOf?(link: Link): SessionStreams;
   /** A session with the parent has begun, or the held rows or the alarm of the feed have changed. */
-  said?(): void;
+  reportSelf?(): void;
   /** A person has approved the deletion of held rows with this token, and the token matches nothing in the feed. */
-  released?(token: string): void;
+  approved?(token: string): void;
   /** Whether rows that the outbox lacks are lacking on purpose. Absent: always true. */
   ready?(): boolean;
   /** A parent has welcomed this start of the agent. */
@@ -52,12 +52,12 @@ export class Uplink {
   readonly #session: ChildSession;
   readonly #options: AgentUplinkOptions;
   readonly #unsubscribe: () => void;
-  #joined = false;
+  #wasAttached = false;
 
   constructor(options: AgentUplinkOptions) {
     this.#options = options;
     const { store, clock, random, identity, path, software, dialer, downstream } = options;
-    this.#unsubscribe = subscribeTo(store, heldRowsTopic, downstream.name, () => options.said?.());
+    this.#unsubscribe = subscribeTo(store, heldRowsTopic, downstream.name, () => options.reportSelf?.());
     this.#session = new ChildSession({
       store,
       clock,
@@ -74,22 +74,22 @@ export class Uplink {
       committed: (changes) => options.received(changes),
       attaching: (t) => reportSeenRevisions(t, options.outbox),
       connected: () => {
-        this.#joined = true;
+        this.#wasAttached = true;
         this.#options.attached?.();
-        this.#options.said?.();
+        this.#options.reportSelf?.();
       },
       disconnected() {},
       caughtUp: () => this.#options.caughtUp?.(),
       // A parent with replicas sends nothing to the agent before it has received the agent's reports. So the agent must not wait.
       ready: (parentHasReplicas) => parentHasReplicas === true || (this.#options.ready?.() ?? true),
-      alarmChanged: () => this.#options.said?.(),
+      alarmChanged: () => this.#options.reportSelf?.(),
       ...(options.streamsOf ? { streamsOf: options.streamsOf } : {}),
     });
   }
 
   /** Whether the agent has been attached to its parent since the process started. */
-  get joined(): boolean {
-    return this.#joined;
+  get wasAttached(): boolean {
+    return this.#wasAttached;
   }
 
   /** Why there is no session with the parent, as far as the agent has tried. */
@@ -139,14 +139,14 @@ export class Uplink {
   }
 
   #applied(t: Transaction, changes: readonly AppliedChange[]): void {
-    const { path, downstream, outbox, clock, logger, received, released } = this.#options;
+    const { path, downstream, outbox, clock, logger, received, approved } = this.#options;
     noteSeen(t, changes, { clock, log: logger });
     reportHandedReleases(t, outbox, changes);
     for (const { key, after } of changes) {
       if (key !== entryKey.approval(path) || !after) continue;
       const { token } = attributesOf<ApprovalAttributes>(after);
       const changed = downstream.release(t, token);
-      t.afterCommit(() => (changed.length > 0 ? received(changed) : released?.(token)));
+      t.afterCommit(() => (changed.length > 0 ? received(changed) : approved?.(token)));
     }
   }
 }

@@ -30,7 +30,7 @@ export interface UpsyncEvents {
   /** The agent knows more objects of the cluster than before: entries of a former process may not be true any more. */
   synced(): void;
   /** An object that has to be reported can't be read. The agent tries again. */
-  unread(key: string, error: unknown): void;
+  readFailed(key: string, error: unknown): void;
 }
 
 /** For an object of the down feed: the placement whose rule takes the object, if there is one. */
@@ -55,18 +55,18 @@ export class Upsync {
   readonly #events: UpsyncEvents;
   readonly #watches: ResourceWatches;
   /** The objects that match a rule, by key. */
-  readonly #held = new Map<string, UpsyncedObject>();
+  readonly #objects = new Map<string, UpsyncedObject>();
   /** The bodies of the objects within the bound of a placement. */
   readonly #bodies: Bodies;
   /** Keys by placement, sorted. */
   readonly #keys = new Map<PlacementId, string[]>();
   #rules: UpsyncRules = new Map();
   /** The number of the newest request for the served kinds. Results of older requests do not count. */
-  #look = 0;
+  #servedRequest = 0;
   /** Why the served kinds are not known: the request is running, or has failed. */
-  #looking: 'asking' | 'failed' | undefined;
+  #servedUnknown: 'asking' | 'failed' | undefined;
   /** API groups for which the cluster does not answer what it serves. */
-  #unknown: ReadonlyMap<string, string> = new Map();
+  #unknownGroups: ReadonlyMap<string, string> = new Map();
   /** Objects whose taker could not be decided. The event `taken` is sent when it can. */
   readonly #undecided = new Set<string>();
   #deciding: (() => void)[] = [];
@@ -80,18 +80,18 @@ export class Upsync {
       clock,
       get: (key) => cluster.get(key),
       read: (_uid, key) => {
-        events.changed(key, sourcesOf(this.#held.get(key)));
+        events.changed(key, sourcesOf(this.#objects.get(key)));
         events.synced();
       },
-      failed: (key, error) => events.unread(key, error),
+      failed: (key, error) => events.readFailed(key, error),
     });
     this.#watches = new ResourceWatches(cluster, {
       on: (event, resource) => this.#on(event, resource),
       synced: (resource, keys) => {
         this.#forgetAll(resource, keys);
-        this.#news();
+        this.#clusterKnown();
       },
-      refused: () => this.#news(),
+      refused: () => this.#clusterKnown(),
       ended: (resource) => this.#forgetAll(resource),
     });
   }
@@ -100,27 +100,27 @@ export class Upsync {
   async setRules(rules: UpsyncRules): Promise<void> {
     if (stableStringify([...rules]) === stableStringify([...this.#rules])) return;
     this.#rules = rules;
-    for (const [key, held] of [...this.#held]) this.#hold(key, held);
+    for (const [key, upsynced] of [...this.#objects]) this.#setObject(key, upsynced);
     this.#watches.restart();
     await this.kindsChanged();
   }
 
   /** The cluster serves other kinds than before. */
   async kindsChanged(): Promise<void> {
-    const look = ++this.#look;
+    const request = ++this.#servedRequest;
     const items = [...this.#rules.values()].flat();
-    this.#looking = items.length > 0 ? 'asking' : undefined;
+    this.#servedUnknown = items.length > 0 ? 'asking' : undefined;
     try {
       const served = items.length > 0 ? await this.#cluster.served() : [];
       const unknown = items.length > 0 ? await this.#cluster.unknownGroups?.() : undefined;
-      if (look !== this.#look) return;
-      this.#unknown = unknown ?? new Map();
+      if (request !== this.#servedRequest) return;
+      this.#unknownGroups = unknown ?? new Map();
       this.#watches.set(served.filter((resource) => items.some((item) => namesResource(item, resource))));
-      this.#looking = undefined;
-      for (const key of this.#held.keys()) this.#keepBody(key);
-      this.#news();
+      this.#servedUnknown = undefined;
+      for (const key of this.#objects.keys()) this.#keepBody(key);
+      this.#clusterKnown();
     } catch (error) {
-      if (look === this.#look) this.#looking = 'failed';
+      if (request === this.#servedRequest) this.#servedUnknown = 'failed';
       this.#wake();
       throw error;
     }
@@ -134,13 +134,13 @@ export class Upsync {
    * Whether the agent has seen all objects of the resource: an object that is not in `#held` does not exist then. A resource that the cluster refuses to
    * list does not delay other resources.
    */
-  knows(key: string): boolean {
+  isComplete(key: string): boolean {
     const resource = parseKey(key);
-    if (this.#looking !== undefined || this.#unknown.has(resource.group) || !this.#watches.isSeen(resource))
+    if (this.#servedUnknown !== undefined || this.#unknownGroups.has(resource.group) || !this.#watches.isSeen(resource))
       return false;
     // The object is reported as soon as its body is there.
-    const held = this.#held.get(key);
-    return !held || !this.#isReported(key, held) || this.#bodies.of(held.uid) !== undefined;
+    const upsynced = this.#objects.get(key);
+    return !upsynced || !this.#isReported(key, upsynced) || this.#bodies.of(upsynced.uid) !== undefined;
   }
 
   /**
@@ -149,7 +149,7 @@ export class Upsync {
    * the cluster refuses the list. For a refused resource, only the given labels count.
    */
   async takerOf(key: string, labels: Labels): Promise<Taker> {
-    while (this.#looking === 'asking' && !this.#stopped) {
+    while (this.#servedUnknown === 'asking' && !this.#stopped) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
     if (!this.#isUndecided(key)) return { id: this.takerNow(key, labels) };
@@ -164,23 +164,25 @@ export class Upsync {
   }
 
   #isUndecided(key: string): boolean {
-    return this.#looking !== undefined || this.#watches.isPending(parseKey(key));
+    return this.#servedUnknown !== undefined || this.#watches.isPending(parseKey(key));
   }
 
   /** The placement whose rule takes the object, by its labels on the cluster, or else by the given labels. */
   takerNow(key: string, labels: Labels): PlacementId | undefined {
     if (this.#rules.size === 0) return undefined;
-    return (this.#held.get(key)?.taking[0] ?? takingPlacements(this.#rules, parseKey(key), labels)[0])?.id;
+    return (this.#objects.get(key)?.taking[0] ?? takingPlacements(this.#rules, parseKey(key), labels)[0])?.id;
   }
 
-  say(source: string, key: string): Upsynced | undefined {
-    const held = this.#held.get(key);
-    const taking = held?.taking.filter(({ id }) => splitPlacementId(id).source === source && this.#isWithin(id, key));
-    const body = held && this.#bodies.of(held.uid);
+  reportOf(source: string, key: string): Upsynced | undefined {
+    const upsynced = this.#objects.get(key);
+    const taking = upsynced?.taking.filter(
+      ({ id }) => splitPlacementId(id).source === source && this.#isWithin(id, key),
+    );
+    const body = upsynced && this.#bodies.of(upsynced.uid);
     if (!body || !taking || taking.length === 0) return undefined;
     return {
       refs: taking.map(({ id }) => splitPlacementId(id).name),
-      namespaced: held.namespaced,
+      namespaced: upsynced.namespaced,
       returnTo: taking.some(({ returnTo }) => returnTo === 'Center') ? 'Center' : 'Parent',
       body,
     };
@@ -198,14 +200,14 @@ export class Upsync {
 
   stop(): void {
     this.#stopped = true;
-    this.#look++;
+    this.#servedRequest++;
     this.#watches.stop();
     this.#bodies.stop();
     this.#undecided.clear();
     this.#wake();
   }
 
-  #news(): void {
+  #clusterKnown(): void {
     for (const key of [...this.#undecided]) {
       if (this.#isUndecided(key)) continue;
       this.#undecided.delete(key);
@@ -222,9 +224,9 @@ export class Upsync {
 
   #on({ type, key, object }: ClusterEvent, { namespaced }: ServedResource): void {
     const name = formatKey(key);
-    const before = this.#held.get(name);
+    const before = this.#objects.get(name);
     if (type === 'DELETED') {
-      if (before) this.#hold(name, undefined);
+      if (before) this.#setObject(name, undefined);
       return;
     }
     // Aggregated API servers may return objects without a uid.
@@ -233,50 +235,50 @@ export class Upsync {
     if (!before && takingPlacements(this.#rules, key, labels).length === 0) return;
     if (before && before.uid !== uid) this.#bodies.delete(before.uid);
     this.#bodies.set(uid, object);
-    this.#hold(name, { uid, labels, namespaced });
+    this.#setObject(name, { uid, labels, namespaced });
   }
 
   #forgetAll(of: GroupResource, but: ReadonlySet<string> = new Set()): void {
-    for (const key of [...this.#held.keys()]) {
-      if (!but.has(key) && resourceName(parseKey(key)) === resourceName(of)) this.#hold(key, undefined);
+    for (const key of [...this.#objects.keys()]) {
+      if (!but.has(key) && resourceName(parseKey(key)) === resourceName(of)) this.#setObject(key, undefined);
     }
   }
 
   /** Updates the state of the object, by the present rules. */
-  #hold(key: string, object: Omit<UpsyncedObject, 'taking'> | undefined): void {
-    const before = this.#held.get(key);
+  #setObject(key: string, object: Omit<UpsyncedObject, 'taking'> | undefined): void {
+    const before = this.#objects.get(key);
     const taking = object ? takingPlacements(this.#rules, parseKey(key), object.labels) : [];
-    if (object && taking.length > 0) this.#held.set(key, { ...object, taking });
+    if (object && taking.length > 0) this.#objects.set(key, { ...object, taking });
     else {
-      this.#held.delete(key);
+      this.#objects.delete(key);
       this.#bodies.delete((object ?? before)?.uid ?? '');
     }
-    for (const { id } of before?.taking ?? []) if (!taking.some((now) => now.id === id)) this.#leave(id, key);
-    for (const { id } of taking) if (!before?.taking.some((old) => old.id === id)) this.#join(id, key);
+    for (const { id } of before?.taking ?? []) if (!taking.some((one) => one.id === id)) this.#removeKey(id, key);
+    for (const { id } of taking) if (!before?.taking.some((old) => old.id === id)) this.#addKey(id, key);
     this.#keepBody(key);
     const sources = new Set([...sourcesOf(before), ...sourcesOf({ taking })]);
     if (sources.size > 0) this.#events.changed(key, sources);
     if (before?.taking[0]?.id !== taking[0]?.id) this.#events.taken(key);
   }
 
-  #join(id: PlacementId, key: string): void {
+  #addKey(id: PlacementId, key: string): void {
     const keys = this.#keys.get(id) ?? [];
     this.#keys.set(id, keys);
     keys.splice(placeOf(keys, key), 0, key);
-    this.#crossed(id, keys[upsyncObjectsMax]);
+    this.#boundCrossed(id, keys[upsyncObjectsMax]);
   }
 
-  #leave(id: PlacementId, key: string): void {
+  #removeKey(id: PlacementId, key: string): void {
     const keys = this.#keys.get(id) ?? [];
     // The object that comes within the bound when one before it leaves.
     const next = keys[upsyncObjectsMax];
     keys.splice(placeOf(keys, key), 1);
     if (keys.length === 0) this.#keys.delete(id);
-    this.#crossed(id, next);
+    this.#boundCrossed(id, next);
   }
 
   /** With `key`: the object at the edge of the bound may have to be reported, or must not be reported any more. */
-  #crossed(id: PlacementId, key: string | undefined): void {
+  #boundCrossed(id: PlacementId, key: string | undefined): void {
     if (key === undefined) return;
     this.#keepBody(key);
     this.#events.changed(key, [splitPlacementId(id).source]);
@@ -285,10 +287,10 @@ export class Upsync {
 
   /** Reads the body of a reported object if it is missing. Drops the body of any other object. */
   #keepBody(key: string): void {
-    const held = this.#held.get(key);
-    if (!held) return;
-    if (this.#isReported(key, held)) this.#bodies.want(held.uid, parseKey(key));
-    else this.#bodies.delete(held.uid);
+    const upsynced = this.#objects.get(key);
+    if (!upsynced) return;
+    if (this.#isReported(key, upsynced)) this.#bodies.want(upsynced.uid, parseKey(key));
+    else this.#bodies.delete(upsynced.uid);
   }
 
   #isReported(key: string, { taking }: UpsyncedObject): boolean {
@@ -301,8 +303,8 @@ export class Upsync {
   }
 }
 
-function sourcesOf(held: Pick<UpsyncedObject, 'taking'> | undefined): string[] {
-  return (held?.taking ?? []).map(({ id }) => splitPlacementId(id).source);
+function sourcesOf(upsynced: Pick<UpsyncedObject, 'taking'> | undefined): string[] {
+  return (upsynced?.taking ?? []).map(({ id }) => splitPlacementId(id).source);
 }
 
 /** The index of the key in the sorted list, or the index where it would be. */

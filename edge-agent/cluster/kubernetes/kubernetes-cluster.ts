@@ -10,12 +10,12 @@ import type { Store } from '../../../core/store/store.ts';
 import type { ForwardedRequest } from '../../../core/stream/pass-on.ts';
 import type { LimitUse } from '../../limits/limit-use.ts';
 import type {
-  AsItWas,
   Cluster,
   ClusterApplyOptions,
   ClusterDescription,
   ClusterWatchOptions,
   FoundObjects,
+  ObjectVersion,
   ServedResource,
   WatchEvents,
   WriteGuard,
@@ -133,7 +133,7 @@ export class KubernetesCluster implements Cluster {
     });
   }
 
-  async patch(key: ObjectKey, change: { metadata?: object }, at: AsItWas): Promise<void> {
+  async patch(key: ObjectKey, change: { metadata?: object }, at: ObjectVersion): Promise<void> {
     const served = await this.#served(key);
     await this.#client.json({
       method: 'PATCH',
