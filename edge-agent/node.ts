@@ -180,13 +180,13 @@ function leadershipOf(
     path: config.path,
     lost: lease.lost,
     scanAppliedInventory: (agent, isOver) => scanAppliedInventory(agent, scanPorts(options), isOver),
-    assemble: async ({ heir, attached, caughtUp }) => {
+    assemble: async ({ successor, attached, caughtUp }) => {
       const ports = agentPorts(options, store, memory);
       // The scan of the start is not due here: Leadership waits for it if another agent was active before.
       const scan = new AppliedInventoryScan(() => assembled, scanPorts(options), false);
       const assembled: AssembledAgent = await assembleAgent({
         ...ports,
-        heir,
+        successor,
         attached,
         caughtUp: () => {
           caughtUp();

@@ -47,7 +47,7 @@ export interface AgentPorts {
   /** The renewal of the agent's certificate. Absent: the agent does not report on its certificate. */
   readonly renewal?: Pick<Renewal, 'trouble' | 'onTrouble'> | undefined;
   /** Present if this agent succeeds another agent with the same identity. */
-  readonly heir?: Heir | undefined;
+  readonly successor?: Successor | undefined;
   /** A parent has welcomed this start of the agent. */
   attached?(): void;
   /** The agent has stored everything that the parent has sent, and rows that the parent lacks are lacking on purpose. */
@@ -56,7 +56,7 @@ export interface AgentPorts {
   wentBack?(): void;
 }
 
-export interface Heir {
+export interface Successor {
   readonly forebear?: Forebear;
   /** This store may be older than what was applied. The value says for what the agent waits. Until `resume`, the agent applies nothing. */
   readonly waiting?: WatermarkWait;
@@ -80,16 +80,16 @@ export interface AssembledAgent extends AsyncDisposable {
   /** The objects on the cluster that carry this agent's mark. Undefined: the store knows all of them. */
   applied(): Promise<FoundObjects> | undefined;
   start(): void;
-  /** Reports why the wait of `heir.waiting` goes on. */
+  /** Reports why the wait of `successor.waiting` goes on. */
   scanFailed(why: string): void;
-  /** Ends the wait of `heir.waiting`. */
+  /** Ends the wait of `successor.waiting`. */
   resume(): void;
 }
 
 /** The agent applies nothing and dials nobody before `start`. */
 export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> {
-  const { path, version, store, dialer, clock, random, logger, schedule, heir } = ports;
-  let waiting = heir?.waiting;
+  const { path, version, store, dialer, clock, random, logger, schedule, successor } = ports;
+  let waiting = successor?.waiting;
   const { identity, downstream, outbox } = openFeeds(ports);
   // The first hello and the first batch contain values of the store. These must be durable before the agent sends them.
   await store.flushed();
@@ -150,8 +150,8 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
       uplink.start();
     },
     scanFailed(why) {
-      if (!waiting || !heir?.waiting) return;
-      waiting = { ...waiting, for: `${heir.waiting.for}; what is applied is not known: ${why}` };
+      if (!waiting || !successor?.waiting) return;
+      waiting = { ...waiting, for: `${successor.waiting.for}; what is applied is not known: ${why}` };
       agent.reportSelf();
     },
     resume() {
@@ -167,10 +167,10 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
   };
 }
 
-function openFeeds({ store, clock, random, limits, heir }: AgentPorts) {
+function openFeeds({ store, clock, random, limits, successor }: AgentPorts) {
   return store.write((t) => {
-    const identity = beginBoot(t, clock, random, heir?.forebear);
-    if (heir?.waiting) forgetAttachment(t);
+    const identity = beginBoot(t, clock, random, successor?.forebear);
+    if (successor?.waiting) forgetAttachment(t);
     return {
       identity,
       downstream: FeedConsumer.open(t, {

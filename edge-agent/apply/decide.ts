@@ -21,7 +21,7 @@ export interface DesiredObject {
 }
 
 export type Decision =
-  /** `onlySigns`: the object is in the desired state, and only its signature has to change. */
+  /** `onlySignature`: the object is in the desired state, and only its signature has to change. */
   | { readonly do: 'apply'; readonly created: boolean; readonly onlySignature?: true }
   /** Somebody has changed the object after it was applied, and by the rules the change stays. The agent reports which fields differ. */
   | { readonly do: 'compare'; readonly live: KubeObject }

@@ -32,7 +32,7 @@ export class FieldConflictBackoff {
     this.#ended = ended;
   }
 
-  /** `words`: says which fields somebody had changed. */
+  /** `message`: says which fields somebody had changed. */
   corrected(key: string, message: string): void {
     const nowMs = this.#clock.monotonicMs();
     const recent = this.#recent.get(key) ?? { rate: new TokenBucket(burst, intervalMs, nowMs), atMs: nowMs };

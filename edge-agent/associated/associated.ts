@@ -65,7 +65,7 @@ export class Associated {
   readonly #graph = new OwnerGraph((uid, before, after) => this.#rootChanged(uid, before, after));
   /** All objects with owners that the agent has seen, by uid. */
   readonly #ownedObjects = new Map<string, AssociatedObject>();
-  /** The uids of the objects in `#held`, by key. */
+  /** The uids of the objects in `#ownedObjects`, by key. */
   readonly #uids = new Map<string, string>();
   /** The bodies of objects that rules name and that belong to a placed object. */
   readonly #bodies: Bodies;

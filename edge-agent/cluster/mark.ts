@@ -115,12 +115,12 @@ export function withoutOwnership(live: KubeObject, isOrphaned: boolean): KubeObj
 
 /** The object without the mark, otherwise unchanged. */
 export function withoutMark(object: KubeObject): KubeObject {
-  const but = (values: Readonly<Record<string, string>>) =>
+  const withoutMarkKeys = (values: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.entries(values).filter(([key]) => !markKeys.has(key)));
   const { labels, annotations, ...metadata } = object.metadata;
   const named = {
-    ...(labels ? { labels: but(labels) } : {}),
-    ...(annotations ? { annotations: but(annotations) } : {}),
+    ...(labels ? { labels: withoutMarkKeys(labels) } : {}),
+    ...(annotations ? { annotations: withoutMarkKeys(annotations) } : {}),
   };
   return { ...object, metadata: { ...metadata, ...named } };
 }
@@ -132,10 +132,10 @@ export function withoutMark(object: KubeObject): KubeObject {
  */
 export function unmarking({ metadata }: KubeObject): object {
   const { labels = {}, annotations = {}, managedFields = [] } = metadata;
-  const ended = (values: Readonly<Record<string, string>>) =>
+  const removed = (values: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.keys(values).flatMap((name) => (markKeys.has(name) ? [[name, null]] : [])));
   const others = managedFields.filter((entry) => !isOwnEntry(entry));
-  const named = { labels: ended(labels), annotations: ended(annotations) };
+  const named = { labels: removed(labels), annotations: removed(annotations) };
   return { metadata: { ...named, managedFields: others.length === 0 ? [{}] : others } };
 }
 

@@ -50,13 +50,13 @@ export async function identityOf(ports: CredentialsPorts): Promise<AgentIdentity
   const lines = [parent.address, ...(parent.replicas ?? [])].map(
     (address): JoinLine => ({ parent: { address, path: parent.path }, link, linkCaPem, environment, clock }),
   );
-  const held = 'joinToken' in pki ? await joined(pki, lines, ports) : await given(pki, ports);
+  const renewable = 'joinToken' in pki ? await joined(pki, lines, ports) : await given(pki, ports);
   const renewals = lines.map(
     (line) => (credentials: NodeCredentials, request: string) => renewAtParent(line, credentials, request),
   );
-  const renewal = new Renewal({ path, clock, random, log, held, renewals });
+  const renewal = new Renewal({ path, clock, random, log, renewable, renewals });
   renewal.start();
-  return { credentials: held.credentials(), renewal };
+  return { credentials: renewable.credentials(), renewal };
 }
 
 async function given({ ca, cert, key, secret }: Given, ports: CredentialsPorts): Promise<Renewable> {

@@ -73,8 +73,8 @@ export class GivenIdentity implements Renewable {
     try {
       accessSync(dirname(certFile), constants.W_OK);
     } catch (cause) {
-      const words = `pki.cert: another certificate can't be kept in ${certFile} (${describeError(cause)}): ${remedy}`;
-      throw new BanyanError('Forbidden', words, {}, { cause });
+      const message = `pki.cert: another certificate can't be kept in ${certFile} (${describeError(cause)}): ${remedy}`;
+      throw new BanyanError('Forbidden', message, {}, { cause });
     }
   }
 

@@ -43,7 +43,7 @@ export class JoinedIdentity implements Renewable {
     // The agent made the key itself, and has kept a certificate there before.
   }
 
-  async getAnew(): Promise<void> {
+  async rejoin(): Promise<void> {
     this.#use(await joinOnce(this.#ports));
   }
 

@@ -26,7 +26,7 @@ const pauseMinMs = 1_000;
 const pauseMaxMs = 60_000;
 
 /** Errors that may disappear by themselves. Every other error is a final answer. */
-const passing: readonly ErrorCode[] = ['Unavailable', 'Timeout', 'TooManyRequests', 'Protocol', 'Internal'];
+const temporaryErrors: readonly ErrorCode[] = ['Unavailable', 'Timeout', 'TooManyRequests', 'Protocol', 'Internal'];
 
 /**
  * Returns the kept identity while it is valid: then nobody needs the token. If the certificate has expired and the parent gives no other one, returns the
@@ -42,11 +42,11 @@ export async function joinedIdentity(ports: JoiningPorts): Promise<Identity> {
         ports.log.warn({ reason: describeError(error) }, 'the certificate has ended, and another one is not to be had');
         return ended;
       }
-      if (!isPassing(error)) throw error;
+      if (!isTemporary(error)) throw error;
       ports.log.warn({ reason: describeError(error) }, 'not joined yet: it is tried again');
       const asked = (error as BanyanError).details.retryAfterSeconds ?? 0;
-      const ownMs = pauseMs * (0.5 + ports.random.fraction() / 2);
-      await delay(ports, Math.min(pauseMaxMs, Math.max(asked * 1_000, ownMs)));
+      const jitteredMs = pauseMs * (0.5 + ports.random.fraction() / 2);
+      await delay(ports, Math.min(pauseMaxMs, Math.max(asked * 1_000, jitteredMs)));
     }
   }
 }
@@ -74,7 +74,7 @@ async function endedIdentity(ports: JoiningPorts): Promise<Identity | undefined>
   try {
     return ownIdentity(await ports.store.read(), ports);
   } catch (error) {
-    if (isPassing(error)) return undefined;
+    if (isTemporary(error)) return undefined;
     throw error;
   }
 }
@@ -86,8 +86,8 @@ export async function askEach<T>(parents: readonly (() => Promise<T>)[]): Promis
     try {
       return await ask();
     } catch (error) {
-      if (!isPassing(error) && !(error instanceof BanyanError && error.code === 'Unauthorized')) throw error;
-      if (!isPassing(refusal)) refusal = error;
+      if (!isTemporary(error) && !(error instanceof BanyanError && error.code === 'Unauthorized')) throw error;
+      if (!isTemporary(refusal)) refusal = error;
     }
   }
   throw refusal;
@@ -108,19 +108,19 @@ function ownIdentity(kept: Partial<Identity> | undefined, { path, store }: Store
   const { caPem, certPem, keyPem } = kept ?? {};
   if (!caPem || !certPem || !keyPem) return undefined;
   const certificate = new X509Certificate(certPem);
-  const { path: own, role } = identityOfCertificate(certificate.raw);
-  if (own !== path || role !== 'agent') {
+  const { path: certificatePath, role } = identityOfCertificate(certificate.raw);
+  if (certificatePath !== path || role !== 'agent') {
     const remedy = 'correct the path of the configuration, or take that away and give it a join token';
     throw new BanyanError(
       'BadRequest',
-      `${store.shown} has the certificate of the ${role} "${own}", and not of "${path}": ${remedy}`,
+      `${store.shown} has the certificate of the ${role} "${certificatePath}", and not of "${path}": ${remedy}`,
     );
   }
   return certificate.checkPrivateKey(createPrivateKey(keyPem)) ? { caPem, certPem, keyPem } : undefined;
 }
 
-export function isPassing(error: unknown): boolean {
-  return error instanceof BanyanError && passing.includes(error.code);
+export function isTemporary(error: unknown): boolean {
+  return error instanceof BanyanError && temporaryErrors.includes(error.code);
 }
 
 function delay({ clock }: JoiningPorts, ms: number): Promise<void> {

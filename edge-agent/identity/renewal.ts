@@ -25,13 +25,13 @@ export interface Renewable {
   /** Throws if the agent could not ask for another certificate or could not keep it. The agent then does not ask. */
   checkRenewable(): void;
   /** Joins again after the certificate has expired: an expired certificate gives no access to a renewal. Absent: the agent can't do this. */
-  getAnew?(): Promise<void>;
+  rejoin?(): Promise<void>;
   /** The identity is on disk when the promise resolves, and the agent uses it from now on, or shortly after. */
   keep(identity: Identity): Promise<void>;
 }
 
 export interface CertificateRenewalPorts extends Pick<JoiningPorts, 'path' | 'clock' | 'random' | 'log'> {
-  readonly held: Renewable;
+  readonly renewable: Renewable;
   /** Ask the replicas of the parent. */
   readonly renewals: readonly ((credentials: NodeCredentials, request: string) => Promise<JoinAnswer>)[];
 }
@@ -48,7 +48,7 @@ const againMs = 60_000;
 export class Renewal {
   readonly #ports: CertificateRenewalPorts;
   #trouble: TroubleAttributes | undefined;
-  #told: () => void = () => {};
+  #troubleChanged: () => void = () => {};
 
   constructor(ports: CertificateRenewalPorts) {
     this.#ports = ports;
@@ -59,63 +59,71 @@ export class Renewal {
     return this.#trouble;
   }
 
-  onTrouble(told: () => void): void {
-    this.#told = told;
+  onTrouble(changed: () => void): void {
+    this.#troubleChanged = changed;
   }
 
   /** Runs for as long as the process runs. */
   start(): void {
-    const { clock, random, held } = this.#ports;
-    const isToBeGot = held.getAnew && hasEnded(held.present(), clock.wallMs());
-    const usualMs = nextLookMs(lifeOfIdentity(held.present()), clock.wallMs(), random.fraction());
-    clock.after(isToBeGot ? againMs * (1 + random.fraction()) : usualMs, () => {
+    const { clock, random, renewable } = this.#ports;
+    const mustRejoin = renewable.rejoin && hasEnded(renewable.present(), clock.wallMs());
+    const usualMs = nextLookMs(lifeOfIdentity(renewable.present()), clock.wallMs(), random.fraction());
+    clock.after(mustRejoin ? againMs * (1 + random.fraction()) : usualMs, () => {
       void this.look().finally(() => this.start());
     });
   }
 
   /** Renews the certificate if it is due. A failure is reported, and the next look tries again. */
   async look(): Promise<void> {
-    const { held, log } = this.#ports;
+    const { renewable, log } = this.#ports;
     const isYoung = (identity: Identity) => this.#ports.clock.wallMs() < lifeOfIdentity(identity).renewAtMs;
-    if (isYoung(held.present()) || !held.isRenewable()) return this.#say(undefined);
+    if (isYoung(renewable.present()) || !renewable.isRenewable()) return this.#reportTrouble(undefined);
     try {
-      if (!(await held.foundYoung(isYoung))) {
+      if (!(await renewable.foundYoung(isYoung))) {
         await this.#replace();
       }
-      this.#say(undefined);
+      this.#reportTrouble(undefined);
     } catch (error) {
-      const { validTo } = new X509Certificate(held.present().certPem);
+      const { validTo } = new X509Certificate(renewable.present().certPem);
       const reason = describeError(error);
       log.warn({ reason, validTo }, 'the certificate was not renewed: it is tried again');
       const code = error instanceof BanyanError ? error.code : 'Internal';
-      this.#say({ reason: code, message: `its certificate ends on ${validTo} and was not renewed: ${reason}` });
+      this.#reportTrouble({
+        reason: code,
+        message: `its certificate ends on ${validTo} and was not renewed: ${reason}`,
+      });
     }
   }
 
   async #replace(): Promise<void> {
-    const { held, clock } = this.#ports;
-    if (held.getAnew && hasEnded(held.present(), clock.wallMs())) return held.getAnew();
-    held.checkRenewable();
-    await held.keep(await this.#renewed());
+    const { renewable, clock } = this.#ports;
+    if (renewable.rejoin && hasEnded(renewable.present(), clock.wallMs())) return renewable.rejoin();
+    renewable.checkRenewable();
+    await renewable.keep(await this.#renewed());
   }
 
   async #renewed(): Promise<Identity> {
-    const { path, clock, log, held, renewals } = this.#ports;
-    const { keyPem } = held.present();
+    const { path, clock, log, renewable, renewals } = this.#ports;
+    const { keyPem } = renewable.present();
     const { requestFor } = await import('../../core/identity/certificate-request.ts');
     const request = await requestFor(path, keyPem);
-    const { authority, certificate } = await askEach(renewals.map((ask) => () => ask(held.credentials(), request)));
-    const identity = validIdentity({ caPem: authority, certPem: certificate, keyPem }, { path, clock, store: held });
+    const { authority, certificate } = await askEach(
+      renewals.map((ask) => () => ask(renewable.credentials(), request)),
+    );
+    const identity = validIdentity(
+      { caPem: authority, certPem: certificate, keyPem },
+      { path, clock, store: renewable },
+    );
     if (!identity) throw new Error('the parent has answered a certificate of another key, or one that has ended');
     const { validTo } = new X509Certificate(certificate);
-    log.info({ validTo, where: held.shown }, 'a renewed certificate is used from now on');
+    log.info({ validTo, where: renewable.shown }, 'a renewed certificate is used from now on');
     return identity;
   }
 
-  #say(trouble: TroubleAttributes | undefined): void {
+  #reportTrouble(trouble: TroubleAttributes | undefined): void {
     if (this.#trouble?.message === trouble?.message) return;
     this.#trouble = trouble;
-    this.#told();
+    this.#troubleChanged();
   }
 }
 

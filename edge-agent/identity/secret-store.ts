@@ -29,8 +29,8 @@ export function secretStore({ namespace, name, json }: SecretStoreOptions): Iden
       return (await json({ path })) as Secret;
     } catch (cause) {
       if (!(cause instanceof BanyanError && cause.code === 'NotFound')) throw cause;
-      const words = `${shown}, where the identity of this agent is kept, is not there: the chart makes it (helm upgrade)`;
-      throw new BanyanError('NotFound', words, {}, { cause });
+      const message = `${shown}, where the identity of this agent is kept, is not there: the chart makes it (helm upgrade)`;
+      throw new BanyanError('NotFound', message, {}, { cause });
     }
   }
 
@@ -45,7 +45,7 @@ export function secretStore({ namespace, name, json }: SecretStoreOptions): Iden
     await json({ method: 'PUT', path, body: { ...secret, data: { ...secret.data, ...data } } });
   }
 
-  async function again<T>(act: (secret: Secret) => Promise<T>): Promise<T> {
+  async function withRetries<T>(act: (secret: Secret) => Promise<T>): Promise<T> {
     for (let tried = 1; ; tried++) {
       try {
         return await act(await get());
@@ -62,13 +62,13 @@ export function secretStore({ namespace, name, json }: SecretStoreOptions): Iden
       return parts.keyPem === undefined ? undefined : parts;
     },
     settleKey: (keyPem) =>
-      again(async (secret) => {
+      withRetries(async (secret) => {
         const { keyPem: present } = partsOf(secret);
         if (present === undefined) await put(secret, { keyPem });
         return present ?? keyPem;
       }),
     keep: (identity) =>
-      again(async (secret) => {
+      withRetries(async (secret) => {
         if (partsOf(secret).keyPem === identity.keyPem) return put(secret, identity);
         // Somebody has emptied the Secret meanwhile. Its present content counts.
         throw new BanyanError('Unavailable', `${shown} has another key by now`);

@@ -38,11 +38,11 @@ export interface ElectionState {
   readonly asking: { readonly type: 'read' | 'write'; readonly sentMs: number } | undefined;
   readonly dueMs: number;
   /** After a request without an answer, the machine sends nothing before this time. */
-  readonly restsUntilMs: number;
+  readonly pausesUntilMs: number;
   /** A holder reads the record before its next write. */
-  readonly looks: boolean;
+  readonly mustRead: boolean;
   /** What the record has to hand over to a successor. */
-  readonly words: LeaseHandover;
+  readonly handover: LeaseHandover;
   readonly ending: boolean;
 }
 
@@ -54,7 +54,7 @@ export type ElectionInput =
   | { readonly type: 'refused' }
   /** The result of the request is not known. */
   | { readonly type: 'failed' }
-  | { readonly type: 'say'; readonly words: LeaseHandover }
+  | { readonly type: 'handOver'; readonly handover: LeaseHandover }
   /** An end in order: a holder releases the Lease. */
   | { readonly type: 'end' };
 
@@ -66,7 +66,7 @@ export type ElectionEffect =
       readonly holder: string;
       readonly durationMs: number;
       readonly transitions: number;
-      readonly words: LeaseHandover;
+      readonly handover: LeaseHandover;
     };
 
 export interface ElectionStep {
@@ -84,9 +84,9 @@ export function candidate(me: string, path: string, nowMs: number): ElectionStat
     heldUntilMs: Number.NEGATIVE_INFINITY,
     asking: undefined,
     dueMs: nowMs,
-    restsUntilMs: nowMs,
-    looks: false,
-    words: {},
+    pausesUntilMs: nowMs,
+    mustRead: false,
+    handover: {},
     ending: false,
   };
 }
@@ -98,7 +98,7 @@ export function holds(state: ElectionState, nowMs: number): boolean {
 
 /** The path of the other agent to which the Lease belongs: this candidate can never get it. */
 export function isOfAnother({ seen, path }: ElectionState): string | undefined {
-  const owner = seen?.record?.words.path;
+  const owner = seen?.record?.handover.path;
   return owner === undefined || owner === path ? undefined : owner;
 }
 
@@ -106,27 +106,27 @@ export function isOfAnother({ seen, path }: ElectionState): string | undefined {
 export function nextElectionTickMs(state: ElectionState): number | undefined {
   if (state.asking || isOver(state)) return undefined;
   const expiryMs = state.role === 'candidate' ? expiryOf(state) : Number.POSITIVE_INFINITY;
-  return Math.max(state.restsUntilMs, Math.min(state.dueMs, expiryMs));
+  return Math.max(state.pausesUntilMs, Math.min(state.dueMs, expiryMs));
 }
 
 export function stepElection(state: ElectionState, input: ElectionInput, nowMs: number): ElectionStep {
   switch (input.type) {
     case 'tick':
       return go(state, nowMs);
-    case 'say':
-      return go({ ...state, words: { ...state.words, ...input.words }, dueMs: nowMs }, nowMs);
+    case 'handOver':
+      return go({ ...state, handover: { ...state.handover, ...input.handover }, dueMs: nowMs }, nowMs);
     case 'end':
       return go({ ...state, ending: true, dueMs: nowMs }, nowMs);
     case 'written':
       return go(written(state, input.record, nowMs), nowMs);
     case 'refused':
-      return go({ ...state, asking: undefined, dueMs: nowMs, looks: true }, nowMs);
+      return go({ ...state, asking: undefined, dueMs: nowMs, mustRead: true }, nowMs);
     case 'failed': {
       const againAtMs = nowMs + (state.role === 'holder' ? againMs : renewMs);
-      return go({ ...state, asking: undefined, dueMs: againAtMs, restsUntilMs: againAtMs }, nowMs);
+      return go({ ...state, asking: undefined, dueMs: againAtMs, pausesUntilMs: againAtMs }, nowMs);
     }
     case 'read':
-      return go(read({ ...state, asking: undefined, looks: false }, input.record, nowMs), nowMs);
+      return go(read({ ...state, asking: undefined, mustRead: false }, input.record, nowMs), nowMs);
   }
 }
 
@@ -138,8 +138,8 @@ function written(state: ElectionState, record: LeaseRecord, nowMs: number): Elec
     return { ...state, asking: undefined, seen, role, dueMs: nowMs + renewMs };
   }
   // The record may lack words that were set after the request was sent.
-  const isAsWished = recordsAll(record.words, state.words) && !state.ending;
-  const dueMs = isAsWished ? sentMs + renewMs : nowMs;
+  const isUpToDate = recordsAll(record.handover, state.handover) && !state.ending;
+  const dueMs = isUpToDate ? sentMs + renewMs : nowMs;
   return { ...state, asking: undefined, seen, role: 'holder', heldUntilMs: sentMs + renewDeadlineMs, dueMs };
 }
 
@@ -153,18 +153,19 @@ function read(state: ElectionState, record: LeaseRecord | undefined, nowMs: numb
 
 function go(state: ElectionState, nowMs: number): ElectionStep {
   if (state.asking || isOver(state)) return { state };
-  const { me, role, seen, looks, ending } = state;
+  const { me, role, seen, mustRead, ending } = state;
   if (ending && role === 'candidate') return { state: { ...state, role: 'released' } };
-  if (nowMs < state.restsUntilMs) return { state };
+  if (nowMs < state.pausesUntilMs) return { state };
   const isDue = nowMs >= state.dueMs;
   if (role === 'candidate') {
-    if (!seen || looks) return ask({ ...state, looks: false }, { type: 'read' }, nowMs);
+    if (!seen || mustRead) return ask({ ...state, mustRead: false }, { type: 'read' }, nowMs);
     if (!seen.record) return isDue ? write(state, '', nowMs) : { state };
-    if (mayTake(state, nowMs)) return write({ ...state, words: { ...seen.record.words, path: state.path } }, me, nowMs);
+    if (mayTake(state, nowMs))
+      return write({ ...state, handover: { ...seen.record.handover, path: state.path } }, me, nowMs);
     return isDue ? ask(state, { type: 'read' }, nowMs) : { state };
   }
   if (!isDue) return { state };
-  if (looks) return ask(state, { type: 'read' }, nowMs);
+  if (mustRead) return ask(state, { type: 'read' }, nowMs);
   return ending ? write({ ...state, heldUntilMs: Number.NEGATIVE_INFINITY }, '', nowMs) : write(state, me, nowMs);
 }
 
@@ -187,7 +188,11 @@ function write(state: ElectionState, holder: string, nowMs: number): ElectionSte
   const transitions = (over?.transitions ?? 0) + (holder === '' || holder === over?.holder ? 0 : 1);
   const isReleased = holder === '' && over !== undefined;
   const promisedMs = isReleased ? releasedLeaseMs : durationMs;
-  return ask(state, { type: 'write', over, holder, durationMs: promisedMs, transitions, words: state.words }, nowMs);
+  return ask(
+    state,
+    { type: 'write', over, holder, durationMs: promisedMs, transitions, handover: state.handover },
+    nowMs,
+  );
 }
 
 function ask(state: ElectionState, effect: ElectionEffect, nowMs: number): ElectionStep {
@@ -198,6 +203,6 @@ function isOver({ role }: ElectionState): boolean {
   return role === 'released' || role === 'lost';
 }
 
-export function recordsAll(said: LeaseHandover, words: LeaseHandover): boolean {
-  return (Object.keys(words) as (keyof LeaseHandover)[]).every((name) => said[name] === words[name]);
+export function recordsAll(recorded: LeaseHandover, handover: LeaseHandover): boolean {
+  return (Object.keys(handover) as (keyof LeaseHandover)[]).every((name) => recorded[name] === handover[name]);
 }

@@ -31,8 +31,8 @@ export interface ElectorPorts {
 }
 
 export interface ElectorEvents {
-  /** The agent holds the Lease for the first time. `left`: the record of the former holders. */
-  won(left: LeaseRecord): void;
+  /** The agent holds the Lease for the first time. `former`: the record of the former holders. */
+  won(former: LeaseRecord): void;
   /** Another agent holds the Lease, or may hold it. */
   lost(why: string): void;
 }
@@ -77,10 +77,10 @@ export class Elector {
   }
 
   /** Resolves when the Lease has these words. Throws when this agent does not hold the Lease any more. */
-  async say(words: LeaseHandover): Promise<void> {
-    this.#input({ type: 'say', words });
-    const isSaid = () => recordsAll(this.#state.seen?.record?.words ?? {}, words) && this.holds;
-    while (!isSaid()) {
+  async handOver(handover: LeaseHandover): Promise<void> {
+    this.#input({ type: 'handOver', handover });
+    const isHandedOver = () => recordsAll(this.#state.seen?.record?.handover ?? {}, handover) && this.holds;
+    while (!isHandedOver()) {
       if (this.#isAbandoned) throw new BanyanError('Unavailable', 'the process ends');
       if (this.#state.role !== 'holder') throw new BanyanError('Conflict', 'the Lease is held no more');
       await new Promise<void>((resolve) => this.#waiting.add(resolve));
@@ -113,12 +113,12 @@ export class Elector {
     const { state, effect } = stepElection(before, input, clock.monotonicMs());
     this.#state = state;
     if (effect) void this.#ask(effect);
-    this.#tickLater();
-    this.#tell(before);
+    this.#scheduleTick();
+    this.#notify(before);
     this.#wake();
   }
 
-  #tell(before: ElectionState): void {
+  #notify(before: ElectionState): void {
     const { role, seen } = this.#state;
     const { log } = this.#ports;
     const another = isOfAnother(this.#state);
@@ -133,7 +133,7 @@ export class Elector {
     }
   }
 
-  #tickLater(): void {
+  #scheduleTick(): void {
     this.#timer?.stop();
     const { clock } = this.#ports;
     const dueMs = nextElectionTickMs(this.#state);

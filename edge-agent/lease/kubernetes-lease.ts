@@ -65,7 +65,7 @@ export class KubernetesLease implements LeasePort {
     }
   }
 
-  #object({ over, holder, durationMs, transitions, words }: LeaseWrite): object {
+  #object({ over, holder, durationMs, transitions, handover }: LeaseWrite): object {
     const { namespace, name, wallMs } = this.#options;
     // With microseconds, as the kind requires.
     const now = new Date(wallMs()).toISOString().replace('Z', '000Z');
@@ -79,7 +79,7 @@ export class KubernetesLease implements LeasePort {
         namespace,
         name,
         ...(over ? { resourceVersion: over.version } : {}),
-        annotations: { ...before?.metadata?.annotations, ...annotationsOf(words) },
+        annotations: { ...before?.metadata?.annotations, ...annotationsOf(handover) },
       },
       spec: {
         ...before?.spec,
@@ -113,7 +113,7 @@ function recordOf({ metadata, spec }: LeaseObject): LeaseRecord {
     holder: spec?.holderIdentity ?? '',
     durationMs: (spec?.leaseDurationSeconds ?? 0) * 1_000,
     transitions: spec?.leaseTransitions ?? 0,
-    words: handoverOf(metadata?.annotations ?? {}),
+    handover: handoverOf(metadata?.annotations ?? {}),
   };
 }
 
@@ -129,9 +129,9 @@ function handoverOf(annotations: Readonly<Record<string, string>>): LeaseHandove
   };
 }
 
-function annotationsOf(words: LeaseHandover): Record<string, string> {
+function annotationsOf(handover: LeaseHandover): Record<string, string> {
   const names: Readonly<Record<keyof LeaseHandover, string>> = { ...texts, ...numbers };
   return Object.fromEntries(
-    Object.entries(words).map(([word, value]) => [names[word as keyof LeaseHandover], String(value)]),
+    Object.entries(handover).map(([field, value]) => [names[field as keyof LeaseHandover], String(value)]),
   );
 }

@@ -10,14 +10,14 @@ import type { Random } from '../../core/runtime/random.ts';
 import { readNodeIdentity } from '../../core/session/node-identity.ts';
 import type { Store } from '../../core/store/store.ts';
 import type { Dialer } from '../../core/wire/link.ts';
-import type { Heir } from '../agent/assembly.ts';
+import type { Successor } from '../agent/assembly.ts';
 import { Elector } from './elector.ts';
 import type { LeasePort, LeaseRecord } from './lease.ts';
 import { noteInLeaseMemory, openLeaseMemory } from './lease-memory.ts';
 import { type Succession, successionOf } from './succession.ts';
 
 export interface AgentHooks {
-  readonly heir: Heir;
+  readonly successor: Successor;
   attached(): void;
   caughtUp(): void;
 }
@@ -57,8 +57,8 @@ export class Leadership<Led extends LedAgent> implements AsyncDisposable {
     this.#elector = new Elector(
       { lease, clock, log, me, path },
       {
-        won: (left) => {
-          this.#beginning = this.#begin(left).catch((error: unknown) => {
+        won: (former) => {
+          this.#beginning = this.#begin(former).catch((error: unknown) => {
             // Without an agent there is no reason to hold the Lease.
             this.#lose(`the agent could not begin: ${describeError(error)}`);
             return undefined;
@@ -112,16 +112,16 @@ export class Leadership<Led extends LedAgent> implements AsyncDisposable {
     this.#ports.lost(why);
   }
 
-  async #begin(left: LeaseRecord): Promise<Led | undefined> {
+  async #begin(former: LeaseRecord): Promise<Led | undefined> {
     const { store, random, clock, log } = this.#ports;
     const memory = openLeaseMemory(store, random);
-    const succession = successionOf(left.words, memory);
+    const succession = successionOf(former.handover, memory);
     const { forebear, catchUp } = succession;
     log.info({ catchUp }, 'this agent is active now');
     if (!memory.leased) noteInLeaseMemory(store, random, { leased: true });
     const waitsFor = catchUp && `${catchUp}; nothing is applied before the parent has said what is wanted`;
     const agent: Led = await this.#ports.assemble({
-      heir: {
+      successor: {
         ...(forebear ? { forebear } : {}),
         ...(waitsFor === undefined ? {} : { waiting: { sinceMs: clock.wallMs(), for: waitsFor } }),
       },
@@ -131,15 +131,15 @@ export class Leadership<Led extends LedAgent> implements AsyncDisposable {
     // The boot counter and the id of the store are in the Lease before the agent does anything: the parent knows the agent by the first, and the applied
     // objects come from the second.
     const { bootCounter } = this.#identity();
-    await this.#elector.say({ bootCounter, ...(catchUp === undefined ? { store: memory.store } : {}) });
+    await this.#elector.handOver({ bootCounter, ...(catchUp === undefined ? { store: memory.store } : {}) });
     if (!this.#isOver) agent.start();
     return agent;
   }
 
   #attached(): void {
     const { bootCounter, attachedNonce } = this.#identity();
-    const words = { bootCounter, ...(attachedNonce === undefined ? {} : { attachedNonce }) };
-    this.#elector.say(words).catch((error: unknown) => {
+    const handover = { bootCounter, ...(attachedNonce === undefined ? {} : { attachedNonce }) };
+    this.#elector.handOver(handover).catch((error: unknown) => {
       this.#ports.log.warn({ error: describeError(error) }, 'a successor may have to wait for the parent');
     });
   }
@@ -153,7 +153,7 @@ export class Leadership<Led extends LedAgent> implements AsyncDisposable {
       await scanAppliedInventory(agent, () => this.#isOver);
       if (this.#isOver || succession.catchUp === undefined) return;
       await store.flushed();
-      await this.#elector.say({ store: ownStore });
+      await this.#elector.handOver({ store: ownStore });
       if (this.#isOver) return;
       log.info({}, 'this agent has caught up with its parent: it applies what is wanted');
       agent.resume();

@@ -23,6 +23,6 @@ export function openLeaseMemory(store: Store, random: Random): LeaseMemory {
 }
 
 export function noteInLeaseMemory(store: Store, random: Random, note: Partial<LeaseMemory>): void {
-  const known = openLeaseMemory(store, random);
-  store.write((t) => t.put(prefixOf('leaseMemory'), text(JSON.stringify({ ...known, ...note }))));
+  const before = openLeaseMemory(store, random);
+  store.write((t) => t.put(prefixOf('leaseMemory'), text(JSON.stringify({ ...before, ...note }))));
 }

@@ -13,7 +13,7 @@ export interface LeaseRecord {
   readonly durationMs: number;
   /** `spec.leaseTransitions`: how often the holder has changed. */
   readonly transitions: number;
-  readonly words: LeaseHandover;
+  readonly handover: LeaseHandover;
 }
 
 /** The values that active agents leave to their successors. */
@@ -34,7 +34,7 @@ export interface LeaseWrite {
   readonly holder: string;
   readonly durationMs: number;
   readonly transitions: number;
-  readonly words: LeaseHandover;
+  readonly handover: LeaseHandover;
 }
 
 export interface LeasePort {

@@ -10,9 +10,9 @@ export interface Succession {
   readonly catchUp?: string;
 }
 
-export function successionOf(left: LeaseHandover, memory: LeaseMemory): Succession {
-  const { bootCounter, attachedNonce } = left;
-  const catchUp = reasonToCatchUp(left, memory);
+export function successionOf(handover: LeaseHandover, memory: LeaseMemory): Succession {
+  const { bootCounter, attachedNonce } = handover;
+  const catchUp = reasonToCatchUp(handover, memory);
   const nonce = attachedNonce === undefined ? {} : { attachedNonce };
   return {
     ...(bootCounter === undefined ? {} : { forebear: { bootCounter, ...nonce } }),

@@ -131,7 +131,7 @@ export class Upsync {
   }
 
   /**
-   * Whether the agent has seen all objects of the resource: an object that is not in `#held` does not exist then. A resource that the cluster refuses to
+   * Whether the agent has seen all objects of the resource: an object that is not in `#objects` does not exist then. A resource that the cluster refuses to
    * list does not delay other resources.
    */
   isComplete(key: string): boolean {

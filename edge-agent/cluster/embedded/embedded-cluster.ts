@@ -120,17 +120,17 @@ export class EmbeddedCluster implements Cluster {
 
   watch(resource: GroupResource, events: Pick<WatchEvents, 'on' | 'synced'>): () => void {
     const { storage } = this.#space;
-    const tell = (type: ClusterEvent['type'], stored: StoredObject) =>
+    const deliver = (type: ClusterEvent['type'], stored: StoredObject) =>
       events.on({ type, key: stored.key, object: this.#space.parse(stored) });
     const stop = storage.subscribe((changes) => {
       for (const { type, object } of changes) {
-        if (object.key.group === resource.group && object.key.resource === resource.resource) tell(type, object);
+        if (object.key.group === resource.group && object.key.resource === resource.resource) deliver(type, object);
       }
     });
     const there = new Set<string>();
     for (const stored of storage.scan(resource)) {
       there.add(formatKey(stored.key));
-      tell('ADDED', stored);
+      deliver('ADDED', stored);
     }
     events.synced(there);
     return stop;

@@ -220,8 +220,8 @@ export class ClusterApiClient {
       const begun = (response: IncomingMessage) => {
         // Includes an answer that breaks off in the middle, such as a watch.
         response.on('error', () => this.#doubt(true));
-        const saidMs = Date.parse(response.headers.date ?? '');
-        if (!Number.isNaN(saidMs)) this.#aheadMs = this.#clock.wallMs() - saidMs;
+        const serverMs = Date.parse(response.headers.date ?? '');
+        if (!Number.isNaN(serverMs)) this.#aheadMs = this.#clock.wallMs() - serverMs;
         resolve(response);
       };
       const sent = server.protocol === 'https:' ? request(options, begun) : plainRequest(options, begun);

@@ -71,9 +71,9 @@ async function appliedOf(
     for (const item of page.items ?? []) {
       const signature = signatureOf(item);
       if (signature?.agent !== path) continue;
-      const { agent: _agent, ...said } = signature;
+      const { agent: _agent, ...signed } = signature;
       const { namespace = '', name = '', uid = '' } = item.metadata;
-      found.push({ key: { group, resource, namespace, name }, uid, ...said });
+      found.push({ key: { group, resource, namespace, name }, uid, ...signed });
     }
   }
   return found;

@@ -27,7 +27,7 @@ const delaysMs = [100, 250, 500, 1_000, 2_000, 4_000, 8_000, 16_000] as const;
 interface Awaited {
   readonly resource: GroupResource;
   readonly isToBeServed: boolean;
-  readonly tell: () => void;
+  readonly notify: () => void;
   /** How many looks there were. */
   looks: number;
   /** The time of the next look. */
@@ -44,14 +44,14 @@ export class AwaitedKinds {
     this.#ports = ports;
   }
 
-  /** A definition was created, changed or deleted. When discovery has followed some of the changes, the `tell` of one of these is called. */
-  changed({ type, key }: ClusterEvent, tell: () => void): void {
+  /** A definition was created, changed or deleted. When discovery has followed some of the changes, the `notify` of one of these is called. */
+  changed({ type, key }: ClusterEvent, notify: () => void): void {
     this.#awaited.delete(key.name);
     const isToBeServed = type !== 'DELETED';
     const resource = resourceOf(key.name);
     if (!resource) return;
     const dueMs = this.#ports.clock.monotonicMs() + delaysMs[0];
-    this.#awaited.set(key.name, { resource, isToBeServed, tell, looks: 0, dueMs });
+    this.#awaited.set(key.name, { resource, isToBeServed, notify, looks: 0, dueMs });
     this.#arm();
   }
 
@@ -81,7 +81,7 @@ export class AwaitedKinds {
     for (const [i, [name, awaited]] of looked.entries()) {
       if (this.#awaited.get(name) !== awaited) continue;
       const isAsItIsToBe = served[i] === awaited.isToBeServed;
-      if (isAsItIsToBe) settled.push(awaited.tell);
+      if (isAsItIsToBe) settled.push(awaited.notify);
       if (isAsItIsToBe || awaited.looks >= delaysMs.length) this.#awaited.delete(name);
     }
     this.#arm();

@@ -46,16 +46,16 @@ export class ClusterIdentity {
   async #check(): Promise<void> {
     const { store, server, expected } = this.#ports;
     const uid = await this.#ports.ask();
-    const known = store.read((reader) => reader.get(prefixOf('clusterIdentity')));
-    const joined = known && asText(known);
-    if (uid === (expected ?? joined ?? uid)) {
-      if (joined !== uid) store.write((t) => t.put(prefixOf('clusterIdentity'), text(uid)));
+    const stored = store.read((reader) => reader.get(prefixOf('clusterIdentity')));
+    const remembered = stored && asText(stored);
+    if (uid === (expected ?? remembered ?? uid)) {
+      if (remembered !== uid) store.write((t) => t.put(prefixOf('clusterIdentity'), text(uid)));
       return;
     }
     const which = expected === undefined ? 'the one that joined' : 'the one of cluster.kubernetes.uid';
     throw new BanyanError(
       'Conflict',
-      `${server} is another cluster (the uid of its namespace kube-system is ${uid}) than ${which} (${expected ?? joined}): nothing is applied to it; correct the kubeconfig, or accept it by cluster.kubernetes.uid: ${uid}`,
+      `${server} is another cluster (the uid of its namespace kube-system is ${uid}) than ${which} (${expected ?? remembered}): nothing is applied to it; correct the kubeconfig, or accept it by cluster.kubernetes.uid: ${uid}`,
       {},
       { retry: 'backoff' },
     );

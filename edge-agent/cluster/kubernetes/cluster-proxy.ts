@@ -66,9 +66,9 @@ export class ClusterProxy {
   }
 
   #fail({ url }: IncomingMessage, response: ServerResponse | undefined, error: unknown): void {
-    const said = error instanceof BanyanError ? error : unreached(error);
-    this.#ports.log.debug({ url, reason: said.message }, 'what was asked from above failed');
-    const { http, body } = kubernetesStatusOf(said);
+    const failure = error instanceof BanyanError ? error : unreached(error);
+    this.#ports.log.debug({ url, reason: failure.message }, 'what was asked from above failed');
+    const { http, body } = kubernetesStatusOf(failure);
     response?.writeHead(http, { 'content-type': 'application/json' });
     response?.end(`${JSON.stringify(body)}\n`);
   }
@@ -81,8 +81,11 @@ export function impersonation({ name, groups }: UserInfo, visitors: Visitors | u
     throw new BanyanError('Forbidden', `this site lets ${name} ask nothing of its cluster: ${remedy}`);
   }
   const as = (known: string) => Buffer.from(`${visitors.prefix}${known}`).toString('latin1');
-  const told = groups.filter((group) => visitors.groups.includes(group));
-  return { 'impersonate-user': as(name), ...(told.length > 0 ? { 'impersonate-group': told.map(as) } : {}) };
+  const sentGroups = groups.filter((group) => visitors.groups.includes(group));
+  return {
+    'impersonate-user': as(name),
+    ...(sentGroups.length > 0 ? { 'impersonate-group': sentGroups.map(as) } : {}),
+  };
 }
 
 /** Removes all headers about identity, so that only the agent's own headers reach the API server. */

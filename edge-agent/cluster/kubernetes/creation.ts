@@ -86,9 +86,9 @@ export class Creation {
 
   #kindOf({ apiVersion, kind }: KubeObject) {
     const name = `${apiVersion} ${kind}`;
-    const known = this.#kinds.get(name) ?? { asked: 0, found: 'unknown' as CreationPath };
-    this.#kinds.set(name, known);
-    return known;
+    const entry = this.#kinds.get(name) ?? { asked: 0, found: 'unknown' as CreationPath };
+    this.#kinds.set(name, entry);
+    return entry;
   }
 }
 

@@ -42,8 +42,8 @@ export class DefinedKinds {
       const waiting = this.#wait();
       this.#waiting = waiting.catch((error: unknown) => {
         // An agent that may not list definitions uses the served kinds as they are.
-        const isSaid = error instanceof BanyanError && error.code === 'Forbidden';
-        if (!isSaid) this.#waiting = undefined;
+        const isForbidden = error instanceof BanyanError && error.code === 'Forbidden';
+        if (!isForbidden) this.#waiting = undefined;
       });
     }
     return this.#waiting;

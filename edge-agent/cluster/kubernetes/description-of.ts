@@ -25,7 +25,7 @@ export function descriptionOf({
   unwatched,
 }: DescriptionAnswers): ClusterDescription {
   const others = unwatched.filter(
-    (words) => words !== refusals.nodes?.message && words !== refusals.definitions?.message,
+    (message) => message !== refusals.nodes?.message && message !== refusals.definitions?.message,
   );
   const incomplete = [
     ...because('the version is not known', version.refusal?.message),
@@ -50,8 +50,8 @@ function because(what: string, why: string | undefined): string[] {
   return why === undefined ? [] : [`${what}: ${why}`];
 }
 
-function named(words: readonly string[]): string | undefined {
-  if (words.length === 0) return undefined;
-  const more = words.length > namedMax ? [`and ${words.length - namedMax} more`] : [];
-  return [...words.slice(0, namedMax), ...more].join(', ');
+function named(message: readonly string[]): string | undefined {
+  if (message.length === 0) return undefined;
+  const more = message.length > namedMax ? [`and ${message.length - namedMax} more`] : [];
+  return [...message.slice(0, namedMax), ...more].join(', ');
 }

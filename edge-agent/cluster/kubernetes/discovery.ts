@@ -16,7 +16,7 @@ const askAgainMs = 2_000;
 /** Two requests of some hundred kilobytes: little beside the requests of each start of kubectl. */
 const refreshMs = 600_000;
 /** After a boot, aggregated API servers become available within minutes, and no event reports this. Each description looks, about once a minute. */
-const unheardMs = 30_000;
+const partialRetryMs = 30_000;
 /** The verbs that an agent needs for the objects of a resource. A resource with fewer verbs is of no use. */
 const neededVerbs = ['get', 'list', 'watch', 'patch', 'delete'];
 
@@ -62,7 +62,7 @@ export class Discovery {
     const nowMs = this.#clock.monotonicMs();
     const isOld = nowMs - this.#refreshedAtMs >= refreshMs;
     if (isOld) this.#refreshedAtMs = nowMs;
-    if (isOld || (this.#isPartial && nowMs - this.#askedAtMs >= unheardMs)) this.changed();
+    if (isOld || (this.#isPartial && nowMs - this.#askedAtMs >= partialRetryMs)) this.changed();
     return isOld;
   }
 
@@ -135,12 +135,12 @@ class Served {
   constructor(groups: readonly GroupDiscovery[]) {
     this.all = groups.flatMap(resourcesOf);
     this.byName = new Map(this.all.map((resource) => [formatGroupResource(resource), resource]));
-    this.unknownGroups = new Set(groups.filter(isUnheardOf).map(({ metadata }) => metadata?.name ?? ''));
+    this.unknownGroups = new Set(groups.filter(hasNoAnswer).map(({ metadata }) => metadata?.name ?? ''));
   }
 }
 
 /** Of a server that has answered once and is unreachable now, discovery still has the last answer. */
-function isUnheardOf({ versions = [] }: GroupDiscovery): boolean {
+function hasNoAnswer({ versions = [] }: GroupDiscovery): boolean {
   return versions.some(({ freshness, resources = [] }) => freshness === 'Stale' && resources.length === 0);
 }
 

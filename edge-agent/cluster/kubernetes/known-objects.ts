@@ -34,7 +34,7 @@ export class KnownObjects {
     this.#knownUpTo = this.#hasAllReported ? upTo : 0;
   }
 
-  tell(type: ClusterEvent['type'], object: KubeObject): void {
+  deliver(type: ClusterEvent['type'], object: KubeObject): void {
     const key = knownKeyIn(this.#resource, object);
     const name = formatKey(key);
     const known = this.#known.get(name);
@@ -67,7 +67,7 @@ export class KnownObjects {
     for (const [key, { uid }] of this.#known) {
       if (found.has(key)) continue;
       const { namespace, name } = parseKey(key);
-      this.tell('DELETED', {
+      this.deliver('DELETED', {
         apiVersion: formatApiVersion(group, versions[0]!),
         kind,
         metadata: { name, uid, ...(namespace === '' ? {} : { namespace }) },

@@ -64,7 +64,7 @@ export class KubernetesCluster implements Cluster {
   readonly #creation: Creation;
   readonly #definedKinds: DefinedKinds;
   readonly #watches = new SharedWatches((resource, options) => this.#watchOf(resource, options));
-  readonly #describedAnew = new Set<() => void>();
+  readonly #descriptionListeners = new Set<() => void>();
   readonly #version: ServerVersions;
   /** Why definitions can't be watched. */
   #unwatched: BanyanError | undefined;
@@ -268,12 +268,12 @@ export class KubernetesCluster implements Cluster {
   }
 
   onDescription(listener: () => void): () => void {
-    this.#describedAnew.add(listener);
-    return () => this.#describedAnew.delete(listener);
+    this.#descriptionListeners.add(listener);
+    return () => this.#descriptionListeners.delete(listener);
   }
 
   #reportDescription(): void {
-    for (const listener of this.#describedAnew) listener();
+    for (const listener of this.#descriptionListeners) listener();
   }
 
   /** A refused watch of definitions becomes part of the description. The agent asks for the served kinds now and then in any case. */
@@ -307,8 +307,8 @@ export class KubernetesCluster implements Cluster {
       return await this.#discovery.byResource(resource);
     } catch (error) {
       if (!isNotFound(error) || !(await this.#isDefined(resource))) throw error;
-      const words = `the cluster does not serve ${formatGroupResource(resource)} now, which it has the definition of`;
-      throw new BanyanError('Unavailable', words, {}, { cause: error });
+      const message = `the cluster does not serve ${formatGroupResource(resource)} now, which it has the definition of`;
+      throw new BanyanError('Unavailable', message, {}, { cause: error });
     }
   }
 

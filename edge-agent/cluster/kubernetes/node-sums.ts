@@ -60,9 +60,9 @@ export class NodeSums {
   }
 
   /** A node updates its status every few minutes, mostly without a change that matters here. */
-  #note(name: string, now: ClusterNodeStatus | undefined): void {
-    if (equalJson(this.#sizes.get(name), now)) return;
-    if (now) this.#sizes.set(name, now);
+  #note(name: string, size: ClusterNodeStatus | undefined): void {
+    if (equalJson(this.#sizes.get(name), size)) return;
+    if (size) this.#sizes.set(name, size);
     else this.#sizes.delete(name);
     if (this.#isSynced) this.#changed();
   }

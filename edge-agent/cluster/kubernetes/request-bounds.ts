@@ -62,7 +62,7 @@ export class RequestBounds {
   /** Applies only the rate, for long requests such as watches. */
   async permit(): Promise<void> {
     const ms = this.#bucket.take(this.#clock.monotonicMs());
-    if (ms > 0) await this.#rate.of(this.#permitLater(ms));
+    if (ms > 0) await this.#rate.of(this.#waitForPermit(ms));
     this.#begun.push(this.#clock.monotonicMs());
     this.#forgetBegun();
   }
@@ -97,7 +97,7 @@ export class RequestBounds {
     return { field: `${field}.${name}`, reason, max, shown: String(max), used, waitedMs: waits.totalMs(), remedy };
   }
 
-  async #permitLater(firstMs: number): Promise<void> {
+  async #waitForPermit(firstMs: number): Promise<void> {
     for (let ms = firstMs; ms > 0; ms = this.#bucket.take(this.#clock.monotonicMs())) {
       await new Promise<void>((resolve) => this.#clock.after(ms, resolve));
     }

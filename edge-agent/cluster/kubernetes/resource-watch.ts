@@ -186,7 +186,7 @@ export class ResourceWatch {
         // The items of a list have neither apiVersion nor kind.
         const object = named(item, served);
         found.add(formatKey(knownKeyIn(this.#resource, object)));
-        this.#tell('ADDED', object);
+        this.#deliver('ADDED', object);
       }
       resourceVersion = page.metadata?.resourceVersion ?? '';
     }
@@ -226,7 +226,7 @@ export class ResourceWatch {
     const sinceMs = this.#ports.clock.monotonicMs();
     response.setTimeout(idleMs, () => response.destroy(new Error(`nothing heard for ${idleMs / 1_000} s`)));
     try {
-      await this.#tellLines(response, served);
+      await this.#deliverLines(response, served);
       // A watch that ends at once must not begin again without a pause.
       this.#failures++;
     } finally {
@@ -234,7 +234,7 @@ export class ResourceWatch {
     }
   }
 
-  async #tellLines(response: IncomingMessage, served: ServedResource): Promise<void> {
+  async #deliverLines(response: IncomingMessage, served: ServedResource): Promise<void> {
     const lines = new JsonLines();
     for await (const chunk of response as AsyncIterable<Buffer>) {
       for (const line of lines.push(chunk)) {
@@ -244,7 +244,7 @@ export class ResourceWatch {
         this.#version = object.metadata.resourceVersion ?? this.#version;
         this.#newest = numberOf(this.#version);
         // An object with metadata alone has the kind of that form, so it gets its real kind.
-        if (type !== 'BOOKMARK') this.#tell(type, this.#ports.metadataOnly ? named(object, served) : object);
+        if (type !== 'BOOKMARK') this.#deliver(type, this.#ports.metadataOnly ? named(object, served) : object);
       }
     }
   }
@@ -258,7 +258,7 @@ export class ResourceWatch {
     return labelSelector === undefined ? {} : { labelSelector };
   }
 
-  #tell(type: ClusterEvent['type'], object: KubeObject): void {
+  #deliver(type: ClusterEvent['type'], object: KubeObject): void {
     // Of a deleted object, only the name is used.
     const wrong = type === 'DELETED' ? undefined : objectBeyondLimits(object);
     // No part of the agent could use such an object. It is skipped, because otherwise the other objects of the resource would never be complete.
@@ -267,7 +267,7 @@ export class ResourceWatch {
       this.#ports.logger.warn({ object: name, reason: wrong }, 'what the cluster tells of an object is passed over');
       return;
     }
-    for (const listener of this.#present) listener.tell(type, object);
+    for (const listener of this.#present) listener.deliver(type, object);
   }
 
   /** The listeners that have not left. A listener may leave while another one gets an event. */
