@@ -77,16 +77,19 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
   });
   const kubeconfigEvents: KubeconfigEvents = {
     moved: (why) => {
-      logger.error({ reason: why }, 'this agent ends to be started again with its kubeconfig as it is now');
+      logger.error({ reason: why }, 'this agent ends, so that it is started again with the new kubeconfig');
       end(otherServer);
       setTimeout(() => process.exit(otherServer), lostEndMsMax);
     },
     unusable: (why) =>
-      logger.error({ error: why }, 'the kubeconfig was changed and can not be used: the former one is'),
+      logger.error(
+        { error: why },
+        "the kubeconfig was changed and can't be used: the agent goes on with the former one",
+      ),
   };
   const openCluster = await clusterOf(config, kubeconfigEvents);
   const lease = await leaseOf(config, kubeconfigEvents, (why) => {
-    logger.error({ reason: why }, 'this agent is active no more');
+    logger.error({ reason: why }, 'this agent is not active any more');
     end(lostLease);
     setTimeout(() => process.exit(lostLease), lostEndMsMax);
   });
@@ -107,7 +110,7 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
     residentBytes: () => process.memoryUsage.rss(),
     containerBytes: containerBytes(),
     exceeded: (why) => {
-      logger.error({ reason: why }, 'this agent ends to be started again with less memory in use');
+      logger.error({ reason: why }, 'this agent ends, so that it is started again with less memory in use');
       end(tooMuchMemory);
     },
     storeFailed: endAtOnce(crashMessage, logger),
@@ -141,7 +144,7 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
 function endAtOnce(crashMessage: string, logger: Pino): (error: Error) => void {
   return (error) => {
     writeCrashMessage(crashMessage, error);
-    logger.error({}, 'this agent ends to be started again with what its disk has');
+    logger.error({}, 'this agent ends, so that it is started again from its disk');
     process.exit(1);
   };
 }

@@ -36,7 +36,7 @@ export function standbyMetricsOf(measured: StandbyMeasured): () => Promise<strin
 export function metricsOf(measured: Measured): () => Promise<string> {
   const registry = new Registry();
   const gauge = gaugesIn(registry);
-  gauge('banyan_agent_desired_objects', 'Objects that this cluster is to hold.', measured.desiredObjects);
+  gauge('banyan_agent_desired_objects', 'Objects that placements want on this cluster.', measured.desiredObjects);
   gauge('banyan_agent_placements', 'Placements that want objects here.', measured.placements);
   gauge('banyan_agent_applied_objects', 'Objects that this agent has on record as applied.', measured.appliedObjects);
   gauge(
@@ -73,8 +73,10 @@ function gaugesIn(registry: Registry): MakeGauge {
 }
 
 function measureProcess(gauge: MakeGauge, measured: StandbyMeasured & Pick<Measured, 'isActive'>): void {
-  gauge('banyan_agent_active', '1 while this agent may change its cluster; of several with one identity one may.', () =>
-    Number(measured.isActive()),
+  gauge(
+    'banyan_agent_active',
+    '1 while this agent may change its cluster; of several agents with one identity, only one may.',
+    () => Number(measured.isActive()),
   );
   gauge('banyan_store_used_bytes', 'Bytes of the store on disk.', measured.storeBytes);
   gauge('process_resident_memory_bytes', 'Resident memory size in bytes.', measured.residentBytes);
@@ -96,10 +98,10 @@ function measureLimits(registry: Registry, { limitUses }: Measured): void {
       },
     });
   gauge('banyan_agent_limit', "The agent's own limits, in bytes, requests, or requests a second.", ({ max }) => max);
-  gauge('banyan_agent_limit_used', 'What is used of them.', ({ used }) => used);
+  gauge('banyan_agent_limit_used', 'How much of each limit is used.', ({ used }) => used);
   gauge(
     'banyan_agent_limit_waited_seconds',
-    'Seconds that requests have waited for them so far, added up.',
+    'Seconds that requests have waited for each limit so far, added up.',
     ({ waitedMs }) => (waitedMs === undefined ? undefined : waitedMs / 1_000),
   );
 }

@@ -60,7 +60,7 @@ export class AppliedInventoryScan {
   wentBack(): void {
     this.#ports.log.warn(
       {},
-      'the cluster was put back to an earlier time: what this agent has applied there is looked for',
+      'the cluster was put back to an earlier time: this agent looks for the objects that it has applied there',
     );
     this.#isDue = true;
     void this.#scan();
@@ -93,7 +93,10 @@ export async function scanAppliedInventory(
       return;
     } catch (error) {
       const why = describeError(error);
-      ports.log.warn({ error: why }, 'what was applied by another store is not known yet');
+      ports.log.warn(
+        { error: why },
+        'the agent does not know yet which objects another store has applied: it tries again',
+      );
       of.scanFailed(why);
       await delay(ports, waitMs);
     }
@@ -106,7 +109,10 @@ async function scanRest(of: ScannedAgent, ports: AppliedInventoryScanPorts, isOv
     try {
       if (isOver() || (await look(of, ports, isOver))) return;
     } catch (error) {
-      ports.log.warn({ error: describeError(error) }, 'the rest of what was applied by another store is not known yet');
+      ports.log.warn(
+        { error: describeError(error) },
+        'the agent does not know yet which further objects another store has applied: it tries again',
+      );
     }
   }
 }
@@ -117,7 +123,7 @@ async function look(of: ScannedAgent, ports: AppliedInventoryScanPorts, isOver: 
   const { objects, unknown } = (await of.applied()) ?? { objects: [], unknown: [] };
   if (isOver()) return true;
   const { records, kept } = of.agent.scanAppliedInventory(objects, limits);
-  if (records.size > 0) log.info({ objects: records.size }, 'what was applied by another store is on record now');
+  if (records.size > 0) log.info({ objects: records.size }, 'objects that another store has applied are on record now');
   if (kept.size > 0) log.error({ objects: kept.size, sample: [...kept.keys()].slice(0, 5) }, tooMany);
   if (unknown.length > 0) log.warn({ resources: unknown }, someUnknown);
   return unknown.length === 0;
@@ -128,5 +134,5 @@ function delay({ clock }: AppliedInventoryScanPorts, ms: number): Promise<void> 
 }
 
 const someUnknown =
-  "these resources can't be listed now, and are asked for again: what another store applied of them stays as it is until then, and all else goes on";
-const tooMany = `no placement wants these objects that this agent applied, and they are too many to be removed at once: they stay until a person approves their removal (${cliCommand('approve-deletions', 'PATH')})`;
+  "these resources can't be listed now, and the agent asks for them again: until then, their objects that another store has applied stay as they are, and everything else goes on";
+const tooMany = `no placement wants these objects, which this agent has applied, and they are too many to remove at once: they stay until a person approves their removal (${cliCommand('approve-deletions', 'PATH')})`;

@@ -151,7 +151,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     },
     scanFailed(why) {
       if (!waiting || !successor?.waiting) return;
-      waiting = { ...waiting, for: `${successor.waiting.for}; what is applied is not known: ${why}` };
+      waiting = { ...waiting, for: `${successor.waiting.for}; the agent does not know what is applied: ${why}` };
       agent.reportSelf();
     },
     resume() {

@@ -150,7 +150,7 @@ export class EdgeReports {
   #countNotes(id: PlacementId): Failure[] {
     const count = this.#upsync.count(id);
     if (count <= upsyncObjectsMax) return [];
-    const message = `${count} objects match, and ${upsyncObjectsMax} of them come up, the first by key; select fewer in spec.upsync`;
+    const message = `${count} objects match, and only the first ${upsyncObjectsMax} of them by key are reported; select fewer in spec.upsync`;
     return [{ path: this.#ports.path, object: 'spec.upsync', reason: 'UpsyncLimit', message }];
   }
 
@@ -161,7 +161,7 @@ export class EdgeReports {
       if ((entry?.type !== 'upsynced' && entry?.type !== 'associated') || entry.source !== source) return [];
       const of = entry.type === 'upsynced' ? this.#upsync : this.#associated;
       if (!of.reportOf(source, formatKey(entry.object))?.refs.includes(name)) return [];
-      const message = `it has ${bytes} bytes, and no more than ${upFeedEntryBytesMax} are told: what is told of it is older, or nothing; make it smaller on its cluster`;
+      const message = `it has ${bytes} bytes, and a report may have no more than ${upFeedEntryBytesMax}: its report is an older one, or missing; make the object smaller on its cluster`;
       return [{ path: this.#ports.path, object: displayKey(entry.object), reason: 'TooLarge', message }];
     });
   }
@@ -198,7 +198,7 @@ export class EdgeReports {
   }
 
   #readFailed(object: string, error: unknown): void {
-    const words = 'an object that is to be told can not be read; it is tried again, less and less often';
+    const words = "an object that has to be reported can't be read; the agent tries again, less and less often";
     this.#ports.logger.warn({ object, error: describeError(error) }, words);
   }
 

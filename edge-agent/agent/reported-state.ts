@@ -34,7 +34,8 @@ export function objectState(
     const { phase, reason, message } = progress;
     return { ...base, failed: phase === 'failed', conflicted: phase === 'yielded', reason, message };
   }
-  if (!seen) return { ...base, applied: true, reason: 'NotSeen', message: 'the cluster has not told its state yet' };
+  if (!seen)
+    return { ...base, applied: true, reason: 'NotSeen', message: 'the cluster has not reported its state yet' };
   const { state, reason, message } = seen.health;
   // By the rules of the placement, drift is no error here. The agent reports it all the same.
   const { fieldConflict, drift = fieldConflict } = progress;

@@ -286,7 +286,7 @@ export class Applier {
     } catch (error) {
       logger.warn(
         { object: key, error: describeError(error) },
-        'the mark is still on an object that is the cluster’s own',
+        'the mark is still on an object that belongs to the cluster now',
       );
       return 'retry';
     }

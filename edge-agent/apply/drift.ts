@@ -29,9 +29,9 @@ export function driftMessage(owned: FieldSet, wanted: unknown, live: unknown): s
 
 /** The message about an object that the agent corrected again and again. `live`: the object before the correction. Undefined: somebody had deleted it. */
 export function fieldConflictMessage(owned: FieldSet, answer: KubeObject, live: KubeObject | undefined): string {
-  const begun = 'somebody changes it again and again, and it is put back each time';
-  const remedy = "what is the cluster's own belongs in spec.drift.ignoredFields of the EdgePlacement";
-  if (!live) return 'somebody deletes it again and again, and it is made anew each time';
+  const begun = 'somebody changes it again and again, and the agent corrects it each time';
+  const remedy = 'if a field belongs to the cluster, name it in spec.drift.ignoredFields of the EdgePlacement';
+  if (!live) return 'somebody deletes it again and again, and the agent creates it again each time';
   const writer = lastWriter(live);
   const by = writer === undefined ? '' : `, last written by ${writer.slice(0, valueCharsMax)}`;
   return `${begun}: ${driftMessage(owned, answer, live)}${by}; ${remedy}`;

@@ -73,7 +73,7 @@ export class ObjectWriter {
     if (cluster.create && (await cluster.get(parseKey(key)))) {
       records.delete(key);
       this.#events.recorded(key);
-      throw new BanyanError('Conflict', 'somebody has made it since it was looked for');
+      throw new BanyanError('Conflict', 'somebody has created it since the agent looked');
     }
     // The apply finds out why the cluster refuses the object.
     return cluster.apply(sent, { isNew: true });

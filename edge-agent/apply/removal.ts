@@ -55,7 +55,7 @@ async function reasonToKeep(defined: GroupResource, ports: RemovalPorts): Promis
       const { namespace = '', name = '', deletionTimestamp } = metadata;
       const isOurs = ours.has(formatKey({ ...defined, namespace, name }));
       if (isOurs || deletionTimestamp !== undefined || (await owners.haveGone(metadata))) continue;
-      return `${defined.resource} ${namespace === '' ? name : `${namespace}/${name}`} is not this agent's, and would go with it`;
+      return `${defined.resource} ${namespace === '' ? name : `${namespace}/${name}`} is not this agent's, and would be deleted with it`;
     }
   } catch (error) {
     if (!(error instanceof BanyanError)) throw error;
@@ -64,7 +64,7 @@ async function reasonToKeep(defined: GroupResource, ports: RemovalPorts): Promis
     // Internal: the conversion webhook of the definition does not answer. The webhook may have been placed together with the definition, and removed before
     // it.
     if (error.code !== 'Forbidden' && error.code !== 'Internal') throw error;
-    return `whose objects would go with it can't be seen: ${error.message}`;
+    return `the agent can't see whose objects would be deleted with it: ${error.message}`;
   }
   return undefined;
 }

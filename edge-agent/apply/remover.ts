@@ -82,7 +82,7 @@ export class Remover {
   }
 
   refused(key: string, reason: string, error: string): void {
-    const message = `the object is wanted no more, and removing it was refused: ${error}`;
+    const message = `nobody wants the object any more, and removing it was refused: ${error}`;
     this.#noteObstacle(key, { reason, message, isRefused: true });
   }
 

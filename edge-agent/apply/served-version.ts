@@ -122,5 +122,5 @@ function servedInOtherGroup(group: string, kind: string, served: readonly Served
   const others = group === 'extensions' ? served.filter((one) => one.kind === kind) : [];
   if (others.length === 0) return undefined;
   const names = others.flatMap((one) => one.versions.map((version) => formatApiVersion(one.group, version)));
-  return `it serves ${names.join(', ')}, whose fields or defaults are not the same; write the object so`;
+  return `it serves ${names.join(', ')}, whose fields or defaults are not the same; write the object in that version`;
 }

@@ -20,13 +20,13 @@ export function appliedWith(drift: string): ApplyStep {
 
 /** The drift message when the cluster refuses the dry run. */
 export function incomparable(refusal: unknown): string {
-  return `somebody has changed it, and what differs can't be told: the cluster refuses to try the apply (dry run): ${describeError(refusal)}`;
+  return `somebody has changed it, and the agent can't find out which fields differ: the cluster refuses the dry run: ${describeError(refusal)}`;
 }
 
 /** A rule of the placement takes the object. */
 export function yielded(taker: PlacementId): ApplyStep {
   const { source, name } = splitPlacementId(taker);
-  const message = `EdgePlacement ${name} of ${source} takes this object up from the cluster (spec.upsync): what is sent down is not applied`;
+  const message = `EdgePlacement ${name} of ${source} takes this object up from the cluster (spec.upsync), so the agent does not apply it`;
   return { phase: 'yielded', reason: 'Conflicted', message };
 }
 
@@ -50,12 +50,13 @@ export function unserved(key: string, { apiVersion, kind }: KubeObject, why: str
 }
 
 export function replacing(refusal: unknown): ApplyStep {
-  const message = `a field of it can't be changed: it is removed and made anew (spec.replace: IfImmutable). ${describeError(refusal)}`;
+  const message = `one of its fields can't be changed: the agent removes the object and creates it again (spec.replace: IfImmutable). ${describeError(refusal)}`;
   return { phase: 'waiting', reason: 'Replacing', message };
 }
 
 /** The refusal of a change, with the rule that would let the change go through. */
 export function irreplaceable(refusal: unknown): BanyanError {
-  const hint = 'with spec.replace: IfImmutable in its EdgePlacement it would be removed and made anew';
+  const hint =
+    'with spec.replace: IfImmutable in its EdgePlacement, the agent would remove the object and create it again';
   return new BanyanError('Invalid', `${describeError(refusal)}; ${hint}`, {}, { cause: refusal });
 }

@@ -68,12 +68,12 @@ export class GivenIdentity implements Renewable {
     if (secret) return;
     const remedy = 'renew it where it comes from, or let the agent write there';
     if (lstatSync(certFile).isSymbolicLink()) {
-      throw new BanyanError('Forbidden', `pki.cert: ${certFile} is a link, which somebody else keeps: ${remedy}`);
+      throw new BanyanError('Forbidden', `pki.cert: ${certFile} is a link, which somebody else manages: ${remedy}`);
     }
     try {
       accessSync(dirname(certFile), constants.W_OK);
     } catch (cause) {
-      const message = `pki.cert: another certificate can't be kept in ${certFile} (${describeError(cause)}): ${remedy}`;
+      const message = `pki.cert: the agent can't write a renewed certificate to ${certFile} (${describeError(cause)}): ${remedy}`;
       throw new BanyanError('Forbidden', message, {}, { cause });
     }
   }

@@ -39,11 +39,14 @@ export async function joinedIdentity(ports: JoiningPorts): Promise<Identity> {
     } catch (error) {
       const ended = await endedIdentity(ports);
       if (ended) {
-        ports.log.warn({ reason: describeError(error) }, 'the certificate has ended, and another one is not to be had');
+        ports.log.warn(
+          { reason: describeError(error) },
+          "the certificate has expired, and the agent can't get another one",
+        );
         return ended;
       }
       if (!isTemporary(error)) throw error;
-      ports.log.warn({ reason: describeError(error) }, 'not joined yet: it is tried again');
+      ports.log.warn({ reason: describeError(error) }, 'not joined yet: the agent tries again');
       const asked = (error as BanyanError).details.retryAfterSeconds ?? 0;
       const jitteredMs = pauseMs * (0.5 + ports.random.fraction() / 2);
       await delay(ports, Math.min(pauseMaxMs, Math.max(asked * 1_000, jitteredMs)));
@@ -64,7 +67,7 @@ export async function joinOnce(ports: JoiningPorts): Promise<Identity> {
   const { authority, certificate } = await askEach(parents.map((ask) => () => ask(pin, asked)));
   const identity = { caPem: authority, certPem: certificate, keyPem };
   if (!validIdentity(identity, ports))
-    throw new BanyanError('Protocol', 'the parent has answered a certificate that has ended');
+    throw new BanyanError('Protocol', 'the parent has sent a certificate that has expired');
   await store.keep(identity);
   log.info({ where: store.shown, until: new X509Certificate(certificate).validTo }, 'joined: a certificate is kept');
   return identity;
@@ -110,7 +113,7 @@ function ownIdentity(kept: Partial<Identity> | undefined, { path, store }: Store
   const certificate = new X509Certificate(certPem);
   const { path: certificatePath, role } = identityOfCertificate(certificate.raw);
   if (certificatePath !== path || role !== 'agent') {
-    const remedy = 'correct the path of the configuration, or take that away and give it a join token';
+    const remedy = 'correct the path in the configuration, or remove that certificate and give the agent a join token';
     throw new BanyanError(
       'BadRequest',
       `${store.shown} has the certificate of the ${role} "${certificatePath}", and not of "${path}": ${remedy}`,

@@ -86,7 +86,7 @@ export class Renewal {
     } catch (error) {
       const { validTo } = new X509Certificate(renewable.present().certPem);
       const reason = describeError(error);
-      log.warn({ reason, validTo }, 'the certificate was not renewed: it is tried again');
+      log.warn({ reason, validTo }, 'the certificate was not renewed: the agent tries again');
       const code = error instanceof BanyanError ? error.code : 'Internal';
       this.#reportTrouble({
         reason: code,
@@ -114,7 +114,7 @@ export class Renewal {
       { caPem: authority, certPem: certificate, keyPem },
       { path, clock, store: renewable },
     );
-    if (!identity) throw new Error('the parent has answered a certificate of another key, or one that has ended');
+    if (!identity) throw new Error('the parent has sent a certificate of another key, or an expired one');
     const { validTo } = new X509Certificate(certificate);
     log.info({ validTo, where: renewable.shown }, 'a renewed certificate is used from now on');
     return identity;

@@ -29,7 +29,7 @@ export function secretStore({ namespace, name, json }: SecretStoreOptions): Iden
       return (await json({ path })) as Secret;
     } catch (cause) {
       if (!(cause instanceof BanyanError && cause.code === 'NotFound')) throw cause;
-      const message = `${shown}, where the identity of this agent is kept, is not there: the chart makes it (helm upgrade)`;
+      const message = `${shown}, which keeps the identity of this agent, does not exist: the chart creates it (helm upgrade)`;
       throw new BanyanError('NotFound', message, {}, { cause });
     }
   }

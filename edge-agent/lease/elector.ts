@@ -71,8 +71,8 @@ export class Elector {
     if (role === 'lost' || role === 'released') return 'ending: another agent is active, or may be';
     const another = isOfAnother(this.#state);
     if (another !== undefined)
-      return `standby: the Lease is that of agent ${another}; name another one by cluster.kubernetes.lease.name`;
-    if (this.#trouble !== undefined) return `standby: the Lease can't be had: ${this.#trouble}`;
+      return `standby: the Lease belongs to agent ${another}; name another Lease in cluster.kubernetes.lease.name`;
+    if (this.#trouble !== undefined) return `standby: this agent can't get the Lease: ${this.#trouble}`;
     return seen?.record?.holder ? `standby: ${seen.record.holder} is active` : 'standby';
   }
 
@@ -166,7 +166,7 @@ export class Elector {
     if (question !== this.#question) return;
     this.#question++;
     if (trouble !== undefined && trouble !== this.#trouble)
-      this.#ports.log.warn({ error: trouble }, "the Lease can't be asked");
+      this.#ports.log.warn({ error: trouble }, "the agent can't read or write the Lease");
     this.#trouble = trouble;
     this.#input(input);
   }

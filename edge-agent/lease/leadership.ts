@@ -119,7 +119,7 @@ export class Leadership<Led extends LedAgent> implements AsyncDisposable {
     const { forebear, catchUp } = succession;
     log.info({ catchUp }, 'this agent is active now');
     if (!memory.leased) noteInLeaseMemory(store, random, { leased: true });
-    const waitsFor = catchUp && `${catchUp}; nothing is applied before the parent has said what is wanted`;
+    const waitsFor = catchUp && `${catchUp}; the agent applies nothing before the parent has sent what is wanted`;
     const agent: Led = await this.#ports.assemble({
       successor: {
         ...(forebear ? { forebear } : {}),

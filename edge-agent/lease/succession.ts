@@ -22,6 +22,6 @@ export function successionOf(handover: LeaseHandover, memory: LeaseMemory): Succ
 
 function reasonToCatchUp({ store }: LeaseHandover, memory: LeaseMemory): string | undefined {
   if (store === memory.store) return undefined;
-  if (store !== undefined) return 'another of the agents of this identity was active last';
-  return memory.leased ? 'the Lease was made anew, and does not say which agent was active last' : undefined;
+  if (store !== undefined) return 'another agent of this identity was active last';
+  return memory.leased ? 'the Lease was created again, and does not name the agent that was active last' : undefined;
 }

@@ -280,7 +280,7 @@ export class ClusterApiClient {
     this.#reading ??= this.#access.credentials().finally(() => {
       this.#reading = undefined;
     });
-    const late = unreadable(this.server, `who signs in has not answered within ${signInMs / 1_000} s`);
+    const late = unreadable(this.server, `the sign-in has not answered within ${signInMs / 1_000} s`);
     let timer: Timer | undefined;
     const waited = new Promise<never>((_, reject) => {
       timer = this.#clock.after(signInMs, () => reject(late));

@@ -43,7 +43,7 @@ export async function appliedObjects(ports: AppliedObjectsPorts, path: string): 
   if (refused.length > 0) {
     logger.info(
       { resources: refused },
-      'what an earlier store applied of these resources is not known: this agent may not list them',
+      'the agent does not know which objects of these resources an earlier store has applied: it may not list them',
     );
   }
   return { objects: found.flat(), unknown };

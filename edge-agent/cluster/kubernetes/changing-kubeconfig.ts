@@ -75,7 +75,7 @@ export class ChangingKubeconfig {
     if (server.href !== this.server.href) {
       const why = `${this.#file} names another API server now (${server.href}, before: ${this.server.href})`;
       this.#events.moved?.(why);
-      throw new BanyanError('Unavailable', `${why}: this agent asks neither before it is started again`);
+      throw new BanyanError('Unavailable', `${why}: this agent sends no request to either before it is started again`);
     }
     this.#stamp = stamp;
     this.#reading = reading;

@@ -8,7 +8,7 @@ const bearableMs = 300_000;
 export function clockSkewMessage(aheadMs: number, server: string): ClusterTrouble | undefined {
   if (Math.abs(aheadMs) <= bearableMs) return undefined;
   const side = aheadMs > 0 ? 'ahead of' : 'behind';
-  const message = `the clock of the agent's machine is ${inWords(Math.abs(aheadMs))} ${side} that of ${server}: set the one that is wrong, or certificates will be taken for expired and times that are told are of no use`;
+  const message = `the clock of the agent's machine is ${inWords(Math.abs(aheadMs))} ${side} that of ${server}: set the one that is wrong; otherwise certificates count as expired, and reported times are wrong`;
   return { reason: 'ClocksDiffer', message };
 }
 

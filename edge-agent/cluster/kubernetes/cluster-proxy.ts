@@ -59,7 +59,7 @@ export class ClusterProxy {
       const isRead = method === 'GET' && passed.headers.upgrade === undefined;
       this.#ports.log[isRead ? 'debug' : 'info'](
         { user: user.name, method, target },
-        'asked of the cluster from above',
+        'a request from above goes to the cluster',
       );
       return this.#ports.ask({ method, target, headers });
     };
@@ -67,7 +67,7 @@ export class ClusterProxy {
 
   #fail({ url }: IncomingMessage, response: ServerResponse | undefined, error: unknown): void {
     const failure = error instanceof BanyanError ? error : unreached(error);
-    this.#ports.log.debug({ url, reason: failure.message }, 'what was asked from above failed');
+    this.#ports.log.debug({ url, reason: failure.message }, 'a request from above failed');
     const { http, body } = kubernetesStatusOf(failure);
     response?.writeHead(http, { 'content-type': 'application/json' });
     response?.end(`${JSON.stringify(body)}\n`);
@@ -78,7 +78,7 @@ export class ClusterProxy {
 export function impersonation({ name, groups }: UserInfo, visitors: Visitors | undefined): OutgoingHttpHeaders {
   if (!visitors?.users.some((user) => user === '*' || user === name)) {
     const remedy = `name ${name} in streams.cluster.users of the agent's configuration (in the chart: agent.streams.users)`;
-    throw new BanyanError('Forbidden', `this site lets ${name} ask nothing of its cluster: ${remedy}`);
+    throw new BanyanError('Forbidden', `this site does not let ${name} send requests to its cluster: ${remedy}`);
   }
   const as = (known: string) => Buffer.from(`${visitors.prefix}${known}`).toString('latin1');
   const sentGroups = groups.filter((group) => visitors.groups.includes(group));

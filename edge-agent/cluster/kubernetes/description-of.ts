@@ -30,8 +30,8 @@ export function descriptionOf({
   const incomplete = [
     ...because('the version is not known', version.refusal?.message),
     ...because('nodes are not counted', refusals.nodes?.message),
-    ...because('kinds that come later are told of late', refusals.definitions?.message),
-    ...because('what is told of objects that are not watched may be old', named(others)),
+    ...because('new kinds are noticed late', refusals.definitions?.message),
+    ...because('reports about objects that are not watched may be old', named(others)),
   ];
   const remedy = 'Give the agent the right, as the ClusterRole of its chart does';
   const { gitVersion, platform } = version;

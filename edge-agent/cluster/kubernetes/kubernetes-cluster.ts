@@ -307,7 +307,7 @@ export class KubernetesCluster implements Cluster {
       return await this.#discovery.byResource(resource);
     } catch (error) {
       if (!isNotFound(error) || !(await this.#isDefined(resource))) throw error;
-      const message = `the cluster does not serve ${formatGroupResource(resource)} now, which it has the definition of`;
+      const message = `the cluster does not serve ${formatGroupResource(resource)} now, although it has the definition`;
       throw new BanyanError('Unavailable', message, {}, { cause: error });
     }
   }

@@ -86,7 +86,8 @@ export class RequestBounds {
       {
         ...this.#use('inFlightBytes', 'BytesInFlight', this.#bytes.used, this.#room),
         shown: shownBytes(this.#limits.inFlightBytes),
-        remedy: 'raise it if this machine has the memory: each byte of it takes some five while it is read',
+        remedy:
+          'raise it if this machine has the memory: each byte of it needs about five bytes of memory while it is read',
       },
     ];
   }

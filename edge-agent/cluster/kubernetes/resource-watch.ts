@@ -224,7 +224,7 @@ export class ResourceWatch {
     if (this.#isStopped || this.#hasJoined) response.destroy();
     this.#reportTrouble(undefined);
     const sinceMs = this.#ports.clock.monotonicMs();
-    response.setTimeout(idleMs, () => response.destroy(new Error(`nothing heard for ${idleMs / 1_000} s`)));
+    response.setTimeout(idleMs, () => response.destroy(new Error(`nothing received for ${idleMs / 1_000} s`)));
     try {
       await this.#deliverLines(response, served);
       // A watch that ends at once must not begin again without a pause.
@@ -264,7 +264,7 @@ export class ResourceWatch {
     // No part of the agent could use such an object. It is skipped, because otherwise the other objects of the resource would never be complete.
     if (wrong !== undefined) {
       const name = formatKey(knownKeyIn(this.#resource, object));
-      this.#ports.logger.warn({ object: name, reason: wrong }, 'what the cluster tells of an object is passed over');
+      this.#ports.logger.warn({ object: name, reason: wrong }, 'an object of the cluster is skipped');
       return;
     }
     for (const listener of this.#present) listener.deliver(type, object);

@@ -24,7 +24,7 @@ const codeByReason = new Map<string, ErrorCode>(
 
 const textBytesMax = 400;
 const noAbsence =
-  'no API server says of an object that it is not there: something in front of it answers, or it does not serve this kind now; look at what the address in the kubeconfig leads to';
+  'an API server does not report a missing object like this: something in front of it answers, or it does not serve this kind now; check where the address in the kubeconfig leads';
 
 export function errorOfStatus(http: number, text: string, retryAfter: string | undefined, server: string): BanyanError {
   const status = statusOf(text);

@@ -131,6 +131,6 @@ describe('an elector', () => {
     await settle();
     await bench.advance(30_000);
     expect(bench.lease.writes).toEqual([]);
-    expect(bench.elector.standing).toMatch(/that of agent eu:other.*cluster\.kubernetes\.lease\.name/);
+    expect(bench.elector.standing).toMatch(/belongs to agent eu:other.*cluster\.kubernetes\.lease\.name/);
   });
 });

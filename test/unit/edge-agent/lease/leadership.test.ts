@@ -112,7 +112,7 @@ describe('an agent by a Lease', () => {
 
   test('whose store was not active last applies when it has caught up and taken stock, and is named only then', async () => {
     const bench = await new Bench().begin({ store: 'another' });
-    expect(bench.successor?.waiting?.for).toMatch(/was active last.*parent has said what is wanted/);
+    expect(bench.successor?.waiting?.for).toMatch(/was active last.*parent has sent what is wanted/);
     expect(bench.log).toEqual(['assemble', 'start']);
     expect(bench.lease.record?.handover.store).toBe('another');
     bench.hooks!.caughtUp();
