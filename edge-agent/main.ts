@@ -209,7 +209,7 @@ function loggerOf({ logFile, logRotation, logLevel, path }: AgentConfig): Pino {
   return pino({ level: logLevel, base: { node: path } }, logDestination(logFile, logRotation));
 }
 
-/** In a checkout, the file is one folder up. In a package it is beside the folder of the bundle, which is one folder up too. */
+/** The version in package.json. In a checkout, the file is one folder up. In a package it is beside the folder of the bundle, which is one folder up too. */
 function packageVersion(): string {
   const file = new URL('../package.json', import.meta.url);
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;

@@ -61,7 +61,7 @@ export interface NodeOptions {
   readonly crashMessage?: string | undefined;
 }
 
-/** For several agents with one identity, of which one is active. */
+/** The Lease of several agents with one identity, of which one is active. */
 export interface LeaseOptions {
   readonly port: LeasePort;
   /** See lease/boot-clock.ts. */

@@ -16,7 +16,7 @@ export interface NodeFacts {
   readonly description: object;
   /** Which of the agent's own limits its work waits for. */
   readonly limit: TroubleAttributes | undefined;
-  /** What the agent keeps although its parent lacks it, or although nobody wants it. */
+  /** The rows that the agent keeps although its parent lacks them, or the objects that it keeps although nobody wants them. */
   readonly held: HeldRows | undefined;
   readonly quarantined: QuarantinedAttributes | undefined;
   readonly diverged: Divergence | undefined;

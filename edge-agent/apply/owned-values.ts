@@ -14,7 +14,7 @@ export function ownedValues(live: KubeObject): KubeObject {
   return { ...values, ...named, metadata: { ...metadata, ...named.metadata } };
 }
 
-/** Of a list, only the items in the set are taken, each with the fields that the set has of it. */
+/** The value, reduced to the fields of the set. Of a list, only the items in the set stay, each with the fields that the set has of it. */
 function valuesAt(value: unknown, set: FieldSet): unknown {
   const elements = Object.keys(set).filter((element) => element !== '.');
   // The value is owned as a whole, or is empty.

@@ -57,7 +57,7 @@ function isConverted(live: KubeObject): boolean {
   return apiVersion !== live.apiVersion;
 }
 
-/** In hex digits. Far fewer would be enough to distinguish two states of one object. */
+/** The number of hex digits of one half. Far fewer would be enough to distinguish two states of one object. */
 const halfLength = 16;
 
 function half(value: unknown): string {

@@ -12,7 +12,7 @@ export interface WorkQueueOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly concurrency: number;
-  /** Of the keys that wait, a key with a smaller number is worked on first. */
+  /** A waiting key with a smaller number is worked on first. */
   readonly priority: (key: string) => number;
   /** 'retry': the key comes back after a backoff. Must not throw. */
   readonly work: (key: string) => Promise<'done' | 'retry'>;
@@ -32,7 +32,7 @@ export const retryMinMs = 1_000;
 /** … and work that has failed for long is tried every few minutes, for as long as it takes. */
 export const retryMaxMs = 300_000;
 
-/** In the order in which they run. */
+/** The order in which the companies run. */
 const companies: readonly Company[] = ['any', 'doubtful', 'apart'];
 /** Greater than any result of `priority`. */
 const lastPriority = 1_000_000;

@@ -69,11 +69,11 @@ export class Associated {
   readonly #uids = new Map<string, string>();
   /** The bodies of objects that rules name and that belong to a placed object. */
   readonly #bodies: Bodies;
-  /** By the key of the placed object, then by resource: uids. */
+  /** Uids, by the key of the placed object and then by resource. */
   readonly #members = new Map<string, Map<string, Set<string>>>();
-  /** By the key of the placed object: the keys of the reported objects. */
+  /** The keys of the reported objects, by the key of the placed object. */
   readonly #chosen = new Map<string, ReadonlySet<string>>();
-  /** By the key of the reported object. */
+  /** The reported objects, by key. */
   readonly #reported = new Map<string, Chosen & { readonly source: string }>();
   readonly #between = new Map<string, ServedResource>();
   /**

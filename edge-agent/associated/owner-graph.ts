@@ -31,7 +31,7 @@ export class OwnerGraph {
   readonly #roots = new Map<string, string>();
   /** Placed objects: key -> uid. */
   readonly #uids = new Map<string, string>();
-  /** By the owner's uid: the objects that it owns, as far as the agent has seen them. */
+  /** The owned objects, as far as the agent has seen them, by the owner's uid. */
   readonly #owned = new Map<string, Owned>();
   readonly #rootChanged: (uid: string, before: string | undefined, after: string | undefined) => void;
 

@@ -51,7 +51,7 @@ function sumOf(amounts: readonly Readonly<Record<string, string>>[]): Record<str
 const nano = 1_000_000_000n;
 const kibi = 1024n;
 
-/** In the coarsest of the units that nodes use and that loses nothing. */
+/** Writes the sum in the coarsest unit that nodes use and that loses nothing. */
 function formatSum({ nanos, isBinary }: Sum): string {
   if (nanos % nano !== 0n) return nanos % 1_000_000n === 0n ? `${nanos / 1_000_000n}m` : `${nanos}n`;
   const whole = nanos / nano;

@@ -41,7 +41,7 @@ export interface ElectionState {
   readonly pausesUntilMs: number;
   /** A holder reads the record before its next write. */
   readonly mustRead: boolean;
-  /** What the record has to hand over to a successor. */
+  /** The values that the record has to hand over to a successor. */
   readonly handover: LeaseHandover;
   readonly ending: boolean;
 }

@@ -1,4 +1,4 @@
-/** What an agent's store knows about itself, if several stores belong to one identity. */
+/** The id of an agent's store, and whether an agent was active with this store by a Lease: needed if several stores belong to one identity. */
 import type { Random } from '../../core/runtime/random.ts';
 import { asText, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';

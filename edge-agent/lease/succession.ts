@@ -4,7 +4,7 @@ import type { LeaseHandover } from './lease.ts';
 import type { LeaseMemory } from './lease-memory.ts';
 
 export interface Succession {
-  /** What the parent knows about the former agents. */
+  /** The boot counter and the nonce by which the parent knows the former agents. */
   readonly forebear?: Forebear;
   /** Another store was active last, or may have been, so this store may be older than what was applied. Says why. */
   readonly catchUp?: string;

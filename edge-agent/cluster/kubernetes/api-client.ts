@@ -96,7 +96,7 @@ export class ClusterApiClient {
     return this.#access.server.origin;
   }
 
-  /** By how much the clock of this machine is ahead of the server's, by the server's last answer. 0 before the first answer. */
+  /** How far the clock of this machine is ahead of the server's clock, by the server's last answer. 0 before the first answer. */
   get aheadMs(): number {
     return this.#aheadMs;
   }

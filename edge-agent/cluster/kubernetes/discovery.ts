@@ -70,7 +70,7 @@ export class Discovery {
     return (await this.#current()).all;
   }
 
-  /** By group and kind, if the version is among the served ones. */
+  /** The resource of the group and kind, if the version is among the served ones. */
   async byKind(apiVersion: string, kind: string): Promise<ServedResource | undefined> {
     const { group, version } = parseApiVersion(apiVersion);
     const find = ({ all }: Served) =>
@@ -139,7 +139,7 @@ class Served {
   }
 }
 
-/** Of a server that has answered once and is unreachable now, discovery still has the last answer. */
+/** Whether discovery has no answer for the group. For a server that has answered once and is unreachable now, discovery still has the last answer. */
 function hasNoAnswer({ versions = [] }: GroupDiscovery): boolean {
   return versions.some(({ freshness, resources = [] }) => freshness === 'Stale' && resources.length === 0);
 }

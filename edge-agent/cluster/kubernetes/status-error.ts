@@ -15,7 +15,7 @@ interface Status {
   };
 }
 
-/** By https://github.com/kubernetes/apimachinery/blob/master/pkg/apis/meta/v1/types.go (StatusReason). */
+/** The reasons are those of https://github.com/kubernetes/apimachinery/blob/master/pkg/apis/meta/v1/types.go (StatusReason). */
 const codeByReason = new Map<string, ErrorCode>(
   (Object.keys(errorTable) as ErrorCode[])
     .filter((code) => errorTable[code].reason !== 'InternalError' && code !== 'Protocol')

@@ -115,7 +115,7 @@ export class StatefulSetController implements Controller {
   }
 }
 
-/** In the order of their ordinals. */
+/** The pods of the set, sorted by ordinal. */
 function podsOf(set: StatefulSet, key: ObjectKey, objects: Objects): Pod[] {
   const pods = objects.list(podResource, { namespace: key.namespace, ownedBy: set.metadata.uid ?? '' }) as Pod[];
   return pods.sort((a, b) => ordinalOf(a) - ordinalOf(b));
