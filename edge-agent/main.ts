@@ -1,7 +1,7 @@
 /**
- * The agent's process: `main.ts --config FILE`. Writes logs and nothing else; ends in order on SIGTERM and SIGINT. Exit codes: 0 ended
- * in order, 1 failed while running, 2 bad usage or configuration, 4 another agent is active, 5 it had more memory than it may have, 6 its kubeconfig
- * names another API server.
+ * The agent's process: `main.ts --config FILE`. It writes logs and nothing else, and ends in order on SIGTERM and SIGINT. Exit codes: 0 ended in order, 1
+ * failed while running, 2 bad usage or configuration, 4 another agent is active, 5 the process used more memory than its limit, 6 the kubeconfig names
+ * another API server.
  */
 import { readFileSync } from 'node:fs';
 import module from 'node:module';
@@ -28,15 +28,15 @@ import { bootClock } from './lease/boot-clock.ts';
 import { type LeaseOptions, type NodeOptions, type RunningNode, startNode } from './node.ts';
 
 const serviceAccount = '/var/run/secrets/kubernetes.io/serviceaccount';
-/** What is under way to a cluster that does not answer is waited for no longer: none of it is sent any more. */
+/** How long the process waits for running requests to a cluster that does not answer. None of these requests is sent any more. */
 const lostEndMsMax = 5_000;
-/** A supervisor starts it again at once: nothing is wrong with it. */
+/** Exit codes after which a supervisor starts the agent again at once, because the agent itself is healthy. */
 const lostLease = 4;
 const tooMuchMemory = 5;
 const otherServer = 6;
 const usage = 'usage: main.ts --config FILE';
 
-// An agent is one of many things on a small machine, and has something to do now and then (docs/decisions/0038-agents-compile-little.md).
+// An agent is one of many programs on a small machine, and works only now and then (docs/decisions/0038-agents-compile-little.md).
 for (const flag of ['--optimize-for-size', '--no-turbofan', '--no-maglev']) v8.setFlagsFromString(flag);
 makeOnlyPrivateFiles();
 let logger: Pino | undefined;
@@ -57,7 +57,7 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
   endOnUncaught(logger, (error) => writeCrashMessage(crashMessage, error));
   let ending = false;
   let starting: Promise<RunningNode> | undefined;
-  // Before anything that may be waited for, such as a parent: the first process of a container is ended by no signal that it does not take.
+  // The handlers come before anything that may wait, such as the parent. No signal without a handler ends the first process of a container.
   const endBy = (signal: string) => {
     logger.info({ signal }, 'the agent is ending');
     end(0);
@@ -77,16 +77,19 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
   });
   const kubeconfigEvents: KubeconfigEvents = {
     moved: (why) => {
-      logger.error({ reason: why }, 'this agent ends to be started again with its kubeconfig as it is now');
+      logger.error({ reason: why }, 'this agent ends, so that it is started again with the new kubeconfig');
       end(otherServer);
       setTimeout(() => process.exit(otherServer), lostEndMsMax);
     },
     unusable: (why) =>
-      logger.error({ error: why }, 'the kubeconfig was changed and can not be used: the former one is'),
+      logger.error(
+        { error: why },
+        "the kubeconfig was changed and can't be used: the agent goes on with the former one",
+      ),
   };
   const openCluster = await clusterOf(config, kubeconfigEvents);
   const lease = await leaseOf(config, kubeconfigEvents, (why) => {
-    logger.error({ reason: why }, 'this agent is active no more');
+    logger.error({ reason: why }, 'this agent is not active any more');
     end(lostLease);
     setTimeout(() => process.exit(lostLease), lostEndMsMax);
   });
@@ -107,7 +110,7 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
     residentBytes: () => process.memoryUsage.rss(),
     containerBytes: containerBytes(),
     exceeded: (why) => {
-      logger.error({ reason: why }, 'this agent ends to be started again with less memory in use');
+      logger.error({ reason: why }, 'this agent ends, so that it is started again with less memory in use');
       end(tooMuchMemory);
     },
     storeFailed: endAtOnce(crashMessage, logger),
@@ -117,7 +120,7 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
     writeWhole(config.statusFile, JSON.stringify({ url: node.url, pid: process.pid }));
   }
   logger.info({ url: node.url }, 'the agent is running');
-  // Not only at an orderly end: an agent that is killed is back sooner. Older versions of node have no such cache.
+  // Here, and not only at an orderly end: an agent that is killed then starts faster. Older versions of Node.js have no compile cache.
   module.flushCompileCache?.();
 
   function end(code: number): void {
@@ -137,22 +140,22 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
   }
 }
 
-/** Not in order: what the process holds for written may be lost, and all that it would still do stands on that. */
+/** Ends the process without an orderly end: writes that the process takes as durable may be lost, and all further work would depend on them. */
 function endAtOnce(crashMessage: string, logger: Pino): (error: Error) => void {
   return (error) => {
     writeCrashMessage(crashMessage, error);
-    logger.error({}, 'this agent ends to be started again with what its disk has');
+    logger.error({}, 'this agent ends, so that it is started again from its disk');
     process.exit(1);
   };
 }
 
-/** Without a control group around it, it is what the machine has, or more than that. */
+/** The memory limit of the control group. Without a control group, the system returns the memory of the machine or more. */
 function containerBytes(): number | undefined {
   const bytes = process.constrainedMemory();
   return bytes > 0 && bytes < totalmem() ? bytes : undefined;
 }
 
-/** The Kubernetes client is a large program: agents of embedded clusters do without. */
+/** The Kubernetes client is a large program. Agents of embedded clusters do not load it. */
 async function clusterOf(
   { cluster, streams }: AgentConfig,
   events: KubeconfigEvents,
@@ -206,7 +209,7 @@ function loggerOf({ logFile, logRotation, logLevel, path }: AgentConfig): Pino {
   return pino({ level: logLevel, base: { node: path } }, logDestination(logFile, logRotation));
 }
 
-/** In a checkout one folder up; in a package beside the bundle's folder, which is one up too. */
+/** The version in package.json. In a checkout, the file is one folder up. In a package it is beside the folder of the bundle, which is one folder up too. */
 function packageVersion(): string {
   const file = new URL('../package.json', import.meta.url);
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;

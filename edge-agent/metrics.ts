@@ -1,4 +1,4 @@
-/** What the agent counts, in the text format of Prometheus. Everything is read when it is asked for; nothing is kept up to date. */
+/** The agent's metrics in the text format of Prometheus. All values are read when a client asks for them. Nothing is kept up to date. */
 import { Gauge, Registry } from 'prom-client';
 import type { SessionEnds } from '../core/session/session-ends.ts';
 import { measureSessions } from '../core/session/session-metrics.ts';
@@ -12,7 +12,7 @@ export interface StandbyMeasured {
 }
 
 export interface Measured extends StandbyMeasured {
-  /** It may change its cluster. */
+  /** Whether the agent may change its cluster. */
   isActive(): boolean;
   desiredObjects(): number;
   placements(): number;
@@ -26,7 +26,7 @@ export interface Measured extends StandbyMeasured {
   limitUses(): readonly LimitUse[];
 }
 
-/** Of one that waits to become active. */
+/** The metrics of an agent that waits to become active. */
 export function standbyMetricsOf(measured: StandbyMeasured): () => Promise<string> {
   const registry = new Registry();
   measureProcess(gaugesIn(registry), { ...measured, isActive: () => false });
@@ -36,7 +36,7 @@ export function standbyMetricsOf(measured: StandbyMeasured): () => Promise<strin
 export function metricsOf(measured: Measured): () => Promise<string> {
   const registry = new Registry();
   const gauge = gaugesIn(registry);
-  gauge('banyan_agent_desired_objects', 'Objects that this cluster is to hold.', measured.desiredObjects);
+  gauge('banyan_agent_desired_objects', 'Objects that placements want on this cluster.', measured.desiredObjects);
   gauge('banyan_agent_placements', 'Placements that want objects here.', measured.placements);
   gauge('banyan_agent_applied_objects', 'Objects that this agent has on record as applied.', measured.appliedObjects);
   gauge(
@@ -73,14 +73,16 @@ function gaugesIn(registry: Registry): MakeGauge {
 }
 
 function measureProcess(gauge: MakeGauge, measured: StandbyMeasured & Pick<Measured, 'isActive'>): void {
-  gauge('banyan_agent_active', '1 while this agent may change its cluster; of several with one identity one may.', () =>
-    Number(measured.isActive()),
+  gauge(
+    'banyan_agent_active',
+    '1 while this agent may change its cluster; of several agents with one identity, only one may.',
+    () => Number(measured.isActive()),
   );
   gauge('banyan_store_used_bytes', 'Bytes of the store on disk.', measured.storeBytes);
   gauge('process_resident_memory_bytes', 'Resident memory size in bytes.', measured.residentBytes);
 }
 
-/** Each by the field of the configuration that sets it. */
+/** The value for each limit, labelled with the field of the configuration that sets it. */
 function measureLimits(registry: Registry, { limitUses }: Measured): void {
   const gauge = (name: string, help: string, value: (use: LimitUse) => number | undefined) =>
     new Gauge({
@@ -90,16 +92,16 @@ function measureLimits(registry: Registry, { limitUses }: Measured): void {
       registers: [registry],
       collect() {
         for (const use of limitUses()) {
-          const now = value(use);
-          if (now !== undefined) this.set({ limit: use.field }, now);
+          const current = value(use);
+          if (current !== undefined) this.set({ limit: use.field }, current);
         }
       },
     });
   gauge('banyan_agent_limit', "The agent's own limits, in bytes, requests, or requests a second.", ({ max }) => max);
-  gauge('banyan_agent_limit_used', 'What is used of them.', ({ used }) => used);
+  gauge('banyan_agent_limit_used', 'How much of each limit is used.', ({ used }) => used);
   gauge(
     'banyan_agent_limit_waited_seconds',
-    'Seconds that requests have waited for them so far, added up.',
+    'Seconds that requests have waited for each limit so far, added up.',
     ({ waitedMs }) => (waitedMs === undefined ? undefined : waitedMs / 1_000),
   );
 }

@@ -1,6 +1,6 @@
 /**
- * An agent with its store on disk, its line to the parent and, where its cluster is embedded, the API of that. Started without a parent that answers, all but
- * the line do their work.
+ * An agent with its store on disk, its connection to the parent and, for an embedded cluster, the API of the cluster. If no parent answers at the start,
+ * everything but the connection works.
  */
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
@@ -38,42 +38,42 @@ export interface NodeOptions {
   readonly version: string;
   readonly credentials: NodeCredentials;
   readonly renewal: Pick<Renewal, 'trouble' | 'onTrouble'>;
-  /** The file that `link.ca` of the configuration names. */
+  /** The content of the file that `link.ca` of the configuration names. */
   readonly linkCaPem?: Buffer;
-  /** The proxies that were found there. */
+  /** The proxies from the environment variables of the process. */
   readonly environment: EnvironmentProxies;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Has `turn` called soon, after the commit that runs now. */
+  /** Calls `turn` in a later turn of the event loop, after the commit that runs now. */
   readonly schedule: (turn: () => void) => void;
   openCluster(ports: ClusterPorts, guard?: WriteGuard): OpenCluster;
-  /** Absent: no other agent has its identity. */
+  /** Absent: no other agent has the same identity. */
   readonly lease?: LeaseOptions | undefined;
   residentBytes(): number;
-  /** Of the container or another control group; undefined: none. */
+  /** The memory limit of the container or another control group. Undefined: there is none. */
   readonly containerBytes?: number | undefined;
-  /** More memory than `limits.memory` has been in use for some time: the process is to end. */
+  /** The process has used more memory than `limits.memory` for some time, and must end. */
   exceeded(why: string): void;
-  /** Nothing more can be kept: the process is to end. */
+  /** The store can't keep anything any more, and the process must end. */
   storeFailed(error: Error): void;
-  /** What the process said as it ended last. */
+  /** The last error message of the former process, if it crashed. */
   readonly crashMessage?: string | undefined;
 }
 
-/** Of several agents with one identity, one is active. */
+/** The Lease of several agents with one identity, of which one is active. */
 export interface LeaseOptions {
   readonly port: LeasePort;
   /** See lease/boot-clock.ts. */
   readonly clock: Clock;
-  /** By which people know this one among them. */
+  /** The name by which people know this agent among the others. */
   readonly identity: string;
-  /** Another one is active: the process is to end. */
+  /** Another agent is active, and the process must end. */
   lost(why: string): void;
 }
 
 export interface RunningNode extends AsyncDisposable {
-  /** Where health, metrics and the API of an embedded cluster are. */
+  /** The URL of health, metrics and the API of an embedded cluster. */
   readonly url: string;
 }
 
@@ -101,11 +101,11 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     leadership.start();
     return running(url, [memory, api, leadership, store]);
   }
-  const stock = new AppliedInventoryScan(() => assembled, scanPorts(options), true);
+  const scan = new AppliedInventoryScan(() => assembled, scanPorts(options), true);
   const assembled: AssembledAgent = await assembleAgent({
     ...agentPorts(options, store, memory),
-    caughtUp: () => stock.caughtUp(),
-    wentBack: () => stock.wentBack(),
+    caughtUp: () => scan.caughtUp(),
+    wentBack: () => scan.wentBack(),
   });
   begun(assembled, () => true);
   const url = await api.listen();
@@ -113,14 +113,14 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   return running(url, [memory, api, assembled, store]);
 }
 
-/** An embedded cluster's API is the agent's own. */
+/** The API of an embedded cluster is the agent's own API. */
 function serveStreams(path: string, { streams, take }: AssembledAgent, api: ApiServer): void {
   const ownApi = (connection: Duplex, user: UserInfo) => api.take(connection, user);
   streams.register(apiKind, httpEndpoint(path, ownApi));
   streams.register(clusterKind, httpEndpoint(path, take ?? ownApi));
 }
 
-/** Ends them one after the other. */
+/** Ends the parts one after the other. */
 function running(url: string, parts: readonly AsyncDisposable[]): RunningNode {
   return {
     url,
@@ -172,7 +172,7 @@ function leadershipOf(
   const leadership: Leadership<AssembledAgent> = new Leadership({
     lease: lease.port,
     clock: lease.clock,
-    // Another process on the same host is another one, however soon it comes.
+    // Another process on the same host has another identity, even if it starts at once after this one.
     me: `${lease.identity}_${Buffer.from(random.bytes(4)).toString('hex')}`,
     log: logger,
     random,
@@ -180,19 +180,19 @@ function leadershipOf(
     path: config.path,
     lost: lease.lost,
     scanAppliedInventory: (agent, isOver) => scanAppliedInventory(agent, scanPorts(options), isOver),
-    assemble: async ({ heir, attached, caughtUp }) => {
+    assemble: async ({ successor, attached, caughtUp }) => {
       const ports = agentPorts(options, store, memory);
-      // That of the beginning is waited for where another one was active before.
-      const stock = new AppliedInventoryScan(() => assembled, scanPorts(options), false);
+      // The scan of the start is not due here: Leadership waits for it if another agent was active before.
+      const scan = new AppliedInventoryScan(() => assembled, scanPorts(options), false);
       const assembled: AssembledAgent = await assembleAgent({
         ...ports,
-        heir,
+        successor,
         attached,
         caughtUp: () => {
           caughtUp();
-          stock.caughtUp();
+          scan.caughtUp();
         },
-        wentBack: () => stock.wentBack(),
+        wentBack: () => scan.wentBack(),
         dialer: leadership.dialer(ports.dialer),
         openCluster: (cluster) => options.openCluster(cluster, () => leadership.refusal()),
       });
@@ -213,7 +213,7 @@ interface Answers {
   metrics(): Promise<string>;
 }
 
-/** A standby is ready: for becoming active. */
+/** A standby is ready: ready to become active. */
 function standingBy(
   { residentBytes }: NodeOptions,
   store: LmdbStore,
@@ -233,7 +233,7 @@ function answersOf(
   return {
     notReady: () => {
       const why = uplink.unreached === undefined ? '' : `: ${uplink.unreached}`;
-      return uplink.joined ? undefined : `not attached to the parent yet${why}`;
+      return uplink.wasAttached ? undefined : `not attached to the parent yet${why}`;
     },
     readyAs: () => 'ok',
     metrics: metricsOf({
@@ -267,7 +267,7 @@ function apiServer({ config, credentials, clock, logger }: NodeOptions, present:
   });
 }
 
-/** CN is the name, every O a group: https://kubernetes.io/docs/reference/access-authn-authz/authentication/#x509-client-certificates */
+/** CN is the name, and every O is a group: https://kubernetes.io/docs/reference/access-authn-authz/authentication/#x509-client-certificates */
 export function authenticate(subject: Record<string, unknown> | undefined): UserInfo | undefined {
   if (typeof subject?.CN !== 'string') return undefined;
   const groups = [subject.O ?? []].flat().filter((group) => typeof group === 'string');

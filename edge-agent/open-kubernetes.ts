@@ -1,4 +1,4 @@
-/** A real cluster as the agent opens it. */
+/** Opens a real cluster for the agent. */
 import type { Clock } from '../core/runtime/clock.ts';
 import type { ClusterPorts, OpenCluster, WriteGuard } from './cluster/cluster.ts';
 import type { Access } from './cluster/kubernetes/access.ts';
@@ -11,7 +11,7 @@ import { secretStore } from './identity/secret-store.ts';
 import { KubernetesLease } from './lease/kubernetes-lease.ts';
 import type { LeasePort } from './lease/lease.ts';
 
-/** Whether anybody answers is seen later, again and again. */
+/** Does not wait for the cluster: whether it answers is checked later, again and again. */
 export function openKubernetes(
   ports: ClusterPorts,
   options: {
@@ -33,7 +33,7 @@ export function openKubernetes(
   };
 }
 
-/** Over connections of its own: what the agent asks of the cluster holds up no renewal. */
+/** With its own connections, so that the agent's other requests to the cluster do not delay a renewal of the Lease. */
 export function openLease(
   clock: Clock,
   access: Access,
@@ -43,7 +43,7 @@ export function openLease(
   return new KubernetesLease({ ...lease, json: (asked) => client.json(asked), wallMs: () => clock.wallMs() });
 }
 
-/** Before the cluster is opened: who the agent is to its parent may be kept there. */
+/** Used before the cluster is opened, because the agent's identity for its parent may be in a Secret of the cluster. */
 export function openSecret(
   clock: Clock,
   access: Access,

@@ -1,4 +1,4 @@
-/** What an agent without its wires stands on. */
+/** The parameters of an agent. They contain no socket. */
 
 import type { TroubleAttributes } from '../../core/entries/up-attributes.ts';
 import type { FeedConsumer } from '../../core/feed/consumer.ts';
@@ -18,33 +18,33 @@ export interface AgentOptions {
   readonly path: string;
   readonly version: string;
   readonly store: Store;
-  /** Without what is quarantined. */
+  /** The rows of the down feed's table that are not quarantined. */
   readonly downstream: Table;
-  /** What of it is quarantined. */
+  /** The consumer of the down feed, which knows the quarantined rows. */
   readonly quarantine?: FeedConsumer;
   readonly outbox: Producer;
   readonly cluster: Cluster;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** What its process uses of its cap on memory; undefined: it has none. */
+  /** How much of its memory limit the process uses. Undefined: the process has no memory limit. */
   readonly memory?: (() => LimitUse | undefined) | undefined;
-  /** Has `turn` called soon, after the commit that runs now. */
+  /** Calls `turn` in a later turn of the event loop, after the commit that runs now. */
   readonly schedule: (turn: () => void) => void;
-  /** What the process said as it ended last. */
+  /** The last error message of the former process, if it crashed. */
   readonly crashMessage?: string | undefined;
-  /** Nothing is applied, put back or removed before `resume`. */
+  /** The agent applies, corrects and removes nothing before `resume`. */
   readonly isHeldBack?: boolean | undefined;
-  /** What `isHeardOut` says is another answer now. */
-  readonly spoke?: () => void;
-  /** The cluster was put back to an earlier time. */
+  /** Called when `hasReportedAll` may have changed. */
+  readonly reportedAllChanged?: () => void;
+  /** Called when the cluster was put back to an earlier time. */
   readonly wentBack?: () => void;
-  /** What the agent keeps although its parent lacks it. */
+  /** The rows that the agent keeps although its parent lacks them. */
   readonly held?: (reader: Reader) => HeldRows | undefined;
-  /** The feed from the parent was found to differ. */
+  /** How the agent's copy of the down feed differs from the parent's. Undefined: no difference was found. */
   readonly diverged?: () => Divergence | undefined;
-  /** Why its certificate is not renewed. */
+  /** Why the agent's certificate is not renewed. */
   readonly certificateTrouble?: () => TroubleAttributes | undefined;
-  /** For what it is that nothing is taken from the parent. */
+  /** Why the agent accepts nothing from the parent now. Undefined: the agent accepts what the parent sends. */
   readonly waiting?: () => WatermarkWait | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * The agent without its wires: from the desired table to the cluster, and from the cluster to the outbox. Everything it needs to go
- * on is in its own store, so it works the same with and without a parent.
+ * The agent without its connections: it brings the desired table to the cluster, and the state of the cluster to the outbox. Its own store holds everything
+ * that it needs to go on. So the agent works the same with and without a parent.
  */
 import { CrashGuard } from '../../core/crash/crash-guard.ts';
 import { entryKey } from '../../core/entries/entry-keys.ts';
@@ -30,9 +30,9 @@ import { nodeReport } from './node-report.ts';
 import { SelfDescription } from './self-description.ts';
 import { UpFeedEntries } from './up-feed-entries.ts';
 
-/** A cluster that does not answer at start keeps its agent silent no longer than this; then it is said that it does not. */
+/** If the cluster does not answer after a start, the agent reports nothing about it for so long. Then the agent reports that the cluster does not answer. */
 const silentStartMaxMs = 10_000;
-/** Below this a disk is nearly full: four times of what the store needs to write at all (store/lmdb/lmdb-store.ts). */
+/** With less free space, the disk is nearly full. Four times the free space that the store needs for any write (store/lmdb/lmdb-store.ts). */
 const diskLowBytes = 64 * 2 ** 20;
 
 export class Agent {
@@ -52,13 +52,13 @@ export class Agent {
   readonly #orphanAdoption: OrphanAdoption;
   #stopped = false;
   #unsubscribe: (() => void) | undefined;
-  /** Of the cluster nothing is known that could be said. */
-  #isQuiet: boolean;
-  #isPatient = true;
+  /** The agent does not know enough about the cluster to report anything about it. */
+  #isClusterUnknown: boolean;
+  #waitsForCluster = true;
 
   constructor(options: AgentOptions) {
     this.#options = options;
-    this.#isQuiet = options.isHeldBack ?? false;
+    this.#isClusterUnknown = options.isHeldBack ?? false;
     const { store, cluster, clock, random, logger } = options;
     this.#crashes = new CrashGuard({ ...options, log: logger, build: options.version });
     this.#desired = new Desired(store, options.downstream);
@@ -83,8 +83,8 @@ export class Agent {
         progress: (key) => this.#objectChanged(key),
         seen: (key, live) => this.#observer.seen(key, live),
         recorded: (key) => this.#track(key),
-        rested: (key) => this.#rested(key),
-        hindered: (key, hindrance) => this.#hindered(key, hindrance),
+        workEnded: (key) => this.#workEnded(key),
+        obstacleChanged: (key, obstacle) => this.#obstacleChanged(key, obstacle),
       },
     );
     this.#observer = new Observer(
@@ -124,7 +124,7 @@ export class Agent {
       clock,
       logger,
       changed: () => this.#outbox.touch(entryKey.node(options.path)),
-      kindsCame: () => this.#kindsChanged(),
+      kindsAdded: () => this.#kindsChanged(),
     });
     this.#limits = new OwnLimits({
       clock,
@@ -147,9 +147,9 @@ export class Agent {
       logger,
       store,
       producer: options.outbox,
-      say: (key) => this.#upFeedEntries.say(key),
+      entryOf: (key) => this.#upFeedEntries.entryOf(key),
       isFollowed: (key) => this.#upFeedEntries.isFollowed(key),
-      outgrew: (key, bytes) => this.#reports.outgrew(key, bytes),
+      tooLarge: (key, bytes) => this.#reports.tooLarge(key, bytes),
     });
     this.#upFeedEntries = new UpFeedEntries({
       ...options,
@@ -160,14 +160,14 @@ export class Agent {
       removalProgress: this.#removalProgress,
       observer: this.#observer,
       reports: this.#reports,
-      isQuiet: () => this.#isQuiet,
-      node: () => this.#sayNode(),
+      isClusterUnknown: () => this.#isClusterUnknown,
+      node: () => this.#nodeEntry(),
       touch: (key) => this.#outbox.touch(key),
     });
     const { quarantine } = options;
     if (quarantine)
       this.#unsubscribe = subscribeTo(store, quarantineTopic, quarantine.name, () => this.#touchQuarantined());
-    this.#crashes.listen({ due: (key) => this.#applier.due(key), changed: () => this.#touchQuarantined() });
+    this.#crashes.listen({ due: (key) => this.#applier.enqueue(key), changed: () => this.#touchQuarantined() });
     this.#desired.onChange((change) => this.#desiredChanged(change));
   }
 
@@ -178,19 +178,22 @@ export class Agent {
     this.#removalProgress.load(this.#records, (key) => this.#desired.deliveries(key).length > 0);
     this.#applier.start();
     this.#touchEverything();
-    if (this.#isQuiet) this.#beginQuietly();
+    if (this.#isClusterUnknown) this.#startSilently();
     else this.#afterFirstWork(() => this.#outbox.open());
     this.#description.start();
     this.#limits.start();
   }
 
-  /** What it says of itself has to be heard when it takes long, although the parent then drops what it has of the cluster. */
-  #beginQuietly(): void {
+  /**
+   * The parent drops the agent's former reports about the cluster when the new ones are complete. If that takes long, the parent must still receive the
+   * agent's report about itself.
+   */
+  #startSilently(): void {
     this.#outbox.open();
     this.#options.clock.after(silentStartMaxMs, () => {
       if (this.#stopped) return;
-      this.#isPatient = false;
-      this.#options.spoke?.();
+      this.#waitsForCluster = false;
+      this.#options.reportedAllChanged?.();
     });
   }
 
@@ -200,7 +203,7 @@ export class Agent {
       if (!this.#stopped) act();
     };
     const timer = this.#options.clock.after(silentStartMaxMs, once);
-    // What is the cluster's own by a rule of upsync is worked on once that is known.
+    // A rule of upsync may take objects. The applier works on those objects only when the agent knows which they are.
     void this.#applier
       .idle()
       .then(() => this.#reports.decided())
@@ -208,39 +211,41 @@ export class Agent {
       .then(once);
   }
 
-  /** What is wanted is known: it may be brought about. */
+  /** The agent knows now what is desired, and may apply it. */
   resume(): void {
     this.#applier.resume();
     this.#afterFirstWork(() => {
-      this.#isQuiet = false;
+      this.#isClusterUnknown = false;
       this.#touchEverything();
-      this.#options.spoke?.();
+      this.#options.reportedAllChanged?.();
     });
   }
 
-  /** What it does not say is meant not to be said, or takes too long to come. */
-  get isHeardOut(): boolean {
-    return !this.#isQuiet || !this.#isPatient;
+  /**
+   * Whether the agent has reported everything that it can report now. A report that is still missing is missing on purpose, or takes too long to wait for.
+   */
+  get hasReportedAll(): boolean {
+    return !this.#isClusterUnknown || !this.#waitsForCluster;
   }
 
-  /** Objects that this agent applied by another store come on record, so that those which are wanted no more can go. */
+  /** Writes records of objects that this agent applied with another store, so that the agent can remove those that nobody wants any more. */
   scanAppliedInventory(found: readonly Applied[], limits: DeletionLimits): AppliedInventory {
-    return this.#orphanAdoption.take(found, limits);
+    return this.#orphanAdoption.adopt(found, limits);
   }
 
-  /** What taking stock has left alone may go, if that is still what the token was given for. */
+  /** Allows the removal of the objects that the scan has left alone, if they are still the objects that the token names. */
   approveHeldRemovals(token: string): void {
-    this.#orphanAdoption.release(token);
+    this.#orphanAdoption.approve(token);
   }
 
-  /** There is a session with the parent, or what is held is something else now. */
-  said(): void {
+  /** Reports the agent itself and its sources again. Called when a session with the parent begins, and when the held rows change. */
+  reportSelf(): void {
     const { store, path } = this.#options;
     this.#outbox.touch(entryKey.node(path));
     for (const source of store.read((reader) => seenSources(reader))) this.#outbox.touch(entryKey.seen(source));
   }
 
-  /** A batch of the down feed has changed these. */
+  /** A batch of the down feed has changed these rows. */
   received(changes: readonly AppliedChange[]): void {
     this.#desired.note(changes);
   }
@@ -253,20 +258,20 @@ export class Agent {
     };
   }
 
-  /** Of its own limits. */
+  /** How much of its own limits the agent uses. */
   limitUses(): readonly LimitUse[] {
     const memory = this.#options.memory?.();
     return [...(this.#options.cluster.limitUses?.() ?? []), ...(memory ? [memory] : [])];
   }
 
-  /** Of the entries from the parent. */
+  /** The quarantined entries from the parent, and the objects whose work ended the process. */
   quarantined(): QuarantinedAttributes | undefined {
     const { store, quarantine } = this.#options;
     const deadly = deadlyObjects(this.#crashes, (key) => this.#desired.deliveries(key)[0]);
     return quarantine && store.read((reader) => quarantinedAttributes(reader, quarantine, deadly)).quarantined;
   }
 
-  /** Resolves when everything that can be done now is done. */
+  /** Resolves when the agent has done everything that it can do now. */
   settled(): Promise<void> {
     return this.#applier.idle();
   }
@@ -289,7 +294,7 @@ export class Agent {
   // --------------------------------------------------------------------------------------------- what has changed
 
   #desiredChanged({ deliveries, placements, withdrawn, deletions, rules }: DesiredChange): void {
-    // Before the objects that came with them: what a rule takes is not applied.
+    // The rules come before the objects of the same batch: the agent does not apply an object that a rule takes.
     if (rules) this.#reports.rulesChanged();
     this.#applier.wantedChanged(new Set(deliveries.map(({ key }) => key)));
     this.#applier.deletionChanged(deletions);
@@ -309,16 +314,18 @@ export class Agent {
     this.#reports.kindsChanged();
   }
 
-  /** What is to be removed is not gone: its placements tell why, or the node where there is none any more. */
-  #hindered(key: string, hindrance: RemovalObstacle | undefined): void {
-    if (!this.#removalProgress.hinder(key, hindrance)) return;
+  /**
+   * An unwanted object is still on the cluster. The reports of its placements give the reason. If it has no placement any more, the report of the node does.
+   */
+  #obstacleChanged(key: string, obstacle: RemovalObstacle | undefined): void {
+    if (!this.#removalProgress.noteObstacle(key, obstacle)) return;
     for (const id of this.#removalProgress.placementsOf(key)) this.#outbox.touch(entryKey.partial(id));
     this.#outbox.touch(entryKey.node(this.#options.path));
   }
 
-  /** The object has gone, or is wanted again. */
+  /** The object is gone from the cluster, or a placement wants it again. */
   #endRemoval(key: string): void {
-    if (this.#removalProgress.isHindered(key)) this.#outbox.touch(entryKey.node(this.#options.path));
+    if (this.#removalProgress.hasObstacle(key)) this.#outbox.touch(entryKey.node(this.#options.path));
     for (const id of this.#removalProgress.end(key)) {
       this.#outbox.touch(entryKey.partial(id));
       this.#outbox.touch(entryKey.gone(id));
@@ -333,15 +340,16 @@ export class Agent {
     }
   }
 
-  /** The work on it has ended, perhaps before anything of it came to be. */
-  #rested(key: string): void {
-    this.#observer.rested(key);
+  /** The work on the object has ended, perhaps before the object was made. */
+  #workEnded(key: string): void {
+    this.#observer.workEnded(key);
     if (!this.#records.get(key)) this.#endRemoval(key);
-    // One that was suspect is watched once work on it has gone well, and looked at once more: what the cluster made of it meanwhile, nobody has heard.
-    else if (!this.#crashes.isHeldOff(key) && this.#observer.track(key)) this.#applier.due(key);
+    // After successful work on a suspect object, the agent watches the object again. It also looks at the object once more, because nobody watched what the
+    // cluster did with it meanwhile.
+    else if (!this.#crashes.isHeldOff(key) && this.#observer.track(key)) this.#applier.enqueue(key);
   }
 
-  /** Watched is what is on record: what this agent may have brought to the cluster. */
+  /** The agent watches exactly the objects that are on record: those that it may have brought to the cluster. */
   #track(key: string): void {
     if (this.#records.get(key)) {
       if (!this.#crashes.isHeldOff(key)) this.#observer.track(key);
@@ -360,7 +368,7 @@ export class Agent {
     this.#touchQuarantined();
   }
 
-  /** Entries have turned out not to be what their keys say, or are again. */
+  /** The set of quarantined entries has changed. */
   #touchQuarantined(): void {
     const { states, placements } = this.#quarantineChanged();
     for (const { source, object } of states) this.#outbox.touch(entryKey.state(source, object));
@@ -378,19 +386,19 @@ export class Agent {
     );
   }
 
-  /** What keeps the agent from its cluster comes before it. */
+  /** A removal that is stuck. If the agent can't use its cluster, that trouble replaces this one. */
   #removalTrouble(): Pick<NodeAttributes, 'trouble'> {
-    const isTold = (id: PlacementId) => this.#desired.placement(id) !== undefined;
-    const trouble = this.#removalProgress.trouble(isTold);
+    const isReported = (id: PlacementId) => this.#desired.placement(id) !== undefined;
+    const trouble = this.#removalProgress.trouble(isReported);
     return trouble ? { trouble } : {};
   }
 
-  #sayNode(): UpFeedEntry {
+  #nodeEntry(): UpFeedEntry {
     const { version, store, held, diverged, waiting, certificateTrouble } = this.#options;
     return nodeReport({
       version,
-      description: { ...this.#removalTrouble(), ...this.#description.said },
-      limit: this.#limits.said,
+      description: { ...this.#removalTrouble(), ...this.#description.reported },
+      limit: this.#limits.reported,
       held: store.read((reader) => held?.(reader)) ?? this.#orphanAdoption.held,
       quarantined: this.quarantined(),
       diverged: diverged?.(),

@@ -1,8 +1,9 @@
 /**
- * What the agent has applied without its store knowing of it comes on record: objects of another store, and those that are there again since the cluster was put
- * back to a backup. At each start, since nobody has seen what was done to the cluster before it, whenever the agent becomes active, and whenever the cluster is seen
- * to have been put back. Not before the parent has said all that is wanted. What is too much to be taken away at once is looked at again at the next start, and what
- * the cluster can't tell of also before.
+ * Writes records of objects that the agent has applied and that its store does not know: objects of another store, and objects that are there again because
+ * the cluster was restored from a backup. The scan runs at each start, because nobody has seen what happened to the cluster before the start. It also runs
+ * whenever the agent becomes active, and whenever the agent sees that the cluster was put back. It never runs before the parent has sent everything that is
+ * desired. If too many objects would be removed at once, the next start looks at them again. If the cluster can't list some resources, the scan asks for
+ * these again before the next start.
  */
 
 import type { DeletionLimits } from '../../core/feed/deletions.ts';
@@ -13,11 +14,11 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import type { Applied, AppliedInventory } from '../apply/applied-inventory.ts';
 import type { FoundObjects } from '../cluster/cluster.ts';
 
-const againMsMin = 1_000;
-const againMsMax = 30_000;
-/** What is broken by itself stays so for minutes or days, and each look lists every kind. */
-const restMsMin = 30_000;
-const restMsMax = 600_000;
+const retryMsMin = 1_000;
+const retryMsMax = 30_000;
+/** A cluster that can't list a resource stays so for minutes or days, and each look lists every kind. */
+const restRetryMsMin = 30_000;
+const restRetryMsMax = 600_000;
 
 export interface AppliedInventoryScanPorts {
   readonly clock: Clock;
@@ -25,104 +26,113 @@ export interface AppliedInventoryScanPorts {
   readonly limits: DeletionLimits;
 }
 
-/** An agent on its store and its cluster (assembly.ts). */
+/** An agent with its store and its cluster (assembly.ts). */
 export interface ScannedAgent {
   readonly agent: { scanAppliedInventory(found: readonly Applied[], limits: DeletionLimits): AppliedInventory };
   applied(): Promise<FoundObjects> | undefined;
-  /** Why it is not known what is applied. */
-  hindered(why: string): void;
+  /** Reports why the agent does not know yet what is applied. */
+  scanFailed(why: string): void;
 }
 
-/** When stock is to be taken by an agent that may apply already. */
+/** Decides when to scan, for an agent that may apply already. */
 export class AppliedInventoryScan {
-  readonly #of: () => ScannedAgent;
+  readonly #scanned: () => ScannedAgent;
   readonly #ports: AppliedInventoryScanPorts;
   #isDue: boolean;
   #isCaughtUp = false;
-  #isTaking = false;
-  /** Counts: what an earlier one could not tell of, the newest one asks for. */
+  #isScanning = false;
+  /** The number of the newest scan. An older scan stops: the newest one also asks for the resources that the older one could not list. */
   #turn = 0;
 
-  /** `isDue`: from the start. */
+  /** `isDue`: a scan is due from the start. */
   constructor(of: () => ScannedAgent, ports: AppliedInventoryScanPorts, isDue: boolean) {
-    this.#of = of;
+    this.#scanned = of;
     this.#ports = ports;
     this.#isDue = isDue;
   }
 
-  /** Told at every attachment: what is wanted is known from the first one on. */
+  /** Called at every attachment. From the first attachment on, the agent knows what is desired. */
   caughtUp(): void {
     this.#isCaughtUp = true;
-    void this.#take();
+    void this.#scan();
   }
 
   wentBack(): void {
     this.#ports.log.warn(
       {},
-      'the cluster was put back to an earlier time: what this agent has applied there is looked for',
+      'the cluster was put back to an earlier time: this agent looks for the objects that it has applied there',
     );
     this.#isDue = true;
-    void this.#take();
+    void this.#scan();
   }
 
-  async #take(): Promise<void> {
-    if (this.#isTaking) return;
-    this.#isTaking = true;
+  async #scan(): Promise<void> {
+    if (this.#isScanning) return;
+    this.#isScanning = true;
     while (this.#isDue && this.#isCaughtUp) {
       this.#isDue = false;
       const turn = ++this.#turn;
-      await scanAppliedInventory(this.#of(), this.#ports, () => turn !== this.#turn);
+      await scanAppliedInventory(this.#scanned(), this.#ports, () => turn !== this.#turn);
     }
-    this.#isTaking = false;
+    this.#isScanning = false;
   }
 }
 
-/** Asks until the cluster has answered, or `isOver`. What it can't tell of is asked for behind that, and nothing waits for it: what is not on record stays as it is. */
+/**
+ * Asks until the cluster has answered, or `isOver`. Asks for the resources that the cluster could not list in the background, and nobody waits for them:
+ * objects that are not on record stay as they are.
+ */
 export async function scanAppliedInventory(
   of: ScannedAgent,
   ports: AppliedInventoryScanPorts,
   isOver: () => boolean,
 ): Promise<void> {
-  for (let waitMs = againMsMin; !isOver(); waitMs = Math.min(againMsMax, 2 * waitMs)) {
+  for (let waitMs = retryMsMin; !isOver(); waitMs = Math.min(retryMsMax, 2 * waitMs)) {
     try {
-      if (!(await look(of, ports, isOver))) void takeRest(of, ports, isOver);
+      if (!(await look(of, ports, isOver))) void scanRest(of, ports, isOver);
       return;
     } catch (error) {
       const why = describeError(error);
-      ports.log.warn({ error: why }, 'what was applied by another store is not known yet');
-      of.hindered(why);
-      await after(ports, waitMs);
+      ports.log.warn(
+        { error: why },
+        'the agent does not know yet which objects another store has applied: it tries again',
+      );
+      of.scanFailed(why);
+      await delay(ports, waitMs);
     }
   }
 }
 
-async function takeRest(of: ScannedAgent, ports: AppliedInventoryScanPorts, isOver: () => boolean): Promise<void> {
-  for (let waitMs = restMsMin; ; waitMs = Math.min(restMsMax, 2 * waitMs)) {
-    await after(ports, waitMs);
+async function scanRest(of: ScannedAgent, ports: AppliedInventoryScanPorts, isOver: () => boolean): Promise<void> {
+  for (let waitMs = restRetryMsMin; ; waitMs = Math.min(restRetryMsMax, 2 * waitMs)) {
+    await delay(ports, waitMs);
     try {
       if (isOver() || (await look(of, ports, isOver))) return;
     } catch (error) {
-      ports.log.warn({ error: describeError(error) }, 'the rest of what was applied by another store is not known yet');
+      ports.log.warn(
+        { error: describeError(error) },
+        'the agent does not know yet which further objects another store has applied: it tries again',
+      );
     }
   }
 }
 
-/** Whether nothing was left that can't be known now. */
+/** Looks once. True: the cluster could list all resources. */
 async function look(of: ScannedAgent, ports: AppliedInventoryScanPorts, isOver: () => boolean): Promise<boolean> {
   const { log, limits } = ports;
   const { objects, unknown } = (await of.applied()) ?? { objects: [], unknown: [] };
   if (isOver()) return true;
   const { records, kept } = of.agent.scanAppliedInventory(objects, limits);
-  if (records.size > 0) log.info({ objects: records.size }, 'what was applied by another store is on record now');
+  if (records.size > 0) log.info({ objects: records.size }, 'objects that another store has applied are on record now');
   if (kept.size > 0) log.error({ objects: kept.size, sample: [...kept.keys()].slice(0, 5) }, tooMany);
   if (unknown.length > 0) log.warn({ resources: unknown }, someUnknown);
   return unknown.length === 0;
 }
 
-function after({ clock }: AppliedInventoryScanPorts, ms: number): Promise<void> {
+function delay({ clock }: AppliedInventoryScanPorts, ms: number): Promise<void> {
   return new Promise((resolve) => clock.after(ms, resolve));
 }
 
 const someUnknown =
-  "these resources can't be listed now, and are asked for again: what another store applied of them stays as it is until then, and all else goes on";
-const tooMany = `no placement wants these objects that this agent applied, and they are too many to be removed at once: they stay until a person approves their removal (${cliCommand('approve-deletions', 'PATH')})`;
+  "these resources can't be listed now, and the agent asks for them again: until then, their objects that another store has applied stay as they are, and everything else goes on";
+const tooMany = `no placement wants these objects, which this agent has applied, and they are too many to remove at once: they stay until a person approves their removal (${cliCommand('approve-deletions', 'PATH')})`;

@@ -1,4 +1,4 @@
-/** The rooms of an agent on a store, a way to its parent and a cluster: agent, uplink and streams, without sockets of their own. */
+/** Connects the rooms of an agent (agent, uplink and streams) with a store, a dialer and a cluster. It opens no socket of its own. */
 import type { Duplex } from 'node:stream';
 import type { Space, UserInfo } from '../../core/apiserver/space.ts';
 import { deletionGuard, type Limits } from '../../core/entries/deletion-guard.ts';
@@ -31,67 +31,67 @@ export interface AgentPorts {
   readonly path: string;
   readonly version: string;
   openCluster(ports: ClusterPorts): OpenCluster;
-  /** What it keeps back until a person has said so. */
+  /** The limits above which the agent holds deletions until a person approves them. */
   readonly limits?: Limits | undefined;
-  /** What its process uses of its cap on memory; undefined: it has none. */
+  /** How much of its memory limit the process uses. Undefined: the process has no memory limit. */
   readonly memory?: (() => LimitUse | undefined) | undefined;
   readonly store: Store;
   readonly dialer: Dialer;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Has `turn` called soon, after the commit that runs now. */
+  /** Calls `turn` in a later turn of the event loop, after the commit that runs now. */
   readonly schedule: (turn: () => void) => void;
-  /** What the process said as it ended last. */
+  /** The last error message of the former process, if it crashed. */
   readonly crashMessage?: string | undefined;
-  /** Of its certificate; absent: nothing is said of that. */
+  /** The renewal of the agent's certificate. Absent: the agent does not report on its certificate. */
   readonly renewal?: Pick<Renewal, 'trouble' | 'onTrouble'> | undefined;
-  /** Of one that succeeds another with the same identity. */
-  readonly heir?: Heir | undefined;
-  /** A parent has welcomed this start. */
+  /** Present if this agent succeeds another agent with the same identity. */
+  readonly successor?: Successor | undefined;
+  /** A parent has welcomed this start of the agent. */
   attached?(): void;
-  /** All that the parent has to say is stored, and what it lacks is meant to be lacking. */
+  /** The agent has stored everything that the parent has sent, and rows that the parent lacks are lacking on purpose. */
   caughtUp?(): void;
   /** The cluster was put back to an earlier time. */
   wentBack?(): void;
 }
 
-export interface Heir {
+export interface Successor {
   readonly forebear?: Forebear;
-  /** What this store holds may be older than what was applied: why nothing is applied before `resume`. */
+  /** This store may be older than what was applied. The value says for what the agent waits. Until `resume`, the agent applies nothing. */
   readonly waiting?: WatermarkWait;
 }
 
 export interface AssembledAgent extends AsyncDisposable {
   readonly agent: Agent;
   readonly uplink: Uplink;
-  /** Where its byte streams meet. */
+  /** The router of the agent's byte streams. */
   readonly streams: StreamRouter;
   readonly streamCounts: StreamCounts;
   readonly sessionEnds: SessionEnds;
-  /** The API of the cluster, where it is in this process. */
+  /** The API of the cluster, if the cluster is in this process. */
   readonly space?: Space;
   /** See OpenCluster. */
   take?(connection: Duplex, user: UserInfo): void;
-  /** What is kept although the parent lacks it. */
+  /** The rows that the agent keeps although its parent lacks them. */
   held(reader: Reader): HeldRows | undefined;
-  /** Entries from the parent that are not what their keys say, or end the process. */
+  /** Quarantined entries from the parent: their content does not fit their keys, or the work on them ends the process. */
   quarantined(): QuarantinedAttributes | undefined;
-  /** What the cluster has of this agent; undefined: nothing that its store does not know of. */
+  /** The objects on the cluster that carry this agent's mark. Undefined: the store knows all of them. */
   applied(): Promise<FoundObjects> | undefined;
   start(): void;
-  /** Why what `heir.waiting` says goes on. */
-  hindered(why: string): void;
-  /** What `heir.waiting` says is over. */
+  /** Reports why the wait of `successor.waiting` goes on. */
+  scanFailed(why: string): void;
+  /** Ends the wait of `successor.waiting`. */
   resume(): void;
 }
 
-/** Nothing is applied and nobody is dialled before `start`. */
+/** The agent applies nothing and dials nobody before `start`. */
 export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> {
-  const { path, version, store, dialer, clock, random, logger, schedule, heir } = ports;
-  let waiting = heir?.waiting;
+  const { path, version, store, dialer, clock, random, logger, schedule, successor } = ports;
+  let waiting = successor?.waiting;
   const { identity, downstream, outbox } = openFeeds(ports);
-  // What the first hello and the first batch say must have survived before they are said.
+  // The first hello and the first batch contain values of the store. These must be durable before the agent sends them.
   await store.flushed();
   const opened = ports.openCluster({ store, clock, random, logger, schedule });
   const shared = { path, store, downstream, outbox, clock, random, logger };
@@ -110,7 +110,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     diverged: () => uplink.diverged,
     waiting: () => waiting ?? uplink.waiting,
     isHeldBack: waiting !== undefined,
-    spoke: () => uplink.readyChanged(),
+    reportedAllChanged: () => uplink.readyChanged(),
   });
   const streamCounts = new StreamCounts();
   const streams: StreamRouter = agentStreams({
@@ -127,9 +127,9 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     dialer,
     received: (changes) => agent.received(changes),
     streamsOf: (link) => streams.sessionWith('parent', link),
-    said: () => agent.said(),
-    released: (token) => agent.approveHeldRemovals(token),
-    ready: () => agent.isHeardOut,
+    reportSelf: () => agent.reportSelf(),
+    approved: (token) => agent.approveHeldRemovals(token),
+    ready: () => agent.hasReportedAll,
     attached: () => ports.attached?.(),
     caughtUp: () => ports.caughtUp?.(),
   });
@@ -145,19 +145,19 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     quarantined: () => agent.quarantined(),
     applied: () => opened.applied?.(path),
     start() {
-      ports.renewal?.onTrouble(() => agent.said());
+      ports.renewal?.onTrouble(() => agent.reportSelf());
       agent.start();
       uplink.start();
     },
-    hindered(why) {
-      if (!waiting || !heir?.waiting) return;
-      waiting = { ...waiting, for: `${heir.waiting.for}; what is applied is not known: ${why}` };
-      agent.said();
+    scanFailed(why) {
+      if (!waiting || !successor?.waiting) return;
+      waiting = { ...waiting, for: `${successor.waiting.for}; the agent does not know what is applied: ${why}` };
+      agent.reportSelf();
     },
     resume() {
       waiting = undefined;
       agent.resume();
-      agent.said();
+      agent.reportSelf();
     },
     async [Symbol.asyncDispose]() {
       uplink.close();
@@ -167,10 +167,10 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
   };
 }
 
-function openFeeds({ store, clock, random, limits, heir }: AgentPorts) {
+function openFeeds({ store, clock, random, limits, successor }: AgentPorts) {
   return store.write((t) => {
-    const identity = beginBoot(t, clock, random, heir?.forebear);
-    if (heir?.waiting) forgetAttachment(t);
+    const identity = beginBoot(t, clock, random, successor?.forebear);
+    if (successor?.waiting) forgetAttachment(t);
     return {
       identity,
       downstream: FeedConsumer.open(t, {

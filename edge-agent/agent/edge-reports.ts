@@ -1,6 +1,6 @@
 /**
- * What is reported beside the state of placed objects: objects born at the edge (`upsync/`), and those that placed ones own (`associated/`), by the rules of
- * the placements here. This joins the two to the agent: rules in, entries of the outbox out.
+ * Makes the reports that exist beside the state of placed objects: about objects that were created at the edge (`upsync/`), and about objects that placed
+ * objects own (`associated/`), by the rules of this agent's placements. This class passes rules to the two rooms, and their entries to the outbox.
  */
 
 import { type EntryKey, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
@@ -26,20 +26,23 @@ export interface EdgeReportsPorts {
   readonly desired: Desired;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Keys of the objects that were brought to the cluster. */
+  /** The keys of the objects that the agent has brought to the cluster. */
   placed(): Iterable<string>;
-  /** Of the object on the cluster; undefined: it is not there. */
+  /** The uid of the object on the cluster. Undefined: the object is not there. */
   uidOf(key: string): string | undefined;
 }
 
 export interface EdgeReportsEvents {
-  /** What is said of an entry may have changed. */
+  /** The content of this up-feed entry may have changed. */
   touch(key: string): void;
-  /** An object that is sent down may be the cluster's own now, or not any more, or it is known now which. */
+  /**
+   * The answer of `takerOf` for an object of the down feed may have changed: a rule takes the object now, or no rule takes it any more, or the answer is
+   * known now.
+   */
   taken(key: string): void;
 }
 
-/** A cluster that does not say what it serves is asked again after this. */
+/** After this time, the agent asks again what the cluster serves, if the cluster has not answered. */
 const retryMs = 5_000;
 
 export class EdgeReports {
@@ -47,11 +50,11 @@ export class EdgeReports {
   readonly #events: EdgeReportsEvents;
   readonly #upsync: Upsync;
   readonly #associated: Associated;
-  /** Entries that were asked for and of which nothing was known yet. */
+  /** Up-feed entries that the outbox asked for before this class knew their content. */
   readonly #unsure = new Set<string>();
-  /** Entries of objects that have become larger than one may be, with their bytes. */
-  readonly #outgrown = new Map<string, number>();
-  #retry: Timer | undefined;
+  /** Up-feed entries that have become larger than an entry may be, with their size in bytes. */
+  readonly #tooLarge = new Map<string, number>();
+  #retryTimer: Timer | undefined;
   #stopped = false;
 
   constructor(ports: EdgeReportsPorts, events: EdgeReportsEvents) {
@@ -66,32 +69,32 @@ export class EdgeReports {
         if (desired.deliveries(key).length > 0) events.taken(key);
       },
       counted: (id) => events.touch(entryKey.partial(id)),
-      synced: () => this.#known(),
-      unread: (key, error) => this.#unread(key, error),
+      synced: () => this.#touchUnsure(),
+      readFailed: (key, error) => this.#readFailed(key, error),
     });
     this.#associated = new Associated(
       { cluster, clock, deliveryOf: (key) => desired.deliveries(key)[0] },
       {
         changed: (source, key) => events.touch(entryKey.associated(source, parseKey(key))),
-        synced: () => this.#known(),
-        failed: (error) => this.#again(error),
-        unread: (key, error) => this.#unread(key, error),
+        synced: () => this.#touchUnsure(),
+        failed: (error) => this.#scheduleRetry(error),
+        readFailed: (key, error) => this.#readFailed(key, error),
       },
     );
   }
 
-  /** The rules of the placements, or the placements, have changed. */
+  /** The placements or their rules have changed. */
   rulesChanged(): void {
     const { desired, placed } = this.#ports;
     const rules = [...desired.rules()];
-    const before = this.#takenNow();
-    const ended = [
+    const before = this.#presentTakers();
+    const changes = [
       this.#upsync.setRules(rulesOf(rules.map(([id, { upsync }]) => [id, upsync]))),
       this.#associated.setRules(rulesOf(rules.map(([id, { associated }]) => [id, associated]))),
     ];
-    for (const promise of ended) promise.catch((error: unknown) => this.#again(error));
+    for (const promise of changes) promise.catch((error: unknown) => this.#scheduleRetry(error));
     for (const key of placed()) this.placed(key);
-    const after = this.#takenNow();
+    const after = this.#presentTakers();
     for (const key of new Set([...before.keys(), ...after.keys()])) {
       if (before.get(key) !== after.get(key)) this.#events.taken(key);
     }
@@ -100,46 +103,46 @@ export class EdgeReports {
 
   kindsChanged(): void {
     for (const promise of [this.#upsync.kindsChanged(), this.#associated.kindsChanged()]) {
-      promise.catch((error: unknown) => this.#again(error));
+      promise.catch((error: unknown) => this.#scheduleRetry(error));
     }
   }
 
-  /** The object was brought to the cluster, or has changed there, or has gone. */
+  /** The object was brought to the cluster, or has changed there, or is gone. */
   placed(key: string): void {
     this.#associated.place(key, this.#ports.uidOf(key));
   }
 
-  /** 'unknown': `taken` tells when it is known. */
+  /** 'unknown': the event `taken` follows when the answer is known. */
   takerOf(key: string, object: KubeObject): Promise<Taker> {
     return this.#upsync.takerOf(key, object.metadata.labels ?? {});
   }
 
-  /** Resolves when `taken` was told of each object whose taker was unknown. */
+  /** Resolves when the event `taken` has been sent for each object whose taker was unknown. */
   decided(): Promise<void> {
     return this.#upsync.decided();
   }
 
-  say(entry: EntryKey): UpFeedEntry | undefined | 'unsure' {
-    if (entry.type === 'upsynced') return this.#sayUpsynced(entry.source, entry.path, formatKey(entry.object));
-    if (entry.type === 'associated') return this.#sayAssociated(entry.source, formatKey(entry.object));
+  entryOf(entry: EntryKey): UpFeedEntry | undefined | 'unsure' {
+    if (entry.type === 'upsynced') return this.#upsyncedEntry(entry.source, entry.path, formatKey(entry.object));
+    if (entry.type === 'associated') return this.#associatedEntry(entry.source, formatKey(entry.object));
     return undefined;
   }
 
-  /** What is to be said of an object is more than an entry may hold; undefined: it is not any more. */
-  outgrew(key: string, bytes: number | undefined): void {
-    if (bytes === undefined) this.#outgrown.delete(key);
-    else this.#outgrown.set(key, bytes);
+  /** The report about an object is larger than an entry may be. Undefined: the report has a valid size again. */
+  tooLarge(key: string, bytes: number | undefined): void {
+    if (bytes === undefined) this.#tooLarge.delete(key);
+    else this.#tooLarge.set(key, bytes);
     for (const [id] of this.#ports.desired.rules()) this.#events.touch(entryKey.partial(id));
   }
 
-  /** What the author of a placement should know of its rules here. */
+  /** Notes about the rules of a placement, for the author of the placement. */
   notes(id: PlacementId): Failure[] {
     return [...this.#countNotes(id), ...this.#sizeNotes(id)];
   }
 
   stop(): void {
     this.#stopped = true;
-    this.#retry?.stop();
+    this.#retryTimer?.stop();
     this.#upsync.stop();
     this.#associated.stop();
   }
@@ -147,63 +150,67 @@ export class EdgeReports {
   #countNotes(id: PlacementId): Failure[] {
     const count = this.#upsync.count(id);
     if (count <= upsyncObjectsMax) return [];
-    const message = `${count} objects match, and ${upsyncObjectsMax} of them come up, the first by key; select fewer in spec.upsync`;
+    const message = `${count} objects match, and only the first ${upsyncObjectsMax} of them by key are reported; select fewer in spec.upsync`;
     return [{ path: this.#ports.path, object: 'spec.upsync', reason: 'UpsyncLimit', message }];
   }
 
   #sizeNotes(id: PlacementId): Failure[] {
     const { source, name } = splitPlacementId(id);
-    return [...this.#outgrown].flatMap(([key, bytes]) => {
+    return [...this.#tooLarge].flatMap(([key, bytes]) => {
       const entry = parseEntryKey(key);
       if ((entry?.type !== 'upsynced' && entry?.type !== 'associated') || entry.source !== source) return [];
       const of = entry.type === 'upsynced' ? this.#upsync : this.#associated;
-      if (!of.say(source, formatKey(entry.object))?.refs.includes(name)) return [];
-      const message = `it has ${bytes} bytes, and no more than ${upFeedEntryBytesMax} are told: what is told of it is older, or nothing; make it smaller on its cluster`;
+      if (!of.reportOf(source, formatKey(entry.object))?.refs.includes(name)) return [];
+      const message = `it has ${bytes} bytes, and a report may have no more than ${upFeedEntryBytesMax}: its report is an older one, or missing; make the object smaller on its cluster`;
       return [{ path: this.#ports.path, object: displayKey(entry.object), reason: 'TooLarge', message }];
     });
   }
 
-  #sayUpsynced(source: string, path: string, key: string): UpFeedEntry | undefined | 'unsure' {
-    const said = path === this.#ports.path ? this.#upsync.say(source, key) : undefined;
-    if (!said)
-      return this.#upsync.knows(key) ? undefined : this.#notYet(entryKey.upsynced(source, path, parseKey(key)));
-    const { body, ...attributes } = said satisfies UpsyncedAttributes;
+  #upsyncedEntry(source: string, path: string, key: string): UpFeedEntry | undefined | 'unsure' {
+    const report = path === this.#ports.path ? this.#upsync.reportOf(source, key) : undefined;
+    if (!report)
+      return this.#upsync.isComplete(key)
+        ? undefined
+        : this.#markUnsure(entryKey.upsynced(source, path, parseKey(key)));
+    const { body, ...attributes } = report satisfies UpsyncedAttributes;
     return { attributes: text(stableStringify(attributes)), body };
   }
 
-  #sayAssociated(source: string, key: string): UpFeedEntry | undefined | 'unsure' {
-    const said = this.#associated.say(source, key);
-    if (!said)
-      return this.#associated.knows(key) ? undefined : this.#notYet(entryKey.associated(source, parseKey(key)));
-    const { body, ...attributes } = said satisfies AssociatedAttributes;
+  #associatedEntry(source: string, key: string): UpFeedEntry | undefined | 'unsure' {
+    const report = this.#associated.reportOf(source, key);
+    if (!report)
+      return this.#associated.isComplete(key)
+        ? undefined
+        : this.#markUnsure(entryKey.associated(source, parseKey(key)));
+    const { body, ...attributes } = report satisfies AssociatedAttributes;
     return { attributes: text(stableStringify(attributes)), body };
   }
 
-  #notYet(entry: string): 'unsure' {
+  #markUnsure(entry: string): 'unsure' {
     this.#unsure.add(entry);
     return 'unsure';
   }
 
-  #known(): void {
+  #touchUnsure(): void {
     const entries = [...this.#unsure];
     this.#unsure.clear();
     for (const entry of entries) this.#events.touch(entry);
   }
 
-  #unread(object: string, error: unknown): void {
-    const words = 'an object that is to be told can not be read; it is tried again, less and less often';
+  #readFailed(object: string, error: unknown): void {
+    const words = "an object that has to be reported can't be read; the agent tries again, less and less often";
     this.#ports.logger.warn({ object, error: describeError(error) }, words);
   }
 
-  #again(error: unknown): void {
+  #scheduleRetry(error: unknown): void {
     this.#ports.logger.warn({ error: describeError(error) }, 'the cluster does not say what it serves; asking again');
     if (this.#stopped) return;
-    this.#retry?.stop();
-    this.#retry = this.#ports.clock.after(retryMs, () => this.kindsChanged());
+    this.#retryTimer?.stop();
+    this.#retryTimer = this.#ports.clock.after(retryMs, () => this.kindsChanged());
   }
 
-  /** Of what is sent down: which placement's rules take it. */
-  #takenNow(): Map<string, PlacementId> {
+  /** For each object of the down feed that a rule takes: the placement of this rule. */
+  #presentTakers(): Map<string, PlacementId> {
     const { desired } = this.#ports;
     const taken = new Map<string, PlacementId>();
     if (!this.#upsync.isActive) return taken;
@@ -216,7 +223,7 @@ export class EdgeReports {
   }
 }
 
-/** Without the placements that ask for nothing, in the order of their ids. */
+/** Sorted by placement id, without the placements that have no rules. */
 function rulesOf<T>(rules: [PlacementId, readonly T[]][]): Map<PlacementId, readonly T[]> {
   return new Map(rules.filter(([, items]) => items.length > 0).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

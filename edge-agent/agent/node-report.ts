@@ -1,4 +1,4 @@
-/** What an agent says of itself to its parent: the attributes of its `node/` row. */
+/** The report of an agent about itself: the attributes of its `node/` row. */
 
 import { heldAttributes } from '../../core/entries/deletion-guard.ts';
 import type { QuarantinedAttributes, TroubleAttributes } from '../../core/entries/up-attributes.ts';
@@ -12,11 +12,11 @@ import type { UpFeedEntry } from '../outbox/outbox.ts';
 
 export interface NodeFacts {
   readonly version: string;
-  /** Of its cluster (self-description.ts). */
+  /** The description of the cluster (self-description.ts). */
   readonly description: object;
-  /** Which of its own limits work waits for. */
+  /** Which of the agent's own limits its work waits for. */
   readonly limit: TroubleAttributes | undefined;
-  /** What it keeps although its parent lacks it, or although nobody wants it. */
+  /** The rows that the agent keeps although its parent lacks them, or the objects that it keeps although nobody wants them. */
   readonly held: HeldRows | undefined;
   readonly quarantined: QuarantinedAttributes | undefined;
   readonly diverged: Divergence | undefined;
@@ -27,7 +27,7 @@ export interface NodeFacts {
 
 export function nodeReport(facts: NodeFacts): UpFeedEntry {
   const { version, description, limit, held, quarantined, diverged, waiting, certificateTrouble, isDiskLow } = facts;
-  const said = {
+  const attributes = {
     role: 'agent',
     version,
     ...description,
@@ -39,5 +39,5 @@ export function nodeReport(facts: NodeFacts): UpFeedEntry {
     ...(certificateTrouble ? { certificateTrouble } : {}),
     ...(isDiskLow ? { diskLow: true } : {}),
   };
-  return { attributes: text(stableStringify(said)), body: new Uint8Array(0) };
+  return { attributes: text(stableStringify(attributes)), body: new Uint8Array(0) };
 }

@@ -1,4 +1,4 @@
-/** What is said of an object and of a placement at this destination: functions of what is wanted, done and seen. */
+/** The reported state of an object and of a placement at this destination: functions of what is desired, done and observed. */
 
 import type { TargetAttributes } from '../../core/entries/down-attributes.ts';
 import type { StateAttributes } from '../../core/entries/up-attributes.ts';
@@ -12,7 +12,7 @@ import type { Delivery } from '../desired/desired.ts';
 import type { ObjectObservation } from '../observe/observer.ts';
 
 export interface ObjectState extends Omit<StateAttributes, 'failed'> {
-  /** Another source delivers the object and wins, or a rule of upsync takes it. Not sent; `reason` says it. */
+  /** Another source delivers the object and wins, or a rule of upsync takes the object. Not sent: `reason` contains it. */
   readonly conflicted: boolean;
   readonly failed: boolean;
 }
@@ -34,28 +34,33 @@ export function objectState(
     const { phase, reason, message } = progress;
     return { ...base, failed: phase === 'failed', conflicted: phase === 'yielded', reason, message };
   }
-  if (!seen) return { ...base, applied: true, reason: 'NotSeen', message: 'the cluster has not told its state yet' };
+  if (!seen)
+    return { ...base, applied: true, reason: 'NotSeen', message: 'the cluster has not reported its state yet' };
   const { state, reason, message } = seen.health;
-  // Not wrong by the placement's own rules, and said all the same.
-  const { fight, drift = fight } = progress;
+  // By the rules of the placement, drift is no error here. The agent reports it all the same.
+  const { fieldConflict, drift = fieldConflict } = progress;
   const drifted = drift === undefined ? {} : { reason: 'Drifted', message: drift };
   if (state === 'Current') return { ...base, applied: true, available: true, ...drifted };
-  // Being put back keeps many kinds from ever being as they are to be for long, and what somebody has changed may keep them so: why, is worth more than that.
+  // Many kinds never reach the desired state while the agent corrects them again and again, or while a change of somebody else stays. Then the drift is the
+  // more useful reason.
   if (drift !== undefined && state === 'InProgress') return { ...base, applied: true, ...drifted };
   return { ...base, applied: true, failed: state === 'Failed', reason, message };
 }
 
-/** Of an object that is wanted no more and still there: as that of any other, so that one whose removal is refused counts as failed. */
+/**
+ * The state of an object that nobody wants any more and that is still there. It has the form of any other state, so that an object whose removal is refused
+ * counts as failed.
+ */
 export function removalState({ reason, message, isRefused }: RemovalObstacle): ObjectState {
   return { desired: 0, applied: false, available: false, conflicted: false, failed: isRefused, reason, message };
 }
 
-/** Nothing wrong by itself, and what somebody has to know who wonders. */
-const told: ReadonlySet<string> = new Set(['Drifted', terminating]);
+/** Reasons that are no failures. The sample still has them, because they explain what people see. */
+const notableReasons: ReadonlySet<string> = new Set(['Drifted', terminating]);
 
 /**
- * The partial of a placement at one destination: every count is 0 or 1. `settled`: what the placement wants no more has gone from the
- * cluster. `notes` are told in the sample without counting as failures.
+ * The partial of a placement at one destination: every count is 0 or 1. `settled`: all objects that the placement does not want any more are gone from the
+ * cluster. `notes` go into the sample and do not count as failures.
  */
 export function placementPartial(
   path: string,
@@ -71,7 +76,7 @@ export function placementPartial(
     available &&= state.applied && state.available;
     failed ||= state.failed;
     conflicted ||= state.conflicted;
-    if (!state.failed && !state.conflicted && !told.has(state.reason ?? '')) continue;
+    if (!state.failed && !state.conflicted && !notableReasons.has(state.reason ?? '')) continue;
     const { reason = '', message = '' } = state;
     failures = smallestFailures(failures, [{ path, object: displayKey(parseKey(key)), reason, message }]);
   }

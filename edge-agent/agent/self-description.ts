@@ -1,8 +1,9 @@
 /**
- * What the agent tells of its cluster as a whole: version, nodes, what they have, what is served; or why that is not known. Asked for at the start, when something of
- * it has changed, and now and then. What is told is the same until something has changed, so that nothing travels otherwise.
+ * Describes the cluster as a whole: version, nodes, their resources, and what the cluster serves; or why this is not known. The agent asks for the
+ * description at the start, when a part of it has changed, and every minute. The reported description stays the same until something has changed, so nothing
+ * is sent without a change.
  *
- * Bound: one question at a time, and for changes one each `changesEveryMs`, however many there are.
+ * Bounds: one request at a time. For changes, one request each `changesEveryMs`, however many changes there are.
  */
 
 import { formatServed, servedMax } from '../../core/entries/served-resources.ts';
@@ -18,30 +19,30 @@ export interface SelfDescriptionPorts {
   readonly cluster: Pick<Cluster, 'describe' | 'served' | 'onDescription'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Something else may be to be told. */
+  /** The description may have changed. */
   changed(): void;
-  /** Kinds have come, of which nobody else may have told: those of servers behind the cluster's own. */
-  kindsCame(): void;
+  /** The cluster serves kinds that it did not serve before. Nobody else may have noticed kinds that aggregated API servers serve. */
+  kindsAdded(): void;
 }
 
-/** Of what nobody tells, such as another version of the server behind the same address. */
+/** Finds changes that cause no event, such as another version of the API server behind the same address. */
 const describeEveryMs = 60_000;
-/** Somebody mends it and waits to see that it works. */
+/** A person may be repairing the cluster, and waits to see that it works again. */
 const describeAgainMs = 10_000;
-/** An operator's definitions come one behind the other, and a rack's nodes too: they are told of together. */
+/** An operator installs its definitions one after the other, and the nodes of a rack start one after the other. The agent reports them together. */
 const gatherMs = 1_000;
-/** A node that comes and goes all the time is no news to anybody above. */
+/** A node that comes and goes all the time must not cause more reports than this. */
 const changesEveryMs = 5_000;
 
 export class SelfDescription {
   readonly #ports: SelfDescriptionPorts;
-  #said: Partial<NodeAttributes> = {};
-  /** What was served when it was asked last. */
+  #described: Partial<NodeAttributes> = {};
+  /** The resources that the cluster served at the last request. Undefined: no request has succeeded yet. */
   #served: ReadonlySet<string> | undefined;
-  /** Why the cluster could not be asked last; what it said before stays. */
+  /** Why the last request failed. The former description stays. */
   #trouble: ClusterTrouble | undefined;
   #timer: Timer | undefined;
-  #isSoon = false;
+  #isScheduled = false;
   #isAsking = false;
   #isStale = false;
   #askedAtMs = Number.NEGATIVE_INFINITY;
@@ -63,16 +64,19 @@ export class SelfDescription {
     this.#unsubscribe?.();
   }
 
-  /** Kinds or nodes have come, gone or changed, or the cluster may have gone. One that can't be asked is asked again soon anyway. */
+  /**
+   * Kinds or nodes have been added, removed or changed, or the cluster may be unreachable. A cluster that did not answer the last request is asked again
+   * after `describeAgainMs` anyway.
+   */
   changed(): void {
     if (this.#isAsking) this.#isStale = true;
-    if (this.#isAsking || this.#isSoon || this.#stopped || this.#trouble) return;
-    this.#isSoon = true;
+    if (this.#isAsking || this.#isScheduled || this.#stopped || this.#trouble) return;
+    this.#isScheduled = true;
     this.#arm(Math.max(gatherMs, this.#askedAtMs + changesEveryMs - this.#ports.clock.monotonicMs()));
   }
 
-  get said(): Partial<NodeAttributes> {
-    return { ...this.#said, ...(this.#trouble ? { trouble: this.#trouble } : {}) };
+  get reported(): Partial<NodeAttributes> {
+    return { ...this.#described, ...(this.#trouble ? { trouble: this.#trouble } : {}) };
   }
 
   #arm(delayMs: number): void {
@@ -82,13 +86,13 @@ export class SelfDescription {
 
   async #describe(): Promise<void> {
     const { cluster, clock, logger } = this.#ports;
-    this.#isSoon = this.#isStale = false;
+    this.#isScheduled = this.#isStale = false;
     this.#isAsking = true;
     this.#askedAtMs = clock.monotonicMs();
     try {
       const described = await cluster.describe();
       const served = await cluster.served();
-      this.#said = { ...described, ...servedResourceNames(served) };
+      this.#described = { ...described, ...servedResourceNames(served) };
       this.#trouble = undefined;
       this.#compare(served);
     } catch (error) {
@@ -103,15 +107,15 @@ export class SelfDescription {
     if (this.#isStale) this.changed();
   }
 
-  /** Those that have gone are not told: a server that is down for a moment takes its kinds along, and nothing of theirs has gone. */
+  /** Only new kinds cause an event. A server that is down for a moment takes its kinds along, although none of its objects are gone. */
   #compare(served: readonly ServedResource[]): void {
     const before = this.#served;
     this.#served = new Set(served.map(formatServed));
-    if (before && ![...this.#served].every((one) => before.has(one))) this.#ports.kindsCame();
+    if (before && ![...this.#served].every((one) => before.has(one))) this.#ports.kindsAdded();
   }
 }
 
-/** What Kubernetes itself serves comes first, so that it is what is told of where there is too much. */
+/** The kinds of Kubernetes itself come first, so that the report has these if there are more kinds than it may have. */
 export function servedResourceNames(
   resources: readonly ServedResource[],
 ): Pick<NodeAttributes, 'served' | 'servedCount'> {
@@ -121,7 +125,7 @@ export function servedResourceNames(
   return { served: ordered.slice(0, servedMax).map(formatServed), servedCount: ordered.length };
 }
 
-/** Groups without a dot, and those of k8s.io, are kept for Kubernetes. */
+/** Kubernetes reserves the groups without a dot, and those that end with k8s.io. */
 function rank({ group }: GroupResource): number {
   return group.includes('.') && !group.endsWith('.k8s.io') ? 1 : 0;
 }

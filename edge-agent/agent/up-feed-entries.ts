@@ -1,6 +1,6 @@
 /**
- * What the agent says under each key of its up feed, from what the rooms know now. Nothing is kept here but since when an answer of the cluster is
- * awaited.
+ * Makes the agent's report under each key of the up feed, from the present state of the rooms. The only state of this class is the list of objects for which
+ * the agent waits for an answer of the cluster.
  */
 
 import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
@@ -27,7 +27,7 @@ import type { EdgeReports } from './edge-reports.ts';
 import { type ObjectState, objectState, placementPartial, removalState } from './reported-state.ts';
 
 export interface UpFeedEntriesPorts {
-  /** Of the agent. */
+  /** The path of the agent. */
   readonly path: string;
   readonly store: Store;
   readonly clock: Clock;
@@ -40,52 +40,52 @@ export interface UpFeedEntriesPorts {
   readonly removalProgress: RemovalProgress;
   readonly observer: Observer;
   readonly reports: EdgeReports;
-  /** Of the cluster nothing is known that could be said. */
-  isQuiet(): boolean;
-  /** What the agent says of itself. */
+  /** The agent does not know enough about the cluster to report anything about it. */
+  isClusterUnknown(): boolean;
+  /** The report of the agent about itself. */
   node(): UpFeedEntry;
-  /** The row under this key is to be said anew. */
+  /** The row under this key has to be made again. */
   touch(key: string): void;
 }
 
-/** A cluster answers within this, mostly; that it has not been asked yet is told only of what takes longer. */
+/** A cluster mostly answers within this time. Only after it, the agent reports that the cluster has not been asked yet. */
 const answerWaitMs = 250;
 
 export class UpFeedEntries {
   readonly #ports: UpFeedEntriesPorts;
-  /** Objects whose content the cluster has not been asked about, by source and key: since when. */
+  /** Objects about whose content the cluster has not been asked, by the key of their `state` entry. The value is the time since when. */
   readonly #unasked = new Map<string, number>();
 
   constructor(ports: UpFeedEntriesPorts) {
     this.#ports = ports;
   }
 
-  /** The row under a key of the up feed as it is to be; undefined: there is none. */
-  say(key: string): UpFeedEntry | undefined | 'unsure' {
+  /** The row under a key of the up feed. Undefined: the row must not exist. 'unsure': the row stays as it is. */
+  entryOf(key: string): UpFeedEntry | undefined | 'unsure' {
     const entry = parseEntryKey(key);
-    if (this.#ports.isQuiet() && entry?.type !== 'node' && entry?.type !== 'seen') return 'unsure';
+    if (this.#ports.isClusterUnknown() && entry?.type !== 'node' && entry?.type !== 'seen') return 'unsure';
     switch (entry?.type) {
       case 'state':
-        return this.#sayState(entry.source, formatKey(entry.object));
+        return this.#stateEntry(entry.source, formatKey(entry.object));
       case 'partial':
-        return this.#sayPartial(entry.id);
+        return this.#partialEntry(entry.id);
       case 'gone':
-        return this.#sayGone(entry.id);
+        return this.#goneEntry(entry.id);
       case 'has':
-        return this.#sayHas(entry.id);
+        return this.#handedEntry(entry.id);
       case 'node':
         return entry.path === this.#ports.path ? this.#ports.node() : undefined;
       case 'seen':
-        return this.#saySeen(entry.source);
+        return this.#seenEntry(entry.source);
       case 'upsynced':
       case 'associated':
-        return this.#ports.reports.say(entry);
+        return this.#ports.reports.entryOf(entry);
       default:
         return undefined;
     }
   }
 
-  /** The status of an object of a placement that wants it exact. */
+  /** Whether the key is a state for which a placement wants exact status. */
   isFollowed(key: string): boolean {
     const entry = parseEntryKey(key);
     if (entry?.type !== 'state') return false;
@@ -93,7 +93,7 @@ export class UpFeedEntries {
     return delivery?.placements.some((id) => this.#ports.desired.placement(id)?.target.singleton) ?? false;
   }
 
-  #sayState(source: string, key: string): UpFeedEntry | undefined | 'unsure' {
+  #stateEntry(source: string, key: string): UpFeedEntry | undefined | 'unsure' {
     const delivery = this.#ports.desired.deliveryOf(source, key);
     const flaw = this.#ports.poisoned.of(source, key);
     if (flaw) {
@@ -109,11 +109,14 @@ export class UpFeedEntries {
     const seen = conflicted ? undefined : this.#ports.observer.observation(key);
     const generation = this.#ports.records.get(key)?.generation;
     const of = seen && generation !== undefined ? { generation, local: seen.generation } : {};
-    const said = { ...attributes, ...(failed ? { failed } : {}), ...of };
-    return { attributes: text(stableStringify(said)), body: seen?.status ?? new Uint8Array(0) };
+    const reported = { ...attributes, ...(failed ? { failed } : {}), ...of };
+    return { attributes: text(stableStringify(reported)), body: seen?.status ?? new Uint8Array(0) };
   }
 
-  /** The answer of the cluster is worth waiting for: half of what would be told of a change is that it is about to be made. */
+  /**
+   * Whether to wait for the answer of the cluster. Without the wait, half of all reports about a change would only contain that the agent is about to make
+   * the change.
+   */
   #isAwaited(source: string, key: string, isUnasked: boolean): boolean {
     const name = entryKey.state(source, parseKey(key));
     const nowMs = this.#ports.clock.monotonicMs();
@@ -128,7 +131,7 @@ export class UpFeedEntries {
     return true;
   }
 
-  #sayPartial(id: PlacementId): UpFeedEntry | undefined {
+  #partialEntry(id: PlacementId): UpFeedEntry | undefined {
     const placement = this.#ports.desired.placement(id);
     if (!placement) return undefined;
     const states: [string, ObjectState][] = [];
@@ -136,8 +139,8 @@ export class UpFeedEntries {
       const delivery = this.#ports.desired.deliveries(key).find((one) => one.placements.includes(id));
       if (delivery) states.push([key, this.#state(delivery, [id])]);
     }
-    for (const [key, hindrance] of this.#ports.removalProgress.removalObstacles(id))
-      states.push([key, removalState(hindrance)]);
+    for (const [key, obstacle] of this.#ports.removalProgress.removalObstacles(id))
+      states.push([key, removalState(obstacle)]);
     const settled = !this.#ports.removalProgress.isBeingRemoved(id);
     const { path } = this.#ports;
     const partial = placementPartial(path, placement.target, states, settled, this.#ports.reports.notes(id));
@@ -145,8 +148,8 @@ export class UpFeedEntries {
     return { attributes: new Uint8Array(0), body };
   }
 
-  /** The answer to the parent's question whether a placement that it has taken away has gone from the cluster. */
-  #sayGone(id: PlacementId): UpFeedEntry | undefined {
+  /** The answer to the parent's question whether all objects of a withdrawn placement are gone from the cluster. */
+  #goneEntry(id: PlacementId): UpFeedEntry | undefined {
     const asked = this.#ports.desired.withdrawn().get(id);
     if (asked === undefined || this.#ports.desired.isWanted(id) || this.#ports.removalProgress.isBeingRemoved(id))
       return undefined;
@@ -154,7 +157,7 @@ export class UpFeedEntries {
     return { attributes: text(stableStringify(attributes)), body: new Uint8Array(0) };
   }
 
-  #sayHas(id: PlacementId): UpFeedEntry | undefined {
+  #handedEntry(id: PlacementId): UpFeedEntry | undefined {
     const { store, downstream } = this.#ports;
     const content = store.read((reader) => {
       const row = downstream.get(reader, hash128(entryKey.handed(id)));
@@ -163,17 +166,17 @@ export class UpFeedEntries {
     return content && { attributes: content.attributes, body: content.body };
   }
 
-  #saySeen(source: string): UpFeedEntry {
+  #seenEntry(source: string): UpFeedEntry {
     const revision = this.#ports.store.read((reader) => readSeen(reader, source));
     return { attributes: text(stableStringify({ revision })), body: new Uint8Array(0) };
   }
 
-  /** As some of the placements that want the object see it. */
+  /** The state of the object for the given placements. By default for all placements that want it. */
   #state(delivery: Delivery, placements: readonly PlacementId[] = delivery.placements): ObjectState {
     const { key, revision } = delivery;
     const winner = this.#ports.desired.deliveries(key)[0] ?? delivery;
     const isOnlyNeeded = placements.every((id) => delivery.implied.includes(id));
-    // What is only needed is there whoever brings it.
+    // An object that is only needed by others counts as present, whoever delivers it.
     const seenAs = isOnlyNeeded ? { ...winner, revision } : delivery;
     return objectState(seenAs, winner, this.#ports.applier.progress(key), this.#ports.observer.observation(key));
   }

@@ -1,6 +1,7 @@
 /**
- * What a store has no record of and its agent has applied all the same: by another store of the same identity, or by this one before it was emptied. The mark
- * on the object is what there is to go by. It comes on record, so that what is wanted no more can go; more than the budget of deletions stays as it is.
+ * Finds objects that the agent has applied and that its store has no record of: another store with the same identity applied them, or this store was emptied
+ * since. The agent recognises these objects by the mark on them. They come on record, so that the agent can remove those that nobody wants any more. If
+ * these are more than the budget of deletions, they stay as they are.
  */
 import { type DeletionLimits, type HeldRows, judge } from '../../core/feed/deletions.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -8,15 +9,18 @@ import { formatKey } from '../../core/object/key.ts';
 import type { AppliedObject } from '../cluster/cluster.ts';
 import type { OwnerRecord } from './owner-records.ts';
 
-/** A line or two for a person. */
+/** A person reads the sample: one or two lines are enough. */
 const sampleMax = 5;
 
 export type Applied = AppliedObject;
 
 export interface AppliedInventory {
-  /** To be written, by object key. */
+  /** The records to write, by object key. */
   readonly records: ReadonlyMap<string, OwnerRecord>;
-  /** Of objects that nobody wants and that are left alone, since they are too many at once: not to be written before a person has said so. */
+  /**
+   * Records of objects that nobody wants and that stay, because they are too many to remove at once. Nobody writes these records before a person has
+   * approved the removal.
+   */
   readonly kept: ReadonlyMap<string, OwnerRecord>;
 }
 
@@ -25,7 +29,7 @@ export function appliedInventoryOf(
   records: { get(key: string): OwnerRecord | undefined },
   isWanted: (key: string) => boolean,
   limits: DeletionLimits,
-  /** How many went by earlier looks: a budget can't be used twice. */
+  /** How many objects earlier scans removed: the budget of deletions must not be used twice. */
   goneBefore = 0,
 ): AppliedInventory {
   const unknown = onceByUid(found, (key) => isWanted(key) || records.get(key) !== undefined).filter(([key, one]) => {
@@ -45,7 +49,7 @@ export function appliedInventoryOf(
   return { records: recordsOf(false), kept: recordsOf(true) };
 }
 
-/** What is left alone, as the node tells of it: until it is released by the token, or deleted by hand. */
+/** The objects that stay, in the form of the node's report. They stay until a person approves their removal with the token, or deletes them by hand. */
 export function heldRemovals(kept: AppliedInventory['kept'], sinceMs: number): HeldRows | undefined {
   if (kept.size === 0) return undefined;
   const keys = [...kept.keys()].sort();
@@ -55,18 +59,21 @@ export function heldRemovals(kept: AppliedInventory['kept'], sinceMs: number): H
   return { token, sinceMs, entries: keys.length, sample: keys.slice(0, sampleMax) };
 }
 
-/** Another store has applied it since. */
+/** Another store has applied the object since this record was written. */
 function isOtherContent({ content }: Applied, { bodyHash }: OwnerRecord): boolean {
   return content !== undefined && content !== bodyHash;
 }
 
-/** What the cluster made of it this store does not know: it is applied anew, or compared where what somebody has changed is to be left. */
+/**
+ * This store does not know what the cluster made of the content. So the fingerprint is empty, and the agent applies the object again, or compares it if the
+ * rules leave foreign changes alone.
+ */
 function recordOf({ uid, source, created, deletion, content }: Applied, before: OwnerRecord | undefined): OwnerRecord {
   const how = deletion === undefined ? {} : { deletion };
   return { placements: [], ...before, source, uid, created, bodyHash: content ?? '', fingerprint: '', ...how };
 }
 
-/** A cluster may serve one object under several groups (`events`, `ingresses`): it is the one by which it is known here. */
+/** A cluster may serve one object under several groups (`events`, `ingresses`). The key that this store knows is preferred. */
 function onceByUid(found: readonly Applied[], isKnown: (key: string) => boolean): [string, Applied][] {
   const byUid = new Map<string, [string, Applied]>();
   for (const one of found) {

@@ -1,6 +1,6 @@
 /**
- * Brings the cluster to what is desired, one object at a time and always from the state as it is now: what is wanted, what was
- * recorded, what the cluster holds. Applies what is missing or different, removes what is wanted no more and was ours.
+ * Brings the cluster to the desired state, one object at a time. Each step begins with the present state: what is desired, what is on record, and what the
+ * cluster has. The applier applies objects that are missing or different. It removes objects that are this agent's and that nobody wants any more.
  */
 import type { CrashGuard } from '../../core/crash/crash-guard.ts';
 import type { PlacementId } from '../../core/entries/placement-id.ts';
@@ -29,9 +29,9 @@ import { DependencyWaits } from './waiting.ts';
 import { WorkQueue } from './work-queue.ts';
 
 export interface ApplierPorts {
-  /** Of the agent. */
+  /** The path of the agent. */
   readonly path: string;
-  /** Nothing is applied or removed before `resume`. */
+  /** The applier applies and removes nothing before `resume`. */
   readonly isHeldBack?: boolean;
   readonly cluster: Cluster;
   readonly desired: Desired;
@@ -40,26 +40,28 @@ export interface ApplierPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** The placement whose rules of upsync take the object, so that it is not written; 'unknown': it is wanted anew (`wantedChanged`) when that can be said. */
+  /**
+   * The placement whose upsync rules take the object. The agent does not write such an object. 'unknown': nobody can say yet; the caller of the applier
+   * calls `wantedChanged` when the answer is known.
+   */
   takerOf(key: string, object: KubeObject): Promise<{ readonly id: PlacementId | undefined } | 'unknown'>;
   /** Resolves when everything written so far is durable. */
   flushed(): Promise<void>;
 }
 
 export interface ApplierEvents {
-  /** The object's progress has changed. */
   progress(key: string): void;
-  /** The cluster's own answer about an object that is ours. */
+  /** The cluster's own answer about an object of this agent. */
   seen(key: string, live: KubeObject): void;
-  /** The object has a record now, or has none any more. */
+  /** The object got a record, or its record was deleted. */
   recorded(key: string): void;
-  /** The work on the object has ended, until something touches it again. */
-  rested(key: string): void;
-  /** Why what is wanted no more is still there; undefined: nothing is in its way any more. */
-  hindered(key: string, hindrance: RemovalObstacle | undefined): void;
+  /** The work on the object has ended. No more work follows until something touches the object again. */
+  workEnded(key: string): void;
+  /** Why an unwanted object is still there. Undefined: nothing hinders its removal any more. */
+  obstacleChanged(key: string, obstacle: RemovalObstacle | undefined): void;
 }
 
-/** Requests to the cluster at once: enough to hide its latency, few enough for a small machine's API server. */
+/** How many requests run at once: enough to hide the latency of the cluster, and few enough for the API server of a small machine. */
 const concurrency = 8;
 
 export class Applier {
@@ -98,8 +100,8 @@ export class Applier {
       },
       {
         recorded: (key) => events.recorded(key),
-        hindered: (key, hindrance) => events.hindered(key, hindrance),
-        due: (key) => this.#queue.add(key),
+        obstacleChanged: (key, obstacle) => events.obstacleChanged(key, obstacle),
+        enqueue: (key) => this.#queue.add(key),
       },
     );
     const priority = (key: string) => (ports.desired.deliveries(key).length > 0 ? phaseOf(key) : -phaseOf(key));
@@ -111,11 +113,11 @@ export class Applier {
       isHeldBack: ports.isHeldBack ?? false,
       companyOf: (key) => ports.crashes.companyOf(key),
       work: (key) => this.#guarded(key),
-      ended: (key) => events.rested(key),
+      ended: (key) => events.workEnded(key),
     });
   }
 
-  /** Looks at everything that is wanted and everything that was applied. */
+  /** Looks at every desired object and at every object on record. */
   start(): void {
     for (const key of this.#ports.desired.objects()) this.#queue.add(key);
     for (const key of this.#ports.records.keys()) this.#queue.add(key);
@@ -125,34 +127,37 @@ export class Applier {
     this.#queue.resume();
   }
 
-  /** What is wanted has changed. */
+  /** The desired state of these objects has changed. */
   wantedChanged(keys: Iterable<string>): void {
     for (const key of keys) {
-      this.#note(key);
+      this.#recordDelivery(key);
       this.#queue.add(key, true);
     }
   }
 
-  /** Objects are to be removed in another way than before, which is to stand on them too. */
+  /** The way to remove these objects has changed. The signature on each object has to name the new way. */
   deletionChanged(keys: Iterable<string>): void {
     for (const key of keys) {
-      this.#note(key);
+      this.#recordDelivery(key);
       this.#queue.add(key);
     }
   }
 
-  /** How it is to be removed: durably, and before the cluster answers, since what says so goes with the object's row. */
-  #note(key: string): void {
+  /**
+   * Records how to remove the object. The record is durable before the cluster answers, because the row that names the way disappears together with the
+   * object's row.
+   */
+  #recordDelivery(key: string): void {
     const [winner] = this.#ports.desired.deliveries(key);
     try {
       if (winner) this.#writer.noteDelivery(winner);
     } catch (error) {
-      // The work on the object notes it too, and is done again until there is room.
+      // The disk is full. The work on the object records this too, and is repeated until there is room.
       if (!(error instanceof BanyanError) || error.code !== 'StoreFull') throw error;
     }
   }
 
-  /** The object on the cluster is not what was applied: it is put back, at a bounded rate. */
+  /** The object on the cluster differs from the applied object. The agent corrects it, at a bounded rate. */
   drifted(key: string): void {
     const delayMs = this.#corrections.delayMs(key);
     if (delayMs === 0) this.#queue.add(key);
@@ -164,8 +169,8 @@ export class Applier {
     this.#waiting.kindsChanged();
   }
 
-  /** It is to be tried once more. */
-  due(key: string): void {
+  /** Tries the object once more. */
+  enqueue(key: string): void {
     this.#queue.add(key);
   }
 
@@ -173,12 +178,12 @@ export class Applier {
     return this.#progress.of(key);
   }
 
-  /** The object is being worked on: what the cluster tells of it meanwhile may be the work's own doing. */
+  /** Whether the agent is working on the object. Events of the cluster about the object may then come from this work. */
   isBusy(key: string): boolean {
     return this.#queue.isRunning(key);
   }
 
-  /** Whether the cluster's object differs from what was applied and is still wanted, or does so no more. */
+  /** Whether the object on the cluster differs from what was applied and is still desired, or was reported as different and is not different any more. */
   hasDrifted(key: string, live: KubeObject): boolean {
     const record = this.#ports.records.get(key);
     const [winner] = this.#ports.desired.deliveries(key);
@@ -213,31 +218,31 @@ export class Applier {
     const namespace = namespaceKeyOf(parseKey(key));
     const wasThere = { self: this.#progress.isThere(key), namespace: this.#progress.isThere(namespace) };
     try {
-      return await (winner ? this.#bring(winner) : this.#remove(key));
+      return await (winner ? this.#applyDelivery(winner) : this.#remove(key));
     } catch (error) {
       const reason = error instanceof BanyanError ? error.code : 'Internal';
       this.#ports.logger.warn({ object: key, reason, error: describeError(error) }, 'the cluster refused an object');
       if (winner) this.#progress.report(winner, { phase: 'failed', reason, message: describeError(error) });
       else this.#remover.refused(key, reason, describeError(error));
-      if (winner && namespace && isForWantOfNamespace(error)) this.#missing(key, namespace, wasThere.namespace);
+      if (winner && namespace && isMissingNamespace(error)) this.#waitForNamespace(key, namespace, wasThere.namespace);
       return 'retry';
     } finally {
-      // Also where it is not as it is wanted.
-      if (!wasThere.self && this.#progress.isThere(key)) this.#waiting.came(key);
+      // Objects that depend on this one may go on even if the object is not in the desired state.
+      if (!wasThere.self && this.#progress.isThere(key)) this.#waiting.arrived(key);
     }
   }
 
   /**
-   * Its namespace may have come in a later batch than the object, or has come while it was asked for: the object is not to wait as long as it has waited
-   * before it can be there. One that is not ours is not watched: it may be gone since it was looked at.
+   * The namespace may have come in a later batch than the object, or during the request. The object must not wait out its long backoff when the namespace is
+   * there. The agent does not watch a namespace of somebody else. Such a namespace may have been deleted meanwhile, so the agent looks at it again.
    */
-  #missing(key: string, namespace: string, wasThere: boolean): void {
+  #waitForNamespace(key: string, namespace: string, wasThere: boolean): void {
     if (!wasThere && this.#progress.isThere(namespace)) return this.#queue.add(key, true);
     this.#waiting.await(namespace, key);
     if (this.#progress.hasFailed(namespace)) this.#queue.add(namespace);
   }
 
-  async #bring(delivery: Delivery): Promise<'done' | 'retry'> {
+  async #applyDelivery(delivery: Delivery): Promise<'done' | 'retry'> {
     const { cluster, desired, path, records } = this.#ports;
     const { key } = delivery;
     const sent = desired.object(delivery);
@@ -245,31 +250,31 @@ export class Applier {
     if (taker === 'unknown') return this.#undecided(delivery);
     if (taker.id !== undefined) return this.#yield(delivery, taker.id);
     const namespace = namespaceKeyOf(parseKey(key));
-    if (namespace && this.#isComing(namespace)) return this.#block(delivery, namespace, 'WaitingForNamespace');
-    // Noted before asking, so that a kind that comes in the meantime is not missed.
+    if (namespace && this.#isExpected(namespace)) return this.#waitFor(delivery, namespace, 'WaitingForNamespace');
+    // The wait is registered before the request, so that the agent does not miss a kind that the cluster begins to serve meanwhile.
     this.#waiting.awaitKind(key);
     const served = await asServed(cluster, key, sent);
     if (!('object' in served)) return this.#notServed(delivery, sent, served.why);
     const { object } = served;
     this.#waiting.needsNoKind(key);
     const wanted = { ...delivery, object };
-    if (await this.#execution.tryNew(wanted)) return this.#came(key);
-    // In the version that was, or is to be, applied: what is compared with it, or left as the cluster has it, stands elsewhere in others.
+    if (await this.#execution.tryNew(wanted)) return this.#arrived(key);
+    // In the version that was, or is to be, applied: the fields that the agent compares or leaves alone may be at another place in other versions.
     const live = await cluster.get(parseKey(key), parseApiVersion(object.apiVersion).version);
     const found = { record: records.get(key), live };
     this.#execution.looked(found);
     const decision = decide(wanted, found.record, live, path);
-    if (isNamespaceKey(key)) this.#progress.looked(key, live !== undefined && decision.do !== 'wait');
+    if (isNamespaceKey(key)) this.#progress.noteNamespace(key, live !== undefined && decision.do !== 'wait');
     const result = await this.#execution.carryOut(decision, wanted, found);
-    return result === 'done' ? this.#came(key) : result;
+    return result === 'done' ? this.#arrived(key) : result;
   }
 
-  #came(key: string): 'done' {
-    this.#waiting.came(key);
+  #arrived(key: string): 'done' {
+    this.#waiting.arrived(key);
     return 'done';
   }
 
-  /** From now on it is the cluster's: neither put back nor removed. */
+  /** From now on the object belongs to the cluster: the agent neither corrects nor removes it. */
   async #yield(delivery: Delivery, taker: PlacementId): Promise<'done' | 'retry'> {
     const { key } = delivery;
     const { logger, records } = this.#ports;
@@ -281,21 +286,24 @@ export class Applier {
     } catch (error) {
       logger.warn(
         { object: key, error: describeError(error) },
-        'the mark is still on an object that is the cluster’s own',
+        'the mark is still on an object that belongs to the cluster now',
       );
       return 'retry';
     }
-    return this.#came(key);
+    return this.#arrived(key);
   }
 
-  /** Whether the object is the cluster's own is not known. What was said of this content stays; nothing is said of new content before an answer has taken long. */
+  /**
+   * It is not known yet whether the object belongs to the cluster. A former report about this content stays. A report about new content comes only when the
+   * answer takes long.
+   */
   #undecided(delivery: Delivery): 'retry' {
     if (!this.#progress.isAbout(delivery)) this.#progress.report(delivery, undecided(delivery.key));
     return 'retry';
   }
 
-  /** It is wanted too, and not there yet. */
-  #isComing(key: string): boolean {
+  /** The object is desired too, and is not on the cluster yet. */
+  #isExpected(key: string): boolean {
     return this.#isWanted(key) && !this.#progress.isThere(key);
   }
 
@@ -303,20 +311,20 @@ export class Applier {
     return this.#ports.desired.deliveries(key).length > 0;
   }
 
-  /** `why`: in words what is served instead. */
+  /** `why`: says which versions the cluster serves instead. */
   #notServed(delivery: Delivery, object: KubeObject, why: string | undefined): 'retry' {
     const definition = definitionKeyOf(parseKey(delivery.key));
-    // Where the kind is served in another version, a definition that was refused is waited for no more.
+    // If the cluster serves the kind in another version, the object does not wait for a definition that the cluster has refused.
     const isRefused = definition !== undefined && this.#progress.hasFailed(definition);
-    if (definition && (why === undefined ? this.#isWanted(definition) : this.#isComing(definition) && !isRefused)) {
-      return this.#block(delivery, definition, 'WaitingForKind');
+    if (definition && (why === undefined ? this.#isWanted(definition) : this.#isExpected(definition) && !isRefused)) {
+      return this.#waitFor(delivery, definition, 'WaitingForKind');
     }
     this.#progress.report(delivery, unserved(delivery.key, object, why));
     return 'retry';
   }
 
-  /** Waits for another object; the retry is for the case that it never comes by way of this agent. */
-  #block(delivery: Delivery, blocker: string, reason: 'WaitingForNamespace' | 'WaitingForKind'): 'retry' {
+  /** Waits for another object. The retry covers the case that this agent never brings that object. */
+  #waitFor(delivery: Delivery, blocker: string, reason: 'WaitingForNamespace' | 'WaitingForKind'): 'retry' {
     this.#waiting.await(blocker, delivery.key);
     this.#progress.report(delivery, waitingFor(blocker, reason));
     return 'retry';
@@ -329,8 +337,8 @@ export class Applier {
   }
 }
 
-/** It is not there, or is being emptied; the latter is told as a Forbidden like any other, with a cause. */
-function isForWantOfNamespace(error: unknown): boolean {
+/** The namespace does not exist, or is being deleted. For the second case the API server answers Forbidden, with a cause. */
+function isMissingNamespace(error: unknown): boolean {
   if (!(error instanceof BanyanError)) return false;
   const { causes = [] } = error.details;
   return error.code === 'NotFound' || causes.some(({ reason }) => reason === 'NamespaceTerminating');

@@ -1,35 +1,35 @@
-/** How soon an object is put back that somebody has changed: a fight that neither wins must not load the cluster. */
+/** Decides how soon the agent corrects an object that somebody has changed. A conflict that nobody wins must not load the cluster. */
 import type { Clock } from '../../core/runtime/clock.ts';
 
-/** Times that an object is put back at once … */
+/** How often the agent corrects an object without a delay … */
 const burst = 5;
-/** … and how often while someone goes on changing it. */
+/** … and the interval between later corrections while somebody keeps changing the object. */
 const intervalMs = 10_000;
 
-interface Lately {
-  /** Each time counts for an interval; until then they are not worked off. */
+interface RecentCorrections {
+  /** Each correction counts for one interval. At this time, the intervals of all counted corrections are over. */
   readonly countsUntilMs: number;
-  /** When the last one is, or was, put back: what is changed before has no other turn. */
+  /** When the newest correction happens or happened. A change before this time needs no further correction. */
   readonly turnMs: number;
 }
 
 export class Corrections {
   readonly #clock: Clock;
-  /** Of objects that were put back lately. */
-  readonly #lately = new Map<string, Lately>();
+  /** Objects that were corrected recently. */
+  readonly #recent = new Map<string, RecentCorrections>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Until the object is to be put back, which is counted as done then; 0: at once. */
+  /** How long to wait before the correction of the object. The correction then counts as done at that time. 0: correct at once. */
   delayMs(key: string): number {
     const nowMs = this.#clock.monotonicMs();
-    for (const [other, { countsUntilMs }] of this.#lately) if (countsUntilMs <= nowMs) this.#lately.delete(other);
-    const { countsUntilMs, turnMs: lastMs } = this.#lately.get(key) ?? { countsUntilMs: nowMs, turnMs: nowMs };
+    for (const [other, { countsUntilMs }] of this.#recent) if (countsUntilMs <= nowMs) this.#recent.delete(other);
+    const { countsUntilMs, turnMs: lastMs } = this.#recent.get(key) ?? { countsUntilMs: nowMs, turnMs: nowMs };
     if (lastMs > nowMs) return lastMs - nowMs;
     const turnMs = Math.max(nowMs, countsUntilMs - (burst - 1) * intervalMs);
-    this.#lately.set(key, { countsUntilMs: countsUntilMs + intervalMs, turnMs });
+    this.#recent.set(key, { countsUntilMs: countsUntilMs + intervalMs, turnMs });
     return turnMs - nowMs;
   }
 }

@@ -1,4 +1,4 @@
-/** What to do about one object that is wanted: a function of what is wanted, what was done before and what the cluster holds. */
+/** Decides what to do about one desired object, from what is desired, what was done before and what the cluster has. */
 
 import type { AdoptRule, ApplyRules } from '../../core/entries/apply-rules.ts';
 import type { PropagationPolicy } from '../../core/entries/down-attributes.ts';
@@ -16,21 +16,21 @@ export interface DesiredObject {
   readonly createOnly: boolean;
   readonly rules: ApplyRules;
   readonly object: KubeObject;
-  /** How it is to be removed one day; absent: nobody says. */
+  /** How the agent removes the object when nobody wants it any more. Absent: no placement defines a way. */
   readonly deletion?: PropagationPolicy | undefined;
 }
 
 export type Decision =
-  /** `onlySigns`: it is as it is to be, but for what its signature says. */
-  | { readonly do: 'apply'; readonly created: boolean; readonly onlySigns?: true }
-  /** Somebody has changed it since it was applied, and by the rules it is left so: it is to be said what differs. */
+  /** `onlySignature`: the object is in the desired state, and only its signature has to change. */
+  | { readonly do: 'apply'; readonly created: boolean; readonly onlySignature?: true }
+  /** Somebody has changed the object after it was applied, and by the rules the change stays. The agent reports which fields differ. */
   | { readonly do: 'compare'; readonly live: KubeObject }
-  /** The cluster has it already. */
+  /** The cluster has the object already. */
   | { readonly do: 'keep' }
   | { readonly do: 'wait'; readonly reason: string; readonly message: string }
   | { readonly do: 'refuse'; readonly reason: string; readonly message: string };
 
-/** `agent`: the path of this one. */
+/** `agent`: the path of this agent. */
 export function decide(
   wanted: DesiredObject,
   record: OwnerRecord | undefined,
@@ -43,33 +43,36 @@ export function decide(
   }
   if (wanted.createOnly) return { do: 'keep' };
   const isOwn = isOurs(record, live, agent);
-  const whose = isOwn ? undefined : notTaken(live, wanted.rules.adopt);
-  if (whose !== undefined) {
-    return { do: 'refuse', reason: 'NotOwned', message: `the object exists and is not taken over: ${whose}` };
+  const owner = isOwn ? undefined : reasonNotToAdopt(live, wanted.rules.adopt);
+  if (owner !== undefined) {
+    return { do: 'refuse', reason: 'NotOwned', message: `the object exists and is not taken over: ${owner}` };
   }
   if (isApplied(wanted, record, live)) {
-    if (saysHowToRemove(live, wanted.deletion)) return { do: 'keep' };
-    return { do: 'apply', created: record?.created ?? false, onlySigns: true };
+    if (isDeletionSigned(live, wanted.deletion)) return { do: 'keep' };
+    return { do: 'apply', created: record?.created ?? false, onlySignature: true };
   }
   if (wasApplied(wanted, record, live) && wanted.rules.drift !== 'Correct') {
     return wanted.rules.drift === 'Report' ? { do: 'compare', live } : { do: 'keep' };
   }
-  // A record may be of another object of that name, or of one that was refused and that somebody has made since.
+  // The record may be about another object of the same name, or about an object that the cluster refused and that somebody else has made since.
   return { do: 'apply', created: isOwn && (record?.created ?? false) };
 }
 
-function saysHowToRemove(live: KubeObject, deletion: PropagationPolicy | undefined): boolean {
-  const said = signatureOf(live);
-  return deletion === undefined || said === undefined || (said.deletion ?? 'Background') === deletion;
+function isDeletionSigned(live: KubeObject, deletion: PropagationPolicy | undefined): boolean {
+  const signature = signatureOf(live);
+  return deletion === undefined || signature === undefined || (signature.deletion ?? 'Background') === deletion;
 }
 
-/** Signed by this agent, by whatever store of it; or on record for this very object, and signed by no other agent since. */
+/** The object is this agent's if this agent signed it, with any store; or if the record names this very object and no other agent has signed it since. */
 function isOurs(record: OwnerRecord | undefined, live: KubeObject, agent: string): boolean {
   const signer = signerOf(live, record, agent);
   return signer === 'us' || (signer === 'nobody' && record !== undefined && record.uid === live.metadata.uid);
 }
 
-/** A store that its agent took along to another place in the tree has on record by which path it signed. The label of the mark is no signature: controllers copy it. */
+/**
+ * An agent may have moved to another place in the tree together with its store. The record then has the former path of the signature. The label of the mark
+ * is no signature: controllers copy labels.
+ */
 export function signerOf(
   live: KubeObject,
   record: OwnerRecord | undefined,
@@ -80,8 +83,8 @@ export function signerOf(
   return signed === agent || signed === record?.agent ? 'us' : 'another';
 }
 
-/** Why an object that is there and not ours is left alone. */
-function notTaken(live: KubeObject, adopt: AdoptRule): string | undefined {
+/** Why the agent does not take over an existing object of somebody else. Undefined: the agent may take it over. */
+function reasonNotToAdopt(live: KubeObject, adopt: AdoptRule): string | undefined {
   if (adopt === 'Always') return undefined;
   const other = signatureOf(live)?.agent;
   const owner = other === undefined ? foreignOwner(live) : `the agent ${other} has applied it`;
@@ -90,13 +93,13 @@ function notTaken(live: KubeObject, adopt: AdoptRule): string | undefined {
   return owner && `${owner} (spec.adopt: Always would take it)`;
 }
 
-/** This content was accepted, for this very object. */
+/** The cluster accepted this content for this very object. */
 function wasApplied(wanted: DesiredObject, record: OwnerRecord | undefined, live: KubeObject): boolean {
   const { source, bodyHash } = wanted;
   return record?.uid === live.metadata.uid && record?.source === source && record.bodyHash === bodyHash;
 }
 
-/** The cluster holds the content that is wanted, unchanged since it was applied. */
+/** The cluster has the desired content, and nobody has changed the object since it was applied. */
 export function isApplied(wanted: DesiredObject, record: OwnerRecord | undefined, live: KubeObject): boolean {
   if (!record || !wasApplied(wanted, record, live)) return false;
   const { object, source, rules } = wanted;
@@ -105,23 +108,23 @@ export function isApplied(wanted: DesiredObject, record: OwnerRecord | undefined
 
 export type Removal =
   | { readonly do: 'remove'; readonly uid: string }
-  /** It is not there, or not ours: only the record goes. */
+  /** The object is not there, or is not this agent's: only the record is deleted. */
   | { readonly do: 'forget' }
-  /** It stays on the cluster without what was applied to it, the mark included. */
+  /** The object stays on the cluster, without the content that was applied to it and without the mark. */
   | { readonly do: 'release' }
   | { readonly do: 'wait' };
 
 export interface RemovedFrom {
-  /** The path of this one. */
+  /** The path of this agent. */
   readonly agent: string;
   readonly isContainer: boolean;
 }
 
 /**
- * What to do about an object that is wanted no more. It goes only by record and by mark; one that takes others' objects
- * with it when it goes (a container: a Namespace, a CustomResourceDefinition) only if it came with us, and not if what depends on
- * a removed object is to stay. One that another agent has signed since is that one's. Where the cluster has accepted nothing by this record, that nobody else
- * has signed is not enough: the signature has to be this one's.
+ * Decides what to do about an object that nobody wants any more. The agent removes an object only by its record and its mark. A container (a Namespace or a
+ * CustomResourceDefinition) takes the objects of others with it. The agent removes a container only if the agent created it, and if the objects that depend
+ * on a removed object need not stay. An object that another agent has signed since belongs to that agent. If the cluster has accepted nothing by this
+ * record, a missing signature is not enough: this agent must have signed the object.
  */
 export function decideRemoval(record: OwnerRecord, live: KubeObject | undefined, of: RemovedFrom): Removal {
   if (!live) return { do: 'forget' };

@@ -1,4 +1,4 @@
-/** Which fields of an object differ from what was applied, for people. */
+/** Says, for people, which fields of an object differ from what was applied. */
 import { type FieldSet, isEmptyFieldSet } from '../../core/apiserver/managed-fields/field-set.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
@@ -8,36 +8,36 @@ import { agentFieldManager } from '../cluster/mark.ts';
 const namedMax = 5;
 const valueCharsMax = 60;
 
-/** What of a Secret differs is told without what it is, since it is read far from the cluster. */
+/** For a Secret, the message names the fields that differ and leaves out their values, because people read it far from the cluster. */
 const secret = /^(data|stringData)\./;
 
 interface DriftFindings {
-  readonly words: string[];
+  readonly differences: string[];
   readonly isSecret: boolean;
 }
 
 /**
- * `spec.replicas is 1 and was applied as 3`. Empty: it is as it was applied. Both as the cluster tells them, so that defaults and quantities agree; `owned` says
- * which fields are looked at, and which of them as a whole.
+ * For example `spec.replicas is 1 and was applied as 3`. Empty: the object is as it was applied. Both objects are answers of the cluster, so defaults and
+ * quantities agree. `owned` names the fields to compare, and the fields to compare as a whole.
  */
 export function driftMessage(owned: FieldSet, wanted: unknown, live: unknown): string {
-  const words: string[] = [];
-  compare(owned, wanted, live, '', { words, isSecret: isRecord(wanted) && wanted.kind === 'Secret' });
-  const more = words.length > namedMax ? `; and ${words.length - namedMax} more` : '';
-  return `${words.slice(0, namedMax).join('; ')}${more}`;
+  const differences: string[] = [];
+  compare(owned, wanted, live, '', { differences, isSecret: isRecord(wanted) && wanted.kind === 'Secret' });
+  const more = differences.length > namedMax ? `; and ${differences.length - namedMax} more` : '';
+  return `${differences.slice(0, namedMax).join('; ')}${more}`;
 }
 
-/** Of an object that was put back again and again; `live`: as it was before, undefined where it was deleted. */
+/** The message about an object that the agent corrected again and again. `live`: the object before the correction. Undefined: somebody had deleted it. */
 export function fieldConflictMessage(owned: FieldSet, answer: KubeObject, live: KubeObject | undefined): string {
-  const begun = 'somebody changes it again and again, and it is put back each time';
-  const remedy = "what is the cluster's own belongs in spec.drift.ignoredFields of the EdgePlacement";
-  if (!live) return 'somebody deletes it again and again, and it is made anew each time';
+  const begun = 'somebody changes it again and again, and the agent corrects it each time';
+  const remedy = 'if a field belongs to the cluster, name it in spec.drift.ignoredFields of the EdgePlacement';
+  if (!live) return 'somebody deletes it again and again, and the agent creates it again each time';
   const writer = lastWriter(live);
   const by = writer === undefined ? '' : `, last written by ${writer.slice(0, valueCharsMax)}`;
   return `${begun}: ${driftMessage(owned, answer, live)}${by}; ${remedy}`;
 }
 
-/** Who has written it last but for this agent, and but for its status. */
+/** The newest writer of the object. Writes of this agent and writes of the status do not count. */
 function lastWriter({ metadata }: KubeObject): string | undefined {
   const others = (metadata.managedFields ?? []).filter(
     ({ manager, subresource }) => manager !== agentFieldManager && subresource !== 'status',
@@ -71,11 +71,11 @@ function compareWhole(wanted: unknown, live: unknown, path: string, found: Drift
   }
   if (JSON.stringify(wanted) === JSON.stringify(live)) return;
   const applied = wanted === undefined ? 'was not applied' : `was applied as ${shown(wanted)}`;
-  if (found.isSecret && secret.test(`${path}.`)) found.words.push(`${path} is not as it was applied`);
-  else found.words.push(`${path} is ${shown(live)} and ${applied}`);
+  if (found.isSecret && secret.test(`${path}.`)) found.differences.push(`${path} is not as it was applied`);
+  else found.differences.push(`${path} is ${shown(live)} and ${applied}`);
 }
 
-/** Of the item that a path element names (core/apiserver/managed-fields/field-set.ts); -1: there is none. */
+/** The index of the list item that a path element names (core/apiserver/managed-fields/field-set.ts). -1: there is none. */
 function indexOf(list: readonly unknown[], element: string): number {
   const named: unknown = JSON.parse(element.slice(2));
   if (element.startsWith('i:')) return Number(named);

@@ -1,4 +1,4 @@
-/** Does what was decided about an object that is wanted, and reports it. */
+/** Carries out a decision about a desired object, and reports the result. */
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError, type ErrorCode } from '../../core/runtime/errors.ts';
 import type { Delivery } from '../desired/desired.ts';
@@ -17,19 +17,19 @@ export interface ExecutionPorts {
   readonly writer: ObjectWriter;
   readonly progress: ProgressReports;
   readonly fieldConflictBackoff: FieldConflictBackoff;
-  /** It was applied; true: this agent had had it removed. */
+  /** The object was applied. Returns true if this agent had removed it before. */
   takeBack(key: string): boolean;
-  /** The cluster's own answer about an object that is ours. */
+  /** The cluster's own answer about an object of this agent. */
   seen(key: string, live: KubeObject): void;
 }
 
-/** An object, what is on record of it, and what the cluster has. */
+/** The record of an object, and what the cluster has of it. */
 export interface ClusterState {
   readonly record: OwnerRecord | undefined;
   readonly live: KubeObject | undefined;
 }
 
-/** Of a dry run: by a policy, by a webhook that knows none or does not answer, or for want of a right. */
+/** Refusals of a dry run: by a policy, by a webhook that does not support dry runs or does not answer, or because the agent lacks a permission. */
 const refusals: ReadonlySet<ErrorCode> = new Set(['BadRequest', 'Forbidden', 'Invalid', 'Internal']);
 
 export class Execution {
@@ -40,10 +40,10 @@ export class Execution {
     this.#ports = ports;
   }
 
-  /** Makes it without a look, where it is likely new; false: it has to be looked at. */
+  /** Creates the object without reading it before, if it is likely new. False: the caller has to read it. */
   async tryNew(wanted: DesiredObject & Delivery): Promise<boolean> {
     const { writer, progress } = this.#ports;
-    // What was refused once is known to be there, or is refused again.
+    // An object that was refused once exists already, or would be refused again.
     const isLikelyNew = writer.mayCreate(wanted) && this.#novelty.isLikely && !progress.hasFailed(wanted.key);
     if (!isLikelyNew || !(await writer.create(wanted))) return false;
     this.#novelty.note(true);
@@ -51,12 +51,12 @@ export class Execution {
     return true;
   }
 
-  /** At an object that was not made by `tryNew`. */
+  /** The agent has read an object that `tryNew` did not create. */
   looked({ record, live }: ClusterState): void {
     if (!record) this.#novelty.note(live === undefined);
   }
 
-  /** 'retry': it is not as it is to be. */
+  /** 'retry': the object is not in the desired state. */
   async carryOut(decision: Decision, wanted: DesiredObject & Delivery, found: ClusterState): Promise<'done' | 'retry'> {
     const { writer, progress } = this.#ports;
     switch (decision.do) {
@@ -80,20 +80,20 @@ export class Execution {
     }
   }
 
-  /** Applies it; true: it could not be changed, and was removed to be made anew. */
+  /** Applies the object. True: the object could not be changed. It was removed, and the next try creates it again. */
   async #replaced(
     wanted: DesiredObject & Delivery,
     { record, live }: ClusterState,
-    { created, onlySigns }: Decision & { do: 'apply' },
+    { created, onlySignature }: Decision & { do: 'apply' },
   ): Promise<boolean> {
     const { writer, progress } = this.#ports;
     try {
       const answer = await writer.apply(wanted, live, created);
       const wasOurs = this.#ports.takeBack(wanted.key);
       const isSame = record?.bodyHash === wanted.bodyHash && record.source === wanted.source;
-      // Where another store has applied it, it is not known whether anything has changed since.
+      // If another store applied the object, this agent does not know whether anything has changed since.
       const isKnown = isSame && record.fingerprint !== '';
-      if (isKnown && !wasOurs && !onlySigns) this.#putBack(wanted, live, answer);
+      if (isKnown && !wasOurs && !onlySignature) this.#noteCorrection(wanted, live, answer);
       return false;
     } catch (error) {
       if (await writer.replace(wanted, live, error)) {
@@ -104,11 +104,15 @@ export class Execution {
     }
   }
 
-  /** Nothing else is wanted of it than before: somebody had changed or deleted it. */
-  #putBack({ key, object, rules }: DesiredObject & Delivery, live: KubeObject | undefined, answer: KubeObject): void {
+  /** The desired content is the same as before. So somebody had changed or deleted the object. */
+  #noteCorrection(
+    { key, object, rules }: DesiredObject & Delivery,
+    live: KubeObject | undefined,
+    answer: KubeObject,
+  ): void {
     const ignored = ignoredOf(object, rules);
     const own = (one: KubeObject) => withoutFields(one, ignored);
-    this.#ports.fieldConflictBackoff.putBack(
+    this.#ports.fieldConflictBackoff.corrected(
       key,
       fieldConflictMessage(ownedFields(answer), own(answer), live && own(live)),
     );
@@ -118,7 +122,7 @@ export class Execution {
     this.#ports.progress.report(delivery, applied(this.#ports.fieldConflictBackoff.messageOf(delivery.key)));
   }
 
-  /** Somebody has changed it, and it is not put back. */
+  /** Somebody has changed the object, and the agent does not correct it. */
   async #compare(wanted: DesiredObject & Delivery, live: KubeObject): Promise<'done' | 'retry'> {
     const { writer, progress } = this.#ports;
     writer.keep(wanted);
@@ -127,7 +131,7 @@ export class Execution {
       progress.report(wanted, appliedWith(await writer.driftOf(wanted, live)));
       return 'done';
     } catch (error) {
-      // Nothing was to be changed: that the cluster would refuse it, or can't try it, is no failure of what is there.
+      // The comparison changes nothing. If the cluster refuses the dry run, or can't do it, the object has not failed.
       if (!(error instanceof BanyanError) || !refusals.has(error.code)) throw error;
       progress.report(wanted, appliedWith(incomparable(error)));
       return 'retry';

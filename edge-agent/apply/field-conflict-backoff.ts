@@ -1,51 +1,51 @@
 /**
- * Objects that are put back again and again: who changes them does not give up, and whoever looks at the placement has to know. Also where that one is slow enough to
- * be put back at once each time, as an autoscaler that looks every 15 s.
+ * Finds objects that the agent corrects again and again. Whoever changes such an object does not give up, and the people who look at the placement have to
+ * know. This includes a slow writer whose changes are corrected at once each time, such as an autoscaler that acts every 15 s.
  */
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { TokenBucket } from '../../core/runtime/token-bucket.ts';
 
-/** A person who tries something is put back so many times at most … */
+/** A person who tries something causes this many corrections at most … */
 const burst = 5;
-/** … and what goes on oftener than this is a fight. */
+/** … and corrections that happen more often than this are a conflict. */
 const intervalMs = 60_000;
-/** A fight in which nothing was put back for this long is over: four rounds of an autoscaler. */
+/** A conflict without a correction for this long has ended: four rounds of an autoscaler. */
 const quietMs = 60_000;
 
-/** Of an object that was put back within the last minutes. */
-interface Lately {
-  readonly patience: TokenBucket;
+/** An object that was corrected within the last minutes. */
+interface RecentCorrections {
+  readonly rate: TokenBucket;
   atMs: number;
-  /** It is fought for, and this is changed of it. */
-  words?: string;
+  /** Present during a conflict: says which fields somebody changes. */
+  message?: string;
 }
 
 export class FieldConflictBackoff {
   readonly #clock: Clock;
-  readonly #over: (key: string) => void;
-  readonly #lately = new Map<string, Lately>();
+  readonly #ended: (key: string) => void;
+  readonly #recent = new Map<string, RecentCorrections>();
   #timer: Timer | undefined;
 
-  /** `over`: the fight for the object has ended. */
-  constructor(clock: Clock, over: (key: string) => void) {
+  /** `over`: the conflict about the object has ended. */
+  constructor(clock: Clock, ended: (key: string) => void) {
     this.#clock = clock;
-    this.#over = over;
+    this.#ended = ended;
   }
 
-  /** `words`: what had been changed of it. */
-  putBack(key: string, words: string): void {
+  /** `message`: says which fields somebody had changed. */
+  corrected(key: string, message: string): void {
     const nowMs = this.#clock.monotonicMs();
-    const lately = this.#lately.get(key) ?? { patience: new TokenBucket(burst, intervalMs, nowMs), atMs: nowMs };
-    this.#lately.set(key, lately);
-    lately.atMs = nowMs;
-    const isTooOften = lately.patience.take(nowMs) > 0;
-    if (isTooOften || lately.words !== undefined) lately.words = words;
+    const recent = this.#recent.get(key) ?? { rate: new TokenBucket(burst, intervalMs, nowMs), atMs: nowMs };
+    this.#recent.set(key, recent);
+    recent.atMs = nowMs;
+    const isTooOften = recent.rate.take(nowMs) > 0;
+    if (isTooOften || recent.message !== undefined) recent.message = message;
     this.#watch();
   }
 
-  /** What is changed of the object again and again; undefined: nothing. */
+  /** Says which fields of the object somebody changes again and again. Undefined: there is no conflict. */
   messageOf(key: string): string | undefined {
-    return this.#lately.get(key)?.words;
+    return this.#recent.get(key)?.message;
   }
 
   stop(): void {
@@ -53,7 +53,7 @@ export class FieldConflictBackoff {
   }
 
   #watch(): void {
-    if (this.#timer || this.#lately.size === 0) return;
+    if (this.#timer || this.#recent.size === 0) return;
     this.#timer = this.#clock.after(quietMs, () => {
       this.#timer = undefined;
       this.#endQuiet();
@@ -63,11 +63,11 @@ export class FieldConflictBackoff {
 
   #endQuiet(): void {
     const nowMs = this.#clock.monotonicMs();
-    for (const [key, lately] of this.#lately) {
-      const isOver = lately.words !== undefined && nowMs - lately.atMs >= quietMs;
-      if (isOver) delete lately.words;
-      if (lately.words === undefined && lately.patience.isIdle(nowMs)) this.#lately.delete(key);
-      if (isOver) this.#over(key);
+    for (const [key, recent] of this.#recent) {
+      const isOver = recent.message !== undefined && nowMs - recent.atMs >= quietMs;
+      if (isOver) delete recent.message;
+      if (recent.message === undefined && recent.rate.isIdle(nowMs)) this.#recent.delete(key);
+      if (isOver) this.#ended(key);
     }
   }
 }

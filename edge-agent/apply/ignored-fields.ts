@@ -1,6 +1,6 @@
 /**
- * Fields of an applied object that are the cluster's own (spec.drift.ignoredFields). Leaving such a field out of an apply would take it away, since it was
- * applied once; so what is applied has the value that the cluster has now.
+ * Fields of an applied object that belong to the cluster (spec.drift.ignoredFields). An apply without such a field would remove the field, because an
+ * earlier apply had it. So the agent applies the field with the value that the cluster has now.
  */
 import { type FieldSet, fieldElement, isEmptyFieldSet, leaf } from '../../core/apiserver/managed-fields/field-set.ts';
 import { replaceAt } from '../../core/customize/replace-at.ts';
@@ -9,8 +9,8 @@ import { evaluateJsonPath, type JsonPathStep, parseJsonPath } from '../../core/o
 import { type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
 
 /**
- * What is the cluster's own of this object: by its placement, and the one field that a controller of Kubernetes overwrites with whatever was applied there, by
- * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#aggregated-clusterroles: such a role is written with `rules: []`.
+ * The fields that belong to the cluster: those that the placement names, and one field that a controller of Kubernetes overwrites whatever was applied
+ * (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#aggregated-clusterroles). People write such a role with `rules: []`.
  */
 export function ignoredOf(object: KubeObject, { ignored }: Pick<ApplyRules, 'ignored'>): readonly string[] {
   const isAggregated =
@@ -20,7 +20,7 @@ export function ignoredOf(object: KubeObject, { ignored }: Pick<ApplyRules, 'ign
   return isAggregated ? [...ignored, '.rules'] : ignored;
 }
 
-/** The object to apply: where the cluster has a value of an ignored field, that one. */
+/** The object to apply. An ignored field gets the value of the cluster, if the cluster has one. */
 export function withLiveFields(
   object: KubeObject,
   live: KubeObject | undefined,
@@ -37,11 +37,11 @@ export function withLiveFields(
   return merged;
 }
 
-/** What is compared with the cluster. */
+/** The part of the object that is compared with the cluster. */
 export function withoutFields(object: KubeObject, ignored: readonly string[]): KubeObject {
   if (ignored.length === 0) return object;
   const rest = structuredClone(object);
-  // Null is what a field that is not there is to a comparison (projection.ts).
+  // A comparison treats a missing field as null (projection.ts).
   for (const path of ignored) {
     const steps = parseJsonPath(path);
     if (steps && evaluateJsonPath(rest, path).length > 0) replaceAt(rest, steps, () => undefined);
@@ -50,8 +50,9 @@ export function withoutFields(object: KubeObject, ignored: readonly string[]): K
 }
 
 /**
- * Of fields that are owned, those that are compared. What is owned as a whole and has an ignored field in it changes its owner with that, and goes too; so does the
- * field in every item of a list, since items are known here by their keys alone. Their values are compared all the same (projection.ts).
+ * The owned fields that are compared. A field that is owned as a whole and that contains an ignored field is left out: a change of the ignored field also
+ * changes its owner. An ignored field in a list item is left out of every item, because field sets know items by their keys only. The values of the rest are
+ * compared all the same (projection.ts).
  */
 export function withoutIgnored(owned: FieldSet, ignored: readonly string[]): FieldSet {
   return ignored.reduce((rest, path) => {
@@ -60,7 +61,10 @@ export function withoutIgnored(owned: FieldSet, ignored: readonly string[]): Fie
   }, owned);
 }
 
-/** Undefined: nothing is left. What is on the way counts by its other parts alone: whether it is owned itself is no more to be told when its last part has gone. */
+/**
+ * Undefined: nothing is left. A field on the path counts only by its other parts: when its last part is left out, nobody can see any more whether the field
+ * itself is owned.
+ */
 function withoutPath(owned: FieldSet, [step, ...further]: readonly JsonPathStep[]): FieldSet | undefined {
   if (step === undefined || isEmptyFieldSet(owned)) return undefined;
   const kept: Record<string, FieldSet> = {};

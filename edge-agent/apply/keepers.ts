@@ -1,10 +1,10 @@
-/** Who else keeps an object: a controller, whoever applies it server-side, and programs that say so on it in another way. */
+/** Finds who else keeps an object: a controller, a server-side applier, or a program that marks its objects in another way. */
 import type { Json, KubeObject, ManagedFieldsEntry, ObjectMeta } from '../../core/object/meta.ts';
 import { agentFieldManager } from '../cluster/mark.ts';
 
 /**
- * Why an object that exists without our mark must not be taken over; undefined: it may be. Someone's controller owns it, or
- * someone keeps it, by server-side apply or in another way, and would fight for it.
+ * Why the agent must not take over an existing object without its mark. Undefined: the agent may take it over. A controller may own the object. Or somebody
+ * may keep it, by server-side apply or in another way, and would change it back again and again.
  */
 export function foreignOwner(live: KubeObject): string | undefined {
   const owner = live.metadata.ownerReferences?.[0];
@@ -18,8 +18,9 @@ export function foreignOwner(live: KubeObject): string | undefined {
 }
 
 /**
- * The program that keeps it, by what that writes on its objects; where one works through another, the one that is told what to keep. kubectl's
- * last-applied-configuration alone is no such thing: who applies a Namespace at a site before anything is placed in it does not keep it from then on.
+ * The program that keeps the object, found by what the program writes on its objects. If one program works through another, this is the program that people
+ * configure. kubectl's last-applied-configuration alone does not count: somebody may apply a Namespace at a site before anything is placed in it, and not
+ * keep it afterwards.
  */
 function keeperOf(metadata: ObjectMeta): string | undefined {
   const { labels = {}, annotations = {} } = metadata;
@@ -38,21 +39,25 @@ function keeperOf(metadata: ObjectMeta): string | undefined {
 }
 
 /**
- * By https://argo-cd.readthedocs.io/en/stable/user-guide/resource_tracking/: in an annotation, or in a label. The usual label is on objects of ordinary charts and
- * people too, and says nothing before Argo CD has applied the object; a Namespace that it has made for others to be in has no such label.
+ * By https://argo-cd.readthedocs.io/en/stable/user-guide/resource_tracking/: in an annotation, or in a label. Objects of ordinary charts, and of people,
+ * have the usual label too, so the label counts only when Argo CD has applied the object. A Namespace that Argo CD creates for other objects does not have
+ * this label.
  */
 function argoApplicationOf({ labels = {}, annotations = {}, managedFields = [] }: ObjectMeta): string | undefined {
-  // `shop:apps/Deployment:retail/till`, with the namespace and a `_` before it where applications may be in several.
+  // `shop:apps/Deployment:retail/till`. With applications in several namespaces, the name has the namespace and `_` before it.
   const [tracked] = annotations['argocd.argoproj.io/tracking-id']?.split(':') ?? [];
   const own = tracked ?? labels['argocd.argoproj.io/instance'];
   return own ?? (managedFields.some(isArgoApply) ? labels[instanceLabel] : undefined);
 }
 
 const instanceLabel = 'app.kubernetes.io/instance';
-/** In managedFields: as it has it written since it has a name of its own there, and as its program is called, which an API server takes where none is given. */
+/**
+ * Argo CD's names in managedFields. First its own manager name, which newer versions send. Second the name of its program, which an API server uses when the
+ * client sends no manager name.
+ */
 const argoManagers = new Set(['argocd-controller', 'argocd-application-controller']);
 
-/** It applies as kubectl does; what it writes otherwise, such as the status of its Applications, is not meant. */
+/** Argo CD applies objects as kubectl does. Its other writes, such as the status of its Applications, do not count. */
 function isArgoApply(entry: ManagedFieldsEntry): boolean {
   return (
     argoManagers.has(entry.manager ?? '') &&
@@ -69,7 +74,7 @@ function owns({ fieldsV1 }: ManagedFieldsEntry, ...path: readonly string[]): boo
   return at !== undefined;
 }
 
-/** Longer than any name that a cluster takes. */
+/** Longer than any name that a cluster accepts. */
 const nameMax = 253;
 
 function named(kind: string, name: string, namespace?: string): string {

@@ -1,13 +1,13 @@
 /**
- * Whether an object that this agent has never applied is likely new to the cluster as well, by how it was with those before: a majority among the last few. Most
- * are new; beside a lost store, or beside somebody who brings the same, none is. A wrong guess costs one request that the cluster refuses.
+ * Guesses whether an object that this agent has never applied is also new to the cluster. The guess follows the majority among the last few such objects.
+ * Most are new. If the store was lost, or somebody else brings the same objects, none is new. A wrong guess costs one request, which the cluster refuses.
  */
 
-/** As many as are worked on at once: they have all been guessed when the first turns out to be there. */
+/** The number of objects that the applier works on at once. All of them have been guessed when the first answer shows that an object exists. */
 const countMax = 8;
 
 export class Novelty {
-  /** Goes up with each that was there, and down with each that was not. */
+  /** Goes up with each object that existed, and down with each object that did not. */
   #there = 0;
 
   get isLikely(): boolean {

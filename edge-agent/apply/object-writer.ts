@@ -1,6 +1,6 @@
 /**
- * Writes one object to the cluster and notes it: what is recorded of it before and after, which fields are left to the cluster, how far somebody else has
- * changed it, and how it is made anew.
+ * Writes one object to the cluster and keeps its record, before and after the write. It also leaves ignored fields to the cluster, finds out how far
+ * somebody else has changed the object, and removes an object that has to be created again.
  */
 import { stableStringify } from '../../core/object/canonical.ts';
 import { parseKey } from '../../core/object/key.ts';
@@ -17,7 +17,7 @@ import type { OwnerRecord, OwnerRecords } from './owner-records.ts';
 import { fingerprint, ownedFields } from './projection.ts';
 
 export interface WriterPorts {
-  /** Of the agent. */
+  /** The path of the agent. */
   readonly path: string;
   readonly cluster: Cluster;
   readonly records: OwnerRecords;
@@ -26,9 +26,9 @@ export interface WriterPorts {
 }
 
 export interface WriterEvents {
-  /** The cluster's own answer about an object that is ours. */
+  /** The cluster's own answer about an object of this agent. */
   seen(key: string, live: KubeObject): void;
-  /** The object has a record now, or has none any more. */
+  /** The object got a record, or its record was deleted. */
   recorded(key: string): void;
 }
 
@@ -41,11 +41,12 @@ export class ObjectWriter {
     this.#events = events;
   }
 
-  /** The cluster's answer. */
+  /** Returns the cluster's answer. */
   async apply(wanted: DesiredObject & Delivery, live: KubeObject | undefined, created: boolean): Promise<KubeObject> {
     const { key, source } = wanted;
     const record = this.#ports.records.get(key);
-    // What would go with it is not to be taken for gone with us, also when the process ends before the answer.
+    // A container that somebody else created must be on record as such before the apply, even if the process ends before the answer: nobody may delete the
+    // objects in it.
     if (!record || (isContainer(key) && record.created && !created)) {
       this.#begin(wanted, created);
       await this.#ports.flushed();
@@ -55,39 +56,39 @@ export class ObjectWriter {
     const sent = signed(markedFor(wanted, live), this.#ports.path, created && isContainer(key), { deletion, content });
     const isNew = live === undefined;
     const answer = await (isNew && isContainer(key)
-      ? this.#made(key, sent)
+      ? this.#createContainer(key, sent)
       : this.#ports.cluster.apply(sent, { isNew }));
     this.#accepted({ ...wanted, object: marked(wanted.object, source) }, answer, created);
     return answer;
   }
 
   /**
-   * What holds others' objects goes with its placement if it came with it: what somebody has made since it was looked for is not to be marked so, also where it has no
-   * other values.
+   * Creates a container (see order.ts). A container that came with a placement is removed with the placement. Somebody may have created it after the agent
+   * looked for it. That container must not get this mark, even if it has the same values.
    */
-  async #made(key: string, sent: KubeObject): Promise<KubeObject> {
+  async #createContainer(key: string, sent: KubeObject): Promise<KubeObject> {
     const { cluster, records } = this.#ports;
     const made = await cluster.create?.(sent);
     if (made) return made;
     if (cluster.create && (await cluster.get(parseKey(key)))) {
       records.delete(key);
       this.#events.recorded(key);
-      throw new BanyanError('Conflict', 'somebody has made it since it was looked for');
+      throw new BanyanError('Conflict', 'somebody has created it since the agent looked');
     }
-    // Why it is refused, an apply says.
+    // The apply finds out why the cluster refuses the object.
     return cluster.apply(sent, { isNew: true });
   }
 
   /**
-   * What is on record may be there. What holds others' objects is looked at always: whether it came with us has to be right on record, also when the process ends
-   * before the answer.
+   * An object on record may exist, so it has to be read first. A container is always read first: the record of whether the agent created it must be right,
+   * even if the process ends before the answer.
    */
   mayCreate({ key, object }: DesiredObject & Delivery): boolean {
     const { cluster, records } = this.#ports;
     return records.get(key) === undefined && !isContainer(key) && (cluster.mayCreate?.(object) ?? false);
   }
 
-  /** Makes an object without a look before. False: it is not made, and what somebody else has under its name is as it was. */
+  /** Creates an object without reading it before. False: the object was not created, and an object of somebody else under this name is unchanged. */
   async create(wanted: DesiredObject & Delivery): Promise<boolean> {
     const { cluster, path, records } = this.#ports;
     const { key, source, deletion, bodyHash: content } = wanted;
@@ -104,7 +105,7 @@ export class ObjectWriter {
     return false;
   }
 
-  /** To be durable before the first apply: what may exist on the cluster is on record, whatever crashes. */
+  /** The record must be durable before the first apply: so every object that may exist on the cluster is on record, whatever crashes. */
   #begin(wanted: Delivery, created: boolean): void {
     const { key, source, placements } = wanted;
     const agent = this.#ports.path;
@@ -118,7 +119,7 @@ export class ObjectWriter {
     });
   }
 
-  /** The cluster has answered to the object with its mark. */
+  /** The cluster has answered to the marked object. */
   #accepted(wanted: DesiredObject & Delivery, answer: KubeObject, created: boolean): void {
     const { key, source, placements, rules, object } = wanted;
     const { records } = this.#ports;
@@ -136,7 +137,7 @@ export class ObjectWriter {
     this.#events.seen(key, answer);
   }
 
-  /** The cluster has it as it is to be. */
+  /** The object on the cluster is in the desired state. */
   keep(delivery: Delivery): void {
     const { key, source, placements } = delivery;
     const { records } = this.#ports;
@@ -145,7 +146,7 @@ export class ObjectWriter {
       this.#record(key, { ...blankRecord, source, placements, created: false, ...deletionOf(delivery) });
       return;
     }
-    // An object that was made anew at its origin begins to count anew, also with the same content.
+    // An object that was created again at its origin starts again with generation 1, even with the same content.
     if (record.bodyHash === delivery.bodyHash && record.generation !== delivery.generation) {
       records.set(key, { ...record, generation: delivery.generation });
     }
@@ -163,28 +164,36 @@ export class ObjectWriter {
   }
 
   /**
-   * In words, what an apply would change; empty: nothing, and that is noted. The cluster is asked, since it alone knows what it makes of a value on the
-   * way in.
+   * Says what an apply would change. Empty: nothing, and then the record gets the new fingerprint. Only the cluster knows what it makes of an incoming
+   * value, so the agent asks it with a dry run.
    */
   async driftOf(wanted: DesiredObject & Delivery, live: KubeObject): Promise<string> {
     const { key, source, rules } = wanted;
     const object = marked(wanted.object, source);
     const ignored = ignoredOf(object, rules);
-    const would = await this.#ports.cluster.apply(markedFor(wanted, live), { dryRun: true });
-    const words = driftMessage(ownedFields(would), withoutFields(would, ignored), withoutFields(live, ignored));
+    const dryRunAnswer = await this.#ports.cluster.apply(markedFor(wanted, live), { dryRun: true });
+    const drift = driftMessage(
+      ownedFields(dryRunAnswer),
+      withoutFields(dryRunAnswer, ignored),
+      withoutFields(live, ignored),
+    );
     const record = this.#ports.records.get(key);
-    // Not of `live`: who has taken a change back owns the field since, and what is changed there later would not be seen.
-    if (words === '' && record) {
-      this.#ports.records.set(key, { ...record, fingerprint: fingerprint(object, would, ignored) });
+    // The fingerprint is of `would` and not of `live`: whoever reverted a change owns the field since, and the agent would not see later changes of it.
+    if (drift === '' && record) {
+      this.#ports.records.set(key, { ...record, fingerprint: fingerprint(object, dryRunAnswer, ignored) });
     }
-    return words;
+    return drift;
   }
 
-  /** Removes an object whose change the cluster refuses, so that it can be made anew; false: that is not why, or not for this object. */
+  /**
+   * Removes an object whose change the cluster refuses, so that it can be created again. False: the refusal has another reason, or this object must not be
+   * removed.
+   */
   async replace(wanted: DesiredObject & Delivery, live: KubeObject | undefined, refusal: unknown): Promise<boolean> {
     const { key, rules } = wanted;
     if (!rules.replace || !live || !isAboutImmutable(refusal) || !mayBeReplaced(key)) return false;
-    // Whoever may not remove it may not replace it: what another agent has signed goes with it, also where `spec.adopt` would take it.
+    // An object that this agent may not remove must not be replaced either. Another agent's objects would be lost with it, even if `spec.adopt` allows to
+    // take the object over.
     const { path, records } = this.#ports;
     const record = records.get(key);
     if (!record || decideRemoval(record, live, { agent: path, isContainer: false }).do !== 'remove') return false;
@@ -198,23 +207,24 @@ export class ObjectWriter {
   }
 }
 
-/** With what the cluster has of ignored fields; the mark is no field of theirs, also where all labels or annotations are. */
+/** Ignored fields have the values of the cluster. The mark is never an ignored field, even if all labels or annotations are ignored. */
 function markedFor({ object, source, rules }: DesiredObject, live: KubeObject | undefined): KubeObject {
   return marked(withLiveFields(object, live && withoutMark(live), ignoredOf(object, rules)), source);
 }
 
-/** Nothing has been accepted by the cluster: what exists under the name is not ours by this record. */
+/** The cluster has accepted nothing yet. So by this record, no existing object of that name is this agent's. */
 const blankRecord = { bodyHash: '', uid: '', fingerprint: '' } as const;
 
-/** While no placement says it, what is on record stays. */
+/** If no placement defines the way of removal, the way on record stays. */
 function deletionOf(delivery: Delivery, record?: OwnerRecord): Pick<OwnerRecord, 'deletion'> {
   const deletion = delivery.deletion ?? record?.deletion;
   return deletion === undefined || deletion === 'Background' ? {} : { deletion };
 }
 
 /**
- * The words of Kubernetes' own validation (pkg/apis/<group>/validation), of what it says where a field has its value for good, and of nothing that another value would
- * mend ("may not be used", "must not be specified"). Of Pods: their updates alone, since a Node, which has the same words, is not to be made anew.
+ * Texts of Kubernetes' own validation (pkg/apis/<group>/validation) for fields whose value can never change. Texts for errors that another value would
+ * repair are not here ("may not be used", "must not be specified"). For Pods only the text for updates is here: Nodes have the same errors, and a Node must
+ * not be created again.
  */
 const immutable = new RegExp(
   [
@@ -229,14 +239,14 @@ const immutable = new RegExp(
   'i',
 );
 
-/** About nothing else beside: what else is wrong would keep it from being made anew, and it would be gone. */
+/** True only if all causes are about immutable fields. Any other error would also keep the object from being created again, and the object would be lost. */
 export function isAboutImmutable(refusal: unknown): boolean {
   if (!(refusal instanceof BanyanError) || refusal.code !== 'Invalid') return false;
   const { causes = [] } = refusal.details;
   return immutable.test(refusal.message) && causes.every(({ message }) => immutable.test(message));
 }
 
-/** What others' objects or data go with is never removed for a change of itself. */
+/** The agent never removes an object for its own change if objects or data of others depend on it. */
 function mayBeReplaced(key: string): boolean {
   return !isContainer(key) && !/^\/persistentvolume(claim)?s\//.test(key);
 }

@@ -1,10 +1,10 @@
-/** In which order objects are applied when several are waiting, and removed: what others need comes first, and goes last. */
+/** The order in which waiting objects are applied and removed. Objects that others need are applied first and removed last. */
 import { type ObjectKey, parseKey } from '../../core/object/key.ts';
 
 const namespaces = '/namespaces';
 const definitions = 'apiextensions.k8s.io/customresourcedefinitions';
 
-/** Smaller first. Kinds that are not named here come after the ones that workloads refer to, and before the workloads. */
+/** Smaller numbers come first. Kinds without a number here come after the kinds that workloads refer to, and before the workloads. */
 const phases: Readonly<Record<string, number>> = {
   [namespaces]: 0,
   [definitions]: 1,
@@ -43,7 +43,7 @@ export function phaseOf(key: string): number {
   return phases[`${group}/${resource}`] ?? phaseOfOthers;
 }
 
-/** The key of the namespace that an object lies in; undefined for cluster-scoped objects. */
+/** The key of the object's namespace. Undefined for cluster-scoped objects. */
 export function namespaceKeyOf(key: ObjectKey): string | undefined {
   return key.namespace === '' ? undefined : `/namespaces//${key.namespace}`;
 }
@@ -61,7 +61,7 @@ export function isDefinitionKey(key: string): boolean {
   return key.startsWith(`${definitions}/`);
 }
 
-/** Others' objects go with it when it goes. */
+/** Objects of others are deleted together with this object. */
 export function isContainer(key: string): boolean {
   return isNamespaceKey(key) || isDefinitionKey(key);
 }

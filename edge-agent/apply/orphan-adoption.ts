@@ -1,4 +1,7 @@
-/** What taking stock has found: what comes on record, and what is left alone until a person says that it may go (applied-inventory.ts decides). */
+/**
+ * Keeps the result of a scan: writes the records of the found objects, and holds the objects that stay until a person approves their removal
+ * (applied-inventory.ts decides).
+ */
 import type { DeletionLimits, HeldRows } from '../../core/feed/deletions.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
@@ -9,51 +12,54 @@ export interface OrphanAdoptionPorts {
   readonly clock: Clock;
   readonly records: OwnerRecords;
   isWanted(key: string): boolean;
-  /** These are on record now. */
+  /** These objects are on record now. */
   recorded(keys: readonly string[]): void;
-  /** `held` is something else. */
+  /** The value of `held` has changed. */
   heldChanged(): void;
 }
 
-/** A full disk does not become free at once. */
+/** A full disk stays full for a while. */
 const againMs = 5_000;
 
 export class OrphanAdoption {
   readonly #ports: OrphanAdoptionPorts;
-  /** Unwanted ones that came on record without a person's word. */
+  /** How many unwanted objects came on record without an approval. */
   #gone = 0;
   #kept: { readonly held: HeldRows; readonly records: AppliedInventory['kept'] } | undefined;
-  /** Until a release is tried again that the disk had no room for. */
+  /** Repeats an approval for which the disk had no room. */
   #again: Timer | undefined;
 
   constructor(ports: OrphanAdoptionPorts) {
     this.#ports = ports;
   }
 
-  /** What nobody wants, and is too much to go without a person's word. */
+  /** Objects that nobody wants, and that are too many to be removed without an approval. */
   get held(): HeldRows | undefined {
     return this.#kept?.held;
   }
 
-  take(found: readonly Applied[], limits: DeletionLimits): AppliedInventory {
+  adopt(found: readonly Applied[], limits: DeletionLimits): AppliedInventory {
     const { records, isWanted } = this.#ports;
-    const stock = appliedInventoryOf(found, records, isWanted, limits, this.#gone);
-    this.#record(stock.records, (key) => {
+    const inventory = appliedInventoryOf(found, records, isWanted, limits, this.#gone);
+    this.#record(inventory.records, (key) => {
       if (!isWanted(key)) this.#gone++;
     });
-    this.#keep(stock.kept);
-    return stock;
+    this.#keep(inventory.kept);
+    return inventory;
   }
 
-  /** What is left alone may go, if that is still what the token was given for. On a full disk later: a person says it once. */
-  release(token: string): void {
+  /**
+   * Allows the removal of the held objects, if they are still the objects that the token names. With a full disk it is tried again later, because a person
+   * approves only once.
+   */
+  approve(token: string): void {
     if (this.#kept?.held.token !== token) return;
     try {
       this.#record(this.#kept.records);
     } catch (error) {
       if (!(error instanceof BanyanError) || error.code !== 'StoreFull') throw error;
       this.#again?.stop();
-      this.#again = this.#ports.clock.after(againMs, () => this.release(token));
+      this.#again = this.#ports.clock.after(againMs, () => this.approve(token));
       return;
     }
     this.#keep(new Map());
@@ -63,7 +69,7 @@ export class OrphanAdoption {
     this.#again?.stop();
   }
 
-  /** Also of some of them alone, where the rest finds no room: those would not be found anew by the next look. */
+  /** If the disk becomes full in between, the agent is informed about the records that were written: the next scan would not find those objects again. */
   #record(found: AppliedInventory['records'], noted: (key: string) => void = () => {}): void {
     const { records, recorded } = this.#ports;
     const done: string[] = [];

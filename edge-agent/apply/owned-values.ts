@@ -1,11 +1,11 @@
-/** What a cluster's object holds at the fields that this manager has applied and nobody has changed since: to apply it changes no value. */
+/** The values of an object on the cluster at the fields that this manager has applied and nobody has changed since. To apply them changes nothing. */
 import { type FieldSet, isEmptyFieldSet } from '../../core/apiserver/managed-fields/field-set.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { bare } from '../cluster/mark.ts';
 import { ownedFields } from './projection.ts';
 
-/** `live`: as told in the version in which it was applied. */
+/** `live`: the object in the version in which it was applied. */
 export function ownedValues(live: KubeObject): KubeObject {
   const owned = ownedFields(live);
   const named = bare(live);
@@ -14,10 +14,10 @@ export function ownedValues(live: KubeObject): KubeObject {
   return { ...values, ...named, metadata: { ...metadata, ...named.metadata } };
 }
 
-/** Of a list the items that are in the set, as they are in it. */
+/** The value, reduced to the fields of the set. Of a list, only the items in the set stay, each with the fields that the set has of it. */
 function valuesAt(value: unknown, set: FieldSet): unknown {
   const elements = Object.keys(set).filter((element) => element !== '.');
-  // Owned as a whole, or empty.
+  // The value is owned as a whole, or is empty.
   if (elements.length === 0) return value;
   if (Array.isArray(value)) {
     return value.flatMap((item, index) => {
@@ -40,7 +40,7 @@ function isOf(element: string, item: unknown, index: number): boolean {
   );
 }
 
-/** By which the item of a list is told apart. */
+/** The keys that identify the item of a list. */
 function keysOf(element: string): Record<string, unknown> {
   return element.startsWith('k:') ? (JSON.parse(element.slice(2)) as Record<string, unknown>) : {};
 }

@@ -1,6 +1,6 @@
 /**
- * The agent's own record of each object that it has applied to the cluster. It is written before the first apply, so that a
- * crash between the two leaves a record without an object, never an object that nobody would remove.
+ * The agent's own record of each object that it has applied to the cluster. The record is written before the first apply. So a crash between the two leaves
+ * a record without an object, and never an object that nobody would remove.
  */
 
 import type { PropagationPolicy } from '../../core/entries/down-attributes.ts';
@@ -12,21 +12,21 @@ import type { Store } from '../../core/store/store.ts';
 
 export interface OwnerRecord {
   readonly source: string;
-  /** Of the delivered body that the cluster has accepted; empty until it has accepted one. */
+  /** The hash of the delivered body that the cluster accepted last. Empty until the cluster has accepted a body. */
   readonly bodyHash: string;
-  /** Of the object on the cluster; empty until it has accepted one. */
+  /** The uid of the object on the cluster. Empty until the cluster has accepted a body. */
   readonly uid: string;
-  /** The path by which it was signed (mark.ts) when it was sent last; absent: it was not sent by this store. */
+  /** The agent's path in the signature of the last write (mark.ts). Absent: this store has not written the object. */
   readonly agent?: string;
   /** See projection.ts. */
   readonly fingerprint: string;
-  /** It did not exist before: a Namespace goes only if it came with us. */
+  /** The agent created the object. A Namespace is removed only if the agent created it. */
   readonly created: boolean;
-  /** Of the origin's object whose body was accepted last. */
+  /** The generation of the origin's object whose body was accepted last. */
   readonly generation?: number;
-  /** Those that it was last applied for: who is told of when it is wanted no more and not gone yet. */
+  /** The placements for which the object was last applied. Their reports name the object while it is unwanted and still there. */
   readonly placements?: readonly PlacementId[];
-  /** How it is removed when nothing says so any more; absent: Background. */
+  /** How to remove the object when no placement defines a way any more. Absent: Background. */
   readonly deletion?: PropagationPolicy;
 }
 
@@ -65,7 +65,7 @@ export class OwnerRecords {
     this.#records.delete(key);
   }
 
-  /** Of the row, with what all records say alike in one copy. */
+  /** The record of the row. Values that many records have in common are kept in one copy. */
   #keep(key: string, row: string): void {
     const record = JSON.parse(row) as { -readonly [name in keyof OwnerRecord]: OwnerRecord[name] };
     record.source = this.#shared.of(record.source);

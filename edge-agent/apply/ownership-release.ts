@@ -1,7 +1,7 @@
-/** An object that was placed and becomes the cluster's own. */
+/** Hands an object that was placed over to the cluster. */
 import { parseKey } from '../../core/object/key.ts';
 import { formatApiVersion, type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
-import type { AsItWas, Cluster } from '../cluster/cluster.ts';
+import type { Cluster, ObjectVersion } from '../cluster/cluster.ts';
 import { unmarking, withoutMark } from '../cluster/mark.ts';
 import { signerOf } from './decide.ts';
 import { ownedValues } from './owned-values.ts';
@@ -9,14 +9,14 @@ import type { OwnerRecord } from './owner-records.ts';
 import { appliedVersion } from './projection.ts';
 
 export interface OwnershipReleasePorts {
-  /** Of the agent. */
+  /** The path of the agent. */
   readonly path: string;
   readonly cluster: Cluster;
 }
 
 /**
- * It stays as it is, and nothing on it says any more that this agent has applied it, by which another store of the agent would take it for one that nobody wants.
- * Conflict: somebody has changed it meanwhile.
+ * The object keeps its content. Its mark is removed, because another store of the agent would take a marked object for one that nobody wants. Throws
+ * Conflict if somebody has changed the object meanwhile.
  */
 export async function releaseOwnership(
   { path, cluster }: OwnershipReleasePorts,
@@ -25,15 +25,17 @@ export async function releaseOwnership(
 ): Promise<void> {
   const found = await cluster.get(parseKey(key));
   if (!found || signerOf(found, record, path) !== 'us') return;
-  const { group, version: told } = parseApiVersion(found.apiVersion);
-  const version = appliedVersion(found) ?? told;
-  const isServed = version === told || (await cluster.resourceOf(formatApiVersion(group, version), found.kind));
-  // Nobody tells any more what is at the fields that were applied, which an apply would have to name.
-  if (!isServed && cluster.patch) return cluster.patch(parseKey(key), unmarking(found), asOf(found));
-  const live = version === told ? found : await cluster.get(parseKey(key), version);
-  if (live) await cluster.apply(withoutMark(ownedValues(live)), { at: asOf(live) });
+  const { group, version: returnedVersion } = parseApiVersion(found.apiVersion);
+  const version = appliedVersion(found) ?? returnedVersion;
+  const isServed =
+    version === returnedVersion || (await cluster.resourceOf(formatApiVersion(group, version), found.kind));
+  // The cluster does not serve the applied version any more. So nobody knows the values at the applied fields, which an apply would have to name. A patch
+  // needs no such values.
+  if (!isServed && cluster.patch) return cluster.patch(parseKey(key), unmarking(found), objectVersionOf(found));
+  const live = version === returnedVersion ? found : await cluster.get(parseKey(key), version);
+  if (live) await cluster.apply(withoutMark(ownedValues(live)), { at: objectVersionOf(live) });
 }
 
-function asOf({ metadata: { uid = '', resourceVersion = '' } }: KubeObject): AsItWas {
+function objectVersionOf({ metadata: { uid = '', resourceVersion = '' } }: KubeObject): ObjectVersion {
   return { uid, resourceVersion };
 }

@@ -1,28 +1,31 @@
-/** How far each object has come that is wanted: what its work has ended with last, about the content that it was done for. */
+/** How far the work on each desired object has come: the last result, with the content for which the work was done. */
 import type { Delivery } from '../desired/desired.ts';
 
 /** The reason of an object that the cluster has not been asked about. */
 export const unasked = 'Pending';
 
-/** About the delivery that wins at the time. */
+/** The progress is about the delivery that won at that time. */
 export type ApplyProgress = ApplyStep & { readonly source: string; readonly bodyHash: string };
 
 export type ApplyStep =
-  /** `drift`: somebody has changed it since, and it is left so. `fight`: somebody changes it again and again, and it is put back. */
-  | { readonly phase: 'applied'; readonly drift?: string; readonly fight?: string }
-  /** Something else has to happen first; it goes on by itself. */
+  /**
+   * `drift`: somebody has changed the object since, and the change stays. `fight`: somebody changes the object again and again, and the agent corrects it
+   * each time.
+   */
+  | { readonly phase: 'applied'; readonly drift?: string; readonly fieldConflict?: string }
+  /** Something else has to happen first. The work goes on by itself. */
   | { readonly phase: 'waiting'; readonly reason: string; readonly message: string }
   | { readonly phase: 'failed'; readonly reason: string; readonly message: string }
-  /** The object is the cluster's own: a rule of upsync takes it. */
+  /** The object belongs to the cluster: a rule of upsync takes it. */
   | { readonly phase: 'yielded'; readonly reason: string; readonly message: string };
 
 export class ProgressReports {
   readonly #changed: (key: string) => void;
   readonly #progress = new Map<string, ApplyProgress>();
-  /** Namespaces that the cluster had when they were looked at last. */
+  /** Namespaces that the cluster had when the agent looked last. */
   readonly #found = new Set<string>();
 
-  /** `changed`: something else is said of the object than before. */
+  /** `changed`: the progress of the object has changed. */
   constructor(changed: (key: string) => void) {
     this.#changed = changed;
   }
@@ -39,25 +42,28 @@ export class ProgressReports {
     this.#changed(key);
   }
 
-  /** The object is wanted no more. */
+  /** Nobody wants the object any more. */
   forget(key: string): void {
     this.#progress.delete(key);
     this.#found.delete(key);
   }
 
-  /** The namespace is on the cluster, whoever has made it, or is not. */
-  looked(key: string, isThere: boolean): void {
+  /** Whether the namespace is on the cluster, whoever created it. */
+  noteNamespace(key: string, isThere: boolean): void {
     if (isThere) this.#found.add(key);
     else this.#found.delete(key);
   }
 
-  /** Something was said of this very content. */
+  /** Whether there is a report about this very content. */
   isAbout({ key, source, bodyHash }: Delivery): boolean {
-    const said = this.#progress.get(key);
-    return said?.source === source && said.bodyHash === bodyHash;
+    const progress = this.#progress.get(key);
+    return progress?.source === source && progress.bodyHash === bodyHash;
   }
 
-  /** It is on the cluster, so that what needs it may come: as it is wanted, or as somebody else keeps it or a policy wants it. */
+  /**
+   * Whether the object is on the cluster, so that objects that need it may come. It may differ from the desired object if somebody else keeps it or a policy
+   * changes it.
+   */
   isThere(key: string | undefined): boolean {
     const phase = key === undefined ? undefined : this.#progress.get(key)?.phase;
     return phase === 'applied' || phase === 'yielded' || (phase === 'failed' && this.#found.has(key!));

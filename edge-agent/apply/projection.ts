@@ -1,19 +1,21 @@
 /**
- * What a cluster holds of what was applied, and nothing else. Its fingerprint is taken from the answer to an apply; a later object with another fingerprint
- * has drifted. Two things are in it.
+ * The part of an object that this agent has applied, as the cluster has it. The agent makes a fingerprint of this part from the answer to an apply. A later
+ * object with another fingerprint has drifted. The fingerprint covers two things.
  *
- * Values at the fields that were applied. Comparing with the answer and not with what was sent leaves aside all that a server makes of a value on the way in
- * (quantities, defaults, webhooks), so that no object is put back for ever.
+ * The values at the applied fields. The agent compares with the answer and not with what it sent. So everything that a server changes in an incoming value
+ * (quantities, defaults, webhooks) is no drift, and no object is corrected for ever.
  *
- * Which fields are this manager's, by the server's own word (metadata.managedFields). Whoever else writes another value takes the field from it, and of what is owned as a
- * whole (the subjects of a binding, a selector, a list of a custom resource) anything that is added or left out is another value. What is a whole, and by which
- * keys the items of a list are told apart, is in the cluster's schemas, and need not be known here. Who writes the same value takes nothing.
+ * The fields that this manager owns by the server's own record (metadata.managedFields). Whoever writes another value takes over the field. If a field is
+ * owned as a whole (the subjects of a binding, a selector, a list of a custom resource), an added or missing item is another value. The schemas of the
+ * cluster define which fields are owned as a whole, and which keys identify the items of a list. The agent need not know that. Whoever writes the same value
+ * takes over nothing.
  *
- * A server tells an object in the version that was asked for, and in another one than was applied its fields may stand elsewhere and have other values. The fields
- * of a manager stay those of the version in which it applied, and who changes what they are there takes them, in whatever version that was written: of such an
- * object these are compared, with its labels and annotations, and no values.
+ * A server returns an object in the requested version. In another version than the applied one, fields may be at other places and have other values. But the
+ * fields of a manager stay those of the version in which it applied, and whoever changes such a field takes it over, in whatever version the change was
+ * written. Of an object in another version, the agent compares the owned fields, the labels and the annotations, and no values.
  *
- * A record from before fields were in it agrees with nothing: its object is applied once more, or compared, and the record is as it should be.
+ * A record from before the fingerprint covered fields agrees with no object. The agent applies or compares the object once more, and the record is then
+ * right.
  */
 import { decodeEntries } from '../../core/apiserver/managed-fields/entries.ts';
 import { type FieldSet, leaf } from '../../core/apiserver/managed-fields/field-set.ts';
@@ -25,37 +27,37 @@ import { agentFieldManager } from '../cluster/mark.ts';
 import { withoutFields, withoutIgnored } from './ignored-fields.ts';
 
 /**
- * Hex; equal for two states of the live object, both as told in the version that was applied, exactly when they agree at every field of `applied` that is not
- * ignored. One half is of what is the same in all versions, the other one of the values.
+ * Hex. Two states of a live object, both in the applied version, have equal fingerprints exactly when they agree at every field of `applied` that is not
+ * ignored. One half covers what is the same in all versions. The other half covers the values.
  */
 export function fingerprint(applied: KubeObject, live: KubeObject, ignored: readonly string[] = []): string {
   const { apiVersion: _version, kind: _kind, status: _status, metadata, ...rest } = withoutFields(applied, ignored);
   const { labels, annotations } = metadata;
   const named = { ...(labels ? { labels } : {}), ...(annotations ? { annotations } : {}) };
-  // Of metadata the values say it all; and the rest of the mark (mark.ts) may be there or not, by who has applied the object first.
+  // For metadata, the values are enough. The rest of the mark (mark.ts) is present or absent depending on who applied the object first.
   const { 'f:metadata': _metadata, ...owned } = withoutIgnored(ownedFields(live), ignored);
   return `${half([owned, project(named, live.metadata)])}${half(project(rest, live))}`;
 }
 
-/** Whether the live object agrees with what its fingerprint was taken from, as far as the version tells in which it comes. */
+/** Whether the live object agrees with the object of the fingerprint, as far as its version allows the comparison. */
 export function isAsRecorded(
   recorded: string,
   applied: KubeObject,
   live: KubeObject,
   ignored: readonly string[],
 ): boolean {
-  const now = fingerprint(applied, live, ignored);
-  const length = isConverted(live) ? halfLength : now.length;
-  return recorded.length === now.length && recorded.slice(0, length) === now.slice(0, length);
+  const present = fingerprint(applied, live, ignored);
+  const length = isConverted(live) ? halfLength : present.length;
+  return recorded.length === present.length && recorded.slice(0, length) === present.slice(0, length);
 }
 
-/** It comes in another version than the one that was applied. */
+/** Whether the object is in another version than the applied one. */
 function isConverted(live: KubeObject): boolean {
   const { apiVersion = live.apiVersion } = ownEntry(live) ?? {};
   return apiVersion !== live.apiVersion;
 }
 
-/** Digits: two states of one object are told apart by far fewer. */
+/** The number of hex digits of one half. Far fewer would be enough to distinguish two states of one object. */
 const halfLength = 16;
 
 function half(value: unknown): string {
@@ -65,17 +67,17 @@ function half(value: unknown): string {
 }
 
 /**
- * The fields that this manager has applied and nobody has changed since; but for the status, which is for others to write. None where what is said of them is deeper
- * than any object may be: whoever may change an object may write there, and the next apply mends it.
+ * The fields that this manager has applied and nobody has changed since, without the status, which others write. If the list of fields is nested deeper than
+ * any object may be, the result is empty: whoever may change an object may write such a list, and the next apply repairs it.
  */
 export function ownedFields(live: KubeObject): FieldSet {
-  const own = ownEntry(live);
-  if (!own || beyondLimits(own.fieldsV1) !== undefined) return leaf;
-  const { 'f:status': _status, ...owned } = decodeEntries([own])[0]?.fields ?? leaf;
+  const entry = ownEntry(live);
+  if (!entry || beyondLimits(entry.fieldsV1) !== undefined) return leaf;
+  const { 'f:status': _status, ...owned } = decodeEntries([entry])[0]?.fields ?? leaf;
   return owned;
 }
 
-/** The version in which this manager has applied it last; undefined: it has not. */
+/** The version in which this manager last applied the object. Undefined: this manager has not applied it. */
 export function appliedVersion(live: KubeObject): string | undefined {
   const apiVersion = ownEntry(live)?.apiVersion;
   return apiVersion === undefined ? undefined : parseApiVersion(apiVersion).version;
@@ -88,7 +90,7 @@ function ownEntry({ metadata }: KubeObject): ManagedFieldsEntry | undefined {
   );
 }
 
-/** `live` reduced to the fields that `wanted` names; what is missing there is null. */
+/** `live` reduced to the fields that `wanted` names. A missing field is null. */
 function project(wanted: unknown, live: unknown): unknown {
   if (Array.isArray(wanted)) return Array.isArray(live) ? projectList(wanted, live) : null;
   if (isRecord(wanted)) {
@@ -99,7 +101,7 @@ function project(wanted: unknown, live: unknown): unknown {
   return live ?? null;
 }
 
-/** Items with a name are found by it, wherever they stand; a list without names is compared whole. */
+/** Items with a name are found by the name, at whatever index. A list without names is compared as a whole. */
 function projectList(wanted: readonly unknown[], live: readonly unknown[]): unknown {
   if (!wanted.every((item) => nameOf(item) !== undefined)) {
     if (wanted.length !== live.length) return live;

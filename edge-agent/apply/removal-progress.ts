@@ -1,7 +1,7 @@
 /**
- * Objects that are wanted no more and still on the cluster, with the placements that wanted them: a placement is not done, or has
- * not let go, until they have gone. It is in memory; a start reads it from the owner records. With each, why it has not gone yet, as the cluster said last:
- * one reason for an object on record, so that there are never more than records.
+ * Unwanted objects that are still on the cluster, and the placements that wanted them. Such a placement is not done, or has not left the agent, until these
+ * objects are gone. The state is in memory; a start reads it from the owner records. For each object there is the reason why it is not gone yet, as the
+ * cluster reported it last. There is one reason for an object on record, so there are never more reasons than records.
  */
 
 import type { PlacementId } from '../../core/entries/placement-id.ts';
@@ -10,19 +10,19 @@ import { displayKey, parseKey } from '../../core/object/key.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { OwnerRecords } from './owner-records.ts';
 
-/** Why an object that is wanted no more is still there. */
+/** Why an unwanted object is still there. */
 export interface RemovalObstacle {
   readonly reason: string;
   readonly message: string;
-  /** The removal was refused; otherwise it was accepted, and something holds it up. */
+  /** The cluster refused the removal. Otherwise it accepted the removal, and something delays it. */
   readonly isRefused: boolean;
 }
 
-/** Most of what holds up a removal is over by then: a grace period, a namespace that is emptied, an API server that is restarted. */
+/** Most delays of a removal are over by then: a grace period, a namespace that is being emptied, an API server that restarts. */
 const stuckAfterMs = 60_000;
-/** A line or two for a person. */
+/** A person reads the names: one or two lines are enough. */
 const namedMax = 3;
-const wordsMax = 500;
+const messageCharsMax = 500;
 
 export class RemovalProgress {
   readonly #placements = new Map<string, readonly PlacementId[]>();
@@ -31,7 +31,7 @@ export class RemovalProgress {
   readonly #stuck: () => void;
   #timer: Timer | undefined;
 
-  /** `stuck`: something has been stuck for long now, which nothing but the time tells. */
+  /** `stuck`: a removal has taken long now. No other event reports this. */
   constructor(clock: Clock, stuck: () => void) {
     this.#clock = clock;
     this.#stuck = stuck;
@@ -41,18 +41,18 @@ export class RemovalProgress {
     this.#timer?.stop();
   }
 
-  /** What is on record and not wanted: it was not over when the process ended. */
+  /** Objects on record that nobody wants: their removal was not complete when the former process ended. */
   load(records: OwnerRecords, isWanted: (key: string) => boolean): void {
     for (const key of records.keys()) if (!isWanted(key)) this.begin(key, records.get(key)?.placements ?? []);
   }
 
-  /** Told once for each source that lets go of it: all of their placements wait. */
+  /** Called once for each source that no longer wants the object. The placements of all these sources wait for the removal. */
   begin(key: string, placements: readonly PlacementId[]): void {
     const before = this.#placements.get(key) ?? [];
     this.#placements.set(key, before.length === 0 ? placements : [...new Set([...before, ...placements])]);
   }
 
-  /** The object has gone, or is wanted again; the placements that it was leaving. */
+  /** The object is gone, or a placement wants it again. Returns the placements that waited for its removal. */
   end(key: string): readonly PlacementId[] {
     const placements = this.#placements.get(key) ?? [];
     this.#placements.delete(key);
@@ -60,17 +60,17 @@ export class RemovalProgress {
     return placements;
   }
 
-  /** The cluster's last word about the removal; undefined: it goes on. Returns whether that is another one than before. */
-  hinder(key: string, hindrance: RemovalObstacle | undefined): boolean {
+  /** The cluster's newest answer about the removal. Undefined: nothing hinders it. Returns whether the answer differs from the former one. */
+  noteObstacle(key: string, obstacle: RemovalObstacle | undefined): boolean {
     const before = this.#removalObstacles.get(key);
     const sinceMs = before?.sinceMs ?? this.#clock.monotonicMs();
-    if (hindrance) this.#removalObstacles.set(key, { ...hindrance, sinceMs });
+    if (obstacle) this.#removalObstacles.set(key, { ...obstacle, sinceMs });
     else this.#removalObstacles.delete(key);
     this.#watch();
-    return before?.reason !== hindrance?.reason || before?.message !== hindrance?.message;
+    return before?.reason !== obstacle?.reason || before?.message !== obstacle?.message;
   }
 
-  isHindered(key: string): boolean {
+  hasObstacle(key: string): boolean {
     return this.#removalObstacles.has(key);
   }
 
@@ -78,22 +78,24 @@ export class RemovalProgress {
     return this.#placements.get(key) ?? [];
   }
 
-  /** Of the objects that leave the placement. */
+  /** The obstacles of the objects that leave the placement. */
   *removalObstacles(id: PlacementId): Generator<readonly [key: string, RemovalObstacle]> {
-    for (const [key, hindrance] of this.#removalObstacles)
-      if (this.placementsOf(key).includes(id)) yield [key, hindrance];
+    for (const [key, obstacle] of this.#removalObstacles)
+      if (this.placementsOf(key).includes(id)) yield [key, obstacle];
   }
 
-  /** In words for the node: what has been stuck for long and no placement is left to tell of. */
-  trouble(isTold: (id: PlacementId) => boolean): TroubleAttributes | undefined {
+  /** A message for the report of the node: removals that have been stuck for long and that no placement's report names. */
+  trouble(isReported: (id: PlacementId) => boolean): TroubleAttributes | undefined {
     const nowMs = this.#clock.monotonicMs();
     const stuck = [...this.#removalObstacles].filter(
-      ([key, { sinceMs }]) => nowMs - sinceMs >= stuckAfterMs && !this.placementsOf(key).some(isTold),
+      ([key, { sinceMs }]) => nowMs - sinceMs >= stuckAfterMs && !this.placementsOf(key).some(isReported),
     );
     if (stuck.length === 0) return undefined;
     const named = stuck
       .slice(0, namedMax)
-      .map(([key, { reason, message }]) => `${displayKey(parseKey(key))}: ${reason}: ${message.slice(0, wordsMax)}`);
+      .map(
+        ([key, { reason, message }]) => `${displayKey(parseKey(key))}: ${reason}: ${message.slice(0, messageCharsMax)}`,
+      );
     const more = stuck.length > namedMax ? [`and ${stuck.length - namedMax} more`] : [];
     const message = `objects that nobody wants any more can't be removed: ${[...named, ...more].join('; ')}`;
     return { reason: 'RemovalStuck', message };
@@ -104,7 +106,7 @@ export class RemovalProgress {
     return false;
   }
 
-  /** For the next of those that have not been stuck for long yet. */
+  /** Arms the timer for the next removal that will have been stuck for long. */
   #watch(): void {
     if (this.#timer) return;
     const nowMs = this.#clock.monotonicMs();

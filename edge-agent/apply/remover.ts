@@ -1,4 +1,4 @@
-/** Removes what is wanted no more and was ours, one object at a time, and tells what is in the way of that. */
+/** Removes unwanted objects of this agent, one at a time, and reports what hinders this. */
 
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { parseKey } from '../../core/object/key.ts';
@@ -14,7 +14,7 @@ import { definedBy, isOfAgent, removalOf } from './removal.ts';
 import type { RemovalObstacle } from './removal-progress.ts';
 
 export interface RemoverPorts {
-  /** Of the agent. */
+  /** The path of the agent. */
   readonly path: string;
   readonly cluster: Cluster;
   readonly records: OwnerRecords;
@@ -25,19 +25,19 @@ export interface RemoverPorts {
 }
 
 export interface RemoverEvents {
-  /** The object has a record now, or has none any more. */
+  /** The object got a record, or its record was deleted. */
   recorded(key: string): void;
-  /** Why what is wanted no more is still there; undefined: nothing is in its way any more. */
-  hindered(key: string, hindrance: RemovalObstacle | undefined): void;
-  /** The object may go now: what it was kept for has gone. */
-  due(key: string): void;
+  /** Why an unwanted object is still there. Undefined: nothing hinders its removal any more. */
+  obstacleChanged(key: string, obstacle: RemovalObstacle | undefined): void;
+  /** The object for which this object was kept is gone, so this object may go now. */
+  enqueue(key: string): void;
 }
 
 export class Remover {
   readonly #ports: RemoverPorts;
   readonly #events: RemoverEvents;
-  /** Of which the cluster was asked to remove them, and which have a record still. */
-  readonly #asked = new Set<string>();
+  /** Objects that the cluster was asked to remove and that still have a record. */
+  readonly #removalRequested = new Set<string>();
 
   constructor(ports: RemoverPorts, events: RemoverEvents) {
     this.#ports = ports;
@@ -53,11 +53,11 @@ export class Remover {
     const live = await cluster.get(parseKey(key));
     const decision = await removalOf(key, record, live, { path, cluster, applied: () => records.keys() });
     if (decision.do === 'wait') {
-      if (live) this.#hinder(key, { reason: terminating, message: removalMessage(live), isRefused: false });
+      if (live) this.#noteObstacle(key, { reason: terminating, message: removalMessage(live), isRefused: false });
       return 'retry';
     }
     if (decision.do === 'remove') {
-      // On record since stock was taken: the cluster's own has the mark from when it was sent down.
+      // The object may have come on record by a scan. An object that belongs to the cluster may still have the mark from the time when it was sent down.
       const taker = live ? await takerOf(key, live) : { id: undefined };
       if (taker === 'unknown') return 'retry';
       if (taker.id !== undefined) {
@@ -65,11 +65,11 @@ export class Remover {
         this.forget(key);
         return 'done';
       }
-      this.#asked.add(key);
+      this.#removalRequested.add(key);
       await cluster.remove(parseKey(key), record.deletion ?? 'Background', decision.uid);
       if (await cluster.get(parseKey(key))) {
-        // What it waits for is said when it is still there at the next look: most are gone by then.
-        this.#hinder(key, undefined);
+        // Most objects are gone at the next look. If the object is still there, that look reports what the removal waits for.
+        this.#noteObstacle(key, undefined);
         return 'retry';
       }
     }
@@ -81,40 +81,43 @@ export class Remover {
     return 'done';
   }
 
-  refused(key: string, reason: string, words: string): void {
-    const message = `the object is wanted no more, and removing it was refused: ${words}`;
-    this.#hinder(key, { reason, message, isRefused: true });
+  refused(key: string, reason: string, error: string): void {
+    const message = `nobody wants the object any more, and removing it was refused: ${error}`;
+    this.#noteObstacle(key, { reason, message, isRefused: true });
   }
 
-  /** It is not ours any more, whether or not it is there. */
+  /** The object is not this agent's any more, whether or not it is on the cluster. */
   forget(key: string): void {
     this.#ports.records.delete(key);
-    this.#asked.delete(key);
+    this.#removalRequested.delete(key);
     this.#events.recorded(key);
     const namespace = namespaceKeyOf(parseKey(key));
-    if (namespace && this.#ports.records.get(namespace)) this.#events.due(namespace);
+    if (namespace && this.#ports.records.get(namespace)) this.#events.enqueue(namespace);
     const definition = definitionKeyOf(parseKey(key));
     const isLeft = definition && this.#ports.records.get(definition) && !this.#ports.isWanted(definition);
-    if (isLeft) this.#events.due(definition);
+    if (isLeft) this.#events.enqueue(definition);
   }
 
-  /** The object is wanted again, and has been applied; true: this agent had it removed, if it had gone. */
+  /** The object is desired again and has been applied. True: this agent had asked the cluster to remove it. */
   takeBack(key: string): boolean {
-    return this.#asked.delete(key);
+    return this.#removalRequested.delete(key);
   }
 
-  #hinder(key: string, hindrance: RemovalObstacle | undefined): void {
-    // Wanted again since the work on it began: what is said of it is about the apply from now on.
-    if (!this.#ports.isWanted(key)) this.#events.hindered(key, hindrance);
+  #noteObstacle(key: string, obstacle: RemovalObstacle | undefined): void {
+    // A placement may have wanted the object again since the work on it began. From then on, its reports are about the apply.
+    if (!this.#ports.isWanted(key)) this.#events.obstacleChanged(key, obstacle);
   }
 
-  /** A namespace goes when the last of our objects in it has gone, which looks at it again. */
+  /** A namespace is removed after the last of the agent's objects in it. The removal of each of these objects looks at the namespace again. */
   #holdsOwned(namespace: string): boolean {
     for (const key of this.#ports.records.keys()) if (parseKey(key).namespace === namespace) return true;
     return false;
   }
 
-  /** Of a definition: another source, or a placement that came later, wants what would go with it. It goes when none of that is left, each of which looks at it again. */
+  /**
+   * Whether another source, or a later placement, wants objects of the definition. The definition is removed when none of these is left. The removal of each
+   * of them looks at the definition again.
+   */
   #isNeeded(definition: string): boolean {
     const { records, isWanted } = this.#ports;
     const defined = definedBy(parseKey(definition));

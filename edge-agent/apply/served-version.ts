@@ -1,6 +1,7 @@
 /**
- * An object in a version that the cluster does not serve, when it serves its kind in another one. An API server converts among the versions that it knows; an agent knows
- * none. It writes another apiVersion over an object where that is all that a server would do, and says otherwise what is served (decision 0034).
+ * Handles an object in a version that the cluster does not serve, while it serves the kind in another version. An API server converts between the versions
+ * that it knows; an agent knows none. If a server would change only the apiVersion, the agent does the same. Otherwise the agent reports which versions the
+ * cluster serves (decision 0034).
  */
 import { parseKey } from '../../core/object/key.ts';
 import { formatApiVersion, type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
@@ -10,11 +11,11 @@ import { definitionKeyOf } from './order.ts';
 
 export type InServedVersion =
   | { readonly object: KubeObject }
-  /** In words what is served instead; undefined: nothing of that kind. */
+  /** Says which versions the cluster serves instead. Undefined: it serves nothing of that kind. */
   | { readonly why: string | undefined };
 
 /**
- * Versions of one kind that have the same fields, with the same defaults and the same meaning, by the conversions of Kubernetes that are empty but for the version
+ * Versions of one kind with the same fields, defaults and meaning: the conversions of Kubernetes change nothing but the version
  * (pkg/apis/GROUP/VERSION/zz_generated.conversion.go, conversion.go and defaults.go of each release that had both).
  */
 const alike: readonly {
@@ -50,18 +51,18 @@ const alike: readonly {
   },
 ];
 
-/** The object as it may be sent. Throws Unavailable where it is not known what is served. */
+/** The object in a version that the cluster serves. Throws Unavailable if it is not known what the cluster serves. */
 export async function asServed(cluster: Cluster, key: string, object: KubeObject): Promise<InServedVersion> {
   if ((await cluster.resourceOf(object.apiVersion, object.kind)) !== undefined) return { object };
   const why = (await cluster.unknownGroups?.())?.get(parseKey(key).group);
   if (why !== undefined) throw new BanyanError('Unavailable', why);
   const definitionKey = definitionKeyOf(parseKey(key));
-  const definition = definitionKey === undefined ? undefined : await seen(cluster, definitionKey);
+  const definition = definitionKey === undefined ? undefined : await readIfAllowed(cluster, definitionKey);
   return inServedVersion(object, await cluster.served(), definition);
 }
 
-/** Undefined also where the agent may not look. */
-async function seen(cluster: Cluster, key: string): Promise<KubeObject | undefined> {
+/** Undefined also if the agent has no permission to read the object. */
+async function readIfAllowed(cluster: Cluster, key: string): Promise<KubeObject | undefined> {
   try {
     return await cluster.get(parseKey(key));
   } catch (error) {
@@ -70,7 +71,7 @@ async function seen(cluster: Cluster, key: string): Promise<KubeObject | undefin
   }
 }
 
-/** `definition`: the one of the kind on the cluster, if it is a custom kind. */
+/** `definition`: the CustomResourceDefinition of the kind on the cluster, if there is one. */
 export function inServedVersion(
   object: KubeObject,
   served: readonly ServedResource[],
@@ -78,16 +79,16 @@ export function inServedVersion(
 ): InServedVersion {
   const { group, version } = parseApiVersion(object.apiVersion);
   const { kind } = object;
-  const known = served.find((one) => one.group === group && one.kind === kind);
-  if (!known) return { why: elsewhere(group, kind, served) };
-  const equal = known.versions.find((other) => isAlike(group, kind, version, other));
-  const other = equal ?? (definition && isOnlyRenamed(definition, version) ? known.versions[0] : undefined);
+  const servedKind = served.find((one) => one.group === group && one.kind === kind);
+  if (!servedKind) return { why: servedInOtherGroup(group, kind, served) };
+  const equal = servedKind.versions.find((other) => isAlike(group, kind, version, other));
+  const other = equal ?? (definition && isOnlyRenamed(definition, version) ? servedKind.versions[0] : undefined);
   const differs = other === undefined ? undefined : meaningDiffers(object);
   if (other !== undefined && differs === undefined)
     return { object: { ...object, apiVersion: formatApiVersion(group, other) } };
-  const instead = known.versions.map((one) => formatApiVersion(group, one)).join(', ');
+  const instead = servedKind.versions.map((one) => formatApiVersion(group, one)).join(', ');
   return {
-    why: `it serves it as ${instead}, and ${differs ?? 'their fields are not the same: only an API server that knows both can convert them'}; write the object as ${formatApiVersion(group, known.versions[0] ?? '')}`,
+    why: `it serves it as ${instead}, and ${differs ?? 'their fields are not the same: only an API server that knows both can convert them'}; write the object as ${formatApiVersion(group, servedKind.versions[0] ?? '')}`,
   };
 }
 
@@ -98,7 +99,7 @@ function isAlike(group: string, kind: string, version: string, other: string): b
   );
 }
 
-/** An empty selector was nobody in v1beta1 of PodDisruptionBudget, and is everybody in v1. */
+/** In v1beta1 of PodDisruptionBudget an empty selector selected no pod. In v1 it selects every pod. */
 function meaningDiffers({ kind, spec }: KubeObject): string | undefined {
   const { selector } = (spec ?? {}) as { selector?: { matchLabels?: object; matchExpressions?: unknown[] } };
   if (kind !== 'PodDisruptionBudget' || !selector) return undefined;
@@ -107,7 +108,7 @@ function meaningDiffers({ kind, spec }: KubeObject): string | undefined {
   return isEmpty ? 'an empty spec.selector selects no pod in the one and every pod in the other' : undefined;
 }
 
-/** What the API server itself does for a definition with the strategy None, to whatever versions it lists. */
+/** The API server itself changes only the version for a definition with the strategy None, for any version in the list. */
 function isOnlyRenamed({ spec }: KubeObject, version: string): boolean {
   const { conversion, versions = [] } = (spec ?? {}) as {
     conversion?: { strategy?: string };
@@ -116,10 +117,10 @@ function isOnlyRenamed({ spec }: KubeObject, version: string): boolean {
   return (conversion?.strategy ?? 'None') === 'None' && versions.some(({ name }) => name === version);
 }
 
-/** What the group `extensions` had has a group of its own today, with other fields or defaults. */
-function elsewhere(group: string, kind: string, served: readonly ServedResource[]): string | undefined {
+/** Every kind of the former group `extensions` has a group of its own today, with other fields or defaults. */
+function servedInOtherGroup(group: string, kind: string, served: readonly ServedResource[]): string | undefined {
   const others = group === 'extensions' ? served.filter((one) => one.kind === kind) : [];
   if (others.length === 0) return undefined;
   const names = others.flatMap((one) => one.versions.map((version) => formatApiVersion(one.group, version)));
-  return `it serves ${names.join(', ')}, whose fields or defaults are not the same; write the object so`;
+  return `it serves ${names.join(', ')}, whose fields or defaults are not the same; write the object in that version`;
 }

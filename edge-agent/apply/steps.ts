@@ -1,4 +1,4 @@
-/** Steps of an object that take more than a word to say: what it waits for, why it has failed or is left, and what may be done about it. */
+/** The steps with long messages: what an object waits for, why it has failed or is left alone, and what people can do about it. */
 
 import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import { formatGroupResource, parseKey } from '../../core/object/key.ts';
@@ -6,43 +6,43 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { type ApplyStep, unasked } from './progress.ts';
 
-/** As a failure of it, so that what needs it waits. Why, says the agent (desired/poisoned.ts). */
+/** A failure, so that objects that need this one wait. The agent reports why (desired/poisoned.ts). */
 export const poisoned: ApplyStep = { phase: 'failed', reason: 'Poisoned', message: 'it is quarantined' };
 
-export function applied(fight: string | undefined): ApplyStep {
-  return { phase: 'applied', ...(fight === undefined ? {} : { fight }) };
+export function applied(fieldConflict: string | undefined): ApplyStep {
+  return { phase: 'applied', ...(fieldConflict === undefined ? {} : { fieldConflict }) };
 }
 
-/** `drift`: in words; empty: none. */
+/** `drift`: says which fields differ. Empty: none. */
 export function appliedWith(drift: string): ApplyStep {
   return { phase: 'applied', ...(drift === '' ? {} : { drift }) };
 }
 
-/** Of drift. */
+/** The drift message when the cluster refuses the dry run. */
 export function incomparable(refusal: unknown): string {
-  return `somebody has changed it, and what differs can't be told: the cluster refuses to try the apply (dry run): ${describeError(refusal)}`;
+  return `somebody has changed it, and the agent can't find out which fields differ: the cluster refuses the dry run: ${describeError(refusal)}`;
 }
 
-/** The placement takes the object up. */
+/** A rule of the placement takes the object. */
 export function yielded(taker: PlacementId): ApplyStep {
   const { source, name } = splitPlacementId(taker);
-  const message = `EdgePlacement ${name} of ${source} takes this object up from the cluster (spec.upsync): what is sent down is not applied`;
+  const message = `EdgePlacement ${name} of ${source} takes this object up from the cluster (spec.upsync), so the agent does not apply it`;
   return { phase: 'yielded', reason: 'Conflicted', message };
 }
 
-/** Whether a placement takes the object up is not known. */
+/** It is not known yet whether a placement takes the object. */
 export function undecided(key: string): ApplyStep {
   const message = `waiting for the cluster to list its ${formatGroupResource(parseKey(key))}, since a spec.upsync may take this object up`;
   return { phase: 'waiting', reason: unasked, message };
 }
 
-/** `blocker`: key of what has to be there first. */
+/** `blocker`: the key of the object that has to be there first. */
 export function waitingFor(blocker: string, reason: 'WaitingForNamespace' | 'WaitingForKind'): ApplyStep {
   const { group, resource, name } = parseKey(blocker);
   return { phase: 'waiting', reason, message: `waiting for ${formatGroupResource({ group, resource })} ${name}` };
 }
 
-/** `why`: in words what is served instead; undefined: nothing of that kind. */
+/** `why`: says which versions the cluster serves instead. Undefined: it serves nothing of that kind. */
 export function unserved(key: string, { apiVersion, kind }: KubeObject, why: string | undefined): ApplyStep {
   const remedy = why ?? 'install its CustomResourceDefinition';
   const message = `the cluster does not serve ${kind} of ${apiVersion} (${formatGroupResource(parseKey(key))}); ${remedy}`;
@@ -50,12 +50,13 @@ export function unserved(key: string, { apiVersion, kind }: KubeObject, why: str
 }
 
 export function replacing(refusal: unknown): ApplyStep {
-  const message = `a field of it can't be changed: it is removed and made anew (spec.replace: IfImmutable). ${describeError(refusal)}`;
+  const message = `one of its fields can't be changed: the agent removes the object and creates it again (spec.replace: IfImmutable). ${describeError(refusal)}`;
   return { phase: 'waiting', reason: 'Replacing', message };
 }
 
-/** The refusal of a change that would go through with another rule, and that rule. */
+/** The refusal of a change, with the rule that would let the change go through. */
 export function irreplaceable(refusal: unknown): BanyanError {
-  const hint = 'with spec.replace: IfImmutable in its EdgePlacement it would be removed and made anew';
+  const hint =
+    'with spec.replace: IfImmutable in its EdgePlacement, the agent would remove the object and create it again';
   return new BanyanError('Invalid', `${describeError(refusal)}; ${hint}`, {}, { cause: refusal });
 }

@@ -1,8 +1,8 @@
 /**
- * Keys that need work, one worker call per key at a time. Level-based: a key added while it is being worked on is worked on
- * again, and however often it was added it waits once. What fails comes back with full-jitter backoff, on its own: no key holds up another.
+ * Keys that need work, with one worker call for each key at a time. Level-based: a key that is added while its work runs is worked on again afterwards.
+ * However often a key is added, it waits once. Failed work comes back with a full-jitter backoff for its key alone: no key delays another.
  *
- * Bounds: `concurrency` calls at once; at most one waiting entry and one timer per key, so it is never larger than the set of keys.
+ * Bounds: `concurrency` calls at once; at most one waiting entry and one timer for each key, so the queue is never larger than the set of keys.
  */
 import type { Company } from '../../core/crash/crash-guard.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
@@ -12,13 +12,16 @@ export interface WorkQueueOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly concurrency: number;
-  /** Smaller is worked on first among those that wait. */
+  /** A waiting key with a smaller number is worked on first. */
   readonly priority: (key: string) => number;
-  /** 'retry': come back after a backoff. Must not throw. */
+  /** 'retry': the key comes back after a backoff. Must not throw. */
   readonly work: (key: string) => Promise<'done' | 'retry'>;
-  /** `any`: beside all others that say so. `doubtful`: beside each other, `apart`: beside none; both after all others that wait. Absent: `any`. */
+  /**
+   * `any`: runs beside other keys of `any`. `doubtful`: runs beside other keys of `doubtful`. `apart`: runs alone. The last two run after all other keys
+   * that wait. Absent: `any`.
+   */
   readonly companyOf?: (key: string) => Company;
-  /** Nothing is worked on before `resume`. */
+  /** No work begins before `resume`. */
   readonly isHeldBack?: boolean;
   /** The work on a key has ended. */
   readonly ended?: (key: string) => void;
@@ -26,14 +29,17 @@ export interface WorkQueueOptions {
 
 /** A cluster that has just refused something is not asked again at once … */
 export const retryMinMs = 1_000;
-/** … and what was refused for long is tried every few minutes, for as long as it takes. */
+/** … and work that has failed for long is tried every few minutes, for as long as it takes. */
 export const retryMaxMs = 300_000;
 
-/** In this order. */
+/** The order in which the companies run. */
 const companies: readonly Company[] = ['any', 'doubtful', 'apart'];
-/** Behind everything that `priority` says. */
+/** Greater than any result of `priority`. */
 const lastPriority = 1_000_000;
-/** … as is what has failed: many keys whose work takes long each time, as beside a webhook that does not answer, would else be before others for ever. */
+/**
+ * Failed keys come behind `priority` too. The work on many failed keys may take long each time, for example when a webhook does not answer. Otherwise these
+ * keys would always be before others.
+ */
 const failedPriority = 1_000;
 
 interface RetryState {
@@ -43,7 +49,7 @@ interface RetryState {
 
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
-  /** Waiting keys by priority; a key is in one of the sets, the one that `#waitingAt` names. */
+  /** Waiting keys by priority. A key is in one of the sets: `#waitingAt` has its priority. */
   readonly #waiting = new Map<number, Set<string>>();
   readonly #waitingAt = new Map<string, number>();
   readonly #running = new Map<string, { again: boolean; readonly company: Company }>();
@@ -59,7 +65,7 @@ export class WorkQueue {
     this.#isHeldBack = options.isHeldBack ?? false;
   }
 
-  /** Work on the key soon. With `fresh`, past failures count no more: what is wanted has changed. */
+  /** Enqueues work on the key. With `fresh`, past failures do not count any more, because the desired state has changed. */
   add(key: string, fresh = false): void {
     if (this.#stopped) return;
     const retry = this.#retries.get(key);
@@ -84,7 +90,7 @@ export class WorkQueue {
     return this.#running.has(key);
   }
 
-  /** The same after a while; an earlier `addAfter` of the key stays as it is. */
+  /** Adds the key after a delay. An earlier `addAfter` of the key stays as it is. */
   addAfter(key: string, delayMs: number): void {
     if (this.#stopped || this.#delayed.has(key)) return;
     this.#delayed.set(
@@ -96,13 +102,13 @@ export class WorkQueue {
     );
   }
 
-  /** Resolves when nothing waits that may be worked on and nothing runs; retries and delays may be pending. */
+  /** Resolves when no key waits that may be worked on, and no work runs. Retries and delays may still be pending. */
   idle(): Promise<void> {
     if (this.#isIdle()) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** Starts nothing more; resolves when what runs has ended. */
+  /** Starts no more work. Resolves when the running work has ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#waiting.clear();
@@ -112,7 +118,7 @@ export class WorkQueue {
     await this.idle();
   }
 
-  /** After what is being added now, so that a batch is worked on in its order and not in the order of its adding. */
+  /** Starts work after the present call stack, so that a batch is worked on by priority and not in the order in which it is added. */
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -136,7 +142,7 @@ export class WorkQueue {
       this.#options.work(key).then(
         (result) => this.#ended(key, running.again, result),
         (error: unknown) => {
-          // A worker that throws is a broken invariant: the process ends with its trace instead of going on without the key.
+          // A worker that throws is a broken invariant. The process ends with its stack trace instead of going on without the key.
           queueMicrotask(() => {
             throw error;
           });
@@ -184,7 +190,7 @@ export class WorkQueue {
     return this.#options.companyOf?.(key) ?? 'any';
   }
 
-  /** Undefined: what waits has to wait for what runs. */
+  /** Undefined: the first waiting key has to wait for running work. */
   #takeFirst(): string | undefined {
     const priority = Math.min(...this.#waiting.keys());
     const set = this.#waiting.get(priority)!;

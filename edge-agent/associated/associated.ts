@@ -1,6 +1,6 @@
 /**
- * Objects that the placed ones own, over any number of steps: watches the resources that the rules name, and the kinds that stand
- * between those and the placed objects, and holds what is to be told.
+ * Finds the objects that placed objects own, over any number of steps. It watches the resources that the rules name, and the kinds between those and the
+ * placed objects, and keeps the reports.
  *
  * Bound: for each placed object and resource, the greatest `limit` among the rules of its placements.
  */
@@ -22,19 +22,19 @@ export type AssociatedRules = ReadonlyMap<PlacementId, ReportRules['associated']
 export interface AssociatedPorts {
   readonly cluster: Cluster;
   readonly clock: Clock;
-  /** Of a placed object: the source that has it, and the placements that it is there for. */
+  /** For a placed object: the source that delivers it, and the placements that want it. */
   deliveryOf(key: string): { readonly source: string; readonly placements: readonly PlacementId[] } | undefined;
 }
 
 export interface AssociatedEvents {
-  /** What is told of the object for this source has changed. */
+  /** The report about the object for this source has changed. */
   changed(source: string, key: string): void;
-  /** More is known of what is on the cluster. */
+  /** The agent knows more objects of the cluster than before. */
   synced(): void;
   /** The cluster does not answer. */
   failed(error: unknown): void;
-  /** An object that is to be told can't be read; it is tried again. */
-  unread(key: string, error: unknown): void;
+  /** An object that has to be reported can't be read. The agent tries again. */
+  readFailed(key: string, error: unknown): void;
 }
 
 interface AssociatedObject {
@@ -44,10 +44,10 @@ interface AssociatedObject {
 }
 
 export interface AssociatedReport {
-  /** Key of the placed object. */
+  /** The key of the placed object. */
   readonly owner: string;
   readonly namespaced: boolean;
-  /** Names of the placements whose rules ask for it, sorted. */
+  /** The names of the placements whose rules ask for the object, sorted. */
   readonly refs: readonly string[];
   readonly body: Uint8Array;
 }
@@ -62,30 +62,33 @@ export class Associated {
   readonly #events: AssociatedEvents;
   readonly #watches: ResourceWatches;
   readonly #health: TimedHealth;
-  readonly #graph = new OwnerGraph((uid, before, after) => this.#moved(uid, before, after));
-  /** Everything owned that was seen, by uid. */
-  readonly #held = new Map<string, AssociatedObject>();
-  /** The same by key: uids. */
+  readonly #graph = new OwnerGraph((uid, before, after) => this.#rootChanged(uid, before, after));
+  /** All objects with owners that the agent has seen, by uid. */
+  readonly #ownedObjects = new Map<string, AssociatedObject>();
+  /** The uids of the objects in `#ownedObjects`, by key. */
   readonly #uids = new Map<string, string>();
-  /** Of what rules name and is below a placed object. */
+  /** The bodies of objects that rules name and that belong to a placed object. */
   readonly #bodies: Bodies;
-  /** By placed object, then resource: uids. */
+  /** Uids, by the key of the placed object and then by resource. */
   readonly #members = new Map<string, Map<string, Set<string>>>();
-  /** By placed object: keys of what is told. */
+  /** The keys of the reported objects, by the key of the placed object. */
   readonly #chosen = new Map<string, ReadonlySet<string>>();
-  /** By key of what is told. */
-  readonly #told = new Map<string, Chosen & { readonly source: string }>();
+  /** The reported objects, by key. */
+  readonly #reported = new Map<string, Chosen & { readonly source: string }>();
   readonly #between = new Map<string, ServedResource>();
-  /** Kinds of owners that were asked for, so that each is asked for once: what the cluster serves as it; undefined: nothing. */
+  /**
+   * Kinds of owners that the agent has asked for: so it asks once for each. The value is the resource that the cluster serves for the kind. Undefined: the
+   * cluster serves none.
+   */
   readonly #kinds = new Map<string, ServedResource | 'asking' | undefined>();
   readonly #dirty = new Set<string>();
   #rules: AssociatedRules = new Map();
   #named: readonly ServedResource[] = [];
-  /** What the cluster serves of what the rules name is not known. */
-  #looking = false;
-  /** API groups of which it does not say what it serves. */
-  #unknown: ReadonlyMap<string, string> = new Map();
-  #look = 0;
+  /** The agent does not know yet which of the named resources the cluster serves. */
+  #isAskingServed = false;
+  /** API groups for which the cluster does not answer what it serves. */
+  #unknownGroups: ReadonlyMap<string, string> = new Map();
+  #servedRequest = 0;
 
   constructor(ports: AssociatedPorts, events: AssociatedEvents) {
     this.#ports = ports;
@@ -95,7 +98,7 @@ export class Associated {
       clock: ports.clock,
       get: (key) => ports.cluster.get(key),
       read: (uid, key) => this.#read(uid, key),
-      failed: (key, error) => events.unread(key, error),
+      failed: (key, error) => events.readFailed(key, error),
     });
     this.#watches = new ResourceWatches(ports.cluster, {
       on: (event, resource) => this.#on(event, resource),
@@ -107,145 +110,148 @@ export class Associated {
 
   async setRules(rules: AssociatedRules): Promise<void> {
     this.#rules = rules;
-    for (const root of this.#members.keys()) this.#mark(root);
+    for (const root of this.#members.keys()) this.#markDirty(root);
     await this.kindsChanged();
   }
 
   async kindsChanged(): Promise<void> {
-    const look = ++this.#look;
+    const request = ++this.#servedRequest;
     const items = [...this.#rules.values()].flat();
-    this.#looking = items.length > 0;
+    this.#isAskingServed = items.length > 0;
     if (items.length === 0) {
       this.#named = [];
-      this.#unknown = new Map();
+      this.#unknownGroups = new Map();
       this.#between.clear();
     } else {
       const served = await this.#ports.cluster.served();
       const unknown = await this.#ports.cluster.unknownGroups?.();
-      if (look !== this.#look) return;
-      this.#unknown = unknown ?? new Map();
+      if (request !== this.#servedRequest) return;
+      this.#unknownGroups = unknown ?? new Map();
       this.#named = served.filter((resource) => items.some((item) => namesResource(item, resource)));
     }
-    this.#looking = false;
+    this.#isAskingServed = false;
     this.#kinds.clear();
     this.#watches.set(this.#named, this.#between.values());
-    for (const uid of this.#held.keys()) this.#askOwners(uid);
-    for (const [key, { uid }] of this.#told) this.#bodies.want(uid, parseKey(key));
+    for (const uid of this.#ownedObjects.keys()) this.#askOwners(uid);
+    for (const [key, { uid }] of this.#reported) this.#bodies.want(uid, parseKey(key));
     this.#settled();
   }
 
-  /** A placed object is on the cluster as this one, or is not there. */
+  /** Reports the uid of a placed object on the cluster. Undefined: the object is not there. */
   place(key: string, uid: string | undefined): void {
     if (this.#rules.size === 0 && uid !== undefined) return;
     this.#graph.setRoot(key, uid);
-    this.#mark(key);
+    this.#markDirty(key);
   }
 
   get isActive(): boolean {
     return this.#rules.size > 0;
   }
 
-  /** The objects of its resource have been seen, and whose it is: if it is not told, it is not to be. What others are of, and who owns them, holds up nothing. */
-  knows(key: string): boolean {
+  /**
+   * Whether the agent has seen all objects of the resource and knows the owners of this object. If such an object has no report, it must have none. Unknown
+   * owners of other objects delay nothing.
+   */
+  isComplete(key: string): boolean {
     const resource = parseKey(key);
-    if (this.#looking || this.#dirty.size > 0 || this.#unknown.has(resource.group)) return false;
+    if (this.#isAskingServed || this.#dirty.size > 0 || this.#unknownGroups.has(resource.group)) return false;
     if (!this.#watches.isSeen(resource)) return false;
-    const told = this.#told.get(key);
-    // It is told as soon as its body is there.
-    if (told && this.#bodies.of(told.uid) === undefined) return false;
+    const reported = this.#reported.get(key);
+    // The object is reported as soon as its body is there.
+    if (reported && this.#bodies.of(reported.uid) === undefined) return false;
     const uid = this.#uids.get(key);
     return uid === undefined || !this.#graph.unknownAbove(uid).some((owner) => this.#isExpected(owner));
   }
 
-  /** It may be told yet. What the cluster keeps back, or does not serve, shows nothing of who owns what. */
+  /** Whether the agent may still see this owner. It never sees the owners of a kind that the cluster does not serve or does not let the agent list. */
   #isExpected(owner: OwnerLink): boolean {
-    if (this.#unknown.has(parseApiVersion(owner.apiVersion).group)) return true;
+    if (this.#unknownGroups.has(parseApiVersion(owner.apiVersion).group)) return true;
     const resource = this.#kinds.get(kindOf(owner));
     return resource === 'asking' || (resource !== undefined && this.#watches.isPending(resource));
   }
 
-  say(source: string, key: string): AssociatedReport | undefined {
-    const told = this.#told.get(key);
-    const held = told && this.#held.get(told.uid);
-    const owner = told && this.#graph.rootOf(told.uid);
-    const body = told && this.#bodies.of(told.uid);
-    if (!told || !held || !body || owner === undefined || told.source !== source) return undefined;
-    return { owner, namespaced: held.namespaced, refs: told.refs, body };
+  reportOf(source: string, key: string): AssociatedReport | undefined {
+    const reported = this.#reported.get(key);
+    const owned = reported && this.#ownedObjects.get(reported.uid);
+    const owner = reported && this.#graph.rootOf(reported.uid);
+    const body = reported && this.#bodies.of(reported.uid);
+    if (!reported || !owned || !body || owner === undefined || reported.source !== source) return undefined;
+    return { owner, namespaced: owned.namespaced, refs: reported.refs, body };
   }
 
-  /** How many objects are held whole. */
+  /** How many objects are in memory with their body. */
   get bodies(): number {
     return this.#bodies.size;
   }
 
   stop(): void {
-    this.#look++;
+    this.#servedRequest++;
     this.#health.stop();
     this.#bodies.stop();
     this.#watches.stop();
   }
 
-  // ---------------------------------------------------------------------------------------------- what is seen
+  // ---------------------------------------------------------------------------------------------- events of the cluster
 
   #on({ type, key, object }: ClusterEvent, resource: ServedResource): void {
     const name = formatKey(key);
-    // Servers behind the cluster's own may give none.
+    // Aggregated API servers may return objects without a uid.
     const { uid = name, ownerReferences: owners = [] } = object.metadata;
     if (type === 'DELETED' || owners.length === 0) {
       this.#forget(uid);
       return;
     }
-    const before = this.#held.get(uid);
+    const before = this.#ownedObjects.get(uid);
     const named = this.#named.some((one) => resourceName(one) === resourceName(resource));
     const failing = named && this.#health.of(name, object).state === 'Failed';
-    this.#held.set(uid, { key: name, failing, namespaced: resource.namespaced });
+    this.#ownedObjects.set(uid, { key: name, failing, namespaced: resource.namespaced });
     this.#uids.set(name, uid);
     this.#graph.set(uid, owners);
     this.#askOwners(uid);
     const root = this.#graph.rootOf(uid);
     if (root === undefined || !named) return;
     const isOther = this.#bodies.set(uid, object);
-    if (before?.failing !== failing) this.#mark(root);
-    const told = this.#told.get(name);
-    if (isOther && told?.uid === uid) this.#events.changed(told.source, name);
+    if (before?.failing !== failing) this.#markDirty(root);
+    const reported = this.#reported.get(name);
+    if (isOther && reported?.uid === uid) this.#events.changed(reported.source, name);
   }
 
   #overdue(key: string): void {
     const uid = this.#uids.get(key) ?? '';
-    const held = this.#held.get(uid);
+    const owned = this.#ownedObjects.get(uid);
     const root = this.#graph.rootOf(uid);
-    if (held) this.#held.set(uid, { ...held, failing: true });
-    if (root !== undefined) this.#mark(root);
+    if (owned) this.#ownedObjects.set(uid, { ...owned, failing: true });
+    if (root !== undefined) this.#markDirty(root);
   }
 
   #read(uid: string, key: string): void {
-    const told = this.#told.get(key);
-    if (told?.uid === uid) this.#events.changed(told.source, key);
+    const reported = this.#reported.get(key);
+    if (reported?.uid === uid) this.#events.changed(reported.source, key);
     this.#settled();
   }
 
   #forget(uid: string): void {
-    const held = this.#held.get(uid);
-    if (!held) return;
+    const owned = this.#ownedObjects.get(uid);
+    if (!owned) return;
     this.#graph.delete(uid);
-    this.#held.delete(uid);
-    if (this.#uids.get(held.key) !== uid) return;
-    this.#uids.delete(held.key);
-    this.#health.forget(held.key);
+    this.#ownedObjects.delete(uid);
+    if (this.#uids.get(owned.key) !== uid) return;
+    this.#uids.delete(owned.key);
+    this.#health.forget(owned.key);
   }
 
   #forgetAll(of: GroupResource): void {
-    for (const [uid, { key }] of [...this.#held]) {
+    for (const [uid, { key }] of [...this.#ownedObjects]) {
       if (resourceName(parseKey(key)) === resourceName(of)) this.#forget(uid);
     }
   }
 
-  /** An owner that nobody has seen is of a kind that is not watched yet, or is not there. */
+  /** An owner that the agent has not seen is of a kind that it does not watch yet, or does not exist. */
   #askOwners(uid: string): void {
     for (const owner of this.#graph.unknownOwners(uid)) {
       if (this.#kinds.has(kindOf(owner))) continue;
       this.#kinds.set(kindOf(owner), 'asking');
-      // One that failed stays asked for until all are asked for anew.
+      // A kind whose request failed stays marked as asked for until the next request for all kinds.
       this.#askKind(owner).then(
         () => this.#settled(),
         (error: unknown) => this.#events.failed(error),
@@ -254,33 +260,34 @@ export class Associated {
   }
 
   async #askKind(owner: OwnerLink): Promise<void> {
-    const look = this.#look;
+    const request = this.#servedRequest;
     const resource = await this.#ports.cluster.resourceOf(owner.apiVersion, owner.kind);
-    if (look !== this.#look) return;
+    if (request !== this.#servedRequest) return;
     this.#kinds.set(kindOf(owner), resource);
     if (!resource) return;
     this.#between.set(resourceName(resource), resource);
-    // Of kinds between only their owners count: with these the Pods of a cluster's other ReplicaSets cost little.
+    // For kinds between the rules and the placed objects, only the owners matter. A watch of the metadata costs little, even for the Pods of a cluster's
+    // other ReplicaSets.
     this.#watches.add(resource, true);
   }
 
   #settled(): void {
-    if (!this.#looking && this.#dirty.size === 0) this.#events.synced();
+    if (!this.#isAskingServed && this.#dirty.size === 0) this.#events.synced();
   }
 
-  // ---------------------------------------------------------------------------------------------- what is told
+  // ---------------------------------------------------------------------------------------------- the reports
 
-  #moved(uid: string, before: string | undefined, after: string | undefined): void {
-    const held = this.#held.get(uid);
-    if (!held) return;
-    const resource = resourceName(parseKey(held.key));
+  #rootChanged(uid: string, before: string | undefined, after: string | undefined): void {
+    const owned = this.#ownedObjects.get(uid);
+    if (!owned) return;
+    const resource = resourceName(parseKey(owned.key));
     if (before !== undefined) {
       const ofRoot = this.#members.get(before);
       const uids = ofRoot?.get(resource);
       uids?.delete(uid);
       if (uids?.size === 0) ofRoot?.delete(resource);
       if (ofRoot?.size === 0) this.#members.delete(before);
-      this.#mark(before);
+      this.#markDirty(before);
     }
     if (after === undefined) {
       this.#bodies.delete(uid);
@@ -288,11 +295,11 @@ export class Associated {
     }
     const ofRoot = this.#members.get(after) ?? new Map<string, Set<string>>();
     this.#members.set(after, ofRoot.set(resource, (ofRoot.get(resource) ?? new Set()).add(uid)));
-    this.#mark(after);
+    this.#markDirty(after);
   }
 
-  #mark(root: string): void {
-    // After what happens now, so that many changes are one choice.
+  #markDirty(root: string): void {
+    // After the present call stack, so that many changes cause one choice.
     if (this.#dirty.size === 0) queueMicrotask(() => this.#chooseDirty());
     this.#dirty.add(root);
   }
@@ -310,11 +317,12 @@ export class Associated {
     const after = source === undefined ? new Map<string, Chosen>() : this.#choice(root);
     if (after.size === 0) this.#chosen.delete(root);
     else this.#chosen.set(root, new Set(after.keys()));
-    for (const key of before) if (!after.has(key) && !this.#isChosenElsewhere(key, root)) this.#tell(key, undefined);
-    for (const [key, chosen] of after) this.#tell(key, { ...chosen, source: source! });
+    for (const key of before)
+      if (!after.has(key) && !this.#isChosenElsewhere(key, root)) this.#setReported(key, undefined);
+    for (const [key, chosen] of after) this.#setReported(key, { ...chosen, source: source! });
   }
 
-  /** By key, what is to be told of the objects below a placed one. */
+  /** The objects to report below a placed object, by key. */
   #choice(root: string): Map<string, Chosen> {
     const choice = new Map<string, Chosen>();
     const ofRoot = this.#members.get(root) ?? new Map<string, Set<string>>();
@@ -323,34 +331,34 @@ export class Associated {
       if (limit === 0) continue;
       const members = new Map<string, AssociatedObject & { uid: string }>();
       for (const uid of uids) {
-        const held = this.#held.get(uid);
-        // A placed object tells its own state.
-        if (held && !this.#graph.isRoot(uid)) members.set(held.key, { ...held, uid });
+        const owned = this.#ownedObjects.get(uid);
+        // A placed object has a report of its own.
+        if (owned && !this.#graph.isRoot(uid)) members.set(owned.key, { ...owned, uid });
       }
       for (const key of chooseMembers(members.values(), limit)) choice.set(key, { uid: members.get(key)!.uid, refs });
     }
     return choice;
   }
 
-  #tell(key: string, next: (Chosen & { readonly source: string }) | undefined): void {
-    const before = this.#told.get(key);
+  #setReported(key: string, next: (Chosen & { readonly source: string }) | undefined): void {
+    const before = this.#reported.get(key);
     const isSame = before?.uid === next?.uid && before?.source === next?.source;
     if (next) this.#bodies.want(next.uid, parseKey(key));
     if (isSame && before?.refs.join() === next?.refs.join()) return;
-    if (next) this.#told.set(key, next);
-    else this.#told.delete(key);
+    if (next) this.#reported.set(key, next);
+    else this.#reported.delete(key);
     for (const source of new Set([before?.source, next?.source])) {
       if (source !== undefined) this.#events.changed(source, key);
     }
   }
 
-  /** It has come under another placed object meanwhile. */
+  /** The object belongs to another placed object now, which reports it. */
   #isChosenElsewhere(key: string, notOf: string): boolean {
-    const root = this.#graph.rootOf(this.#told.get(key)?.uid ?? '');
+    const root = this.#graph.rootOf(this.#reported.get(key)?.uid ?? '');
     return root !== undefined && root !== notOf && (this.#chosen.get(root)?.has(key) ?? false);
   }
 
-  /** The placements whose rules name the resource, and the greatest limit among these; 0 when none does. */
+  /** The placements whose rules name the resource, and the greatest limit among them. 0: no rule names it. */
   #askedFor(root: string, resource: string): { limit: number; refs: readonly string[] } {
     const [group = '', plural = ''] = resource.split('/');
     let limit = 0;

@@ -1,16 +1,16 @@
 /**
- * Whose objects are whose: from the owner references of what was seen to the placed object at the end of each chain (a Pod, its ReplicaSet, its
- * Deployment). What is seen in whatever order ends in the same chains.
+ * Finds the placed object at the end of each chain of owners: a Pod, its ReplicaSet, its Deployment. Its input are the owner references of the objects that
+ * the agent has seen, in any order; the chains are the same for every order.
  *
- * Work for a change is proportional to the objects below the one that changed. A cluster may have tens of thousands of Pods that are nobody's here: what is
- * kept of one is little, and what many have in common is kept once.
+ * The work for a change is proportional to the number of objects below the changed one. A cluster may have tens of thousands of Pods that belong to no
+ * placed object. So the graph keeps little for each object, and keeps values that many objects have in common only once.
  */
 import type { OwnerReference } from '../../core/object/meta.ts';
 
-/** Longer than any chain of controllers; ends a cycle of owners, which nothing forbids. */
+/** Longer than any chain of controllers. Ends a cycle of owners, which the API server allows. */
 const chainMax = 8;
 
-/** What counts of a reference. */
+/** The parts of an owner reference that the graph needs. */
 export type OwnerLink = Pick<OwnerReference, 'apiVersion' | 'kind' | 'uid'>;
 
 interface OwnerNode {
@@ -18,7 +18,7 @@ interface OwnerNode {
   root: string | undefined;
 }
 
-/** What refers to one owner. All of it does so by the same words, mostly, and has no other owner: the list of this one is shared. */
+/** The objects that refer to one owner. Most of them have the same reference and no other owner, so they share the list of this one reference. */
 interface Owned {
   readonly uids: Set<string>;
   readonly list: readonly [OwnerLink];
@@ -29,18 +29,18 @@ export class OwnerGraph {
   readonly #nodes = new Map<string, OwnerNode>();
   /** Placed objects: uid -> key. */
   readonly #roots = new Map<string, string>();
-  /** The same the other way round. */
+  /** Placed objects: key -> uid. */
   readonly #uids = new Map<string, string>();
-  /** By the owner's uid: what it owns, as far as it was seen. */
+  /** The owned objects, as far as the agent has seen them, by the owner's uid. */
   readonly #owned = new Map<string, Owned>();
-  readonly #moved: (uid: string, before: string | undefined, after: string | undefined) => void;
+  readonly #rootChanged: (uid: string, before: string | undefined, after: string | undefined) => void;
 
-  /** `moved` is told of each object that has another placed object at its end than before. */
-  constructor(moved: (uid: string, before: string | undefined, after: string | undefined) => void) {
-    this.#moved = moved;
+  /** `moved` is called for each object whose placed object has changed. */
+  constructor(rootChanged: (uid: string, before: string | undefined, after: string | undefined) => void) {
+    this.#rootChanged = rootChanged;
   }
 
-  /** An object with its owners as they are now. */
+  /** An object with its present owners. */
   set(uid: string, owners: readonly OwnerReference[]): void {
     const node = this.#nodes.get(uid) ?? { owners: [], root: undefined };
     this.#nodes.set(uid, node);
@@ -55,11 +55,11 @@ export class OwnerGraph {
     if (!node) return;
     for (const { uid: owner } of node.owners) this.#unlink(owner, uid);
     this.#nodes.delete(uid);
-    if (node.root !== undefined) this.#moved(uid, node.root, undefined);
+    if (node.root !== undefined) this.#rootChanged(uid, node.root, undefined);
     this.#followOwned(uid);
   }
 
-  /** A placed object has come, or has gone, or is another one under its old name. */
+  /** A placed object was created or deleted, or another object has its name now. */
   setRoot(key: string, uid: string | undefined): void {
     const old = this.#uids.get(key);
     if (old === uid) return;
@@ -78,15 +78,15 @@ export class OwnerGraph {
     return this.#nodes.get(uid)?.root;
   }
 
-  /** Owners that were not seen and are no placed object: where the chain of the object breaks off. */
+  /** Owners that the agent has not seen and that are no placed objects: here the chain of the object breaks off. */
   unknownOwners(uid: string): OwnerLink[] {
     const owners = this.#nodes.get(uid)?.owners ?? [];
     return owners.filter((owner) => !this.#nodes.has(owner.uid) && !this.#roots.has(owner.uid));
   }
 
-  /** The same of the object and of all that own it. */
+  /** The unknown owners of the object and of everything above it. */
   unknownAbove(uid: string): OwnerLink[] {
-    // A set, so that each is looked at once where owners own each other.
+    // A set, so that the loop visits each object once, even if objects own each other.
     const chain = new Set([uid]);
     for (const one of chain) for (const owner of this.#nodes.get(one)?.owners ?? []) chain.add(owner.uid);
     return [...chain].flatMap((one) => this.unknownOwners(one));
@@ -102,7 +102,7 @@ export class OwnerGraph {
     const before = node.root;
     node.root = this.#find(uid, 0, new Map());
     if (before === node.root) return;
-    this.#moved(uid, before, node.root);
+    this.#rootChanged(uid, before, node.root);
     if (depth < chainMax) this.#followOwned(uid, depth + 1);
   }
 
@@ -110,25 +110,28 @@ export class OwnerGraph {
     for (const owned of this.#owned.get(uid)?.uids ?? []) this.#follow(owned, depth);
   }
 
-  /** `looked`: after how many steps each was come to. Where everything owns everything there are more ways than could ever be gone. */
-  #find(uid: string, depth: number, looked: Map<string, number>): string | undefined {
-    if (depth >= (looked.get(uid) ?? chainMax)) return undefined;
-    looked.set(uid, depth);
+  /**
+   * `looked`: for each visited uid, after how many steps the search reached it. If objects own each other, there are more paths than any search could
+   * follow.
+   */
+  #find(uid: string, depth: number, visitedAt: Map<string, number>): string | undefined {
+    if (depth >= (visitedAt.get(uid) ?? chainMax)) return undefined;
+    visitedAt.set(uid, depth);
     for (const owner of this.#nodes.get(uid)?.owners ?? []) {
-      const root = this.#roots.get(owner.uid) ?? this.#find(owner.uid, depth + 1, looked);
+      const root = this.#roots.get(owner.uid) ?? this.#find(owner.uid, depth + 1, visitedAt);
       if (root !== undefined) return root;
     }
     return undefined;
   }
 
-  /** The reference as all have it that say the same. */
+  /** The reference to the owner. Objects with an equal reference share one copy. */
   #link({ apiVersion, kind, uid: owner }: OwnerReference, uid: string): readonly [OwnerLink] {
-    const own = [{ apiVersion, kind, uid: owner }] as const;
-    const owned = this.#owned.get(owner) ?? { uids: new Set(), list: own };
+    const link = [{ apiVersion, kind, uid: owner }] as const;
+    const owned = this.#owned.get(owner) ?? { uids: new Set(), list: link };
     this.#owned.set(owner, owned);
     owned.uids.add(uid);
     const [first] = owned.list;
-    return first.apiVersion === apiVersion && first.kind === kind ? owned.list : own;
+    return first.apiVersion === apiVersion && first.kind === kind ? owned.list : link;
   }
 
   #unlink(owner: string, uid: string): void {
@@ -138,7 +141,7 @@ export class OwnerGraph {
   }
 }
 
-/** The owner that controls an object says whose it is; the others may keep it only from being collected. */
+/** The controller of an object is its real owner. Other owners may only protect the object from garbage collection. */
 function controllerFirst(owners: readonly OwnerReference[]): OwnerReference[] {
   return [...owners].sort((a, b) => Number(b.controller ?? false) - Number(a.controller ?? false));
 }

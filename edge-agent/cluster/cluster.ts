@@ -1,6 +1,6 @@
 /**
- * The edge cluster as the agent sees it: a place to apply objects to and to watch. Implementations: `embedded/` (the mesh's own
- * API server in the agent's process) and `kubernetes/` (a real one). Asynchronous, since a real cluster is far away.
+ * The edge cluster as the agent uses it: objects are applied to it and watched in it. Implementations: `embedded/` (the mesh's own API server in the agent's
+ * process) and `kubernetes/` (a real cluster). All methods are asynchronous, because a real cluster is far away.
  */
 
 import type { Duplex } from 'node:stream';
@@ -29,11 +29,17 @@ export interface ClusterEvent {
 
 export interface WatchEvents {
   on(event: ClusterEvent): void;
-  /** All that is there has been told: the objects of these keys. Also after an interruption that was told of by all that is there, and not by what was missed alone. */
+  /**
+   * All existing objects have been reported: the objects of these keys. Also called after an interruption, if the watch then reported all existing objects
+   * and not only the missed changes.
+   */
   synced(there: ReadonlySet<string>): void;
-  /** Why it can't be watched now, which is tried again and again; undefined: it is watched again. */
+  /** Why the watch does not work now; it tries again and again. Undefined: the watch works again. */
   trouble?(error: BanyanError | undefined): void;
-  /** The cluster is as it was at an earlier time, as after its store was put back to a backup: what has gone since may be there again. Told before `synced`. */
+  /**
+   * The cluster is in the state of an earlier time, for example after its store was restored from a backup. Objects that were deleted since may be there
+   * again. Called before `synced`.
+   */
   wentBack?(): void;
 }
 
@@ -43,63 +49,85 @@ export interface ClusterWatchOptions {
 }
 
 /** An object at one time. */
-export interface AsItWas {
+export interface ObjectVersion {
   readonly uid: string;
   readonly resourceVersion: string;
 }
 
 export interface ClusterApplyOptions {
-  /** Nothing is changed, and the answer is what it would be. */
+  /** Changes nothing. The answer is the object that the apply would make. */
   readonly dryRun?: boolean;
-  /** Only to this object as it was then: Conflict otherwise, also where there is none. */
-  readonly at?: AsItWas;
-  /** There was none when it was looked for, which may be long ago by the time it is sent: what somebody else has set meanwhile is not taken. Conflict then. */
+  /** Applies only if the object is still in this state. Otherwise throws Conflict, also if there is no object. */
+  readonly at?: ObjectVersion;
+  /**
+   * The object did not exist when the agent looked, which may be long ago when the request is sent. Does not take over fields that somebody else has set
+   * meanwhile: throws Conflict then.
+   */
   readonly isNew?: boolean;
 }
 
 export interface Cluster extends AsyncDisposable {
-  /** Server-side apply as field manager `banyan`, forced but for what is new. Throws a BanyanError with the cluster's own words when it is refused. */
+  /**
+   * Server-side apply as field manager `banyan`, forced unless the object is new. Throws a BanyanError with the cluster's own message if the cluster
+   * refuses.
+   */
   apply(object: KubeObject, options?: ClusterApplyOptions): Promise<KubeObject>;
   /**
-   * As `apply`, of an object that is to be new, in one step with the look whether it is. Undefined: it is not made, since there is one of that name or it is refused, and
-   * nothing has changed; `get` and `apply` say more. Of a Namespace or definition, and of what `mayCreate` says.
+   * Like `apply`, for an object that has to be new: the check and the write are one step. Undefined: the object was not created, because an object of that
+   * name exists or the cluster refuses it. Nothing has changed then, and `get` and `apply` give the reason. For Namespaces and definitions, and for objects
+   * for which `mayCreate` returns true.
    */
   create?(object: KubeObject): Promise<KubeObject | undefined>;
-  /** Whether `create` keeps its promise for other kinds of objects. Said of many, it is found out. Absent: of none. */
+  /**
+   * Whether `create` keeps its promise for this kind of object. After calls for many objects of a kind, the cluster finds this out. Absent: `create` works
+   * for no other kind.
+   */
   mayCreate?(object: KubeObject): boolean;
-  /** Changes an object by a merge patch, only as it was then: Conflict otherwise. Absent: it tells every object in the version that was applied. */
-  patch?(key: ObjectKey, change: object, at: AsItWas): Promise<void>;
-  /** `version`: of those that are served; absent: the one that the cluster prefers. One that converts nothing answers in its own. */
+  /**
+   * Changes an object by a merge patch, only if the object is still in this state. Otherwise throws Conflict. Absent: the cluster returns every object in
+   * the applied version.
+   */
+  patch?(key: ObjectKey, change: object, at: ObjectVersion): Promise<void>;
+  /** `version`: one of the served versions. Absent: the version that the cluster prefers. A cluster that converts nothing answers in its own version. */
   get(key: ObjectKey, version?: string): Promise<KubeObject | undefined>;
-  /** Resolves when the deletion is accepted (not when finalizers are done); false if the object was not there. */
+  /** Resolves when the deletion is accepted (not when finalizers are done). False: the object was not there. */
   remove(key: ObjectKey, propagation: 'Foreground' | 'Background' | 'Orphan', uid?: string): Promise<boolean>;
-  /** The resource of a kind, or undefined when the cluster does not serve it (now). */
+  /** The resource of a kind. Undefined: the cluster does not serve the kind now. */
   resourceOf(apiVersion: string, kind: string): Promise<ServedResource | undefined>;
   served(): Promise<readonly ServedResource[]>;
-  /** API groups of which it is not known now what is served, with the reason in words: their objects are there all the same. Absent: there are never any. */
+  /**
+   * API groups for which it is not known now what the cluster serves, with the reason. Objects of these groups may exist all the same. Absent: there are
+   * never such groups.
+   */
   unknownGroups?(): Promise<ReadonlyMap<string, string>>;
   /**
-   * Events of one resource: first an ADDED for each object, then `synced`, then changes. Reconnects by itself, with ADDED and DELETED
-   * for what it missed. Returns the function that ends it. With `marked`, objects without the agent's mark may be left out: one that loses the mark is told
-   * as DELETED, one that gets it as ADDED. With `metadataOnly`, objects may come without anything but their metadata.
+   * Events of one resource: first an ADDED for each object, then `synced`, then the changes. Reconnects by itself, and sends ADDED and DELETED for the
+   * changes that it missed. Returns the function that ends the watch. With `marked`, objects without the agent's mark may be left out: an object that loses
+   * the mark is reported as DELETED, and an object that gets the mark as ADDED. With `metadataOnly`, objects may have nothing but their metadata.
    */
   watch(resource: GroupResource, events: WatchEvents, options?: ClusterWatchOptions): () => void;
-  /** Every object of a resource, of which no more than the metadata is told; none, or NotFound is thrown, where it is not served. Absent: nobody but the agent has any. */
+  /**
+   * Every object of a resource, with its metadata at least. If the cluster does not serve the resource, returns none or throws NotFound. Absent: nobody but
+   * the agent has objects.
+   */
   metadataOf?(resource: GroupResource): AsyncIterable<Pick<KubeObject, 'metadata'>>;
   describe(): Promise<ClusterDescription>;
-  /** Something of the description other than what is served may have changed, or the cluster has not answered. Absent: it never does. Returns the function that ends it. */
+  /**
+   * The description may have changed, except for the served kinds, or the cluster has not answered. Absent: this never happens. Returns the function that
+   * ends the subscription.
+   */
   onDescription?(listener: () => void): () => void;
-  /** What is used of the limits that the agent keeps towards the cluster; absent: there are none. */
+  /** How much is used of the limits that the agent keeps towards the cluster. Absent: there are no such limits. */
   limitUses?(): readonly LimitUse[];
 }
 
-/** What an implementation may need of the agent's process. */
+/** The parts of the agent's process that an implementation may need. */
 export interface ClusterPorts {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Has `turn` called soon, after the commit that runs now. */
+  /** Calls `turn` in a later turn of the event loop, after the commit that runs now. */
   readonly schedule: (turn: () => void) => void;
 }
 
@@ -108,35 +136,35 @@ export interface AppliedObject {
   readonly key: ObjectKey;
   readonly uid: string;
   readonly source: string;
-  /** Of what goes with others' objects: it came with the agent. */
+  /** For a container (apply/order.ts): the agent created it. */
   readonly created: boolean;
-  /** How it is to be removed; absent: Background. */
+  /** How to remove the object. Absent: Background. */
   readonly deletion?: PropagationPolicy;
-  /** Hash of the body that was applied; absent: it does not say. */
+  /** The hash of the body that was applied. Absent: the object does not have it. */
   readonly content?: string;
 }
 
-/** Everything there that the agent has applied, as far as it could be learned. */
+/** Everything in the cluster that the agent has applied, as far as the agent could learn it. */
 export interface FoundObjects {
   readonly objects: readonly AppliedObject[];
-  /** What can't be listed now although the cluster answers, with its words: `tills.shop.example: the webhook does not answer`. */
+  /** Resources that the cluster can't list now although it answers, with the cluster's message: `tills.shop.example: the webhook does not answer`. */
   readonly unknown: readonly string[];
 }
 
-/** Why nothing may be changed now; undefined: it may. Asked at the moment of sending, after all waiting. */
+/** Why nothing may be changed now. Undefined: changes are allowed. Asked at the moment of sending, after all waiting. */
 export type WriteGuard = () => BanyanError | undefined;
 
 export interface OpenCluster extends AsyncDisposable {
-  /** By whatever store; absent: the cluster lives and dies with the store. Throws where the cluster itself does not answer. */
+  /** The objects that the agent has applied, with any store. Absent: the cluster is part of the store. Throws if the cluster itself does not answer. */
   applied?(path: string): Promise<FoundObjects>;
   readonly cluster: Cluster;
-  /** Its API, where it is served by this process. */
+  /** The cluster's API, if this process serves it. */
   readonly space?: Space;
-  /** Otherwise: HTTP on a connection is handed on to its API server, in the name of the user. */
+  /** If another process serves the API: passes HTTP on a connection to the API server, in the name of the user. */
   take?(connection: Duplex, user: UserInfo): void;
 }
 
-/** Why a cluster can't be used, or not as it should be, in words for whoever looks after it. */
+/** Why the agent can't use the cluster, or not as it should. The message is for the people who operate the cluster. */
 export interface ClusterTrouble {
   readonly reason: string;
   readonly message: string;
@@ -144,10 +172,10 @@ export interface ClusterTrouble {
 
 export interface ClusterDescription {
   readonly trouble?: ClusterTrouble;
-  /** What of the rest could not be learned, and why. */
+  /** Which parts could not be learned, and why. */
   readonly incomplete?: ClusterTrouble;
   readonly kubernetesVersion?: string;
-  /** Of the API server: `linux/amd64`. */
+  /** The platform of the API server: `linux/amd64`. */
   readonly platform?: string;
   readonly nodes?: number;
   readonly nodesReady?: number;

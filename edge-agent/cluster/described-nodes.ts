@@ -1,4 +1,4 @@
-/** What the nodes of a cluster have together, as its SyncTarget tells. */
+/** The resources of all nodes of a cluster together, as its SyncTarget shows them. */
 import { parseQuantity } from '../../core/match/cel/quantity.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { ClusterDescription } from './cluster.ts';
@@ -34,7 +34,7 @@ interface Sum {
   isBinary: boolean;
 }
 
-/** A quantity that can't be read is left out: it is some device's own. */
+/** Leaves out a quantity that can't be parsed: it belongs to some device. */
 function sumOf(amounts: readonly Readonly<Record<string, string>>[]): Record<string, string> {
   const sums = new Map<string, Sum>();
   for (const [name, text] of amounts.flatMap((each) => Object.entries(each))) {
@@ -51,7 +51,7 @@ function sumOf(amounts: readonly Readonly<Record<string, string>>[]): Record<str
 const nano = 1_000_000_000n;
 const kibi = 1024n;
 
-/** In the coarsest of the units that nodes use which loses nothing. */
+/** Writes the sum in the coarsest unit that nodes use and that loses nothing. */
 function formatSum({ nanos, isBinary }: Sum): string {
   if (nanos % nano !== 0n) return nanos % 1_000_000n === 0n ? `${nanos / 1_000_000n}m` : `${nanos}n`;
   const whole = nanos / nano;

@@ -1,25 +1,25 @@
-/** The mark on an object that this agent has applied, and whose an object without it is. */
+/** The mark on an object that this agent has applied, and what the mark says about the owner of an object. */
 
 import type { PropagationPolicy } from '../../core/entries/down-attributes.ts';
 import type { KubeObject, ManagedFieldsEntry, ObjectMeta } from '../../core/object/meta.ts';
 
-/** Server-side apply as this manager is what `Cluster.apply` promises. */
+/** `Cluster.apply` is server-side apply as this manager. */
 export const agentFieldManager = 'banyan';
 const managedLabel = 'banyan.io/managed';
-/** Of the objects that have the mark, as https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors writes it. */
+/** Selects the objects with the mark, in the syntax of https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors. */
 export const markSelector = `${managedLabel}=true`;
 /** Names the source that delivers the object: `center.retail`. */
 const sourceAnnotation = 'banyan.io/source';
-/** Names the agent, by its path: two of different trees may have one cluster. */
+/** Names the agent by its path: two agents of different trees may have one cluster. */
 const agentAnnotation = 'banyan.io/agent';
-/** On what goes with others' objects when it goes: that it came with this agent. Another store of the agent has no record of it. */
+/** On a container (apply/order.ts): this agent created it. Another store of the agent has no record of this. */
 const createdAnnotation = 'banyan.io/created';
-/** How it is to be removed, where that is not Background: another store of the agent has no record of that either. */
+/** How to remove the object, if not by Background. Another store of the agent has no record of this either. */
 const deletionAnnotation = 'banyan.io/deletion';
-/** Hash of the body that was applied: by it another store of the agent knows what somebody has changed since from what is wanted anew. */
+/** The hash of the applied body. With it, another store of the agent can distinguish changes of somebody else from new desired content. */
 const contentAnnotation = 'banyan.io/content';
 
-/** The object as it is applied: as delivered, with the mark. */
+/** The object as it is applied: the delivered object with the mark. */
 export function marked(object: KubeObject, source: string): KubeObject {
   const { labels, annotations, ...metadata } = object.metadata;
   return {
@@ -32,7 +32,7 @@ export function marked(object: KubeObject, source: string): KubeObject {
   };
 }
 
-/** As it is sent: with what another store of the same agent has to know of it. */
+/** The object as it is sent: with what another store of the same agent has to know about it. */
 export function signed(
   object: KubeObject,
   agent: string,
@@ -55,13 +55,13 @@ export interface Signature {
   readonly created: boolean;
   /** Absent: Background. */
   readonly deletion?: PropagationPolicy;
-  /** Of the body that was applied; absent: the object does not say it. */
+  /** The hash of the applied body. Absent: the object does not have it. */
   readonly content?: string;
 }
 
 /**
- * Who applied the object; undefined: no agent, whatever its labels are. Controllers copy labels of an object to others that they make for it, so that the
- * label alone says nothing.
+ * Which agent applied the object. Undefined: no agent did, whatever labels the object has. Controllers copy the labels of an object to other objects that
+ * they make for it, so the label alone proves nothing.
  */
 export function signatureOf({ metadata }: KubeObject): Signature | undefined {
   const { annotations = {}, managedFields = [] } = metadata;
@@ -89,7 +89,7 @@ export function isMarked(live: KubeObject): boolean {
   return live.metadata.labels?.[managedLabel] === 'true';
 }
 
-/** Applying no fields gives up all that this manager has set. */
+/** An apply without fields gives up all fields that this manager has set. */
 export function bare(live: KubeObject): KubeObject {
   const { name, namespace } = live.metadata;
   return {
@@ -100,9 +100,9 @@ export function bare(live: KubeObject): KubeObject {
 }
 
 /**
- * What is applied to a Namespace or definition that stays and is to be nobody's of ours: without the mark. One that is orphaned keeps its labels and annotations,
- * by which a Namespace admits the pods that stay in it; of one that was there before, what was added goes. A definition can't be without its spec, which nobody
- * else may have set.
+ * The object to apply to a Namespace or definition that stays on the cluster and is not this agent's any more: without the mark. An orphaned Namespace or
+ * definition keeps its labels and annotations, because by them a Namespace admits the pods that stay in it. If the object existed before the agent came, the
+ * fields that the agent added are removed. A definition needs its spec, which nobody else may have set.
  */
 export function withoutOwnership(live: KubeObject, isOrphaned: boolean): KubeObject {
   const { metadata, ...rest } = bare(live);
@@ -113,28 +113,29 @@ export function withoutOwnership(live: KubeObject, isOrphaned: boolean): KubeObj
   };
 }
 
-/** Without the mark, and otherwise as it is. */
+/** The object without the mark, otherwise unchanged. */
 export function withoutMark(object: KubeObject): KubeObject {
-  const but = (values: Readonly<Record<string, string>>) =>
+  const withoutMarkKeys = (values: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.entries(values).filter(([key]) => !markKeys.has(key)));
   const { labels, annotations, ...metadata } = object.metadata;
   const named = {
-    ...(labels ? { labels: but(labels) } : {}),
-    ...(annotations ? { annotations: but(annotations) } : {}),
+    ...(labels ? { labels: withoutMarkKeys(labels) } : {}),
+    ...(annotations ? { annotations: withoutMarkKeys(annotations) } : {}),
   };
   return { ...object, metadata: { ...metadata, ...named } };
 }
 
 /**
- * A merge patch that takes the mark off, and this manager's fields with it, whatever version they were applied in. Nobody else's fields are touched. An empty list of
- * `managedFields` would change nothing, and one of an empty entry ends them (https://kubernetes.io/docs/reference/using-api/server-side-apply/#clearing-managedfields).
+ * A merge patch that removes the mark and this manager's fields, in whatever version they were applied. Other managers' fields stay. An empty list of
+ * `managedFields` would change nothing. A list with an empty entry removes all entries
+ * (https://kubernetes.io/docs/reference/using-api/server-side-apply/#clearing-managedfields).
  */
 export function unmarking({ metadata }: KubeObject): object {
   const { labels = {}, annotations = {}, managedFields = [] } = metadata;
-  const ended = (values: Readonly<Record<string, string>>) =>
+  const removed = (values: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.keys(values).flatMap((name) => (markKeys.has(name) ? [[name, null]] : [])));
   const others = managedFields.filter((entry) => !isOwnEntry(entry));
-  const named = { labels: ended(labels), annotations: ended(annotations) };
+  const named = { labels: removed(labels), annotations: removed(annotations) };
   return { metadata: { ...named, managedFields: others.length === 0 ? [{}] : others } };
 }
 
@@ -147,7 +148,7 @@ const markKeys = new Set([
   contentAnnotation,
 ]);
 
-/** Labels and annotations that this manager has applied, but for the mark. */
+/** The labels and annotations that this manager has applied, without the mark. */
 function unmarked({ labels, annotations, managedFields = [] }: ObjectMeta): Pick<ObjectMeta, 'labels' | 'annotations'> {
   const applied = managedFields.find(isOwnEntry);
   const fields = applied?.fieldsV1?.['f:metadata'] as Readonly<Record<string, object | undefined>> | undefined;

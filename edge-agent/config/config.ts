@@ -1,4 +1,4 @@
-/** The configuration of an agent: one YAML file, checked whole before anything starts. */
+/** The configuration of an agent: one YAML file, checked as a whole before anything starts. */
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { limitsSchema } from '../../core/entries/deletion-guard.ts';
@@ -12,7 +12,7 @@ import { bytesSchema } from '../limits/byte-quantity.ts';
 /** Names of Kubernetes objects: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/ */
 const dnsLabel = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const dnsName = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/;
-/** Node alone, with the program, is not much less. */
+/** Node.js alone, with the program, needs nearly as much. */
 const memoryMin = 96 * 2 ** 20;
 const milliseconds = z.number().int().min(0);
 
@@ -24,58 +24,64 @@ const secret = z.strictObject({
 const agentConfigSchema = z.strictObject({
   /** The agent's place in the tree: `eu:paris:store-17`. */
   path: z.string().min(1),
-  /** Directory of the agent's store; it holds the embedded cluster too. */
+  /** The directory of the agent's store. The embedded cluster is in the store too. */
   data: z.string().min(1),
-  /** JSON lines; absent: standard output. */
+  /** The log file, with JSON lines. Absent: standard output. */
   logFile: z.string().optional(),
   logRotation: logRotationSchema.optional(),
   logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
-  /** Written whole once the agent serves: {url, pid}. */
+  /** Written once, when the agent serves requests: {url, pid}. */
   statusFile: z.string().optional(),
-  /** Where the parent listens for its children, its path, and the addresses of its other replicas, in the order in which they are tried when it does not answer. */
+  /**
+   * The address where the parent listens for its children, the parent's path, and the addresses of its other replicas. The agent tries the replicas in this
+   * order if the parent does not answer.
+   */
   parent: z.strictObject({
     address: z.string().min(1),
     path: z.string(),
     replicas: z.array(z.string().min(1)).optional(),
   }),
-  /** How the parent is reached. */
+  /** How the agent reaches its parent. */
   link: linkOptionsSchema.prefault({}),
   pki: z.union([
-    /** PEM files: the tree's authority, and this agent's certificate and key. */
+    /** PEM files: the certificate of the tree's authority, and this agent's certificate and key. */
     z.strictObject({
       ca: z.string().min(1),
       cert: z.string().min(1),
       key: z.string().min(1),
-      /** The Secret of the cluster that they are mounted from: a certificate that the agent renews goes there, and otherwise into the file. */
+      /** The Secret of the cluster from which the files are mounted. The agent writes a renewed certificate into this Secret. Absent: into the file. */
       secret: secret.optional(),
     }),
-    /** A file with a join token: the agent makes its key and asks its parent for these, once, and keeps them in its data directory. */
+    /** A file with a join token. The agent makes its key, asks its parent for a certificate once, and keeps both in its data directory. */
     z.strictObject({
       joinToken: z.string().min(1),
-      /** A Secret of the cluster that is there, empty at first, instead of the data directory: several agents with one identity keep it there. */
+      /** An existing Secret of the cluster, empty at first, that replaces the data directory. Several agents with one identity keep the identity there. */
       secret: secret.optional(),
     }),
   ]),
-  /** Where the API of the embedded cluster is served, beside /readyz; port 0 takes a free one. */
+  /** The address of the embedded cluster's API and of /readyz. Port 0 takes a free port. */
   api: z
     .strictObject({ host: z.string().default('127.0.0.1'), port: z.number().int().min(0).max(65_535).default(0) })
     .default({ host: '127.0.0.1', port: 0 }),
-  /** `deletions`: what it keeps back until a person has said so. */
+  /** `deletions`: the limits above which the agent holds deletions until a person approves them. */
   limits: limitsSchema
     .extend({
-      /** Bytes resident; an agent with more for some time ends in order, to be started again. Absent: only its container bounds it. */
+      /**
+       * The most resident bytes. An agent that uses more for some time ends in order, and a supervisor starts it again. Absent: only the container limits
+       * the agent.
+       */
       memory: bytesSchema(memoryMin).optional(),
     })
     .optional(),
-  /** What those above may ask of the cluster by streams: kubectl's get, logs and exec through the tree. Absent: nothing. */
+  /** Requests of people above to the cluster by streams: kubectl's get, logs and exec through the tree. Absent: none are allowed. */
   streams: z
     .strictObject({
       cluster: z.strictObject({
-        /** Users of the tree who may, `*`: all whom it lets through. What each may do there is what the cluster gives them. */
+        /** Users of the tree who are allowed. `*`: all users that the tree lets through. The permissions of each user come from the cluster. */
         users: z.array(z.string().min(1)).min(1),
-        /** Of their groups, those that the cluster is told of. */
+        /** The groups of these users that the cluster is allowed to see. */
         groups: z.array(z.string().min(1)).default([]),
-        /** Before the names of both, so that they are nobody whom the cluster knows already. */
+        /** The prefix for both kinds of names, so that they are no names that the cluster already knows. */
         prefix: z.string().default('banyan:'),
       }),
     })
@@ -83,39 +89,39 @@ const agentConfigSchema = z.strictObject({
   /** One of the two. */
   cluster: z.union([
     z.strictObject({
-      /** The mesh's own API server with controllers that play workloads forward. */
+      /** The mesh's own API server, with controllers that simulate the progress of workloads. */
       embedded: z.strictObject({
-        /** Bounds of the time between two stations of a pod's life. */
+        /** The shortest and longest time between two steps in the life of a pod. */
         stepMinMs: milliseconds.default(defaultPace.stepMinMs),
         stepMaxMs: milliseconds.default(defaultPace.stepMaxMs),
-        /** A rollout without progress is called failed after this at the latest. */
+        /** After this time at the latest, a rollout without progress counts as failed. */
         progressDeadlineMaxMs: milliseconds.default(defaultPace.progressDeadlineMaxMs),
       }),
     }),
     z.strictObject({
-      /** A real one. */
+      /** A real cluster. */
       kubernetes: z.strictObject({
-        /** File; absent: the service account of this pod. */
+        /** The kubeconfig file. Absent: the service account of this pod. */
         kubeconfig: z.string().min(1).optional(),
-        /** Absent: the current one of the kubeconfig. */
+        /** Absent: the current context of the kubeconfig. */
         context: z.string().min(1).optional(),
-        /** Of the namespace kube-system: which cluster it is; absent: the one that it was at first. */
+        /** The uid of the namespace kube-system, which identifies the cluster. Absent: the cluster that the agent found first. */
         uid: z.string().min(1).optional(),
-        /** Several agents have this path and certificate, each with a data directory of its own: the Lease that says which of them is active. */
+        /** Present if several agents have this path and certificate, each with its own data directory. The Lease defines which of them is active. */
         lease: z
           .strictObject({
             namespace: z.string().regex(dnsLabel, 'must be the name of a namespace'),
             name: z.string().regex(dnsName, 'must be the name of a Lease'),
-            /** By which people know this agent among them; absent: the name of its host. */
+            /** The name by which people know this agent among the others. Absent: the name of its host. */
             identity: z.string().min(1).optional(),
           })
           .optional(),
-        /** What its API server is asked at most. */
+        /** The most that the agent asks of its API server. */
         limits: z
           .strictObject({
             requestsPerSecond: z.number().min(1).default(defaultLimits.requestsPerSecond),
             inFlight: z.number().int().min(1).default(defaultLimits.inFlight),
-            /** Of these requests and their answers, in memory at once. */
+            /** The bytes of these requests and their answers in memory at once. */
             inFlightBytes: bytesSchema(inFlightBytesMin).default(defaultLimits.inFlightBytes),
           })
           .default(defaultLimits),

@@ -1,17 +1,18 @@
 /**
- * Which of several sources has an object: authority nearer the center, then `spec.priority`, then the older placement, then its uid. Each is
- * a property of what is delivered and none of how it came, so that the winner is the same after every order of arrival and every restart.
+ * Decides which of several sources has an object: first the source nearer the center, then the higher `spec.priority`, then the older placement, then the
+ * smaller uid. All of these are properties of the delivered content, and none depends on the order of arrival. So the winner is the same after every order
+ * of arrival and every restart.
  *
- * A source speaks through the strongest of its placements that reach this cluster; one whose placements have not arrived yet is the weakest of its
- * depth.
+ * For a source, the strongest of its placements that have arrived at this cluster counts. A source whose placements have not arrived yet is the weakest of
+ * its depth.
  */
 import { compareText } from '../../core/object/text-order.ts';
 
-/** The placement that speaks for a source. */
+/** The placement that counts for a source. */
 export interface DeliveryClaim {
   readonly placement: string;
   readonly priority: number;
-  /** creationTimestamp: RFC 3339 with whole seconds, so that text order is the order of time. */
+  /** The creationTimestamp: RFC 3339 with whole seconds, so the order of the texts is the order of the times. */
   readonly created: string;
   readonly uid: string;
 }
@@ -22,7 +23,7 @@ export interface Claimed {
   readonly claim: DeliveryClaim | undefined;
 }
 
-/** The winner first. */
+/** Sorts the winner first. */
 export function compareClaimed(a: Claimed, b: Claimed): number {
   return (
     depthOf(a.source) - depthOf(b.source) ||
@@ -32,12 +33,12 @@ export function compareClaimed(a: Claimed, b: Claimed): number {
   );
 }
 
-/** Of two placements of one depth. */
+/** Compares two placements of one depth. */
 export function compareClaims(a: DeliveryClaim, b: DeliveryClaim): number {
   return b.priority - a.priority || compareText(a.created, b.created) || compareText(a.uid, b.uid);
 }
 
-/** Why the winner wins, in words for the author of the loser. */
+/** Says to the author of the losing placement why the winner wins. */
 export function precedence(winner: Claimed, loser: Claimed): string {
   const who = winner.claim ? `EdgePlacement ${winner.claim.placement} of ${winner.source}` : winner.source;
   return `${who} delivers the same object and has precedence: ${why(winner, loser)}`;

@@ -1,8 +1,8 @@
 /**
- * What this cluster is to hold, read from the consumer's end of the down feed: which source delivers which object, and which
- * placements want it. The table is the truth; this is an index of it in memory, made by one scan at start.
+ * The desired content of this cluster, read from the consumer's end of the down feed: which source delivers which object, and which placements want it. The
+ * table is the truth. This class is an index of the table in memory; a start builds it by one scan.
  *
- * Two sources may deliver one object: the first of `deliveries` wins, see claim.ts.
+ * If several sources deliver one object, the first of `deliveries` wins (claim.ts).
  */
 
 import { sameRules } from '../../core/entries/apply-rules.ts';
@@ -30,43 +30,43 @@ export interface Delivery extends Options {
   readonly source: string;
   /** `apps/deployments/shop/till`: see core/object/key.ts. */
   readonly key: string;
-  /** Revision of the origin's space that made the content. */
+  /** The revision of the origin's space that made the content. */
   readonly revision: number;
-  /** Of the body alone: attributes change without the object changing. */
+  /** The hash of the body alone: attributes may change without a change of the object. */
   readonly bodyHash: string;
-  /** Of the origin's object. */
+  /** The generation of the origin's object. */
   readonly generation: number;
   readonly placements: readonly PlacementId[];
-  /** Those of them that have it only because their objects need it: to them it is all the same whose it is. */
+  /** The placements that have the object only because their objects need it. For them, any owner of the object will do. */
   readonly implied: readonly PlacementId[];
 }
 
 interface DeliveryChange {
   readonly source: string;
   readonly key: string;
-  /** Those that wanted it before. */
+  /** The placements that wanted the object before. */
   readonly placements: readonly PlacementId[];
 }
 
 export interface DesiredChange {
-  /** What one source delivers has come, changed or gone, or wins or loses against another one. */
+  /** A source's delivery has been added, changed or removed, or wins or loses now against another source. */
   readonly deliveries: readonly DeliveryChange[];
   readonly placements: ReadonlySet<PlacementId>;
-  /** Placements that have been taken away, or are back, as far as the parent asks whether they have gone. */
+  /** Placements that were withdrawn or are back, and for which the parent asks whether they are gone. */
   readonly withdrawn: ReadonlySet<PlacementId>;
-  /** Keys of objects that are to be removed in another way than before, when they are. */
+  /** The keys of objects that have another way of removal than before. */
   readonly deletions: ReadonlySet<string>;
-  /** What some placement wants reported has changed. */
+  /** The rules of a placement for reports have changed. */
   readonly rules: boolean;
 }
 
-/** A delivery as its row has it: without what the targets say. */
+/** A delivery as its row has it, without the options of the targets. */
 interface Delivered extends Omit<Delivery, keyof Options> {
   readonly names: readonly string[];
   readonly createOnlyFor: readonly string[];
 }
 
-/** The agent would do the same with it. */
+/** Whether the agent treats the object the same way under both deliveries. */
 function isTreatedAlike(a: Delivery | undefined, b: Delivery | undefined): boolean {
   if (!a || !b) return a === b;
   return a.source === b.source && a.createOnly === b.createOnly && sameRules(a.rules, b.rules);
@@ -81,12 +81,12 @@ interface PlacementIndex {
 export class Desired {
   readonly #store: Store;
   readonly #table: Table;
-  /** As the rows have them, by key: one for each source. */
+  /** The rows, by key: one for each source. */
   readonly #delivered = new Map<string, readonly Delivered[]>();
-  /** The same with what the targets say, the winner first. */
+  /** The rows together with the options of the targets, the winner first. */
   readonly #deliveries = new Map<string, readonly Delivery[]>();
   readonly #placements = new Map<PlacementId, PlacementIndex>();
-  /** Placements that the parent waits for to be gone, with the number of its question. */
+  /** Withdrawn placements for which the parent waits, with the number of its question. */
   readonly #withdrawn = new Map<PlacementId, number>();
   /** Entry keys that a transaction has changed and that the index has not read again. */
   readonly #stale = new Set<string>();
@@ -101,25 +101,25 @@ export class Desired {
         if (row.content) this.#enter(table.content(reader, row.content), row.originRevision);
       }
     });
-    // In the order of the table objects come before and after their targets.
+    // In the order of the table, objects come before and after their targets.
     for (const key of this.#delivered.keys()) this.#resolve(key);
   }
 
-  /** Told of what changed, once the transaction that changed it is over. */
+  /** The listener is called with the changes after their transaction. */
   onChange(listener: (change: DesiredChange) => void): void {
     this.#onChange = listener;
   }
 
   /**
-   * A batch of the down feed has changed these. Only keys are noted and the rows are read again, so that it may be called
-   * inside the transaction too: one that is rolled back leaves no trace here.
+   * A batch of the down feed has changed these rows. This method only notes the keys, and the rows are read again later. So it may be called inside the
+   * transaction too: a transaction that is rolled back leaves no trace here.
    */
   note(changes: readonly AppliedChange[]): void {
     if (this.#stale.size === 0) queueMicrotask(() => this.#refresh());
     for (const change of changes) this.#stale.add(change.key);
   }
 
-  /** Keys of all objects that any source delivers. */
+  /** The keys of all objects that any source delivers. */
   objects(): string[] {
     this.#refresh();
     return [...this.#deliveries.keys()];
@@ -147,19 +147,19 @@ export class Desired {
     return index?.target && { target: index.target, objects: index.objects };
   }
 
-  /** What the placements want reported beside the state of their objects. */
+  /** The rules of the placements for reports beside the state of their objects. */
   *rules(): Generator<readonly [PlacementId, ReportRules]> {
     this.#refresh();
     for (const [id, { rules }] of this.#placements) if (rules) yield [id, rules];
   }
 
-  /** Placements that the parent waits for to be gone, with the number of its question. */
+  /** Withdrawn placements for which the parent waits, with the number of its question. */
   withdrawn(): ReadonlyMap<PlacementId, number> {
     this.#refresh();
     return this.#withdrawn;
   }
 
-  /** Its target or an object of it is here. */
+  /** Whether the placement's target, or an object of the placement, is here. */
   isWanted(id: PlacementId): boolean {
     this.#refresh();
     return this.#placements.has(id);
@@ -210,10 +210,10 @@ export class Desired {
     this.#onChange?.({ deliveries, placements, withdrawn, deletions, rules });
   }
 
-  /** Objects of placements that speak differently now: those of which the winner or its options changed are told as changed too. */
+  /** Looks at the objects of placements whose options have changed. An object whose winner or options changed is added to the changes. */
   #followTargets(
     targets: ReadonlyMap<PlacementId, TargetAttributes | undefined>,
-    told: DeliveryChange[],
+    changes: DeliveryChange[],
   ): ReadonlySet<string> {
     const keys = new Set<string>();
     for (const [id, before] of targets) {
@@ -227,15 +227,15 @@ export class Desired {
       this.#resolve(key);
       const after = this.#deliveries.get(key);
       if (before?.[0]?.deletion !== after?.[0]?.deletion) deletions.add(key);
-      const isOther = !isTreatedAlike(before?.[0], after?.[0]);
-      // A loser that loses for another reason has to say so.
-      if (!isOther && (after?.length ?? 0) < 2) continue;
-      for (const { source, placements } of after ?? []) told.push({ source, key, placements });
+      const isChanged = !isTreatedAlike(before?.[0], after?.[0]);
+      // A losing source may lose for another reason now, and has to report the new reason.
+      if (!isChanged && (after?.length ?? 0) < 2) continue;
+      for (const { source, placements } of after ?? []) changes.push({ source, key, placements });
     }
     return deletions;
   }
 
-  /** Puts one entry into the index; returns the placements it concerns. */
+  /** Puts one entry into the index. Returns the placements that the entry concerns. */
   #enter(content: Content, revision: number): readonly PlacementId[] {
     const entry = parseEntryKey(content.key);
     if (entry?.type === 'target') {
@@ -271,7 +271,7 @@ export class Desired {
     return delivered.placements;
   }
 
-  /** Takes one source's delivery of an object out of the index; returns the placements that wanted it. */
+  /** Removes one source's delivery of an object from the index. Returns the placements that wanted it. */
   #leave(source: string, key: string): readonly PlacementId[] {
     const leaving = this.#delivered.get(key)?.find((one) => one.source === source);
     if (!leaving) return [];
@@ -290,7 +290,7 @@ export class Desired {
     return (this.#delivered.get(key) ?? []).filter((one) => one.source !== source);
   }
 
-  /** The deliveries of a key anew, from the rows and the targets as the index has them. */
+  /** Computes the deliveries of a key again, from the rows and targets in the index. */
   #resolve(key: string): void {
     const ofKey = this.#delivered.get(key);
     if (!ofKey) {
@@ -300,7 +300,7 @@ export class Desired {
     this.#deliveries.set(key, ofKey.map((delivered) => this.#delivery(delivered)).sort(compareClaimed));
   }
 
-  /** In one literal, since a spread would put its last fields into a second object, and there are as many as objects. */
+  /** One literal, because a spread would put its last fields into a second object, and there are as many deliveries as objects. */
   #delivery(delivered: Delivered): Delivery {
     const { source, key, revision, bodyHash, generation, placements, implied, names, createOnlyFor } = delivered;
     const targetOf = (name: string) => this.#placements.get(placementId(source, name))?.target;
@@ -328,9 +328,9 @@ export class Desired {
   }
 
   #index(id: PlacementId): PlacementIndex {
-    const known = this.#placements.get(id) ?? { objects: new Set<string>() };
-    this.#placements.set(id, known);
-    return known;
+    const index = this.#placements.get(id) ?? { objects: new Set<string>() };
+    this.#placements.set(id, index);
+    return index;
   }
 
   #forgetIfEmpty(id: PlacementId): void {

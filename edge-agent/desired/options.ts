@@ -1,4 +1,4 @@
-/** What the placements of one source say together about an object, as far as they reach this cluster. */
+/** Unites the options of all placements of one source for an object, as far as the placements have arrived at this cluster. */
 
 import { type ApplyRules, togetherRules } from '../../core/entries/apply-rules.ts';
 import type { PropagationPolicy, TargetAttributes } from '../../core/entries/down-attributes.ts';
@@ -6,41 +6,45 @@ import { stableStringify } from '../../core/object/canonical.ts';
 import { compareClaims, type DeliveryClaim } from './claim.ts';
 
 export interface Options {
-  /** The strongest placement; undefined until one has arrived. */
+  /** The strongest placement. Undefined until one has arrived. */
   readonly claim: DeliveryClaim | undefined;
-  /** Make it once and leave it to the cluster from then on: all of them say so. Until they have arrived, one that says so is enough. */
+  /**
+   * The agent creates the object once and then leaves it to the cluster. True if all placements want this. Until the targets have arrived, one placement
+   * that wants this is enough.
+   */
   readonly createOnly: boolean;
-  /** The most careful of theirs; undefined while none is here: what is on record stays. */
+  /** The most careful way of all placements. Undefined while no target is here: then the way on record stays. */
   readonly deletion: PropagationPolicy | undefined;
-  /** The defaults while none is here. */
+  /** The defaults while no target is here. */
   readonly rules: ApplyRules;
 }
 
 const mostCarefulFirst: readonly PropagationPolicy[] = ['Orphan', 'Foreground', 'Background'];
 
-/** `wanting`: names of the placements that want the object; `createOnly`: those of them that say so. */
+/** `wanting`: the names of the placements that want the object. `createOnly`: the names of those that want it created only. */
 export function deliveryOptionsOf(
   wanting: readonly string[],
   createOnly: readonly string[],
   targetOf: (placement: string) => TargetAttributes | undefined,
 ): Options {
-  const here: { placement: string; target: TargetAttributes }[] = [];
+  const arrived: { placement: string; target: TargetAttributes }[] = [];
   for (const placement of wanting) {
     const target = targetOf(placement);
-    if (target) here.push({ placement, target });
+    if (target) arrived.push({ placement, target });
   }
-  const claims = here.map(({ placement, target }) => claimOf(placement, target)).sort(compareClaims);
+  const claims = arrived.map(({ placement, target }) => claimOf(placement, target)).sort(compareClaims);
   return {
     claim: claims[0],
-    createOnly: here.length > 0 ? here.every(({ placement }) => createOnly.includes(placement)) : createOnly.length > 0,
+    createOnly:
+      arrived.length > 0 ? arrived.every(({ placement }) => createOnly.includes(placement)) : createOnly.length > 0,
     deletion: mostCarefulFirst.find((policy) =>
-      here.some(({ target }) => (target.deletion ?? 'Background') === policy),
+      arrived.some(({ target }) => (target.deletion ?? 'Background') === policy),
     ),
-    rules: togetherRules(here.map(({ target }) => target.apply ?? {})),
+    rules: togetherRules(arrived.map(({ target }) => target.apply ?? {})),
   };
 }
 
-/** Whether two targets of a placement say the same of its objects: most changes of a target are of its revision alone. */
+/** Whether two targets of a placement have the same options for its objects. Most changes of a target change only its revision. */
 export function sameOptions(a: TargetAttributes | undefined, b: TargetAttributes | undefined): boolean {
   if (!a || !b) return a === b;
   const sameClaim = a.priority === b.priority && a.created === b.created && a.uid === b.uid;

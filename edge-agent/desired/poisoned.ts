@@ -1,4 +1,4 @@
-/** Objects whose entries are quarantined, as states and partials tell them. */
+/** Objects whose entries are quarantined, and the reports about them in states and partials. */
 import type { CrashGuard } from '../../core/crash/crash-guard.ts';
 import { crashReason } from '../../core/crash/crash-marks.ts';
 import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
@@ -14,19 +14,22 @@ interface PoisonedObject extends Quarantined {
   readonly placements: readonly PlacementId[];
 }
 
-/** What has to be told anew. */
+/** The reports that have to be made again. */
 export interface PoisonedChange {
   readonly states: readonly { readonly source: string; readonly object: ObjectKey }[];
   readonly placements: ReadonlySet<PlacementId>;
 }
 
-/** Few: an index over all of them is made anew with each change. */
+/** There are few quarantined objects: each change builds the index over all of them again. */
 export class Poisoned {
   #bySource = new Map<string, PoisonedObject>();
   #byPlacement = new Map<PlacementId, PoisonedObject[]>();
 
-  /** `formerly`: the placements that the last good form of an object is of. */
-  set(all: readonly Quarantined[], formerly: (source: string, key: string) => readonly PlacementId[]): PoisonedChange {
+  /** `formerly`: returns the placements of the last valid form of an object. */
+  set(
+    all: readonly Quarantined[],
+    formerPlacements: (source: string, key: string) => readonly PlacementId[],
+  ): PoisonedChange {
     const before = this.#bySource;
     this.#bySource = new Map();
     for (const one of all) {
@@ -34,8 +37,8 @@ export class Poisoned {
       if (entry?.type !== 'object') continue;
       const { source, object } = entry;
       const named = one.refs?.map((name) => placementId(source, name));
-      const placements = named ?? formerly(source, formatKey(object));
-      this.#bySource.set(at(source, formatKey(object)), { ...one, source, object, placements });
+      const placements = named ?? formerPlacements(source, formatKey(object));
+      this.#bySource.set(idOf(source, formatKey(object)), { ...one, source, object, placements });
     }
     this.#byPlacement = byPlacement(this.#bySource.values());
     const concerned = [...before.values(), ...this.#bySource.values()];
@@ -43,7 +46,7 @@ export class Poisoned {
   }
 
   of(source: string, key: string): Quarantined | undefined {
-    return this.#bySource.get(at(source, key));
+    return this.#bySource.get(idOf(source, key));
   }
 
   ofPlacement(id: PlacementId): readonly PoisonedObject[] {
@@ -51,7 +54,7 @@ export class Poisoned {
   }
 }
 
-/** Objects whose work has ended the process again and again, as the entries that they came by. */
+/** Objects whose work has ended the process repeatedly, in the form of quarantined entries of the objects. */
 export function deadlyObjects(
   crashes: CrashGuard,
   deliveryOf: (key: string) => { readonly source: string; readonly revision: number } | undefined,
@@ -66,7 +69,7 @@ export function poisonedState({ originRevision, reason }: Quarantined): StateAtt
   return { desired: originRevision, applied: false, available: false, reason: poisonedReason, message: reason };
 }
 
-/** A destination that could not take all entries is neither fresh nor available. */
+/** A destination that could not accept all entries is neither fresh nor available. */
 export function withPoisoned(partial: Partial, path: string, objects: readonly PoisonedObject[]): Partial {
   if (objects.length === 0) return partial;
   const flaws = objects.map(
@@ -93,6 +96,6 @@ function byPlacement(objects: Iterable<PoisonedObject>): Map<PlacementId, Poison
   return found;
 }
 
-function at(source: string, key: string): string {
+function idOf(source: string, key: string): string {
   return `${source}\n${key}`;
 }

@@ -1,4 +1,7 @@
-/** Who the agent is to its parent: by files that it was given, or by a join token and what it got for that; both are renewed while it runs. */
+/**
+ * The identity of the agent for its parent: from files that the agent was given, or from a join token and the certificate that it gave. The agent renews
+ * both while it runs.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -28,32 +31,32 @@ export interface CredentialsPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** A Secret of the agent's cluster. */
+  /** Opens a Secret of the agent's cluster. */
   openSecret(secret: SecretName): Promise<IdentityStore>;
 }
 
 export interface AgentIdentity {
   readonly credentials: NodeCredentials;
-  /** Begun already. */
+  /** The renewal has started already. */
   readonly renewal: Renewal;
 }
 
 const aliveEveryMs = 60_000;
 
-/** With a join token: resolves when the agent has joined. Throws BadRequest for files that can't be read, and what the parent says. */
+/** With a join token: resolves when the agent has joined. Throws BadRequest for files that can't be read, and the refusals of the parent. */
 export async function identityOf(ports: CredentialsPorts): Promise<AgentIdentity> {
   const { config, environment, linkCaPem, clock, random, log } = ports;
   const { path, parent, link, pki } = config;
   const lines = [parent.address, ...(parent.replicas ?? [])].map(
     (address): JoinLine => ({ parent: { address, path: parent.path }, link, linkCaPem, environment, clock }),
   );
-  const held = 'joinToken' in pki ? await joined(pki, lines, ports) : await given(pki, ports);
+  const renewable = 'joinToken' in pki ? await joined(pki, lines, ports) : await given(pki, ports);
   const renewals = lines.map(
     (line) => (credentials: NodeCredentials, request: string) => renewAtParent(line, credentials, request),
   );
-  const renewal = new Renewal({ path, clock, random, log, held, renewals });
+  const renewal = new Renewal({ path, clock, random, log, renewable, renewals });
   renewal.start();
-  return { credentials: held.credentials(), renewal };
+  return { credentials: renewable.credentials(), renewal };
 }
 
 async function given({ ca, cert, key, secret }: Given, ports: CredentialsPorts): Promise<Renewable> {
@@ -78,7 +81,7 @@ async function joined(
   const { path } = config;
   const store = secret ? await ports.openSecret(secret) : fileStore(join(config.data, 'identity'));
   const common = { path, store, clock, random, log };
-  // The clock's timers keep no process alive, and until it has joined there is nothing else to wait for.
+  // The timers of the clock do not keep the process alive. Before the agent has joined, nothing else does.
   const waiting = setInterval(() => {}, aliveEveryMs);
   const joining = {
     ...common,

@@ -1,6 +1,6 @@
 /**
- * An identity in files that the agent was given. They stay what counts, whoever writes them: a certificate that the agent gets from its parent takes the place of
- * the older one there, or in the Secret that they come from. What is trusted and the key are left as they were given.
+ * An identity in files that the agent was given. The files stay the identity, whoever writes them. A certificate that the parent renews replaces the older
+ * one in its file, or in the Secret from which the files are mounted. The trusted authority and the key stay as they were given.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { accessSync, constants, lstatSync, statSync } from 'node:fs';
@@ -15,9 +15,9 @@ import type { Renewable } from './renewal.ts';
 export interface GivenIdentityPorts extends Pick<JoiningPorts, 'path' | 'clock'> {
   /** The file of the certificate. */
   readonly certFile: string;
-  /** Of the files, read anew when they change. */
+  /** The content of the files. It is read again when they change. */
   readonly files: NodeCredentials;
-  /** The Secret that the files are mounted from. */
+  /** The Secret from which the files are mounted. */
   readonly secret?: IdentityStore | undefined;
 }
 
@@ -41,13 +41,13 @@ export class GivenIdentity implements Renewable {
     return currentOf(this.#ports.files);
   }
 
-  /** What a parent signs is for an agent that asks, and not for a server under a host name, such as the API of an embedded cluster. */
+  /** A parent signs a certificate only for an agent that asks, and not for a server with a host name, such as the API of an embedded cluster. */
   isRenewable(): boolean {
     const { subjectAltName = '' } = new X509Certificate(this.credentials().certPem);
     return subjectAltName.split(', ').every((name) => name.startsWith('URI:'));
   }
 
-  /** What is in the Secret comes with the files a minute later. */
+  /** The content of the Secret arrives in the files about a minute later. */
   async foundYoung(isYoung: (identity: Identity) => boolean): Promise<boolean> {
     const { secret, path, clock } = this.#ports;
     const shared = secret && validIdentity(await secret.read(), { path, clock, store: secret });
@@ -68,13 +68,13 @@ export class GivenIdentity implements Renewable {
     if (secret) return;
     const remedy = 'renew it where it comes from, or let the agent write there';
     if (lstatSync(certFile).isSymbolicLink()) {
-      throw new BanyanError('Forbidden', `pki.cert: ${certFile} is a link, which somebody else keeps: ${remedy}`);
+      throw new BanyanError('Forbidden', `pki.cert: ${certFile} is a link, which somebody else manages: ${remedy}`);
     }
     try {
       accessSync(dirname(certFile), constants.W_OK);
     } catch (cause) {
-      const words = `pki.cert: another certificate can't be kept in ${certFile} (${describeError(cause)}): ${remedy}`;
-      throw new BanyanError('Forbidden', words, {}, { cause });
+      const message = `pki.cert: the agent can't write a renewed certificate to ${certFile} (${describeError(cause)}): ${remedy}`;
+      throw new BanyanError('Forbidden', message, {}, { cause });
     }
   }
 

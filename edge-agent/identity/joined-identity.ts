@@ -1,4 +1,4 @@
-/** An identity that was got with a join token. Who shares the store finds there what another one has renewed. */
+/** An identity that was obtained with a join token. Agents that share the store find a renewed certificate of another agent there. */
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 import type { Identity } from './identity-store.ts';
 import { type JoiningPorts, joinOnce, validIdentity } from './joining.ts';
@@ -23,7 +23,7 @@ export class JoinedIdentity implements Renewable {
     return this.#identity;
   }
 
-  /** As they are now; they follow what is renewed. */
+  /** The present credentials. They follow each renewal. */
   credentials(): NodeCredentials {
     return this.#credentials;
   }
@@ -40,10 +40,10 @@ export class JoinedIdentity implements Renewable {
   }
 
   checkRenewable(): void {
-    // It has made the key, and kept a certificate there before.
+    // The agent made the key itself, and has kept a certificate there before.
   }
 
-  async getAnew(): Promise<void> {
+  async rejoin(): Promise<void> {
     this.#use(await joinOnce(this.#ports));
   }
 

@@ -1,4 +1,4 @@
-/** How an agent with a join token comes to its certificate: it asks its parent, each sibling of it, until one answers, and keeps what it got. */
+/** How an agent with a join token gets its certificate: it asks each replica of its parent until one answers, and keeps the answer. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readJoinToken } from '../../core/identity/join-token.ts';
 import { identityOfCertificate } from '../../core/identity/peer-identity.ts';
@@ -12,25 +12,25 @@ import type { Identity, IdentityStore } from './identity-store.ts';
 export interface JoiningPorts {
   readonly path: string;
   readonly store: IdentityStore;
-  /** The text of the join token, and where it is from. Throws BadRequest where there is none. */
+  /** The text of the join token, and where it comes from. Throws BadRequest if there is none. */
   token(): { readonly text: string; readonly where: string };
-  /** Asks the parent and each of its siblings, in the order in which they are tried. */
+  /** Ask the replicas of the parent, in the order in which the agent tries them. */
   readonly parents: readonly ((pin: string, asked: JoinRequest) => Promise<JoinAnswer>)[];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
 }
 
-/** A parent that is away is waited for as long as it takes, at these pauses: many agents may wait for it. */
+/** The agent waits for an unreachable parent as long as needed, with these pauses. Many agents may wait for the same parent. */
 const pauseMinMs = 1_000;
 const pauseMaxMs = 60_000;
 
-/** Another time it may be otherwise. Everything else is an answer. */
-const passing: readonly ErrorCode[] = ['Unavailable', 'Timeout', 'TooManyRequests', 'Protocol', 'Internal'];
+/** Errors that may disappear by themselves. Every other error is a final answer. */
+const temporaryErrors: readonly ErrorCode[] = ['Unavailable', 'Timeout', 'TooManyRequests', 'Protocol', 'Internal'];
 
 /**
- * What is kept, as long as it is valid: the token is not asked for then. One that has ended, where no other is to be had: the agent looks after its cluster all the same, and
- * asks again while it runs. Throws with the parent's words where it refuses.
+ * Returns the kept identity while it is valid: then nobody needs the token. If the certificate has expired and the parent gives no other one, returns the
+ * expired identity: the agent then manages its cluster all the same, and asks again while it runs. Throws the parent's error if the parent refuses.
  */
 export async function joinedIdentity(ports: JoiningPorts): Promise<Identity> {
   for (let pauseMs = pauseMinMs; ; pauseMs = Math.min(pauseMaxMs, 2 * pauseMs)) {
@@ -39,19 +39,22 @@ export async function joinedIdentity(ports: JoiningPorts): Promise<Identity> {
     } catch (error) {
       const ended = await endedIdentity(ports);
       if (ended) {
-        ports.log.warn({ reason: describeError(error) }, 'the certificate has ended, and another one is not to be had');
+        ports.log.warn(
+          { reason: describeError(error) },
+          "the certificate has expired, and the agent can't get another one",
+        );
         return ended;
       }
-      if (!isPassing(error)) throw error;
-      ports.log.warn({ reason: describeError(error) }, 'not joined yet: it is tried again');
+      if (!isTemporary(error)) throw error;
+      ports.log.warn({ reason: describeError(error) }, 'not joined yet: the agent tries again');
       const asked = (error as BanyanError).details.retryAfterSeconds ?? 0;
-      const ownMs = pauseMs * (0.5 + ports.random.fraction() / 2);
-      await delay(ports, Math.min(pauseMaxMs, Math.max(asked * 1_000, ownMs)));
+      const jitteredMs = pauseMs * (0.5 + ports.random.fraction() / 2);
+      await delay(ports, Math.min(pauseMaxMs, Math.max(asked * 1_000, jitteredMs)));
     }
   }
 }
 
-/** Of those that share the store, another one may have been answered since the last attempt. */
+/** Another agent that shares the store may have got an answer since the last attempt. */
 export async function joinOnce(ports: JoiningPorts): Promise<Identity> {
   const { path, store, log, parents } = ports;
   const kept = validIdentity(await store.read(), ports);
@@ -64,7 +67,7 @@ export async function joinOnce(ports: JoiningPorts): Promise<Identity> {
   const { authority, certificate } = await askEach(parents.map((ask) => () => ask(pin, asked)));
   const identity = { caPem: authority, certPem: certificate, keyPem };
   if (!validIdentity(identity, ports))
-    throw new BanyanError('Protocol', 'the parent has answered a certificate that has ended');
+    throw new BanyanError('Protocol', 'the parent has sent a certificate that has expired');
   await store.keep(identity);
   log.info({ where: store.shown, until: new X509Certificate(certificate).validTo }, 'joined: a certificate is kept');
   return identity;
@@ -74,20 +77,20 @@ async function endedIdentity(ports: JoiningPorts): Promise<Identity | undefined>
   try {
     return ownIdentity(await ports.store.read(), ports);
   } catch (error) {
-    if (isPassing(error)) return undefined;
+    if (isTemporary(error)) return undefined;
     throw error;
   }
 }
 
-/** A token is kept by one of several siblings, so the others do not know it; what is to be waited for goes before that. */
+/** Only one of several replicas keeps a token, so the others do not know it. If one of them may answer later, that error goes before their refusals. */
 export async function askEach<T>(parents: readonly (() => Promise<T>)[]): Promise<T> {
   let refusal: unknown;
   for (const ask of parents) {
     try {
       return await ask();
     } catch (error) {
-      if (!isPassing(error) && !(error instanceof BanyanError && error.code === 'Unauthorized')) throw error;
-      if (!isPassing(refusal)) refusal = error;
+      if (!isTemporary(error) && !(error instanceof BanyanError && error.code === 'Unauthorized')) throw error;
+      if (!isTemporary(refusal)) refusal = error;
     }
   }
   throw refusal;
@@ -95,7 +98,7 @@ export async function askEach<T>(parents: readonly (() => Promise<T>)[]): Promis
 
 type StoredIdentityPorts = Pick<JoiningPorts, 'path' | 'clock'> & { readonly store: Pick<IdentityStore, 'shown'> };
 
-/** Undefined: it has to be got, first or anew. Throws BadRequest for what is another agent's. */
+/** Undefined: the agent has to get an identity, for the first time or again. Throws BadRequest if the identity belongs to another agent. */
 export function validIdentity(kept: Partial<Identity> | undefined, ports: StoredIdentityPorts): Identity | undefined {
   const identity = ownIdentity(kept, ports);
   return identity && ports.clock.wallMs() < Date.parse(new X509Certificate(identity.certPem).validTo)
@@ -103,24 +106,24 @@ export function validIdentity(kept: Partial<Identity> | undefined, ports: Stored
     : undefined;
 }
 
-/** The same, also when it has ended. */
+/** Like `validIdentity`, but also returns an expired identity. */
 function ownIdentity(kept: Partial<Identity> | undefined, { path, store }: StoredIdentityPorts): Identity | undefined {
   const { caPem, certPem, keyPem } = kept ?? {};
   if (!caPem || !certPem || !keyPem) return undefined;
   const certificate = new X509Certificate(certPem);
-  const { path: own, role } = identityOfCertificate(certificate.raw);
-  if (own !== path || role !== 'agent') {
-    const remedy = 'correct the path of the configuration, or take that away and give it a join token';
+  const { path: certificatePath, role } = identityOfCertificate(certificate.raw);
+  if (certificatePath !== path || role !== 'agent') {
+    const remedy = 'correct the path in the configuration, or remove that certificate and give the agent a join token';
     throw new BanyanError(
       'BadRequest',
-      `${store.shown} has the certificate of the ${role} "${own}", and not of "${path}": ${remedy}`,
+      `${store.shown} has the certificate of the ${role} "${certificatePath}", and not of "${path}": ${remedy}`,
     );
   }
   return certificate.checkPrivateKey(createPrivateKey(keyPem)) ? { caPem, certPem, keyPem } : undefined;
 }
 
-export function isPassing(error: unknown): boolean {
-  return error instanceof BanyanError && passing.includes(error.code);
+export function isTemporary(error: unknown): boolean {
+  return error instanceof BanyanError && temporaryErrors.includes(error.code);
 }
 
 function delay({ clock }: JoiningPorts, ms: number): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * The certificate of an agent that runs: it is renewed at its parent when two thirds of its life are over, with the same key, whether it came with a join token or
- * in files. What stands in the way is said, and it is tried again while it lasts.
+ * Renews the certificate of a running agent at its parent when two thirds of its lifetime are over. The key stays the same, and it does not matter whether
+ * the certificate came by a join token or in files. While something hinders the renewal, the agent reports it and tries again.
  */
 import { X509Certificate } from 'node:crypto';
 import type { TroubleAttributes } from '../../core/entries/up-attributes.ts';
@@ -11,111 +11,119 @@ import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 import type { Identity } from './identity-store.ts';
 import { askEach, type JoiningPorts, validIdentity } from './joining.ts';
 
-/** What is renewed, and where it is kept. */
+/** The certificate to renew, and the place where it is kept. */
 export interface Renewable {
-  /** For messages. */
+  /** The name of the place, for messages. */
   readonly shown: string;
-  /** As it is used by new connections. */
+  /** The identity that new connections use. */
   present(): Identity;
   credentials(): NodeCredentials;
-  /** False: this parent can't give another one like it, and whoever made it renews it. */
+  /** False: this parent can't issue such a certificate, and whoever made it renews it. */
   isRenewable(): boolean;
-  /** Whether somebody else has kept one there that is young; it is used from now on, or soon. */
+  /** Whether somebody else has put a young certificate there. The agent uses it from now on, or shortly after. */
   foundYoung(isYoung: (identity: Identity) => boolean): Promise<boolean>;
-  /** Throws where another one could not be asked for, or not be kept: none is asked for then. */
+  /** Throws if the agent could not ask for another certificate or could not keep it. The agent then does not ask. */
   checkRenewable(): void;
-  /** As at the beginning, when it has ended: with that one nobody is let in to renew it. Absent: nobody can. */
-  getAnew?(): Promise<void>;
-  /** On the disk when it returns, and used from now on, or soon. */
+  /** Joins again after the certificate has expired: an expired certificate gives no access to a renewal. Absent: the agent can't do this. */
+  rejoin?(): Promise<void>;
+  /** The identity is on disk when the promise resolves, and the agent uses it from now on, or shortly after. */
   keep(identity: Identity): Promise<void>;
 }
 
 export interface CertificateRenewalPorts extends Pick<JoiningPorts, 'path' | 'clock' | 'random' | 'log'> {
-  readonly held: Renewable;
-  /** Asks the parent and each of its siblings. */
+  readonly renewable: Renewable;
+  /** Ask the replicas of the parent. */
   readonly renewals: readonly ((credentials: NodeCredentials, request: string) => Promise<JoinAnswer>)[];
 }
 
-/** How often it is looked at, at the least: wall time may be set, and agents that were started together do not come together. */
+/** The longest and shortest pause between two looks. Wall time may be changed, and agents that started together must not ask together. */
 const lookMinMs = 3_600_000;
 const lookMaxMs = 2 * lookMinMs;
-/** When it is time, and little is left, the part of it that passes between two looks; the last ones are a second apart. */
+/** When the renewal is due, the share of the remaining lifetime between two tries. The last tries are one second apart. */
 const tryPart = 1 / 10;
 const tryMinMs = 1_000;
-/** One that has ended is asked for by its token about as often as before an agent runs. */
+/** After the certificate has expired, the agent asks with its token about as often as before it ran. */
 const againMs = 60_000;
 
 export class Renewal {
   readonly #ports: CertificateRenewalPorts;
   #trouble: TroubleAttributes | undefined;
-  #told: () => void = () => {};
+  #troubleChanged: () => void = () => {};
 
   constructor(ports: CertificateRenewalPorts) {
     this.#ports = ports;
   }
 
-  /** Why it is not renewed although it is time. */
+  /** Why a due renewal has not happened. */
   get trouble(): TroubleAttributes | undefined {
     return this.#trouble;
   }
 
-  onTrouble(told: () => void): void {
-    this.#told = told;
+  onTrouble(changed: () => void): void {
+    this.#troubleChanged = changed;
   }
 
-  /** For as long as the process lasts. */
+  /** Runs for as long as the process runs. */
   start(): void {
-    const { clock, random, held } = this.#ports;
-    const isToBeGot = held.getAnew && hasEnded(held.present(), clock.wallMs());
-    const usualMs = nextLookMs(lifeOfIdentity(held.present()), clock.wallMs(), random.fraction());
-    clock.after(isToBeGot ? againMs * (1 + random.fraction()) : usualMs, () => {
+    const { clock, random, renewable } = this.#ports;
+    const mustRejoin = renewable.rejoin && hasEnded(renewable.present(), clock.wallMs());
+    const usualMs = nextLookMs(lifeOfIdentity(renewable.present()), clock.wallMs(), random.fraction());
+    clock.after(mustRejoin ? againMs * (1 + random.fraction()) : usualMs, () => {
       void this.look().finally(() => this.start());
     });
   }
 
-  /** Renews it if it is time. What fails is said, and tried again with the next look. */
+  /** Renews the certificate if it is due. A failure is reported, and the next look tries again. */
   async look(): Promise<void> {
-    const { held, log } = this.#ports;
+    const { renewable, log } = this.#ports;
     const isYoung = (identity: Identity) => this.#ports.clock.wallMs() < lifeOfIdentity(identity).renewAtMs;
-    if (isYoung(held.present()) || !held.isRenewable()) return this.#say(undefined);
+    if (isYoung(renewable.present()) || !renewable.isRenewable()) return this.#reportTrouble(undefined);
     try {
-      if (!(await held.foundYoung(isYoung))) {
+      if (!(await renewable.foundYoung(isYoung))) {
         await this.#replace();
       }
-      this.#say(undefined);
+      this.#reportTrouble(undefined);
     } catch (error) {
-      const { validTo } = new X509Certificate(held.present().certPem);
+      const { validTo } = new X509Certificate(renewable.present().certPem);
       const reason = describeError(error);
-      log.warn({ reason, validTo }, 'the certificate was not renewed: it is tried again');
+      log.warn({ reason, validTo }, 'the certificate was not renewed: the agent tries again');
       const code = error instanceof BanyanError ? error.code : 'Internal';
-      this.#say({ reason: code, message: `its certificate ends on ${validTo} and was not renewed: ${reason}` });
+      this.#reportTrouble({
+        reason: code,
+        message: `its certificate ends on ${validTo} and was not renewed: ${reason}`,
+      });
     }
   }
 
   async #replace(): Promise<void> {
-    const { held, clock } = this.#ports;
-    if (held.getAnew && hasEnded(held.present(), clock.wallMs())) return held.getAnew();
-    held.checkRenewable();
-    await held.keep(await this.#renewed());
+    const { renewable, clock } = this.#ports;
+    if (renewable.rejoin && hasEnded(renewable.present(), clock.wallMs())) return renewable.rejoin();
+    renewable.checkRenewable();
+    await renewable.keep(await this.#renewed());
   }
 
   async #renewed(): Promise<Identity> {
-    const { path, clock, log, held, renewals } = this.#ports;
-    const { keyPem } = held.present();
+    const { path, clock, log, renewable, renewals } = this.#ports;
+    const { keyPem } = renewable.present();
     const { requestFor } = await import('../../core/identity/certificate-request.ts');
     const request = await requestFor(path, keyPem);
-    const { authority, certificate } = await askEach(renewals.map((ask) => () => ask(held.credentials(), request)));
-    const identity = validIdentity({ caPem: authority, certPem: certificate, keyPem }, { path, clock, store: held });
-    if (!identity) throw new Error('the parent has answered a certificate of another key, or one that has ended');
+    const { authority, certificate } = await askEach(
+      renewals.map((ask) => () => ask(renewable.credentials(), request)),
+    );
+    const identity = validIdentity(
+      { caPem: authority, certPem: certificate, keyPem },
+      { path, clock, store: renewable },
+    );
+    if (!identity) throw new Error('the parent has sent a certificate of another key, or an expired one');
     const { validTo } = new X509Certificate(certificate);
-    log.info({ validTo, where: held.shown }, 'a renewed certificate is used from now on');
+    log.info({ validTo, where: renewable.shown }, 'a renewed certificate is used from now on');
     return identity;
   }
 
-  #say(trouble: TroubleAttributes | undefined): void {
+  #reportTrouble(trouble: TroubleAttributes | undefined): void {
     if (this.#trouble?.message === trouble?.message) return;
     this.#trouble = trouble;
-    this.#told();
+    this.#troubleChanged();
   }
 }
 
@@ -130,7 +138,7 @@ function lifeOfIdentity({ certPem }: Identity): CertificateValidity {
 /** How long to wait. `chance`: in [0, 1). */
 export function nextLookMs({ renewAtMs, endsAtMs }: CertificateValidity, nowMs: number, chance: number): number {
   const atLeastMs = lookMinMs + chance * (lookMaxMs - lookMinMs);
-  // With one that has ended nobody is let in: files that somebody else renews are looked at by whoever connects.
+  // With an expired certificate the agent gets no connection for a renewal. Each new connection reads the files that somebody else renews.
   if (nowMs >= endsAtMs) return atLeastMs;
   const waitMs = Math.max(0, renewAtMs - nowMs);
   const tryMs = (endsAtMs - nowMs - waitMs) * tryPart * (0.5 + chance / 2);

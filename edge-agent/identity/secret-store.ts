@@ -1,6 +1,6 @@
 /**
- * An identity as a Secret of the agent's cluster: several pods have one identity, and whoever comes first is the one that makes the key. The chart makes the Secret,
- * so that the agent needs no right to make any.
+ * An identity as a Secret of the agent's cluster. Several pods have one identity, and the first pod makes the key. The chart creates the Secret, so the
+ * agent needs no permission to create Secrets.
  */
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { ClusterApiRequest } from '../cluster/kubernetes/api-client.ts';
@@ -17,7 +17,7 @@ interface Secret {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** How often others may have written between a read and the write: each of them only once, and then it is there. */
+/** How often others may write between a read and the write. Each of them writes only once, and then the identity is there. */
 const triesMax = 5;
 
 export function secretStore({ namespace, name, json }: SecretStoreOptions): IdentityStore {
@@ -29,12 +29,12 @@ export function secretStore({ namespace, name, json }: SecretStoreOptions): Iden
       return (await json({ path })) as Secret;
     } catch (cause) {
       if (!(cause instanceof BanyanError && cause.code === 'NotFound')) throw cause;
-      const words = `${shown}, where the identity of this agent is kept, is not there: the chart makes it (helm upgrade)`;
-      throw new BanyanError('NotFound', words, {}, { cause });
+      const message = `${shown}, which keeps the identity of this agent, does not exist: the chart creates it (helm upgrade)`;
+      throw new BanyanError('NotFound', message, {}, { cause });
     }
   }
 
-  /** What others have written into it stays, and nothing is written over what was not read. */
+  /** Keeps what others have written into the Secret, and never overwrites a version that was not read. */
   async function put(secret: Secret, parts: Partial<Identity>): Promise<void> {
     const data = Object.fromEntries(
       identityParts.flatMap((part) => {
@@ -45,7 +45,7 @@ export function secretStore({ namespace, name, json }: SecretStoreOptions): Iden
     await json({ method: 'PUT', path, body: { ...secret, data: { ...secret.data, ...data } } });
   }
 
-  async function again<T>(act: (secret: Secret) => Promise<T>): Promise<T> {
+  async function withRetries<T>(act: (secret: Secret) => Promise<T>): Promise<T> {
     for (let tried = 1; ; tried++) {
       try {
         return await act(await get());
@@ -62,21 +62,21 @@ export function secretStore({ namespace, name, json }: SecretStoreOptions): Iden
       return parts.keyPem === undefined ? undefined : parts;
     },
     settleKey: (keyPem) =>
-      again(async (secret) => {
+      withRetries(async (secret) => {
         const { keyPem: present } = partsOf(secret);
         if (present === undefined) await put(secret, { keyPem });
         return present ?? keyPem;
       }),
     keep: (identity) =>
-      again(async (secret) => {
+      withRetries(async (secret) => {
         if (partsOf(secret).keyPem === identity.keyPem) return put(secret, identity);
-        // Somebody has emptied it meanwhile: what is there now counts.
+        // Somebody has emptied the Secret meanwhile. Its present content counts.
         throw new BanyanError('Unavailable', `${shown} has another key by now`);
       }),
   };
 }
 
-/** What is empty is not there. */
+/** An empty part counts as missing. */
 function partsOf({ data = {} }: Secret): Partial<Identity> {
   return Object.fromEntries(
     identityParts.flatMap((part) => {

@@ -1,47 +1,48 @@
 /**
- * Who is active: a pure machine for one candidate.
+ * Decides who is active: a pure machine for one candidate.
  *
- * No two hold it at one instant. A holder counts from before it asked for what was granted, and gives up `renewDeadlineMs` after that by its own clock; a candidate
- * counts from when it was told of a record, and writes over it when it has not changed for `durationMs`, at the least, by its own clock. So between the end of
- * what the former one believes and the first moment of the next one lie `durationMs - renewDeadlineMs` on clocks of any time of day, as long as they run at rates
- * that differ by less than a fifth. Only what was written over the very version that was read is ever held, so that time is all that a late answer costs.
+ * No two agents hold the Lease at one instant. A holder counts from before it sent the request that was granted, and stops `renewDeadlineMs` later by its
+ * own clock. A candidate counts from when it received a record. It overwrites the record when the record has not changed for at least `durationMs` by the
+ * candidate's own clock. So the end of the former holder's time and the first moment of the next holder are `durationMs - renewDeadlineMs` apart. The clocks
+ * may show any time of day, as long as their rates differ by less than a fifth. An agent holds the Lease only by a write over the very version that was
+ * read, so a late answer costs no more than this time.
  *
- * A Lease that is not there may have been deleted under its holder, and one that somebody has cleared is no word of its holder either: both are waited for.
- * What is not there is made first, held by nobody, since only a version can be known not to have changed. A holder that ends in order says so by a duration
- * of `releasedLeaseMs`.
+ * A missing Lease may have been deleted while somebody held it. A Lease that somebody has cleared also says nothing about its holder. A candidate waits in
+ * both cases. First it creates the missing Lease without a holder, because only a version can be known not to have changed. A holder that ends in order
+ * writes the duration `releasedLeaseMs`.
  */
 import type { LeaseHandover, LeaseRecord } from './lease.ts';
 
-/** As with leases of leader election elsewhere, but short enough that a standby is active within 15 s. */
+/** Like the leases of leader election elsewhere, but short enough for a standby to become active within 15 s. */
 export const durationMs = 10_000;
-/** A fifth less, for clocks that run at other rates and for a request that is on its way. */
+/** A fifth less, for clocks with other rates and for a request on its way. */
 export const renewDeadlineMs = 8_000;
-/** What client-go writes into a Lease that its holder has released. */
+/** The duration that client-go writes into a Lease that its holder has released. */
 export const releasedLeaseMs = 1_000;
-/** Three renewals may be lost. It is also how often a candidate looks. */
+/** Three renewals may be lost. A candidate reads the Lease at the same interval. */
 export const renewMs = 2_000;
-/** Of a holder that got no answer: it has not long. */
+/** How soon a holder without an answer asks again: it has little time. */
 const againMs = 500;
 
 export interface ElectionState {
-  /** Of this process alone: one that starts anew is another. */
+  /** The id of this process alone. After a restart, the process has another id. */
   readonly me: string;
-  /** Whose Lease it is. */
+  /** The path of the agent to which the Lease belongs. */
   readonly path: string;
   readonly role: 'candidate' | 'holder' | 'released' | 'lost';
-  /** What was read or written last, and since when it is known to be so. */
+  /** The record that was last read or written, and since when it is known to be unchanged. */
   readonly seen: { readonly record: LeaseRecord | undefined; readonly sinceMs: number } | undefined;
-  /** Of a holder. */
+  /** Until when a holder holds the Lease. */
   readonly heldUntilMs: number;
-  /** What it asks for now, and since when. One question at a time. */
+  /** The request that is on its way, and when it was sent. There is one request at a time. */
   readonly asking: { readonly type: 'read' | 'write'; readonly sentMs: number } | undefined;
   readonly dueMs: number;
-  /** One that was not answered asks nothing before, whatever there is to ask. */
-  readonly restsUntilMs: number;
-  /** A holder goes by what it read, before it writes. */
-  readonly looks: boolean;
-  /** What its record is to say. */
-  readonly words: LeaseHandover;
+  /** After a request without an answer, the machine sends nothing before this time. */
+  readonly pausesUntilMs: number;
+  /** A holder reads the record before its next write. */
+  readonly mustRead: boolean;
+  /** The values that the record has to hand over to a successor. */
+  readonly handover: LeaseHandover;
   readonly ending: boolean;
 }
 
@@ -49,12 +50,12 @@ export type ElectionInput =
   | { readonly type: 'tick' }
   | { readonly type: 'read'; readonly record: LeaseRecord | undefined }
   | { readonly type: 'written'; readonly record: LeaseRecord }
-  /** Somebody else has written it. */
+  /** Somebody else has written the Lease. */
   | { readonly type: 'refused' }
-  /** What became of the question is not known. */
+  /** The result of the request is not known. */
   | { readonly type: 'failed' }
-  | { readonly type: 'say'; readonly words: LeaseHandover }
-  /** In order: whoever holds it says that it does so no more. */
+  | { readonly type: 'handOver'; readonly handover: LeaseHandover }
+  /** An end in order: a holder releases the Lease. */
   | { readonly type: 'end' };
 
 export type ElectionEffect =
@@ -65,12 +66,12 @@ export type ElectionEffect =
       readonly holder: string;
       readonly durationMs: number;
       readonly transitions: number;
-      readonly words: LeaseHandover;
+      readonly handover: LeaseHandover;
     };
 
 export interface ElectionStep {
   readonly state: ElectionState;
-  /** At most one, and only when none is under way. */
+  /** At most one, and only when no request is on its way. */
   readonly effect?: ElectionEffect;
 }
 
@@ -83,49 +84,49 @@ export function candidate(me: string, path: string, nowMs: number): ElectionStat
     heldUntilMs: Number.NEGATIVE_INFINITY,
     asking: undefined,
     dueMs: nowMs,
-    restsUntilMs: nowMs,
-    looks: false,
-    words: {},
+    pausesUntilMs: nowMs,
+    mustRead: false,
+    handover: {},
     ending: false,
   };
 }
 
-/** Now, and as long as nobody is asked again: no later than `heldUntilMs`. */
+/** Whether the agent holds the Lease now. Without another call, the answer stays true until `heldUntilMs` at the latest. */
 export function holds(state: ElectionState, nowMs: number): boolean {
   return state.role === 'holder' && nowMs < state.heldUntilMs;
 }
 
-/** Why a candidate can never have it: it is another agent's. */
+/** The path of the other agent to which the Lease belongs: this candidate can never get it. */
 export function isOfAnother({ seen, path }: ElectionState): string | undefined {
-  const owner = seen?.record?.words.path;
+  const owner = seen?.record?.handover.path;
   return owner === undefined || owner === path ? undefined : owner;
 }
 
-/** When it wants its next tick; undefined: an answer comes first, or it is over. */
+/** When the machine needs its next tick. Undefined: it waits for an answer, or its work is over. */
 export function nextElectionTickMs(state: ElectionState): number | undefined {
   if (state.asking || isOver(state)) return undefined;
   const expiryMs = state.role === 'candidate' ? expiryOf(state) : Number.POSITIVE_INFINITY;
-  return Math.max(state.restsUntilMs, Math.min(state.dueMs, expiryMs));
+  return Math.max(state.pausesUntilMs, Math.min(state.dueMs, expiryMs));
 }
 
 export function stepElection(state: ElectionState, input: ElectionInput, nowMs: number): ElectionStep {
   switch (input.type) {
     case 'tick':
       return go(state, nowMs);
-    case 'say':
-      return go({ ...state, words: { ...state.words, ...input.words }, dueMs: nowMs }, nowMs);
+    case 'handOver':
+      return go({ ...state, handover: { ...state.handover, ...input.handover }, dueMs: nowMs }, nowMs);
     case 'end':
       return go({ ...state, ending: true, dueMs: nowMs }, nowMs);
     case 'written':
       return go(written(state, input.record, nowMs), nowMs);
     case 'refused':
-      return go({ ...state, asking: undefined, dueMs: nowMs, looks: true }, nowMs);
+      return go({ ...state, asking: undefined, dueMs: nowMs, mustRead: true }, nowMs);
     case 'failed': {
       const againAtMs = nowMs + (state.role === 'holder' ? againMs : renewMs);
-      return go({ ...state, asking: undefined, dueMs: againAtMs, restsUntilMs: againAtMs }, nowMs);
+      return go({ ...state, asking: undefined, dueMs: againAtMs, pausesUntilMs: againAtMs }, nowMs);
     }
     case 'read':
-      return go(read({ ...state, asking: undefined, looks: false }, input.record, nowMs), nowMs);
+      return go(read({ ...state, asking: undefined, mustRead: false }, input.record, nowMs), nowMs);
   }
 }
 
@@ -136,9 +137,9 @@ function written(state: ElectionState, record: LeaseRecord, nowMs: number): Elec
     const role = state.role === 'candidate' ? 'candidate' : 'released';
     return { ...state, asking: undefined, seen, role, dueMs: nowMs + renewMs };
   }
-  // What was said meanwhile is not in it.
-  const isAsWished = recordsAll(record.words, state.words) && !state.ending;
-  const dueMs = isAsWished ? sentMs + renewMs : nowMs;
+  // The record may lack words that were set after the request was sent.
+  const isUpToDate = recordsAll(record.handover, state.handover) && !state.ending;
+  const dueMs = isUpToDate ? sentMs + renewMs : nowMs;
   return { ...state, asking: undefined, seen, role: 'holder', heldUntilMs: sentMs + renewDeadlineMs, dueMs };
 }
 
@@ -152,18 +153,19 @@ function read(state: ElectionState, record: LeaseRecord | undefined, nowMs: numb
 
 function go(state: ElectionState, nowMs: number): ElectionStep {
   if (state.asking || isOver(state)) return { state };
-  const { me, role, seen, looks, ending } = state;
+  const { me, role, seen, mustRead, ending } = state;
   if (ending && role === 'candidate') return { state: { ...state, role: 'released' } };
-  if (nowMs < state.restsUntilMs) return { state };
+  if (nowMs < state.pausesUntilMs) return { state };
   const isDue = nowMs >= state.dueMs;
   if (role === 'candidate') {
-    if (!seen || looks) return ask({ ...state, looks: false }, { type: 'read' }, nowMs);
+    if (!seen || mustRead) return ask({ ...state, mustRead: false }, { type: 'read' }, nowMs);
     if (!seen.record) return isDue ? write(state, '', nowMs) : { state };
-    if (mayTake(state, nowMs)) return write({ ...state, words: { ...seen.record.words, path: state.path } }, me, nowMs);
+    if (mayTake(state, nowMs))
+      return write({ ...state, handover: { ...seen.record.handover, path: state.path } }, me, nowMs);
     return isDue ? ask(state, { type: 'read' }, nowMs) : { state };
   }
   if (!isDue) return { state };
-  if (looks) return ask(state, { type: 'read' }, nowMs);
+  if (mustRead) return ask(state, { type: 'read' }, nowMs);
   return ending ? write({ ...state, heldUntilMs: Number.NEGATIVE_INFINITY }, '', nowMs) : write(state, me, nowMs);
 }
 
@@ -171,7 +173,7 @@ function mayTake(state: ElectionState, nowMs: number): boolean {
   const record = state.seen?.record;
   if (!record || isOfAnother(state) !== undefined) return false;
   if (record.holder === '' && record.durationMs <= releasedLeaseMs) return true;
-  // One that this very process wrote, without having heard of it.
+  // This very process may have written the record without receiving the answer.
   return record.holder === state.me || nowMs >= expiryOf(state);
 }
 
@@ -186,7 +188,11 @@ function write(state: ElectionState, holder: string, nowMs: number): ElectionSte
   const transitions = (over?.transitions ?? 0) + (holder === '' || holder === over?.holder ? 0 : 1);
   const isReleased = holder === '' && over !== undefined;
   const promisedMs = isReleased ? releasedLeaseMs : durationMs;
-  return ask(state, { type: 'write', over, holder, durationMs: promisedMs, transitions, words: state.words }, nowMs);
+  return ask(
+    state,
+    { type: 'write', over, holder, durationMs: promisedMs, transitions, handover: state.handover },
+    nowMs,
+  );
 }
 
 function ask(state: ElectionState, effect: ElectionEffect, nowMs: number): ElectionStep {
@@ -197,6 +203,6 @@ function isOver({ role }: ElectionState): boolean {
   return role === 'released' || role === 'lost';
 }
 
-export function recordsAll(said: LeaseHandover, words: LeaseHandover): boolean {
-  return (Object.keys(words) as (keyof LeaseHandover)[]).every((name) => said[name] === words[name]);
+export function recordsAll(recorded: LeaseHandover, handover: LeaseHandover): boolean {
+  return (Object.keys(handover) as (keyof LeaseHandover)[]).every((name) => recorded[name] === handover[name]);
 }

@@ -1,4 +1,4 @@
-/** Carries out what the election decides: questions to the cluster, with a bound on each, and who is told of what came out. */
+/** Carries out the decisions of the election: sends requests to the cluster, with a time limit on each, and reports the results. */
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -15,25 +15,25 @@ import {
 } from './election.ts';
 import type { LeaseHandover, LeasePort, LeaseRecord } from './lease.ts';
 
-/** An answer that takes longer is none: of the 8 s that a holder has, two questions are to find room. */
+/** A later answer does not count. A holder has 8 s, and two requests must fit into this time. */
 export const answerMs = 3_000;
-/** An end in order waits so long for the word that nobody holds it; then the others find out by themselves. */
+/** How long an end in order waits for the release of the Lease. After that, the other agents find out by themselves. */
 const endMsMax = 3_000;
 
 export interface ElectorPorts {
   readonly lease: LeasePort;
-  /** Its monotonic time goes on while the machine sleeps, where that can be had. */
+  /** Its monotonic time goes on while the machine sleeps, if the system supports this. */
   readonly clock: Clock;
   readonly log: Logger;
-  /** Of this process alone. */
+  /** The id of this process alone. */
   readonly me: string;
   readonly path: string;
 }
 
 export interface ElectorEvents {
-  /** Held for the first time; the record as those before have left it. */
-  won(left: LeaseRecord): void;
-  /** Another one has it, or may have it. */
+  /** The agent holds the Lease for the first time. `former`: the record of the former holders. */
+  won(former: LeaseRecord): void;
+  /** Another agent holds the Lease, or may hold it. */
   lost(why: string): void;
 }
 
@@ -42,7 +42,7 @@ export class Elector {
   readonly #events: ElectorEvents;
   #state: ElectionState;
   #timer: Timer | undefined;
-  /** Counts questions: an answer to one that was given up is passed over. */
+  /** Counts requests: an answer to an abandoned request is ignored. */
   #question = 0;
   #hasWon = false;
   #isAbandoned = false;
@@ -59,41 +59,41 @@ export class Elector {
     this.#input({ type: 'tick' });
   }
 
-  /** At this very moment. */
+  /** Whether the agent holds the Lease at this very moment. */
   get holds(): boolean {
     return holds(this.#state, this.#ports.clock.monotonicMs());
   }
 
-  /** In words, for people: who has it, or why it can't be had. */
+  /** Says, for people, who is active, or why the Lease can't be had. */
   get standing(): string {
     const { role, seen } = this.#state;
     if (this.holds) return 'active';
     if (role === 'lost' || role === 'released') return 'ending: another agent is active, or may be';
     const another = isOfAnother(this.#state);
     if (another !== undefined)
-      return `standby: the Lease is that of agent ${another}; name another one by cluster.kubernetes.lease.name`;
-    if (this.#trouble !== undefined) return `standby: the Lease can't be had: ${this.#trouble}`;
+      return `standby: the Lease belongs to agent ${another}; name another Lease in cluster.kubernetes.lease.name`;
+    if (this.#trouble !== undefined) return `standby: this agent can't get the Lease: ${this.#trouble}`;
     return seen?.record?.holder ? `standby: ${seen.record.holder} is active` : 'standby';
   }
 
-  /** Resolves when the Lease says so; throws when it can't be had any more. */
-  async say(words: LeaseHandover): Promise<void> {
-    this.#input({ type: 'say', words });
-    const isSaid = () => recordsAll(this.#state.seen?.record?.words ?? {}, words) && this.holds;
-    while (!isSaid()) {
+  /** Resolves when the Lease has these words. Throws when this agent does not hold the Lease any more. */
+  async handOver(handover: LeaseHandover): Promise<void> {
+    this.#input({ type: 'handOver', handover });
+    const isHandedOver = () => recordsAll(this.#state.seen?.record?.handover ?? {}, handover) && this.holds;
+    while (!isHandedOver()) {
       if (this.#isAbandoned) throw new BanyanError('Unavailable', 'the process ends');
       if (this.#state.role !== 'holder') throw new BanyanError('Conflict', 'the Lease is held no more');
       await new Promise<void>((resolve) => this.#waiting.add(resolve));
     }
   }
 
-  /** Nobody waits any more for what is to be said: the process ends. */
+  /** The process ends: nobody waits any more for words to be written. */
   abandon(): void {
     this.#isAbandoned = true;
     this.#wake();
   }
 
-  /** The Lease says that nobody holds it, as far as it could be told. */
+  /** Resolves when the Lease is released, or when that took too long. */
   async end(): Promise<void> {
     let isLate = false;
     const late = this.#ports.clock.after(endMsMax, () => {
@@ -113,12 +113,12 @@ export class Elector {
     const { state, effect } = stepElection(before, input, clock.monotonicMs());
     this.#state = state;
     if (effect) void this.#ask(effect);
-    this.#tickLater();
-    this.#tell(before);
+    this.#scheduleTick();
+    this.#notify(before);
     this.#wake();
   }
 
-  #tell(before: ElectionState): void {
+  #notify(before: ElectionState): void {
     const { role, seen } = this.#state;
     const { log } = this.#ports;
     const another = isOfAnother(this.#state);
@@ -133,7 +133,7 @@ export class Elector {
     }
   }
 
-  #tickLater(): void {
+  #scheduleTick(): void {
     this.#timer?.stop();
     const { clock } = this.#ports;
     const dueMs = nextElectionTickMs(this.#state);
@@ -166,7 +166,7 @@ export class Elector {
     if (question !== this.#question) return;
     this.#question++;
     if (trouble !== undefined && trouble !== this.#trouble)
-      this.#ports.log.warn({ error: trouble }, "the Lease can't be asked");
+      this.#ports.log.warn({ error: trouble }, "the agent can't read or write the Lease");
     this.#trouble = trouble;
     this.#input(input);
   }

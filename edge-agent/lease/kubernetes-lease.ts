@@ -1,4 +1,4 @@
-/** A Lease of coordination.k8s.io/v1 in the cluster. What it says of time is for people: nobody compares it with a clock. */
+/** A Lease of coordination.k8s.io/v1 in the cluster. Its times are for people: nobody compares them with a clock. */
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { ClusterApiRequest } from '../cluster/kubernetes/api-client.ts';
 import type { LeaseHandover, LeasePort, LeaseRecord, LeaseWrite } from './lease.ts';
@@ -31,7 +31,10 @@ const numbers = { bootCounter: 'banyan.io/boot-counter' } as const;
 
 export class KubernetesLease implements LeasePort {
   readonly #options: KubernetesLeaseOptions;
-  /** As each was read: what others have written into it stays. Not the last one alone, as an answer that was given up may come behind another. */
+  /**
+   * The objects of all records that were read, so that a write keeps what others have written. One object is not enough: the answer to an abandoned request
+   * may come after another answer.
+   */
   readonly #objects = new WeakMap<LeaseRecord, LeaseObject>();
 
   constructor(options: KubernetesLeaseOptions) {
@@ -42,7 +45,7 @@ export class KubernetesLease implements LeasePort {
     try {
       return this.#recordOf((await this.#options.json({ path: this.#path })) as LeaseObject);
     } catch (error) {
-      // The namespace may be missing as well: then it can't be made, and that is said.
+      // The namespace may be missing as well. Then the Lease can't be created, and that error is reported.
       if (error instanceof BanyanError && error.code === 'NotFound') return undefined;
       throw error;
     }
@@ -62,9 +65,9 @@ export class KubernetesLease implements LeasePort {
     }
   }
 
-  #object({ over, holder, durationMs, transitions, words }: LeaseWrite): object {
+  #object({ over, holder, durationMs, transitions, handover }: LeaseWrite): object {
     const { namespace, name, wallMs } = this.#options;
-    // Microseconds, as the kind has it.
+    // With microseconds, as the kind requires.
     const now = new Date(wallMs()).toISOString().replace('Z', '000Z');
     const before = over && this.#objects.get(over);
     const isSame = before?.spec?.holderIdentity === holder;
@@ -76,7 +79,7 @@ export class KubernetesLease implements LeasePort {
         namespace,
         name,
         ...(over ? { resourceVersion: over.version } : {}),
-        annotations: { ...before?.metadata?.annotations, ...annotationsOf(words) },
+        annotations: { ...before?.metadata?.annotations, ...annotationsOf(handover) },
       },
       spec: {
         ...before?.spec,
@@ -110,11 +113,11 @@ function recordOf({ metadata, spec }: LeaseObject): LeaseRecord {
     holder: spec?.holderIdentity ?? '',
     durationMs: (spec?.leaseDurationSeconds ?? 0) * 1_000,
     transitions: spec?.leaseTransitions ?? 0,
-    words: handoverOf(metadata?.annotations ?? {}),
+    handover: handoverOf(metadata?.annotations ?? {}),
   };
 }
 
-/** What is not what it should be counts as not said: others may write there too. */
+/** A malformed value counts as missing: others may write annotations too. */
 function handoverOf(annotations: Readonly<Record<string, string>>): LeaseHandover {
   const [path, store, attachedNonce] = [texts.path, texts.store, texts.attachedNonce].map((name) => annotations[name]);
   const bootCounter = Number(annotations[numbers.bootCounter] ?? '-1');
@@ -126,9 +129,9 @@ function handoverOf(annotations: Readonly<Record<string, string>>): LeaseHandove
   };
 }
 
-function annotationsOf(words: LeaseHandover): Record<string, string> {
+function annotationsOf(handover: LeaseHandover): Record<string, string> {
   const names: Readonly<Record<keyof LeaseHandover, string>> = { ...texts, ...numbers };
   return Object.fromEntries(
-    Object.entries(words).map(([word, value]) => [names[word as keyof LeaseHandover], String(value)]),
+    Object.entries(handover).map(([field, value]) => [names[field as keyof LeaseHandover], String(value)]),
   );
 }

@@ -1,6 +1,7 @@
 /**
- * The agent by a Lease: it begins when the Lease is held, with what those before have left, and may write only while it is held. What the parent must know it by is
- * in the Lease before it dials; that its store is up to date, only when it is.
+ * The agent under a Lease. The agent begins when its process holds the Lease, with the values that the former holders have left. It may write only while its
+ * process holds the Lease. The values by which the parent knows the agent are in the Lease before the agent dials. The id of its store is in the Lease only
+ * when the store is up to date.
  */
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
@@ -9,14 +10,14 @@ import type { Random } from '../../core/runtime/random.ts';
 import { readNodeIdentity } from '../../core/session/node-identity.ts';
 import type { Store } from '../../core/store/store.ts';
 import type { Dialer } from '../../core/wire/link.ts';
-import type { Heir } from '../agent/assembly.ts';
+import type { Successor } from '../agent/assembly.ts';
 import { Elector } from './elector.ts';
 import type { LeasePort, LeaseRecord } from './lease.ts';
 import { noteInLeaseMemory, openLeaseMemory } from './lease-memory.ts';
 import { type Succession, successionOf } from './succession.ts';
 
 export interface AgentHooks {
-  readonly heir: Heir;
+  readonly successor: Successor;
   attached(): void;
   caughtUp(): void;
 }
@@ -35,11 +36,11 @@ export interface LeadershipPorts<Led extends LedAgent> {
   readonly store: Store;
   readonly me: string;
   readonly path: string;
-  /** Once at most. Not started. */
+  /** Called at most once. The agent is not started yet. */
   assemble(hooks: AgentHooks): Promise<Led>;
-  /** Resolves when what the agent has applied by other stores is on record, as far as it can be known now, or `isOver`. */
+  /** Resolves when the objects that the agent has applied with other stores are on record, as far as they can be known now, or when `isOver`. */
   scanAppliedInventory(agent: Led, isOver: () => boolean): Promise<void>;
-  /** Another one is active: this process is to end, and to come back as a standby. */
+  /** Another agent is active. This process must end, and come back as a standby. */
   lost(why: string): void;
 }
 
@@ -56,9 +57,9 @@ export class Leadership<Led extends LedAgent> implements AsyncDisposable {
     this.#elector = new Elector(
       { lease, clock, log, me, path },
       {
-        won: (left) => {
-          this.#beginning = this.#begin(left).catch((error: unknown) => {
-            // Without an agent there is nothing to hold the Lease for.
+        won: (former) => {
+          this.#beginning = this.#begin(former).catch((error: unknown) => {
+            // Without an agent there is no reason to hold the Lease.
             this.#lose(`the agent could not begin: ${describeError(error)}`);
             return undefined;
           });
@@ -72,12 +73,12 @@ export class Leadership<Led extends LedAgent> implements AsyncDisposable {
     this.#elector.start();
   }
 
-  /** `active`, or who is. */
+  /** `active`, or who is active. */
   get standing(): string {
     return this.#elector.standing;
   }
 
-  /** Why nothing may be written at this very moment. */
+  /** Why the agent must not write anything at this very moment. */
   refusal(): BanyanError | undefined {
     if (this.#elector.holds) return undefined;
     return new BanyanError(
@@ -86,7 +87,7 @@ export class Leadership<Led extends LedAgent> implements AsyncDisposable {
     );
   }
 
-  /** One that may not write has nothing to say to the parent either, who would take two for copies of one. */
+  /** An agent that must not write must not talk to the parent either: the parent would take the two agents for copies of one. */
   dialer(dialer: Dialer): Dialer {
     return {
       dial: (events, timeoutMs) => {
@@ -96,7 +97,7 @@ export class Leadership<Led extends LedAgent> implements AsyncDisposable {
     };
   }
 
-  /** Ends the agent, and then says that nobody is active. */
+  /** Ends the agent, and then releases the Lease. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true;
     this.#elector.abandon();
@@ -111,38 +112,39 @@ export class Leadership<Led extends LedAgent> implements AsyncDisposable {
     this.#ports.lost(why);
   }
 
-  async #begin(left: LeaseRecord): Promise<Led | undefined> {
+  async #begin(former: LeaseRecord): Promise<Led | undefined> {
     const { store, random, clock, log } = this.#ports;
     const memory = openLeaseMemory(store, random);
-    const succession = successionOf(left.words, memory);
+    const succession = successionOf(former.handover, memory);
     const { forebear, catchUp } = succession;
     log.info({ catchUp }, 'this agent is active now');
     if (!memory.leased) noteInLeaseMemory(store, random, { leased: true });
-    const waitsFor = catchUp && `${catchUp}; nothing is applied before the parent has said what is wanted`;
+    const waitsFor = catchUp && `${catchUp}; the agent applies nothing before the parent has sent what is wanted`;
     const agent: Led = await this.#ports.assemble({
-      heir: {
+      successor: {
         ...(forebear ? { forebear } : {}),
         ...(waitsFor === undefined ? {} : { waiting: { sinceMs: clock.wallMs(), for: waitsFor } }),
       },
       attached: () => this.#attached(),
       caughtUp: () => void this.#caughtUp(agent, succession, memory.store),
     });
-    // What the parent is to know it by, and which store its objects come from, stand there before anything is done.
+    // The boot counter and the id of the store are in the Lease before the agent does anything: the parent knows the agent by the first, and the applied
+    // objects come from the second.
     const { bootCounter } = this.#identity();
-    await this.#elector.say({ bootCounter, ...(catchUp === undefined ? { store: memory.store } : {}) });
+    await this.#elector.handOver({ bootCounter, ...(catchUp === undefined ? { store: memory.store } : {}) });
     if (!this.#isOver) agent.start();
     return agent;
   }
 
   #attached(): void {
     const { bootCounter, attachedNonce } = this.#identity();
-    const words = { bootCounter, ...(attachedNonce === undefined ? {} : { attachedNonce }) };
-    this.#elector.say(words).catch((error: unknown) => {
+    const handover = { bootCounter, ...(attachedNonce === undefined ? {} : { attachedNonce }) };
+    this.#elector.handOver(handover).catch((error: unknown) => {
       this.#ports.log.warn({ error: describeError(error) }, 'a successor may have to wait for the parent');
     });
   }
 
-  /** Told at every attachment; the first one counts. */
+  /** Called at every attachment. The first call counts. */
   async #caughtUp(agent: Led, succession: Succession, ownStore: string): Promise<void> {
     if (this.#catchingUp) return;
     this.#catchingUp = true;
@@ -151,7 +153,7 @@ export class Leadership<Led extends LedAgent> implements AsyncDisposable {
       await scanAppliedInventory(agent, () => this.#isOver);
       if (this.#isOver || succession.catchUp === undefined) return;
       await store.flushed();
-      await this.#elector.say({ store: ownStore });
+      await this.#elector.handOver({ store: ownStore });
       if (this.#isOver) return;
       log.info({}, 'this agent has caught up with its parent: it applies what is wanted');
       agent.resume();

@@ -1,13 +1,13 @@
-/** What an agent's store knows of itself, where several stores belong to one identity. */
+/** The id of an agent's store, and whether an agent was active with this store by a Lease: needed if several stores belong to one identity. */
 import type { Random } from '../../core/runtime/random.ts';
 import { asText, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Store } from '../../core/store/store.ts';
 
 export interface LeaseMemory {
-  /** Made once for the store. */
+  /** The id of the store, made once. */
   readonly store: string;
-  /** It was active by a Lease. */
+  /** The store was used by an agent that was active by a Lease. */
   readonly leased: boolean;
 }
 
@@ -23,6 +23,6 @@ export function openLeaseMemory(store: Store, random: Random): LeaseMemory {
 }
 
 export function noteInLeaseMemory(store: Store, random: Random, note: Partial<LeaseMemory>): void {
-  const known = openLeaseMemory(store, random);
-  store.write((t) => t.put(prefixOf('leaseMemory'), text(JSON.stringify({ ...known, ...note }))));
+  const before = openLeaseMemory(store, random);
+  store.write((t) => t.put(prefixOf('leaseMemory'), text(JSON.stringify({ ...before, ...note }))));
 }

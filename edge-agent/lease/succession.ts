@@ -1,18 +1,18 @@
-/** What one that has become active is to do before it applies anything: a function of what those before have left in the Lease and of what its store knows. */
+/** Decides what a new active agent does before it applies anything, from the values in the Lease and from what its store knows. */
 import type { Forebear } from '../../core/session/node-identity.ts';
 import type { LeaseHandover } from './lease.ts';
 import type { LeaseMemory } from './lease-memory.ts';
 
 export interface Succession {
-  /** Of the parent's knowledge. */
+  /** The boot counter and the nonce by which the parent knows the former agents. */
   readonly forebear?: Forebear;
-  /** Another store was active last, or may have been: what this one holds may be older than what was applied. Why, in words. */
+  /** Another store was active last, or may have been, so this store may be older than what was applied. Says why. */
   readonly catchUp?: string;
 }
 
-export function successionOf(left: LeaseHandover, memory: LeaseMemory): Succession {
-  const { bootCounter, attachedNonce } = left;
-  const catchUp = reasonToCatchUp(left, memory);
+export function successionOf(handover: LeaseHandover, memory: LeaseMemory): Succession {
+  const { bootCounter, attachedNonce } = handover;
+  const catchUp = reasonToCatchUp(handover, memory);
   const nonce = attachedNonce === undefined ? {} : { attachedNonce };
   return {
     ...(bootCounter === undefined ? {} : { forebear: { bootCounter, ...nonce } }),
@@ -22,6 +22,6 @@ export function successionOf(left: LeaseHandover, memory: LeaseMemory): Successi
 
 function reasonToCatchUp({ store }: LeaseHandover, memory: LeaseMemory): string | undefined {
   if (store === memory.store) return undefined;
-  if (store !== undefined) return 'another of the agents of this identity was active last';
-  return memory.leased ? 'the Lease was made anew, and does not say which agent was active last' : undefined;
+  if (store !== undefined) return 'another agent of this identity was active last';
+  return memory.leased ? 'the Lease was created again, and does not name the agent that was active last' : undefined;
 }

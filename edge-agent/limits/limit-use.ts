@@ -1,16 +1,16 @@
-/** One of the agent's own limits and what is used of it, as its metrics and its judge (own-limits.ts) read it. */
+/** One of the agent's own limits and how much of it is used. The metrics and own-limits.ts read it. */
 export interface LimitUse {
-  /** Where it is set: `cluster.kubernetes.limits.inFlight`. */
+  /** The field that sets the limit: `cluster.kubernetes.limits.inFlight`. */
   readonly field: string;
-  /** CamelCase, of the condition: `RequestsInFlight`. */
+  /** The reason of the condition, in CamelCase: `RequestsInFlight`. */
   readonly reason: string;
-  /** In its own unit: bytes, requests, or requests a second. */
+  /** In the unit of the limit: bytes, requests, or requests a second. */
   readonly max: number;
   readonly used: number;
-  /** As whoever set it writes it: `16Mi`. */
+  /** The limit as people write it: `16Mi`. */
   readonly shown: string;
-  /** Ms that all that had to wait for it have waited so far, together; absent: nothing waits for it. */
+  /** How many milliseconds all work that had to wait for the limit has waited so far, added up. Absent: nothing waits for this limit. */
   readonly waitedMs?: number;
-  /** What to do about it. */
+  /** What people can do about the limit. */
   readonly remedy: string;
 }

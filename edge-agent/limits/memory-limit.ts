@@ -1,6 +1,6 @@
 /**
- * The agent's cap on its memory. What its container gives it is watched, and the kernel ends it at that; a cap that its configuration names it keeps by itself:
- * it ends in order and is started again by whoever started it, and nothing else on a small machine is ended for it.
+ * The memory limit of the agent. The agent watches the limit of its container, at which the kernel ends it. The agent enforces the limit of its
+ * configuration itself: it ends in order, and its supervisor starts it again. So the kernel ends no other program of a small machine for it.
  */
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { shownBytes } from './byte-quantity.ts';
@@ -8,19 +8,19 @@ import type { LimitUse } from './limit-use.ts';
 
 export interface MemoryLimitPorts {
   readonly clock: Clock;
-  /** What the configuration names. */
+  /** The limit of the configuration. */
   readonly configuredBytes?: number | undefined;
-  /** Of the container or another control group; undefined: none. */
+  /** The memory limit of the container or another control group. Undefined: there is none. */
   readonly containerBytes?: number | undefined;
   residentBytes(): number;
-  /** It is more than what was configured, for some time: the process is to end. */
+  /** The process has used more than the configured limit for some time, and must end. */
   exceeded(why: string): void;
 }
 
 const lookEveryMs = 10_000;
-/** Looks in a row: garbage of a moment is no need. */
+/** Looks in a row above the limit: short-lived garbage does not count. */
 const exceededLooks = 3;
-/** One that is above its cap as soon as it works would else be started again and again; it says so instead. */
+/** An agent that is above its limit whenever it works must not restart again and again. Within this time it reports the problem instead. */
 const restartsEveryMs = 600_000;
 
 const ownRemedy =
@@ -50,7 +50,7 @@ export class MemoryLimit implements AsyncDisposable {
     this.#timer?.stop();
   }
 
-  /** Of the smaller one; undefined: there is none. */
+  /** The use of the smaller limit. Undefined: there is no limit. */
   use(): LimitUse | undefined {
     const { configuredBytes = Number.POSITIVE_INFINITY, containerBytes = Number.POSITIVE_INFINITY } = this.#ports;
     const max = Math.min(configuredBytes, containerBytes);

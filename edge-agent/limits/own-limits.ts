@@ -1,6 +1,6 @@
 /**
- * Watches what the agent uses of its own limits, and says when one of them is what its work waits for. It is said in words that stay the same while it lasts,
- * so that nothing travels but the beginning and the end of it; the numbers are metrics.
+ * Watches how much the agent uses of its own limits, and reports when its work waits for one of them. The message stays the same while this lasts, so only
+ * the beginning and the end are sent to the parent. The numbers are metrics.
  */
 
 import type { TroubleAttributes } from '../../core/entries/up-attributes.ts';
@@ -12,21 +12,21 @@ export interface OwnLimitsPorts {
   readonly clock: Clock;
   readonly logger: Logger;
   uses(): readonly LimitUse[];
-  /** What is said is something else now. */
+  /** The report has changed. */
   changed(): void;
 }
 
 const lookEveryMs = 10_000;
-/** Looks in a row: what comes with a burst of objects is over sooner. */
+/** Looks in a row with pressure: the pressure of a burst of objects ends sooner. */
 const pressedLooks = 3;
-/** Looks in a row without: what comes and goes is one thing. */
+/** Looks in a row without pressure: pressure that comes and goes is one report. */
 const easyLooks = 6;
-/** Of what nothing waits for, this much in use is as good as all. */
+/** For a limit without waiting work, this share in use counts as all. */
 const nearlyAll = 0.9;
 
 interface Watched {
   waitedMs: number;
-  /** Looks in a row with pressure, or without as a negative number. */
+  /** Looks in a row with pressure, or as a negative number without pressure. */
   looks: number;
   isReached: boolean;
 }
@@ -52,10 +52,10 @@ export class OwnLimits {
     this.#timer?.stop();
   }
 
-  /** Which limits are reached, the first by its name; undefined: none. */
-  get said(): TroubleAttributes | undefined {
+  /** Which limits are reached. The reason is that of the first one. Undefined: none is reached. */
+  get reported(): TroubleAttributes | undefined {
     const [first] = this.#reached;
-    return first && { reason: first.reason, message: this.#reached.map(words).join('; ') };
+    return first && { reason: first.reason, message: this.#reached.map(messageOf).join('; ') };
   }
 
   #look(): void {
@@ -78,12 +78,12 @@ export class OwnLimits {
   }
 }
 
-/** One or more wait for it all the time, on average. */
+/** On average, at least one request waits for the limit all the time. */
 function pressed({ max, used, waitedMs }: LimitUse, waitedMsBefore: number): boolean {
   return waitedMs === undefined ? used >= max * nearlyAll : waitedMs - waitedMsBefore >= lookEveryMs;
 }
 
-function words({ field, shown, waitedMs, remedy }: LimitUse): string {
+function messageOf({ field, shown, waitedMs, remedy }: LimitUse): string {
   const what = waitedMs === undefined ? 'nearly all of it is in use' : 'requests wait for it all the time';
   return `${field} is ${shown}, and ${what}: ${remedy}`;
 }

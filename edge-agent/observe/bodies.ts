@@ -1,10 +1,12 @@
 /**
- * Bodies of objects that are told whole. Of a resource that rules name the agent hears of every object of the cluster, and those that are told, since they are below a
- * placed one or within a bound, may be few: others have no body here. One that turns out later to be told is read, unless its watch tells of it before.
+ * The bodies of objects that are reported whole. The agent receives events of every object of a resource that rules name. But it may report few of them:
+ * those that belong to a placed object, or that are within a bound. The others have no body here. If such an object has to be reported later, the agent
+ * reads it, unless its watch brings it before.
  *
- * What can't be read is tried again, each object less and less often: another one may be larger than the agent may hold, or its webhook may not answer, for days.
+ * A failed read is tried again, with growing delays for each object: an object may stay larger than the agent may hold, or its webhook may not answer, for
+ * days.
  *
- * Bound: `readsMax` reads at once; one waiting read for each object that is to be told.
+ * Bound: `readsMax` reads at once; one waiting read for each object that has to be reported.
  */
 import { formatKey, type ObjectKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
@@ -17,20 +19,20 @@ export interface BodiesPorts {
   get(key: ObjectKey): Promise<KubeObject | undefined>;
   /** The object has a body now. */
   read(uid: string, key: string): void;
-  /** It could not be read, for the first time since it was wanted. */
+  /** The object could not be read, for the first time since its body was requested. */
   failed(key: string, error: unknown): void;
 }
 
-/** Half of what the applier asks at once: at a start both have the same cluster before them, and its objects come first. */
+/** Half of the concurrency of the applier. After a start both use the same cluster, and the applier's objects are more important. */
 const readsMax = 4;
 const againMsMin = 5_000;
-/** What comes back with the cluster is not to wait for long. */
+/** A short maximum: when the cluster is reachable again, the objects should not wait long. */
 const againMsMax = 60_000;
 
 interface RequestedBody {
   readonly key: ObjectKey;
   failures: number;
-  /** Until it is tried again. */
+  /** Present while a failed read waits for its next try. */
   timer?: Timer | undefined;
 }
 
@@ -38,7 +40,7 @@ export class Bodies {
   readonly #ports: BodiesPorts;
   /** By uid. */
   readonly #whole = new Map<string, WholeObject>();
-  /** By uid, in the order of asking. */
+  /** By uid, in the order of the requests. */
   readonly #wanted = new Map<string, RequestedBody>();
   /** Uids. */
   readonly #reading = new Set<string>();
@@ -55,7 +57,7 @@ export class Bodies {
     return this.#whole.get(uid)?.body;
   }
 
-  /** False: nothing has happened to it. */
+  /** Returns false if nothing has changed in the object. */
   set(uid: string, object: KubeObject): boolean {
     this.#unwant(uid);
     const before = this.#whole.get(uid);
@@ -69,7 +71,7 @@ export class Bodies {
     this.#whole.delete(uid);
   }
 
-  /** Reads it if it has none. */
+  /** Reads the object if it has no body. */
   want(uid: string, key: ObjectKey): void {
     if (this.#whole.has(uid) || this.#wanted.has(uid)) return;
     this.#wanted.set(uid, { key, failures: 0 });
@@ -94,7 +96,7 @@ export class Bodies {
 
   async #read(uid: string, wanted: RequestedBody): Promise<void> {
     this.#reading.add(uid);
-    // Not if the watch has told of it meanwhile, which is newer, or nobody has wanted it for a while.
+    // The answer does not count if the watch has brought the object meanwhile, because that state is newer, or if the body was not requested all the time.
     const isWanted = () => this.#wanted.get(uid) === wanted;
     try {
       const object = await this.#ports.get(wanted.key);
@@ -112,7 +114,7 @@ export class Bodies {
   }
 
   #take(uid: string, key: ObjectKey, object: KubeObject | undefined): void {
-    // Servers behind the cluster's own may give no uid: its key stands for it then.
+    // Aggregated API servers may return an object without a uid. Then its key stands for the uid.
     if (!object || (object.metadata.uid ?? formatKey(key)) !== uid) return;
     this.set(uid, object);
     this.#ports.read(uid, formatKey(key));
@@ -128,7 +130,7 @@ export class Bodies {
   }
 }
 
-/** What may be listed and not read is told of when it changes. */
+/** An object that the agent may list but not read is reported when an event of its watch brings it. */
 function isForbidden(error: unknown): boolean {
   return error instanceof BanyanError && error.code === 'Forbidden';
 }

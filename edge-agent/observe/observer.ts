@@ -1,10 +1,10 @@
 /**
- * Watches what was applied, of each resource the objects with the agent's mark where that is enough: keeps the health and the
- * status of each object as the cluster last told them, and says so when an object is no longer what was applied.
+ * Watches the applied objects. Where this is enough, a watch covers only the objects of a resource that have the agent's mark. The observer keeps the newest
+ * health and status of each object, and reports when an object differs from the applied one.
  *
- * What the cluster tells of an object while the applier works on it waits until it has ended: an event that is older than the
- * applier's own answer (`seen`) is the apply itself, a newer one is somebody else. A list ends that: versions go back where the cluster was restored from a
- * backup, so that what it tells as older may be how things are.
+ * An event about an object waits while the applier works on the object. If the event is older than the applier's own answer (`seen`), it is about the apply
+ * itself. A newer event is about a change of somebody else. A list ends this comparison: resource versions go back when the cluster is restored from a
+ * backup, so a state with an older version may be the present one.
  */
 import { stableStringify } from '../../core/object/canonical.ts';
 import type { ObjectHealth } from '../../core/object/health.ts';
@@ -20,10 +20,10 @@ import { overdue, TimedHealth } from './timed-health.ts';
 
 export interface ObjectObservation {
   readonly uid: string;
-  /** That the cluster counts of its object; 0 for kinds without. */
+  /** The generation that the cluster counts for its object. 0 for kinds without a generation. */
   readonly generation: number;
   readonly health: ObjectHealth;
-  /** JSON of the object's status; empty when it has none. */
+  /** JSON of the object's status. Empty if the object has no status. */
   readonly status: Uint8Array;
 }
 
@@ -35,13 +35,13 @@ export interface ObserverPorts {
 }
 
 export interface ObserverEvents {
-  /** The object's observation has changed, or is gone. */
+  /** The object's observation has changed or was removed. */
   changed(key: string): void;
   /** Somebody has changed or deleted the object. */
   drifted(key: string): void;
-  /** A CustomResourceDefinition has come, changed or gone. */
+  /** A CustomResourceDefinition was created, changed or deleted. */
   kindsChanged(): void;
-  /** The cluster was put back to an earlier time: told by each watch that sees it. */
+  /** The cluster was put back to an earlier time. Each watch that notices it sends this event. */
   wentBack(): void;
 }
 
@@ -52,16 +52,16 @@ interface Seen extends ObjectObservation {
 
 interface ObserverWatch {
   readonly stop: () => void;
-  /** Of all objects of the resource, not of those with the mark alone. */
+  /** The watch covers all objects of the resource, and not only objects with the mark. */
   readonly isWhole: boolean;
   readonly keys: Set<string>;
-  /** Of which it has told last a state older than the one that was seen. */
+  /** Objects whose last event had an older state than the one that was seen. */
   readonly behind: Set<string>;
 }
 
 const definitions: GroupResource = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' };
 
-/** One for all objects that have none, of which there may be thousands. */
+/** One value for all objects without a status: there may be thousands. */
 const noStatus = new Uint8Array(0);
 
 export class Observer {
@@ -69,7 +69,7 @@ export class Observer {
   readonly #events: ObserverEvents;
   readonly #watches = new Map<string, ObserverWatch>();
   readonly #seen = new Map<string, Seen>();
-  readonly #held = new Map<string, ClusterEvent>();
+  readonly #postponed = new Map<string, ClusterEvent>();
   readonly #shared = new SharedValues();
   readonly #health: TimedHealth;
   #stopDefinitions: (() => void) | undefined;
@@ -80,7 +80,7 @@ export class Observer {
     this.#health = new TimedHealth(ports.clock, (key) => this.#overdue(key));
   }
 
-  /** Definitions are watched always, beside those that were applied: they say which kinds the cluster serves, by their names alone. */
+  /** The agent always watches the names of all definitions, beside the watch of applied definitions: they define which kinds the cluster serves. */
   start(): void {
     const on = () => this.#events.kindsChanged();
     const events = { on, synced: () => {}, wentBack: () => this.#events.wentBack() };
@@ -94,7 +94,9 @@ export class Observer {
     this.#health.stop();
   }
 
-  /** False: it was tracked. Otherwise the watch of its resource may have told of the object already, also if it begins only now. */
+  /**
+   * False: the object was already tracked. True: the watch of its resource may have sent events about the object before, even if the watch begins only now.
+   */
   track(key: string): boolean {
     const { keys } = this.#watch(parseKey(key));
     const isNew = !keys.has(key);
@@ -103,8 +105,8 @@ export class Observer {
   }
 
   untrack(key: string): void {
-    this.#held.delete(key);
-    this.#unsee(key);
+    this.#postponed.delete(key);
+    this.#forget(key);
     const resource = resourceName(parseKey(key));
     const watch = this.#watches.get(resource);
     watch?.behind.delete(key);
@@ -124,19 +126,19 @@ export class Observer {
   }
 
   /** The applier's work on the object has ended. */
-  rested(key: string): void {
-    const held = this.#held.get(key);
-    if (!held) return;
-    this.#held.delete(key);
-    this.#on(held);
+  workEnded(key: string): void {
+    const postponed = this.#postponed.get(key);
+    if (!postponed) return;
+    this.#postponed.delete(key);
+    this.#on(postponed);
   }
 
   #watch(resource: GroupResource): ObserverWatch {
-    const known = this.#watches.get(resourceName(resource));
-    return known ?? this.#begin(resource, false, new Set());
+    const watch = this.#watches.get(resourceName(resource));
+    return watch ?? this.#begin(resource, false, new Set());
   }
 
-  /** An object that is kept as it was found, or left without its mark, is not among those that have it. */
+  /** An object without the mark is not in a watch of marked objects. The agent keeps such an object as it found it, or left it without the mark. */
   #widen(key: string): void {
     const resource = parseKey(key);
     const watch = this.#watches.get(resourceName(resource));
@@ -147,7 +149,7 @@ export class Observer {
 
   #begin(resource: GroupResource, isWhole: boolean, keys: Set<string>): ObserverWatch {
     const name = resourceName(resource);
-    // The cluster may tell its first events before `watch` returns.
+    // The cluster may send its first events before `watch` returns.
     let stop: (() => void) | undefined;
     const watch: ObserverWatch = { keys, isWhole, behind: new Set(), stop: () => stop?.() };
     this.#watches.set(name, watch);
@@ -161,9 +163,10 @@ export class Observer {
   }
 
   /**
-   * What is not there was deleted while nobody watched: no event tells of one that the applier alone has seen. Or it was made after the list was, so that
-   * what is known of it stays, and the applier looks. So it does at what was listed in an older state than the one seen: either the list is older than an
-   * answer to the applier, or the cluster has gone back. From now on each state counts that is told; one that is late is followed by the newer one.
+   * A watch has received a complete list. An object that is not in the list may have been deleted while nobody watched: no event reports the deletion of an
+   * object that only the applier has seen. Or the object was created after the list was made. So the observation stays, and the applier looks at the object.
+   * The applier also looks at an object whose listed state is older than the seen one: either the list is older than an answer to the applier, or the
+   * cluster has gone back. From now on every received state counts. If a state arrives late, a newer one follows.
    */
   #synced({ keys, behind }: ObserverWatch, there: ReadonlySet<string>): void {
     for (const key of keys) {
@@ -179,7 +182,7 @@ export class Observer {
     const watch = this.#watches.get(resourceName(event.key));
     if (!watch?.keys.has(key)) return;
     if (this.#ports.isBusy(key)) {
-      this.#held.set(key, event);
+      this.#postponed.set(key, event);
       return;
     }
     if (this.#isBehind(key, event.object)) watch.behind.add(key);
@@ -187,7 +190,7 @@ export class Observer {
     if (event.type === 'DELETED') {
       const seen = this.#seen.get(key);
       if (seen && seen.uid !== event.object.metadata.uid) return;
-      this.#unsee(key);
+      this.#forget(key);
       this.#events.changed(key);
       this.#events.drifted(key);
       return;
@@ -200,7 +203,10 @@ export class Observer {
     return seen !== undefined && seen.uid === live.metadata.uid && versionOf(live) < seen.resourceVersion;
   }
 
-  /** False for a state that is no newer than one seen before: whoever saw that has judged it, such as the applier by the answer to its apply. */
+  /**
+   * Returns false for a state that is not newer than a state seen before. That state was already judged, for example by the applier from the answer to its
+   * apply.
+   */
   #learn(key: string, live: KubeObject): boolean {
     const before = this.#seen.get(key);
     const { uid = '', generation = 0 } = live.metadata;
@@ -226,7 +232,7 @@ export class Observer {
     this.#events.changed(key);
   }
 
-  #unsee(key: string): void {
+  #forget(key: string): void {
     this.#seen.delete(key);
     this.#health.forget(key);
   }
@@ -240,17 +246,17 @@ function resourceName({ group, resource }: GroupResource): string {
   return `${group}/${resource}`;
 }
 
-/** Resource versions of one resource are numbers that grow (https://kep.k8s.io/5504); anything else counts as new. */
+/** The resource versions of one resource are growing numbers (https://kep.k8s.io/5504). Any other version counts as new. */
 function versionOf(live: KubeObject): number {
   const version = Number(live.metadata.resourceVersion);
   return Number.isFinite(version) ? version : noVersion;
 }
 
 const noVersion = Number.MAX_SAFE_INTEGER;
-/** Older than any. */
+/** Older than any version. */
 const unversioned = -1;
 
-/** From some size on numbers don't tell neighbours apart. */
+/** Very large numbers lose precision: two different versions may have the same number. */
 function isNewer(version: number, before: number): boolean {
   return version > before || (version === before && version >= noVersion);
 }

@@ -1,6 +1,7 @@
 /**
- * Watches of whole resources by name: which ones are watched is set as a list, and follows it. It is known of each whether its first events have
- * all come, since before nothing can be said of what is not there, and whether they are to be expected: what the cluster refuses is not waited for.
+ * Watches whole resources. The set of watched resources is given as a list. For each resource the class knows whether all first events have arrived: before
+ * that, nobody can say that an object does not exist. It also knows whether the first events will come: nobody waits for a resource that the cluster refuses
+ * to list.
  */
 import type { GroupResource } from '../../core/object/key.ts';
 import type { BanyanError } from '../../core/runtime/errors.ts';
@@ -8,11 +9,11 @@ import type { Cluster, ClusterEvent, ServedResource, WatchEvents } from '../clus
 
 export interface ResourceWatchesEvents {
   on(event: ClusterEvent, resource: ServedResource): void;
-  /** The first events of the resource have come: of these objects, and no others are there. */
+  /** All first events of the resource have arrived. `keys` are the keys of all its objects. */
   synced(resource: GroupResource, keys: ReadonlySet<string>): void;
-  /** The cluster does not let it be listed: its first events are not to be expected soon, and come when it does. */
+  /** The cluster refuses to list the resource. Its first events come only when the cluster allows it. */
   refused(resource: GroupResource): void;
-  /** The resource is watched no more: its objects are not known. */
+  /** The resource is not watched any more: its objects are unknown. */
   ended(resource: GroupResource): void;
 }
 
@@ -33,7 +34,7 @@ export class ResourceWatches {
     this.#events = events;
   }
 
-  /** Watches these and no others, and of `bare` ones their metadata. */
+  /** Watches these resources and no others. For the resources in `bare`, only metadata. */
   set(resources: Iterable<ServedResource>, bare: Iterable<ServedResource> = []): void {
     const whole = new Map([...resources].map((resource) => [resourceName(resource), resource]));
     const wanted = new Map([...[...bare].map((one) => [resourceName(one), one] as const), ...whole]);
@@ -46,11 +47,11 @@ export class ResourceWatches {
     for (const [name, resource] of wanted) this.add(resource, !whole.has(name));
   }
 
-  /** If it is not watched yet. */
+  /** Watches the resource, if it is not watched yet. */
   add(resource: ServedResource, metadataOnly = false): void {
     const name = resourceName(resource);
     if (this.#watches.has(name)) return;
-    // The cluster may tell its first events before `watch` returns.
+    // The cluster may send its first events before `watch` returns.
     let stop: (() => void) | undefined;
     const watch: OpenResourceWatch = { resource, metadataOnly, state: 'pending', stop: () => stop?.() };
     this.#watches.set(name, watch);
@@ -73,19 +74,19 @@ export class ResourceWatches {
     stop = this.#cluster.watch(resource, events, { metadataOnly });
   }
 
-  /** All first events once more: what was passed over before may be of interest now. */
+  /** Requests all first events again: objects that were skipped before may matter now. */
   restart(): void {
     const watches = [...this.#watches.values()];
     this.stop();
     for (const { resource, metadataOnly } of watches) this.add(resource, metadataOnly);
   }
 
-  /** Watched, and its first events have not all come, but are to be expected. */
+  /** The resource is watched, and not all of its first events have arrived yet, but they will come. */
   isPending(resource: GroupResource): boolean {
     return this.#watches.get(resourceName(resource))?.state === 'pending';
   }
 
-  /** Not watched, or its first events have all come: what was not told is not there. */
+  /** The resource is not watched, or all of its first events have arrived: an object without an event does not exist. */
   isSeen(resource: GroupResource): boolean {
     const watch = this.#watches.get(resourceName(resource));
     return watch === undefined || watch.state === 'seen';
@@ -97,7 +98,7 @@ export class ResourceWatches {
   }
 }
 
-/** It stays so until somebody gives the right, or installs the kind; anything else may be over soon. */
+/** Such a refusal lasts until somebody grants the permission or installs the kind. Any other error may end by itself. */
 function isRefusal(error: BanyanError | undefined): boolean {
   return error?.code === 'Forbidden' || error?.code === 'NotFound';
 }

@@ -1,7 +1,7 @@
-/** What of a status changes without anything having happened: it is not worth a message up the tree. */
+/** Finds the part of a status that changes although nothing has happened. Such a change is not worth a message to the parent. */
 import { stableStringify } from '../../core/object/canonical.ts';
 
-/** Times of the last look, as Pod, Node and workload conditions carry them. */
+/** Times of the last check, as the conditions of Pods, Nodes and workloads have them. */
 const noise = new Set(['lastProbeTime', 'lastHeartbeatTime', 'lastUpdateTime']);
 
 /** Equal texts: nothing has happened between the two states. */

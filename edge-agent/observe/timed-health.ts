@@ -1,10 +1,11 @@
 /**
- * Health that changes by time alone: a pod without a node has failed after a while (core/object/health.ts), and no event tells of that. Each such object is looked
- * at once more when its time has come; what it is later comes with its events, as where an autoscaler adds a node.
+ * Health that changes by time alone: a pod without a node fails after a while (core/object/health.ts), and no event reports this. A timer looks at each such
+ * object once more when its time is over. Later changes come with events, for example when an autoscaler adds a node.
  *
- * The time of the object is by the cluster's clock, which may differ from this one: nothing waits longer than the whole window from when it was seen first.
+ * The creation time of the object comes from the cluster's clock, which may differ from this one. So no object waits longer than the whole window, counted
+ * from the first event about it.
  *
- * Bound: one timer for each object that waits, and each of them once.
+ * Bound: one timer for each object that waits, and each timer fires once.
  */
 import { health, type ObjectHealth } from '../../core/object/health.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
@@ -13,7 +14,7 @@ import type { Clock, Timer } from '../../core/runtime/clock.ts';
 interface HealthTimer {
   readonly uid: string;
   timer: Timer | undefined;
-  /** It has failed; so does what is told of it from now on, until it is otherwise. */
+  /** The object has failed. Later states of the object count as failed too, until its health no longer depends on time. */
   isOverdue: boolean;
 }
 
@@ -23,7 +24,7 @@ export class TimedHealth {
   /** By key. */
   readonly #waiting = new Map<string, HealthTimer>();
 
-  /** `failed`: the object has, and nothing else has been told of it since its health was asked for. */
+  /** `failed`: the object has failed by time. No event about it has come since the last call of `of`. */
   constructor(clock: Clock, failed: (key: string) => void) {
     this.#clock = clock;
     this.#failed = failed;
@@ -68,7 +69,7 @@ export class TimedHealth {
   }
 }
 
-/** The same, when it has stayed so for too long. */
+/** The health of an object that has stayed in this state for too long. */
 export function overdue({ reason, message }: ObjectHealth): ObjectHealth {
   return { state: 'Failed', reason, message };
 }

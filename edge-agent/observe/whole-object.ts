@@ -1,4 +1,7 @@
-/** An object of the cluster as it is told whole: without what only its cluster needs, and the same bytes while nothing has happened to it. */
+/**
+ * An object of the cluster in the form in which it is reported whole. Fields that only the cluster needs are left out, and the bytes stay the same while
+ * nothing happens to the object.
+ */
 import { canonicalBytes, stableStringify } from '../../core/object/canonical.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { quietStatus } from './status-noise.ts';
@@ -10,12 +13,12 @@ export interface WholeObject {
   readonly quiet: string;
 }
 
-/** The object as told `before`, if nothing has happened since. */
+/** Returns `before` if nothing has happened since. */
 export function wholeObject(live: KubeObject, before?: WholeObject): WholeObject {
   const { managedFields: _fields, resourceVersion: _version, ...metadata } = live.metadata;
   const object: KubeObject = { ...live, metadata };
   const { status, ...content } = object;
-  // Elsewhere a field of such a name is what somebody has written there.
+  // The noise is removed only from the status: elsewhere, a field with such a name has a value that somebody wrote.
   const quiet = `${stableStringify(content)}${quietStatus(status)}`;
   return before?.quiet === quiet ? before : { body: canonicalBytes(object), quiet };
 }

@@ -1,4 +1,7 @@
-/** Which releases the agent was handed, said to whatever parent it attaches to: in the transaction that stores the parent's word, so that no other one misses it. */
+/**
+ * Reports to every parent which releases were handed to the agent. The report is written in the transaction that stores the parent's entry, so no other
+ * parent misses it.
+ */
 
 import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { AppliedChange, Producer } from '../../core/feed/feed.ts';

@@ -1,9 +1,9 @@
 /**
- * What this agent says goes into the producer's end of its up feed. A key is touched when what is said of it may have changed;
- * what is said is asked for when it is written, so that ten changes are one entry, and what is said already is not written. A key
- * that changes now and then is written at once, one that changes all the time once a second, or more often where somebody has asked to follow it.
+ * Writes the reports of this agent into the producer's end of its up feed. The rooms touch a key when its report may have changed. The outbox asks for the
+ * report when it writes, so ten changes give one entry, and an unchanged report is not written. A key that changes now and then is written at once. A key
+ * that changes all the time is written once a second, or more often if somebody follows the object.
  *
- * Bounds: one waiting key per entry; at most `entriesPerWrite` in one transaction.
+ * Bounds: one waiting key for each entry; at most `entriesPerWrite` in one transaction.
  */
 import type { Producer } from '../../core/feed/feed.ts';
 import { piecedBytesMax } from '../../core/feed/pieces.ts';
@@ -25,29 +25,29 @@ export interface OutboxPorts {
   readonly logger: Logger;
   readonly store: Store;
   readonly producer: Producer;
-  /** What is said of the key now; undefined: nothing any more; 'unsure': it is not known yet, and what was said stays. */
-  say(key: string): UpFeedEntry | undefined | 'unsure';
-  /** It is of an object that somebody wants to know exactly. Absent: nobody does. */
+  /** The present report of the key. Undefined: there must be no entry. 'unsure': the agent does not know yet, and the former entry stays. */
+  entryOf(key: string): UpFeedEntry | undefined | 'unsure';
+  /** Whether the key is of an object with exact status. Absent: no key is. */
   isFollowed?(key: string): boolean;
-  /** More would have to be said under the key than an entry may hold: how many bytes; undefined: it fits again, or there is nothing to be said. */
-  outgrew?(key: string, bytes: number | undefined): void;
+  /** The report of the key has more bytes than an entry may have. Undefined: it fits again, or there is no report. */
+  tooLarge?(key: string, bytes: number | undefined): void;
 }
 
-/** Enough that the stages of one change (stored, applied, available) pass without waiting. */
+/** Enough for the stages of one change (stored, applied, available) to pass without waiting. */
 const burst = 4;
-/** At most one a second per key from then on. */
+/** After the burst, at most one entry a second for each key … */
 const intervalMs = 1_000;
-/** … but of what somebody follows: as the relays above hand it on (relay/gather/status/reporter.ts). */
+/** … but more often for objects that somebody follows. The relays above pass these on at the same rate (relay/gather/status/reporter.ts). */
 const followedIntervalMs = 50;
-/** What one batch of the down feed or one answer of the cluster sets off is over by then, and is told as one thing. */
+/** The changes caused by one batch of the down feed, or by one answer of the cluster, are complete by then and go out together. */
 const gatherMs = 20;
-/** A full disk does not become free at once, and nothing is lost by waiting. */
+/** A full disk stays full for a while, and waiting loses nothing. */
 const writeRetryMs = 5_000;
-/** Of an object that a real cluster has, which knows no such bound. With room for the key and what stands around it. */
+/** The limit for the report of one object. A real cluster has no such limit. Leaves room for the key and the framing. */
 export const upFeedEntryBytesMax = piecedBytesMax - 4_096;
 /**
- * Keeps a transaction to a millisecond, so that the up feed does not hold up the down feed's writes, and to a megabyte of pages: an entry changes four or five,
- * and LMDB keeps the memory of the largest transaction.
+ * Keeps a transaction to about a millisecond, so that the up feed does not delay the writes of the down feed. Also keeps it to about a megabyte of pages: an
+ * entry changes four or five, and LMDB keeps the memory of the largest transaction.
  */
 const entriesPerWrite = 100;
 
@@ -55,9 +55,9 @@ export class Outbox {
   readonly #ports: OutboxPorts;
   readonly #touched = new Set<string>();
   readonly #buckets = new Map<string, TokenBucket>();
-  /** Keys that have used up their rate, touched again when the timer fires. */
-  readonly #resting = new Map<string, Timer>();
-  /** Of which more would have to be said than an entry may hold: told once in the log. */
+  /** Keys that have used up their rate. They are touched again when the timer fires. */
+  readonly #delayed = new Map<string, Timer>();
+  /** Keys whose report has more bytes than an entry may have. Each is logged once. */
   readonly #tooLarge = new Set<string>();
   #open = false;
   #timer: Timer | undefined;
@@ -66,7 +66,10 @@ export class Outbox {
     this.#ports = ports;
   }
 
-  /** From now on touched keys are written. Before, nothing is known of the cluster, and an entry that says so would undo what is known above. */
+  /**
+   * From now on the outbox writes touched keys. Before, the agent knows nothing about the cluster, and entries without content would replace what the
+   * parents know.
+   */
   open(): void {
     this.#open = true;
     this.#schedule();
@@ -75,16 +78,16 @@ export class Outbox {
   close(): void {
     this.#open = false;
     this.#timer?.stop();
-    for (const timer of this.#resting.values()) timer.stop();
+    for (const timer of this.#delayed.values()) timer.stop();
   }
 
   touch(key: string): void {
-    if (this.#resting.has(key)) return;
+    if (this.#delayed.has(key)) return;
     this.#touched.add(key);
     this.#schedule();
   }
 
-  /** Also what was said in an earlier life of the process and may hold no more. */
+  /** Touches every key in the table. The former process may have written entries that are not true any more. */
   touchAll(): void {
     const { store, producer } = this.#ports;
     store.read((reader) => {
@@ -105,13 +108,13 @@ export class Outbox {
   #run(): void {
     const nowMs = this.#ports.clock.monotonicMs();
     const due: [key: string, entry: UpFeedEntry | undefined][] = [];
-    for (const [key, entry] of this.#unsaid()) {
+    for (const [key, entry] of this.#changedEntries()) {
       const bucket = this.#buckets.get(key) ?? this.#newBucket(key, nowMs);
       this.#buckets.set(key, bucket);
       this.#touched.delete(key);
       const delayMs = bucket.take(nowMs);
       if (delayMs === 0) due.push([key, entry]);
-      else this.#rest(key, delayMs);
+      else this.#delay(key, delayMs);
     }
     for (const [key, bucket] of this.#buckets) if (bucket.isIdle(nowMs)) this.#buckets.delete(key);
     if (due.length > 0) this.#write(due);
@@ -123,44 +126,44 @@ export class Outbox {
     return new TokenBucket(burst, isFollowed ? followedIntervalMs : intervalMs, nowMs);
   }
 
-  #rest(key: string, delayMs: number): void {
+  #delay(key: string, delayMs: number): void {
     const timer = this.#ports.clock.after(delayMs, () => {
-      this.#resting.delete(key);
+      this.#delayed.delete(key);
       this.touch(key);
     });
-    this.#resting.set(key, timer);
+    this.#delayed.set(key, timer);
   }
 
-  /** Of the keys touched first, those of which something else is to be said than has been; the others are touched no more. */
-  #unsaid(): [key: string, entry: UpFeedEntry | undefined][] {
+  /** The first touched keys whose report differs from the entry in the table. Keys with an unchanged report are not touched any more. */
+  #changedEntries(): [key: string, entry: UpFeedEntry | undefined][] {
     const { store, producer } = this.#ports;
     const keys = [...this.#touched].slice(0, entriesPerWrite);
     const entries: [key: string, entry: UpFeedEntry | undefined][] = [];
     for (const key of keys) {
-      const entry = this.#ports.say(key);
+      const entry = this.#ports.entryOf(key);
       if (entry === 'unsure') this.#touched.delete(key);
       else entries.push([key, entry]);
     }
     return store.read((reader) =>
       entries.flatMap(([key, whole]) => {
         const row = producer.get(reader, hash128(key));
-        const said = row?.content && producer.content(reader, row.content);
-        const entry = this.#fitting(key, whole, said);
-        const same = said && entry ? sameUpFeedEntry(said, entry) : !said && !entry;
-        if (same) this.#touched.delete(key);
-        return same ? [] : [[key, entry] as [string, UpFeedEntry | undefined]];
+        const former = row?.content && producer.content(reader, row.content);
+        const entry = this.#fitting(key, whole, former);
+        const isSame = former && entry ? sameUpFeedEntry(former, entry) : !former && !entry;
+        if (isSame) this.#touched.delete(key);
+        return isSame ? [] : [[key, entry] as [string, UpFeedEntry | undefined]];
       }),
     );
   }
 
   /**
-   * Of what is too large: of the state of an object all but its status. Another object stays as it was said last, if it was: that it is said no more would mean that it
-   * is there no more, and what it was made into above would be deleted.
+   * Makes an entry that is too large fit. The state of an object loses its status. The entry of a whole object keeps the body of its former report, if there
+   * is one. Removing the entry would mean that the object does not exist any more, and the nodes above would delete what they made from it.
    */
-  #fitting(key: string, entry: UpFeedEntry | undefined, said: UpFeedEntry | undefined): UpFeedEntry | undefined {
+  #fitting(key: string, entry: UpFeedEntry | undefined, former: UpFeedEntry | undefined): UpFeedEntry | undefined {
     const bytes = entry ? entry.attributes.length + entry.body.length : 0;
     if (!entry || bytes <= upFeedEntryBytesMax) {
-      if (this.#tooLarge.delete(key)) this.#ports.outgrew?.(key, undefined);
+      if (this.#tooLarge.delete(key)) this.#ports.tooLarge?.(key, undefined);
       return entry;
     }
     if (!this.#tooLarge.has(key)) {
@@ -170,13 +173,13 @@ export class Outbox {
         { key, bytes, bytesMax: upFeedEntryBytesMax, remedy },
         'too large to be reported as a whole',
       );
-      this.#ports.outgrew?.(key, bytes);
+      this.#ports.tooLarge?.(key, bytes);
     }
     if (key.startsWith('state/')) return { ...entry, body: new Uint8Array(0) };
-    return said && { ...entry, body: said.body };
+    return former && { ...entry, body: former.body };
   }
 
-  /** Objects before the placements that sum them up. */
+  /** The states of objects come before the partials that sum them up. */
   #write(due: readonly (readonly [key: string, entry: UpFeedEntry | undefined])[]): void {
     const isPartial = (key: string) => Number(key.startsWith('partial/'));
     const ordered = [...due].sort(([a], [b]) => isPartial(a) - isPartial(b));
@@ -186,7 +189,7 @@ export class Outbox {
       });
     } catch (error) {
       this.#ports.logger.error({ error: describeError(error) }, 'reports could not be written; trying again');
-      for (const [key] of due) this.#rest(key, writeRetryMs);
+      for (const [key] of due) this.#delay(key, writeRetryMs);
       return;
     }
   }
@@ -194,8 +197,9 @@ export class Outbox {
   #writeOne(t: Transaction, key: string, entry: UpFeedEntry | undefined): void {
     const { producer } = this.#ports;
     const keyHash = hash128(key);
-    // What a node tells of itself is of no space: the order of its feed alone says what is newer. Were it numbered here, by the time or by counting, a parent
-    // would keep as newer what it had heard before this disk was put back to an older copy, or from such a copy.
+    // The reports of a node about itself belong to no space. Only the order of the feed decides which one is newer. With a number made here, by time or by
+    // counting, a parent might keep the wrong report as the newer one after this disk was put back to an older copy: a report from before, or a report from
+    // the copy.
     const originRevision = producer.get(t, keyHash)?.originRevision ?? 0;
     if (entry) producer.put(t, { key, ...entry }, originRevision);
     else producer.remove(t, keyHash, originRevision);

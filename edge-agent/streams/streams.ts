@@ -12,7 +12,7 @@ export interface AgentStreamsPorts {
   readonly version: string;
   readonly clock: Clock;
   readonly observer: StreamObserver;
-  /** Of the session with the parent. */
+  /** The streams of the session with the parent. */
   parent(): SessionStreams | undefined;
 }
 
@@ -28,7 +28,7 @@ export function agentStreams({ path, version, clock, observer, parent }: AgentSt
       return streams ? { streams } : { known: true };
     },
   });
-  // An agent is ready when it has been attached, as whoever reaches it this way sees.
+  // An agent is ready when it has been attached. A request that arrives by a stream shows that it has.
   router.register(
     healthKind,
     healthEndpoint(() => ({ path, role: 'agent', version, ready: true })),

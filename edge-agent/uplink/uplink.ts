@@ -1,4 +1,4 @@
-/** The agent's session with its parent: the down feed into the agent, the up feed out of its outbox. Dials again for as long as it takes. */
+/** The agent's session with its parent: the down feed into the agent, and the up feed out of its outbox. Dials again for as long as it takes. */
 
 import type { ApprovalAttributes } from '../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
@@ -32,19 +32,19 @@ export interface AgentUplinkOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** What a batch or a reconciliation has changed, once it is committed. */
+  /** The changes of a batch or a reconciliation, after the commit. */
   received(changes: readonly AppliedChange[]): void;
-  /** Makes the streams of a session; absent: the agent has none. */
+  /** Makes the streams of a session. Absent: the agent has no streams. */
   streamsOf?(link: Link): SessionStreams;
-  /** There is a session with the parent, or what the agent holds is something else now. */
-  said?(): void;
-  /** A person has released what is held under this token, and in the feed there is nothing of it. */
-  released?(token: string): void;
-  /** What the outbox lacks is meant to be lacking; absent: always. */
+  /** A session with the parent has begun, or the held rows or the alarm of the feed have changed. */
+  reportSelf?(): void;
+  /** A person has approved the deletion of held rows with this token, and the token matches nothing in the feed. */
+  approved?(token: string): void;
+  /** Whether rows that the outbox lacks are lacking on purpose. Absent: always true. */
   ready?(): boolean;
-  /** A parent has welcomed this start. */
+  /** A parent has welcomed this start of the agent. */
   attached?(): void;
-  /** All that the parent has to say is stored, and what it lacks is meant to be lacking. */
+  /** The agent has stored everything that the parent has sent, and rows that the parent lacks are lacking on purpose. */
   caughtUp?(): void;
 }
 
@@ -52,12 +52,12 @@ export class Uplink {
   readonly #session: ChildSession;
   readonly #options: AgentUplinkOptions;
   readonly #unsubscribe: () => void;
-  #joined = false;
+  #wasAttached = false;
 
   constructor(options: AgentUplinkOptions) {
     this.#options = options;
     const { store, clock, random, identity, path, software, dialer, downstream } = options;
-    this.#unsubscribe = subscribeTo(store, heldRowsTopic, downstream.name, () => options.said?.());
+    this.#unsubscribe = subscribeTo(store, heldRowsTopic, downstream.name, () => options.reportSelf?.());
     this.#session = new ChildSession({
       store,
       clock,
@@ -74,25 +74,25 @@ export class Uplink {
       committed: (changes) => options.received(changes),
       attaching: (t) => reportSeenRevisions(t, options.outbox),
       connected: () => {
-        this.#joined = true;
+        this.#wasAttached = true;
         this.#options.attached?.();
-        this.#options.said?.();
+        this.#options.reportSelf?.();
       },
       disconnected() {},
       caughtUp: () => this.#options.caughtUp?.(),
-      // One of several siblings tells nothing before it has heard what there is to say.
+      // A parent with replicas sends nothing to the agent before it has received the agent's reports. So the agent must not wait.
       ready: (parentHasReplicas) => parentHasReplicas === true || (this.#options.ready?.() ?? true),
-      alarmChanged: () => this.#options.said?.(),
+      alarmChanged: () => this.#options.reportSelf?.(),
       ...(options.streamsOf ? { streamsOf: options.streamsOf } : {}),
     });
   }
 
-  /** It has been attached to its parent since the process started. */
-  get joined(): boolean {
-    return this.#joined;
+  /** Whether the agent has been attached to its parent since the process started. */
+  get wasAttached(): boolean {
+    return this.#wasAttached;
   }
 
-  /** Why there is no session with the parent, as far as anything was tried. */
+  /** Why there is no session with the parent, as far as the agent has tried. */
   get unreached(): string | undefined {
     return this.#session.unreached;
   }
@@ -101,7 +101,7 @@ export class Uplink {
     return this.#session.connected;
   }
 
-  /** The feed from the parent was found to differ from what the parent has. */
+  /** How the agent's copy of the down feed differs from the parent's. Undefined: no difference was found. */
   get diverged(): Divergence | undefined {
     return this.#session.alarm.present;
   }
@@ -110,7 +110,7 @@ export class Uplink {
     return this.#session.ends;
   }
 
-  /** Since something was heard of the root. */
+  /** The age of the newest report of the root. */
   rootAgeMs(): number {
     return this.#session.rootAgeMs();
   }
@@ -119,7 +119,7 @@ export class Uplink {
     return this.#session.waiting;
   }
 
-  /** Of the present session. */
+  /** The streams of the present session. */
   get streams(): SessionStreams | undefined {
     return this.#session.streams;
   }
@@ -132,21 +132,21 @@ export class Uplink {
     this.#session.readyChanged();
   }
 
-  /** Takes leave of the parent in order. */
+  /** Ends the session in order. */
   close(): void {
     this.#unsubscribe();
     this.#session.close();
   }
 
   #applied(t: Transaction, changes: readonly AppliedChange[]): void {
-    const { path, downstream, outbox, clock, logger, received, released } = this.#options;
+    const { path, downstream, outbox, clock, logger, received, approved } = this.#options;
     noteSeen(t, changes, { clock, log: logger });
     reportHandedReleases(t, outbox, changes);
     for (const { key, after } of changes) {
       if (key !== entryKey.approval(path) || !after) continue;
       const { token } = attributesOf<ApprovalAttributes>(after);
       const changed = downstream.release(t, token);
-      t.afterCommit(() => (changed.length > 0 ? received(changed) : released?.(token)));
+      t.afterCommit(() => (changed.length > 0 ? received(changed) : approved?.(token)));
     }
   }
 }

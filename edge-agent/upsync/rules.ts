@@ -1,4 +1,4 @@
-/** Which objects of the cluster the upsync rules of the placements here match. Items are ORed. */
+/** Finds which objects of the cluster the upsync rules of this agent's placements match. An object matches a placement if it matches one of the items. */
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { matchesUpsync, type UpsyncItem } from '../../core/match/upsync-item.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
@@ -8,11 +8,11 @@ export type UpsyncRules = ReadonlyMap<PlacementId, readonly UpsyncItem[]>;
 
 export interface Taking {
   readonly id: PlacementId;
-  /** Center if one of the items that match says so. */
+  /** Center if one of the matching items wants that. */
   readonly returnTo: 'Parent' | 'Center';
 }
 
-/** The placements that take the object up, in order of id. */
+/** The placements that take the object, in the order of their ids. */
 export function takingPlacements(rules: UpsyncRules, key: ObjectKey, labels: Labels): Taking[] {
   const taking: Taking[] = [];
   for (const [id, items] of rules) {

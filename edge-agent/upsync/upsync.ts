@@ -1,8 +1,9 @@
 /**
- * Objects born at the edge that come up: watches the resources that the rules name, and holds what matches, ready to be told. One
- * object is told once for each source whose placements take it, with the names of those.
+ * Finds objects that were created at the edge and that rules take. It watches the resources that the rules name, and keeps the matching objects ready to
+ * report. The agent reports an object once for each source whose placements take it, with the names of those placements.
  *
- * Bound: `upsyncObjectsMax` objects for each placement, the first in order of their keys; what is beyond is counted and reported, and its body is not held.
+ * Bound: `upsyncObjectsMax` objects for each placement, the first in the order of their keys. Objects beyond the bound are counted and reported as a number,
+ * and their bodies are not kept.
  */
 
 import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
@@ -16,23 +17,23 @@ import { Bodies } from '../observe/bodies.ts';
 import { ResourceWatches, resourceName } from '../observe/resource-watches.ts';
 import { type Taking, takingPlacements, type UpsyncRules } from './rules.ts';
 
-/** Some 10 MB of reports for each placement and destination: what a relay of a thousand agents can still hold on its disk. */
+/** About 10 MB of reports for each placement and destination: a relay of a thousand agents can still store this. */
 export const upsyncObjectsMax = 1_000;
 
 export interface UpsyncEvents {
-  /** What is told of the object for these sources may have changed. */
+  /** The report about the object for these sources may have changed. */
   changed(key: string, sources: Iterable<string>): void;
-  /** Whether the object is taken may have changed, or is known now. */
+  /** Whether a rule takes the object may have changed, or is known now. */
   taken(key: string): void;
-  /** The placement's objects are within the bound, or beyond it, or another number beyond it. */
+  /** The number of the placement's objects has crossed the bound, or has changed beyond the bound. */
   counted(id: PlacementId): void;
-  /** More is known of what is on the cluster: what was told in an earlier life may hold no more. */
+  /** The agent knows more objects of the cluster than before: entries of a former process may not be true any more. */
   synced(): void;
-  /** An object that is to be told can't be read; it is tried again. */
-  unread(key: string, error: unknown): void;
+  /** An object that has to be reported can't be read. The agent tries again. */
+  readFailed(key: string, error: unknown): void;
 }
 
-/** Of an object that is sent down: the placement whose rule takes it, if any. */
+/** For an object of the down feed: the placement whose rule takes the object, if there is one. */
 export type Taker = { readonly id: PlacementId | undefined } | 'unknown';
 
 export interface Upsynced {
@@ -53,20 +54,20 @@ export class Upsync {
   readonly #cluster: Cluster;
   readonly #events: UpsyncEvents;
   readonly #watches: ResourceWatches;
-  /** What matches a rule, by key. */
-  readonly #held = new Map<string, UpsyncedObject>();
-  /** Of what is within the bound of some placement. */
+  /** The objects that match a rule, by key. */
+  readonly #objects = new Map<string, UpsyncedObject>();
+  /** The bodies of the objects within the bound of a placement. */
   readonly #bodies: Bodies;
   /** Keys by placement, sorted. */
   readonly #keys = new Map<PlacementId, string[]>();
   #rules: UpsyncRules = new Map();
-  /** The newest look at what the cluster serves; an older one that ends later counts no more. */
-  #look = 0;
-  /** What it says is not known: it is asked, or has not answered. */
-  #looking: 'asking' | 'failed' | undefined;
-  /** API groups of which it does not say what it serves. */
-  #unknown: ReadonlyMap<string, string> = new Map();
-  /** Objects of which nobody could say who takes them: their owner hears when it can be said. */
+  /** The number of the newest request for the served kinds. Results of older requests do not count. */
+  #servedRequest = 0;
+  /** Why the served kinds are not known: the request is running, or has failed. */
+  #servedUnknown: 'asking' | 'failed' | undefined;
+  /** API groups for which the cluster does not answer what it serves. */
+  #unknownGroups: ReadonlyMap<string, string> = new Map();
+  /** Objects whose taker could not be decided. The event `taken` is sent when it can. */
   readonly #undecided = new Set<string>();
   #deciding: (() => void)[] = [];
   #waiting: (() => void)[] = [];
@@ -79,47 +80,47 @@ export class Upsync {
       clock,
       get: (key) => cluster.get(key),
       read: (_uid, key) => {
-        events.changed(key, sourcesOf(this.#held.get(key)));
+        events.changed(key, sourcesOf(this.#objects.get(key)));
         events.synced();
       },
-      failed: (key, error) => events.unread(key, error),
+      failed: (key, error) => events.readFailed(key, error),
     });
     this.#watches = new ResourceWatches(cluster, {
       on: (event, resource) => this.#on(event, resource),
       synced: (resource, keys) => {
         this.#forgetAll(resource, keys);
-        this.#news();
+        this.#clusterKnown();
       },
-      refused: () => this.#news(),
+      refused: () => this.#clusterKnown(),
       ended: (resource) => this.#forgetAll(resource),
     });
   }
 
-  /** Watches what the rules name now; resolves when the cluster has said what it serves of it. */
+  /** Watches the resources that the rules name now. Resolves when the cluster has answered which of these it serves. */
   async setRules(rules: UpsyncRules): Promise<void> {
     if (stableStringify([...rules]) === stableStringify([...this.#rules])) return;
     this.#rules = rules;
-    for (const [key, held] of [...this.#held]) this.#hold(key, held);
+    for (const [key, upsynced] of [...this.#objects]) this.#setObject(key, upsynced);
     this.#watches.restart();
     await this.kindsChanged();
   }
 
   /** The cluster serves other kinds than before. */
   async kindsChanged(): Promise<void> {
-    const look = ++this.#look;
+    const request = ++this.#servedRequest;
     const items = [...this.#rules.values()].flat();
-    this.#looking = items.length > 0 ? 'asking' : undefined;
+    this.#servedUnknown = items.length > 0 ? 'asking' : undefined;
     try {
       const served = items.length > 0 ? await this.#cluster.served() : [];
       const unknown = items.length > 0 ? await this.#cluster.unknownGroups?.() : undefined;
-      if (look !== this.#look) return;
-      this.#unknown = unknown ?? new Map();
+      if (request !== this.#servedRequest) return;
+      this.#unknownGroups = unknown ?? new Map();
       this.#watches.set(served.filter((resource) => items.some((item) => namesResource(item, resource))));
-      this.#looking = undefined;
-      for (const key of this.#held.keys()) this.#keepBody(key);
-      this.#news();
+      this.#servedUnknown = undefined;
+      for (const key of this.#objects.keys()) this.#keepBody(key);
+      this.#clusterKnown();
     } catch (error) {
-      if (look === this.#look) this.#looking = 'failed';
+      if (request === this.#servedRequest) this.#servedUnknown = 'failed';
       this.#wake();
       throw error;
     }
@@ -129,22 +130,26 @@ export class Upsync {
     return this.#rules.size > 0;
   }
 
-  /** The objects of its resource have been seen: if it is not held, it is not there. A resource that the cluster keeps back holds up no other. */
-  knows(key: string): boolean {
+  /**
+   * Whether the agent has seen all objects of the resource: an object that is not in `#objects` does not exist then. A resource that the cluster refuses to
+   * list does not delay other resources.
+   */
+  isComplete(key: string): boolean {
     const resource = parseKey(key);
-    if (this.#looking !== undefined || this.#unknown.has(resource.group) || !this.#watches.isSeen(resource))
+    if (this.#servedUnknown !== undefined || this.#unknownGroups.has(resource.group) || !this.#watches.isSeen(resource))
       return false;
-    // It is told as soon as its body is there.
-    const held = this.#held.get(key);
-    return !held || !this.#isReported(key, held) || this.#bodies.of(held.uid) !== undefined;
+    // The object is reported as soon as its body is there.
+    const upsynced = this.#objects.get(key);
+    return !upsynced || !this.#isReported(key, upsynced) || this.#bodies.of(upsynced.uid) !== undefined;
   }
 
   /**
-   * The same once it is known what the cluster serves. It is not waited for a list, which may take long or never come, and whoever asks holds up others: 'unknown',
-   * and `taken` tells when it is known whether the cluster has the object, or that it does not say so. What it keeps back is taken only as it would be.
+   * Returns `takerNow` as soon as the served kinds are known. The method does not wait for a list, because a list may take long or never come, and a waiting
+   * caller delays others. Without the list it returns 'unknown'. The event `taken` follows when the agent knows whether the cluster has the object, or that
+   * the cluster refuses the list. For a refused resource, only the given labels count.
    */
   async takerOf(key: string, labels: Labels): Promise<Taker> {
-    while (this.#looking === 'asking' && !this.#stopped) {
+    while (this.#servedUnknown === 'asking' && !this.#stopped) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
     if (!this.#isUndecided(key)) return { id: this.takerNow(key, labels) };
@@ -152,55 +157,57 @@ export class Upsync {
     return 'unknown';
   }
 
-  /** Resolves when nobody waits for `taken` of an object that was asked for. */
+  /** Resolves when `taken` has been sent for every object whose taker was unknown. */
   decided(): Promise<void> {
     if (this.#undecided.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#deciding.push(resolve));
   }
 
   #isUndecided(key: string): boolean {
-    return this.#looking !== undefined || this.#watches.isPending(parseKey(key));
+    return this.#servedUnknown !== undefined || this.#watches.isPending(parseKey(key));
   }
 
-  /** The placement whose rule takes the object, as it is on the cluster or as it would be with these labels. */
+  /** The placement whose rule takes the object, by its labels on the cluster, or else by the given labels. */
   takerNow(key: string, labels: Labels): PlacementId | undefined {
     if (this.#rules.size === 0) return undefined;
-    return (this.#held.get(key)?.taking[0] ?? takingPlacements(this.#rules, parseKey(key), labels)[0])?.id;
+    return (this.#objects.get(key)?.taking[0] ?? takingPlacements(this.#rules, parseKey(key), labels)[0])?.id;
   }
 
-  say(source: string, key: string): Upsynced | undefined {
-    const held = this.#held.get(key);
-    const taking = held?.taking.filter(({ id }) => splitPlacementId(id).source === source && this.#isWithin(id, key));
-    const body = held && this.#bodies.of(held.uid);
+  reportOf(source: string, key: string): Upsynced | undefined {
+    const upsynced = this.#objects.get(key);
+    const taking = upsynced?.taking.filter(
+      ({ id }) => splitPlacementId(id).source === source && this.#isWithin(id, key),
+    );
+    const body = upsynced && this.#bodies.of(upsynced.uid);
     if (!body || !taking || taking.length === 0) return undefined;
     return {
       refs: taking.map(({ id }) => splitPlacementId(id).name),
-      namespaced: held.namespaced,
+      namespaced: upsynced.namespaced,
       returnTo: taking.some(({ returnTo }) => returnTo === 'Center') ? 'Center' : 'Parent',
       body,
     };
   }
 
-  /** How many objects are held whole. */
+  /** How many objects are in memory with their body. */
   get bodies(): number {
     return this.#bodies.size;
   }
 
-  /** How many objects the placement's rules match here. */
+  /** How many objects the placement's rules match at this cluster. */
   count(id: PlacementId): number {
     return this.#keys.get(id)?.length ?? 0;
   }
 
   stop(): void {
     this.#stopped = true;
-    this.#look++;
+    this.#servedRequest++;
     this.#watches.stop();
     this.#bodies.stop();
     this.#undecided.clear();
     this.#wake();
   }
 
-  #news(): void {
+  #clusterKnown(): void {
     for (const key of [...this.#undecided]) {
       if (this.#isUndecided(key)) continue;
       this.#undecided.delete(key);
@@ -217,73 +224,73 @@ export class Upsync {
 
   #on({ type, key, object }: ClusterEvent, { namespaced }: ServedResource): void {
     const name = formatKey(key);
-    const before = this.#held.get(name);
+    const before = this.#objects.get(name);
     if (type === 'DELETED') {
-      if (before) this.#hold(name, undefined);
+      if (before) this.#setObject(name, undefined);
       return;
     }
-    // Servers behind the cluster's own may give none.
+    // Aggregated API servers may return objects without a uid.
     const { labels = {}, uid = name } = object.metadata;
-    // What no rule matches is looked at no further: most objects of a resource may be of no interest.
+    // Objects that no rule matches are ignored: these may be most objects of a resource.
     if (!before && takingPlacements(this.#rules, key, labels).length === 0) return;
     if (before && before.uid !== uid) this.#bodies.delete(before.uid);
     this.#bodies.set(uid, object);
-    this.#hold(name, { uid, labels, namespaced });
+    this.#setObject(name, { uid, labels, namespaced });
   }
 
   #forgetAll(of: GroupResource, but: ReadonlySet<string> = new Set()): void {
-    for (const key of [...this.#held.keys()]) {
-      if (!but.has(key) && resourceName(parseKey(key)) === resourceName(of)) this.#hold(key, undefined);
+    for (const key of [...this.#objects.keys()]) {
+      if (!but.has(key) && resourceName(parseKey(key)) === resourceName(of)) this.#setObject(key, undefined);
     }
   }
 
-  /** Brings what is held of the object to this, by the rules as they are now. */
-  #hold(key: string, object: Omit<UpsyncedObject, 'taking'> | undefined): void {
-    const before = this.#held.get(key);
+  /** Updates the state of the object, by the present rules. */
+  #setObject(key: string, object: Omit<UpsyncedObject, 'taking'> | undefined): void {
+    const before = this.#objects.get(key);
     const taking = object ? takingPlacements(this.#rules, parseKey(key), object.labels) : [];
-    if (object && taking.length > 0) this.#held.set(key, { ...object, taking });
+    if (object && taking.length > 0) this.#objects.set(key, { ...object, taking });
     else {
-      this.#held.delete(key);
+      this.#objects.delete(key);
       this.#bodies.delete((object ?? before)?.uid ?? '');
     }
-    for (const { id } of before?.taking ?? []) if (!taking.some((now) => now.id === id)) this.#leave(id, key);
-    for (const { id } of taking) if (!before?.taking.some((old) => old.id === id)) this.#join(id, key);
+    for (const { id } of before?.taking ?? []) if (!taking.some((one) => one.id === id)) this.#removeKey(id, key);
+    for (const { id } of taking) if (!before?.taking.some((old) => old.id === id)) this.#addKey(id, key);
     this.#keepBody(key);
     const sources = new Set([...sourcesOf(before), ...sourcesOf({ taking })]);
     if (sources.size > 0) this.#events.changed(key, sources);
     if (before?.taking[0]?.id !== taking[0]?.id) this.#events.taken(key);
   }
 
-  #join(id: PlacementId, key: string): void {
+  #addKey(id: PlacementId, key: string): void {
     const keys = this.#keys.get(id) ?? [];
     this.#keys.set(id, keys);
     keys.splice(placeOf(keys, key), 0, key);
-    this.#crossed(id, keys[upsyncObjectsMax]);
+    this.#boundCrossed(id, keys[upsyncObjectsMax]);
   }
 
-  #leave(id: PlacementId, key: string): void {
+  #removeKey(id: PlacementId, key: string): void {
     const keys = this.#keys.get(id) ?? [];
-    // The one that comes within the bound when one before it goes.
+    // The object that comes within the bound when one before it leaves.
     const next = keys[upsyncObjectsMax];
     keys.splice(placeOf(keys, key), 1);
     if (keys.length === 0) this.#keys.delete(id);
-    this.#crossed(id, next);
+    this.#boundCrossed(id, next);
   }
 
-  /** With `key`, the object at the edge of the bound may be told, or may not any more. */
-  #crossed(id: PlacementId, key: string | undefined): void {
+  /** With `key`: the object at the edge of the bound may have to be reported, or must not be reported any more. */
+  #boundCrossed(id: PlacementId, key: string | undefined): void {
     if (key === undefined) return;
     this.#keepBody(key);
     this.#events.changed(key, [splitPlacementId(id).source]);
     this.#events.counted(id);
   }
 
-  /** What is told is read where it has no body, and what is not has none. */
+  /** Reads the body of a reported object if it is missing. Drops the body of any other object. */
   #keepBody(key: string): void {
-    const held = this.#held.get(key);
-    if (!held) return;
-    if (this.#isReported(key, held)) this.#bodies.want(held.uid, parseKey(key));
-    else this.#bodies.delete(held.uid);
+    const upsynced = this.#objects.get(key);
+    if (!upsynced) return;
+    if (this.#isReported(key, upsynced)) this.#bodies.want(upsynced.uid, parseKey(key));
+    else this.#bodies.delete(upsynced.uid);
   }
 
   #isReported(key: string, { taking }: UpsyncedObject): boolean {
@@ -296,11 +303,11 @@ export class Upsync {
   }
 }
 
-function sourcesOf(held: Pick<UpsyncedObject, 'taking'> | undefined): string[] {
-  return (held?.taking ?? []).map(({ id }) => splitPlacementId(id).source);
+function sourcesOf(upsynced: Pick<UpsyncedObject, 'taking'> | undefined): string[] {
+  return (upsynced?.taking ?? []).map(({ id }) => splitPlacementId(id).source);
 }
 
-/** Where the key is in the sorted list, or would be. */
+/** The index of the key in the sorted list, or the index where it would be. */
 function placeOf(keys: readonly string[], key: string): number {
   let [low, high] = [0, keys.length];
   while (low < high) {

@@ -132,7 +132,7 @@ describe.skipIf(missing)(`a real cluster on which others have a say${why}`, () =
     tree.ok(retail, 'delete', 'configmap', 'ledger', 'prices', '-n', 'audit');
     await until('the other one goes', () => there('cm', 'prices', 'audit') === undefined);
     const words =
-      /wanted no more, and removing it was refused: .*ledger.* is forbidden: .*a ledger is kept for ten years/;
+      /nobody wants the object any more, and removing it was refused: .*ledger.* is forbidden: .*a ledger is kept for ten years/;
     await until('it is said', () => words.test(said('audit', 'configmaps audit/ledger')));
     expect(there('cm', 'ledger', 'audit')?.metadata.labels?.[managedByUs]).toBe('true');
     site(['delete', 'validatingadmissionpolicybinding', 'kept']);

@@ -1,4 +1,4 @@
-/** The embedded cluster on a store: its space, what every space has for its lifecycle, and the controllers of a cluster. */
+/** Assembles the embedded cluster on a store: its space, the controllers that every space has for its lifecycle, and the controllers of a cluster. */
 import { builtinKinds } from '../../../core/apiserver/builtin/builtin-kinds.ts';
 import { CrdController } from '../../../core/apiserver/crd/crd-controller.ts';
 import { definitionAdmission } from '../../../core/apiserver/crd/definition-admission.ts';
@@ -23,7 +23,7 @@ export interface AssembledCluster extends OpenCluster {
   readonly cluster: EmbeddedCluster;
 }
 
-/** Of the space within the agent's store. */
+/** The name of the space in the agent's store. */
 const spaceName = 'cluster';
 
 export function assembleCluster(options: AssembleOptions): AssembledCluster {

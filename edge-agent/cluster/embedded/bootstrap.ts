@@ -1,4 +1,4 @@
-/** What a Kubernetes cluster has before anybody has applied anything. */
+/** Creates the objects that a Kubernetes cluster has before anybody has applied anything. */
 import { kubernetesVersion } from '../../../core/apiserver/discovery/discovery.ts';
 import { timestamp } from '../../../core/object/conditions.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
@@ -6,13 +6,13 @@ import type { Clock } from '../../../core/runtime/clock.ts';
 import type { ControlledSpace } from './controllers/objects.ts';
 import { nodeName } from './controllers/pod.ts';
 
-/** What the one node says of itself; nothing is measured or limited by it. */
+/** The capacity in the status of the one node. Nothing is measured or limited by it. */
 export const nodeCapacity = { cpu: '4', memory: '8Gi', pods: '110', 'ephemeral-storage': '50Gi' } as const;
 
 const namespaces = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 const fieldManager = 'embedded-cluster';
 
-/** Makes what is missing. */
+/** Creates the missing objects. */
 export function bootstrap(space: ControlledSpace, clock: Clock): void {
   for (const name of namespaces) ensure(space, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   ensure(space, {
@@ -32,7 +32,7 @@ export function bootstrap(space: ControlledSpace, clock: Clock): void {
   });
 }
 
-/** Created without its status, as a client would; the status follows. */
+/** Creates the object without its status, as a client would. A second write adds the status. */
 function ensure(space: ControlledSpace, { status, ...object }: KubeObject): void {
   if (space.get(space.keyOf(object))) return;
   const created = space.create(object, { fieldManager });

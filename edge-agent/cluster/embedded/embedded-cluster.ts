@@ -1,6 +1,6 @@
 /**
- * An edge cluster in the agent's process: a space of the mesh's own API server, with controllers that play the part of Kubernetes'
- * own. For trying out and for tests; nothing runs, but everything reports as if it did.
+ * An edge cluster in the agent's process: a space of the mesh's own API server, with controllers in place of those of Kubernetes. For tests, and for people
+ * who try Banyan out. Nothing runs, but everything is reported as if it ran.
  */
 import { kubernetesVersion } from '../../../core/apiserver/discovery/discovery.ts';
 import type { StoredObject } from '../../../core/apiserver/storage.ts';
@@ -43,7 +43,7 @@ export interface EmbeddedClusterOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly pace: ClusterPace;
-  /** Has `turn` called soon, after the commit that runs now. */
+  /** Calls `turn` in a later turn of the event loop, after the commit that runs now. */
   readonly schedule: (turn: () => void) => void;
 }
 
@@ -120,17 +120,17 @@ export class EmbeddedCluster implements Cluster {
 
   watch(resource: GroupResource, events: Pick<WatchEvents, 'on' | 'synced'>): () => void {
     const { storage } = this.#space;
-    const tell = (type: ClusterEvent['type'], stored: StoredObject) =>
+    const deliver = (type: ClusterEvent['type'], stored: StoredObject) =>
       events.on({ type, key: stored.key, object: this.#space.parse(stored) });
     const stop = storage.subscribe((changes) => {
       for (const { type, object } of changes) {
-        if (object.key.group === resource.group && object.key.resource === resource.resource) tell(type, object);
+        if (object.key.group === resource.group && object.key.resource === resource.resource) deliver(type, object);
       }
     });
     const there = new Set<string>();
     for (const stored of storage.scan(resource)) {
       there.add(formatKey(stored.key));
-      tell('ADDED', stored);
+      deliver('ADDED', stored);
     }
     events.synced(there);
     return stop;

@@ -1,6 +1,6 @@
 /**
- * Where the API server is and who the agent is to it: by the service account of its pod, or by a kubeconfig. Certificates and tokens are read here; for
- * programs, providers and passwords the Kubernetes client is loaded, which takes 80 MB that the agent of a small machine is to do without.
+ * Finds the API server, and the agent's credentials for it: by the service account of its pod, or by a kubeconfig. This file reads certificates and tokens.
+ * For users of programs, providers and passwords it loads the Kubernetes client, which takes 80 MB; agents of small machines should do without it.
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -13,22 +13,22 @@ import { type ClusterAccess, readKubeconfig, type Source } from './kubeconfig.ts
 export interface Access {
   /** `https://10.0.0.1:443`, perhaps with a path. */
   readonly server: URL;
-  /** What each connection and request carries now: certificates, and headers with a token that may change. Throws Unauthorized. */
+  /** The present credentials for connections and requests: certificates, and headers with a token that may change. Throws Unauthorized. */
   credentials(): Promise<Credentials>;
 }
 
 export interface AccessOptions {
   /** Absent: the service account of this pod. */
   readonly kubeconfig?: string | undefined;
-  /** Absent: the current one. */
+  /** Absent: the current context. */
   readonly context?: string | undefined;
 }
 
-/** Of the service that an API server has in its own cluster, as a pod is told of it. */
+/** The service of the API server in its own cluster, as the environment of a pod names it. */
 export interface PodEnvironment {
   readonly host: string | undefined;
   readonly port: string | undefined;
-  /** Where the service account is mounted: https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/ */
+  /** The folder where the service account is mounted: https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/ */
   readonly directory: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Requests to one API server over connections that are kept. Errors are the server's own words; one that asks to wait (429, 503 with Retry-After) is
- * obeyed a few times before it is an error.
+ * Sends requests to one API server over connections that are kept. Errors have the server's own message. If the server asks to wait (429, 503 with
+ * Retry-After), the client obeys a few times before it returns an error.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as PlainAgent, request as plainRequest } from 'node:http';
@@ -28,29 +28,29 @@ export interface ClusterApiRequest {
   readonly body?: unknown;
   readonly contentType?: string;
   readonly accept?: string;
-  /** An answer of 503 is its last one: something in between may have given it to a request that was done, and doing it again would be told otherwise. */
+  /** An answer of 503 is final. A proxy may have sent the 503 for a request that was carried out, and a second request would have another result. */
   readonly once?: boolean;
 }
 
 export interface ApiAnswer {
-  /** 200 and following. */
+  /** A status from 200 to 299. */
   readonly status: number;
-  /** The parsed JSON; undefined: there is none. */
+  /** The parsed JSON. Undefined: the answer has no body. */
   readonly body: unknown;
 }
 
-/** An API server that needs longer than this for anything but a watch is taken for gone; its own limit is 60 s. */
+/** If any request but a watch takes longer than this, the API server counts as unreachable. The server's own limit is 60 s. */
 const timeoutMs = 65_000;
-/** Of what is said instead of a watch. */
+/** The limit for the body of a refused watch. */
 const refusalBytesMax = 1 << 20;
-/** How often a request that the server puts off is made again before its caller hears of it. */
+/** How often the client repeats a request that the server puts off, before its caller gets the error. */
 const putOffMax = 4;
 const putOffMsMax = 10_000;
-/** Token files change under way, and reading them is cheap; the programs that some users are signed in by are not. */
+/** Token files change while the agent runs, and reading them is cheap. The programs by which some users sign in are not cheap. */
 const credentialsMs = 60_000;
-/** … and after a connection that failed, which they may be the reason of: the answer to that is often a renewed kubeconfig. */
+/** … and after a failed connection, because the credentials may be the reason: people often react with a renewed kubeconfig. */
 const doubtedMs = 5_000;
-/** A provider that is asked over a bad line has answered by then, or does not. */
+/** Over a bad line, a provider answers within this time or not at all. */
 const signInMs = 30_000;
 
 export class ClusterApiClient {
@@ -61,16 +61,19 @@ export class ClusterApiClient {
   readonly #doubt: (isLost: boolean) => void;
   readonly #guard: WriteGuard;
   #credentials: Promise<Credentials> | undefined;
-  /** A program that signs in may hang: it is not started again before it has ended. */
+  /** A sign-in program may hang. The client does not start it again before it has ended. */
   #reading: Promise<Credentials> | undefined;
   #readAtMs = 0;
   #areDoubted = false;
   #aheadMs = 0;
   #agent: Agent | PlainAgent | undefined;
-  /** Those that its connections were opened with. */
+  /** The credentials with which the agent's connections were opened. */
   #agentCredentials: Credentials | undefined;
 
-  /** `doubted` is called when the server was lost, since a connection failed or it knows the agent no more, or when somebody else seems to have answered: so may who answers next. */
+  /**
+   * `doubted` is called in two cases. The server was lost: a connection failed, or the server does not know the agent any more. Or somebody else seems to
+   * have answered, and the next answer may be that of another server too.
+   */
   constructor(
     access: Access,
     clock: Clock,
@@ -93,7 +96,7 @@ export class ClusterApiClient {
     return this.#access.server.origin;
   }
 
-  /** By how much the clock of this machine is ahead of the server's, by its last answer; 0 before one. */
+  /** How far the clock of this machine is ahead of the server's clock, by the server's last answer. 0 before the first answer. */
   get aheadMs(): number {
     return this.#aheadMs;
   }
@@ -102,12 +105,12 @@ export class ClusterApiClient {
     return this.#bounds.uses();
   }
 
-  /** The parsed JSON of the answer. Throws a BanyanError with the server's words, or Unavailable when there is none. */
+  /** The parsed JSON of the answer. Throws a BanyanError with the server's message, or Unavailable if there is no answer. */
   async json(asked: ClusterApiRequest): Promise<unknown> {
     return (await this.answer(asked)).body;
   }
 
-  /** The same, with what kind of success it is. */
+  /** Like `json`, with the status of the success. */
   async answer(asked: ClusterApiRequest): Promise<ApiAnswer> {
     const release = await this.#bounds.slot();
     try {
@@ -141,7 +144,7 @@ export class ClusterApiClient {
     }
   }
 
-  /** The answer as it comes, once its head says that it is one. The caller ends it. */
+  /** The answer as a stream, after a status of success. The caller ends it. */
   async stream(asked: ClusterApiRequest, idleMs: number): Promise<IncomingMessage> {
     await this.#bounds.permit();
     const response = await this.#send(asked, idleMs);
@@ -152,12 +155,12 @@ export class ClusterApiClient {
   #refusal({ statusCode = 0, headers }: IncomingMessage, text: string): BanyanError {
     if (statusCode === 401) this.#signInAgain();
     const error = errorOfStatus(statusCode, text, headers['retry-after'], this.server);
-    // Not of an object: somebody else may have answered, or what is served is other than it was.
+    // A 404 that is not about an object: somebody else may have answered, or the server serves other kinds than before.
     if (statusCode === 404 && error.code === 'Unavailable') this.#doubt(false);
     return error;
   }
 
-  /** A request of somebody else, begun, with these headers and those by which the agent is known. Whoever asks for it sends the body and reads the answer. */
+  /** Begins somebody else's request, with these headers and the credentials of the agent. The caller sends the body and reads the answer. */
   async pass({ method, target, headers }: ForwardedRequest): Promise<ClientRequest> {
     await this.#bounds.permit();
     const current = await this.#currentCredentials();
@@ -166,7 +169,7 @@ export class ClusterApiClient {
     const options: RequestOptions = {
       ...credentials,
       ...this.#place(target),
-      // What becomes another protocol has its connection for itself.
+      // A request that changes its protocol gets its own connection.
       agent: headers.upgrade === undefined ? this.#agentFor(current) : false,
       method,
       headers: { ...headers, ...own },
@@ -215,28 +218,28 @@ export class ClusterApiClient {
       const refusal = isWrite ? this.#guard() : undefined;
       if (refusal) return reject(refusal);
       const begun = (response: IncomingMessage) => {
-        // Also what breaks off in the middle, as a watch does.
+        // Includes an answer that breaks off in the middle, such as a watch.
         response.on('error', () => this.#doubt(true));
-        const saidMs = Date.parse(response.headers.date ?? '');
-        if (!Number.isNaN(saidMs)) this.#aheadMs = this.#clock.wallMs() - saidMs;
+        const serverMs = Date.parse(response.headers.date ?? '');
+        if (!Number.isNaN(serverMs)) this.#aheadMs = this.#clock.wallMs() - serverMs;
         resolve(response);
       };
       const sent = server.protocol === 'https:' ? request(options, begun) : plainRequest(options, begun);
       sent.on('timeout', () => sent.destroy(new Error(`no answer within ${idleMs / 1_000} s`)));
       sent.on('error', reject);
-      // Nothing else comes of an answer that changes the protocol.
+      // An answer that changes the protocol causes no other event.
       sent.on('close', () => reject(new Error('it closed the connection without an answer')));
       if (isWrite) this.#sendGuarded(sent, body);
       else sent.end(body);
     });
     return answered.catch((error: unknown) => {
-      // Also certificates that are none, which are thrown before anything is sent.
+      // Includes invalid certificates, which throw before anything is sent.
       if (!(error instanceof BanyanError)) this.#doubt(true);
       throw unreachable(this.server, error);
     });
   }
 
-  /** Nothing of it leaves before there is a connection, which may take long: it may be sent no more by then. */
+  /** Sends nothing before there is a connection, which may take long: the agent may not be allowed to send by then. */
   #sendGuarded(sent: ClientRequest, body: Buffer | undefined): void {
     sent.once('socket', (socket: Socket) => {
       const send = () => {
@@ -249,7 +252,10 @@ export class ClusterApiClient {
     });
   }
 
-  /** Who is not known any more asks anew who the server is, so that it is told of the node and not of single objects alone. */
+  /**
+   * The server does not know the agent any more. The doubt makes the agent check the identity of the server again, so that the report of the node has the
+   * error, and not only the reports of single objects.
+   */
   #signInAgain(): void {
     this.#credentials = undefined;
     this.#doubt(true);
@@ -274,7 +280,7 @@ export class ClusterApiClient {
     this.#reading ??= this.#access.credentials().finally(() => {
       this.#reading = undefined;
     });
-    const late = unreadable(this.server, `who signs in has not answered within ${signInMs / 1_000} s`);
+    const late = unreadable(this.server, `the sign-in has not answered within ${signInMs / 1_000} s`);
     let timer: Timer | undefined;
     const waited = new Promise<never>((_, reject) => {
       timer = this.#clock.after(signInMs, () => reject(late));
@@ -286,11 +292,11 @@ export class ClusterApiClient {
     }
   }
 
-  /** Connections belong to who opened them: other certificates, other connections. */
+  /** Connections belong to the certificates with which they were opened: other certificates need other connections. */
   #agentFor(credentials: Credentials): Agent | PlainAgent {
     const before = this.#agentCredentials;
     this.#agentCredentials = credentials;
-    // The same object until they are read anew.
+    // The same object until the credentials are read again.
     if (!this.#agent || (before !== credentials && certificatesOf(before) !== certificatesOf(credentials))) {
       if (this.#agent) retire(this.#agent);
       const kept = { keepAlive: true, maxFreeSockets: this.#limits.inFlight };
@@ -304,7 +310,7 @@ export class ClusterApiClient {
   }
 }
 
-/** What is under way goes on, and its connection ends with it; those that are idle go at once. */
+/** Running requests go on, and their connections end after them. Idle connections end at once. */
 function retire(agent: Agent | PlainAgent): void {
   agent.maxFreeSockets = 0;
   for (const idle of Object.values(agent.freeSockets).flat()) idle?.destroy();
@@ -346,7 +352,7 @@ function parse(text: string, server: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // A proxy or a login page in between.
+    // The answer comes from a proxy or a login page.
     throw new BanyanError('Unavailable', `${server} answered no JSON: ${text.slice(0, 200)}`, {}, { cause: error });
   }
 }

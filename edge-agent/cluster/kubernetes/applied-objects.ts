@@ -1,4 +1,4 @@
-/** What the agent has applied to the cluster, by whatever store: told by the mark and the signature on each object. */
+/** Lists the objects that the agent has applied to the cluster, with any store. The mark and the signature on each object identify them. */
 import { formatGroupResource } from '../../../core/object/key.ts';
 import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
@@ -18,15 +18,15 @@ export interface AppliedObjectsPorts {
   served(): Promise<readonly ServedResource[]>;
 }
 
-/** Resources that are not listed: that must not be, or can't be now. */
+/** Resources that were not listed: because the agent may not list them, or because they can't be listed now. */
 interface Without {
   readonly refused: string[];
   readonly unknown: string[];
 }
 
 /**
- * By the agent of `path`; of kinds that it may not list, nothing: by the rights of its chart these are most of them. What fails otherwise is not known: a webhook
- * or a server behind the cluster's own that is down says nothing of other kinds.
+ * The objects of the agent of `path`. Kinds that the agent may not list give no objects: with the permissions of the chart these are most kinds. Any other
+ * failure makes the objects of a kind unknown: a webhook or an aggregated API server that is down says nothing about other kinds.
  */
 export async function appliedObjects(ports: AppliedObjectsPorts, path: string): Promise<FoundObjects> {
   const { client, discovery, identity, logger } = ports;
@@ -36,14 +36,14 @@ export async function appliedObjects(ports: AppliedObjectsPorts, path: string): 
   const unknown = [...(await discovery.unknownGroups())].map((group) => `*.${group}: ${staleGroupMessage(group)}`);
   const found = await Promise.all(served.map((resource) => appliedOf(client, resource, path, { refused, unknown })));
   if (unknown.length > 0) {
-    // Asked anew: that it fails for some kinds may be the first sign of a cluster that fails as a whole.
+    // The check runs again: failures for some kinds may be the first sign of a cluster that fails as a whole.
     identity.unsure();
     await identity.check();
   }
   if (refused.length > 0) {
     logger.info(
       { resources: refused },
-      'what an earlier store applied of these resources is not known: this agent may not list them',
+      'the agent does not know which objects of these resources an earlier store has applied: it may not list them',
     );
   }
   return { objects: found.flat(), unknown };
@@ -71,9 +71,9 @@ async function appliedOf(
     for (const item of page.items ?? []) {
       const signature = signatureOf(item);
       if (signature?.agent !== path) continue;
-      const { agent: _agent, ...said } = signature;
+      const { agent: _agent, ...signed } = signature;
       const { namespace = '', name = '', uid = '' } = item.metadata;
-      found.push({ key: { group, resource, namespace, name }, uid, ...said });
+      found.push({ key: { group, resource, namespace, name }, uid, ...signed });
     }
   }
   return found;

@@ -1,9 +1,10 @@
 /**
- * A definition is established, or gone, a moment before discovery says so. Whoever looks at what is served when the definition changes would look too
- * early and never again: so discovery is asked again until it has followed, and the change is told once more. Whether a definition is established is not
- * looked at, since it comes without its status: that it was, is a change of it too, and one that never is costs its looks.
+ * Follows discovery after a change of a definition. A definition is established or gone a moment before discovery shows this. Whoever reads the served kinds
+ * when the definition changes would read too early and never again. So this class asks discovery again until it has followed, and then sends the change once
+ * more. It does not look whether a definition is established, because definitions arrive without their status. Becoming established is a change too, and a
+ * definition that never becomes established costs its looks.
  *
- * Bound: one entry for each definition that discovery has not followed, and as many looks as there are `delaysMs` for it; one question answers for all.
+ * Bound: one entry for each definition that discovery has not followed, and at most one look for each of `delaysMs`. One request answers for all entries.
  */
 import type { GroupResource } from '../../../core/object/key.ts';
 import type { Clock, Timer } from '../../../core/runtime/clock.ts';
@@ -14,28 +15,28 @@ import type { ClusterEvent } from '../cluster.ts';
 export interface AwaitedKindsPorts {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** By what discovery says, asked anew where it was forgotten. */
+  /** Whether discovery has the resource. Asks the cluster again after `forget`. */
   isServed(resource: GroupResource): Promise<boolean>;
-  /** The next question is asked of the cluster. */
+  /** The next look asks the cluster. */
   forget(): void;
 }
 
-/** The first look is behind all definitions that a list tells of; usually the second finds it, and a busy API server has taken some seconds. */
+/** The first look comes after all definitions of a list. Usually the second look finds the change. A busy API server has taken some seconds. */
 const delaysMs = [100, 250, 500, 1_000, 2_000, 4_000, 8_000, 16_000] as const;
 
 interface Awaited {
   readonly resource: GroupResource;
   readonly isToBeServed: boolean;
-  readonly tell: () => void;
-  /** Looks so far. */
+  readonly notify: () => void;
+  /** How many looks there were. */
   looks: number;
-  /** Of the next one. */
+  /** The time of the next look. */
   dueMs: number;
 }
 
 export class AwaitedKinds {
   readonly #ports: AwaitedKindsPorts;
-  /** By name of the definition; a later event takes the place of an earlier one. */
+  /** By the name of the definition. A later event replaces an earlier one. */
   readonly #awaited = new Map<string, Awaited>();
   #timer: Timer | undefined;
 
@@ -43,14 +44,14 @@ export class AwaitedKinds {
     this.#ports = ports;
   }
 
-  /** A definition has come, changed or gone. When discovery has followed, the `tell` of one of those that it has followed by then is called. */
-  changed({ type, key }: ClusterEvent, tell: () => void): void {
+  /** A definition was created, changed or deleted. When discovery has followed some of the changes, the `notify` of one of these is called. */
+  changed({ type, key }: ClusterEvent, notify: () => void): void {
     this.#awaited.delete(key.name);
     const isToBeServed = type !== 'DELETED';
     const resource = resourceOf(key.name);
     if (!resource) return;
     const dueMs = this.#ports.clock.monotonicMs() + delaysMs[0];
-    this.#awaited.set(key.name, { resource, isToBeServed, tell, looks: 0, dueMs });
+    this.#awaited.set(key.name, { resource, isToBeServed, notify, looks: 0, dueMs });
     this.#arm();
   }
 
@@ -59,7 +60,7 @@ export class AwaitedKinds {
     this.#timer?.stop();
   }
 
-  /** The next look is when the first of them is due. */
+  /** Arms the timer for the entry that is due first. */
   #arm(): void {
     this.#timer?.stop();
     this.#timer = undefined;
@@ -74,13 +75,13 @@ export class AwaitedKinds {
     const looked = [...this.#awaited].filter(([, { dueMs }]) => dueMs <= nowMs);
     if (looked.some(([, { looks }]) => looks > 0)) this.#ports.forget();
     for (const [, awaited] of looked) awaited.dueMs = nowMs + (delaysMs[++awaited.looks] ?? 0);
-    // All in one turn, so that they share one question.
+    // All in one turn, so that they share one request.
     const served = await Promise.all(looked.map(([, { resource }]) => this.#isServed(resource)));
     const settled: (() => void)[] = [];
     for (const [i, [name, awaited]] of looked.entries()) {
       if (this.#awaited.get(name) !== awaited) continue;
       const isAsItIsToBe = served[i] === awaited.isToBeServed;
-      if (isAsItIsToBe) settled.push(awaited.tell);
+      if (isAsItIsToBe) settled.push(awaited.notify);
       if (isAsItIsToBe || awaited.looks >= delaysMs.length) this.#awaited.delete(name);
     }
     this.#arm();
@@ -97,7 +98,7 @@ export class AwaitedKinds {
   }
 }
 
-/** By its name, which is `PLURAL.GROUP`: of one that has gone there may be nothing else. */
+/** From the name, which is `PLURAL.GROUP`: for a deleted definition there may be nothing else. */
 function resourceOf(name: string): GroupResource | undefined {
   const dot = name.indexOf('.');
   return dot < 0 ? undefined : { group: name.slice(dot + 1), resource: name.slice(0, dot) };

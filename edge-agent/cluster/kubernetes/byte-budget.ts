@@ -1,12 +1,12 @@
 /**
- * Bytes of requests and answers that are in memory at once. One that has to wait may go on when others have given theirs back, but for one at a time: the first
- * that had to wait has half of the budget for itself, so that several half-read answers never wait for each other.
+ * Limits the bytes of requests and answers that are in memory at once. A holder that has to wait may go on when others have given their bytes back. One
+ * holder at a time is an exception: the first that had to wait has half of the budget for itself. So several half-read answers never wait for each other.
  */
 export class ByteBudget {
   readonly #max: number;
   readonly #waiting: { readonly holder: Holder; readonly bytes: number; readonly go: () => void }[] = [];
   #favoured: Holder | undefined;
-  /** Of all but the favoured one. */
+  /** The bytes of all holders but the favoured one. */
   #shared = 0;
   #used = 0;
 
@@ -14,7 +14,7 @@ export class ByteBudget {
     this.#max = max;
   }
 
-  /** What one request and its answer may have together. */
+  /** The most that one request and its answer may have together. */
   get eachMax(): number {
     return Math.floor(this.#max / 2);
   }
@@ -67,8 +67,8 @@ interface Holder {
 }
 
 export interface BytesHeld {
-  /** Undefined: they are there now. The caller takes no more than `eachMax` in all. */
+  /** Undefined: the bytes are available now. The caller takes no more than `eachMax` in all. */
   take(bytes: number): Promise<void> | undefined;
-  /** Gives back all of them; once. */
+  /** Gives back all bytes. Called once. */
   end(): void;
 }

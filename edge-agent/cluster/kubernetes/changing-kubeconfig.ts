@@ -1,6 +1,6 @@
 /**
- * A kubeconfig that is read again when its file is another one: renewed tokens and certificates are used as they come. Another server is not gone over to, since what
- * the agent knows, and has under way, is of the cluster that it was started with: it is to be started again.
+ * A kubeconfig that is read again when its file has changed: renewed tokens and certificates are used as they come. The agent does not change to another
+ * server, because its knowledge and its running requests belong to the cluster with which it was started. It has to be started again.
  */
 import { stat } from 'node:fs/promises';
 import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
@@ -8,9 +8,9 @@ import type { Credentials } from './credentials.ts';
 import type { ClusterAccess } from './kubeconfig.ts';
 
 export interface KubeconfigEvents {
-  /** The file names another server: nothing is asked of either from now on. */
+  /** The file names another server. The agent sends no request to either server from now on. */
   moved(why: string): void;
-  /** It is another file that can't be used; what was read before goes on being used. Told once for each change. */
+  /** The file has changed and can't be used. The former content stays in use. Sent once for each change. */
   unusable(why: string): void;
 }
 
@@ -24,7 +24,7 @@ export class ChangingKubeconfig {
   readonly #read: () => Promise<KubeconfigReading>;
   readonly #events: Partial<KubeconfigEvents>;
   #reading: KubeconfigReading;
-  /** Of the file as it was looked at last. */
+  /** The stamp of the file at the last look. */
   #stamp: string;
 
   private constructor(
@@ -46,7 +46,7 @@ export class ChangingKubeconfig {
     read: () => Promise<KubeconfigReading>,
     events: Partial<KubeconfigEvents>,
   ): Promise<ChangingKubeconfig> {
-    // Before it is read: what is written meanwhile is another stamp.
+    // The stamp is taken before the read: a write in between gives another stamp.
     const stamp = await stampOf(file);
     return new ChangingKubeconfig(file, read, events, { stamp, reading: await read() });
   }
@@ -66,7 +66,7 @@ export class ChangingKubeconfig {
     try {
       reading = await this.#read();
     } catch (error) {
-      // It may be half written: the rest makes it another one.
+      // The file may be half written. The rest of the write changes the stamp again.
       this.#stamp = stamp;
       this.#events.unusable?.(describeError(error));
       return;
@@ -75,7 +75,7 @@ export class ChangingKubeconfig {
     if (server.href !== this.server.href) {
       const why = `${this.#file} names another API server now (${server.href}, before: ${this.server.href})`;
       this.#events.moved?.(why);
-      throw new BanyanError('Unavailable', `${why}: this agent asks neither before it is started again`);
+      throw new BanyanError('Unavailable', `${why}: this agent sends no request to either before it is started again`);
     }
     this.#stamp = stamp;
     this.#reading = reading;

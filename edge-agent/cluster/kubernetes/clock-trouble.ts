@@ -1,14 +1,14 @@
-/** Two clocks that differ: the one of the agent's machine and that of its cluster. */
+/** Reports that the clock of the agent's machine and the clock of its cluster differ. */
 import type { ClusterTrouble } from '../cluster.ts';
 
-/** Certificates are given some minutes, and what people compare by eye are minutes. */
+/** Certificates tolerate some minutes, and people compare times by minutes. */
 const bearableMs = 300_000;
 
-/** Of what the agent does nothing goes by the time of day; certificates, and people who read times, do. */
+/** Nothing that the agent does depends on the time of day. Certificates depend on it, and people who read times. */
 export function clockSkewMessage(aheadMs: number, server: string): ClusterTrouble | undefined {
   if (Math.abs(aheadMs) <= bearableMs) return undefined;
   const side = aheadMs > 0 ? 'ahead of' : 'behind';
-  const message = `the clock of the agent's machine is ${inWords(Math.abs(aheadMs))} ${side} that of ${server}: set the one that is wrong, or certificates will be taken for expired and times that are told are of no use`;
+  const message = `the clock of the agent's machine is ${inWords(Math.abs(aheadMs))} ${side} that of ${server}: set the one that is wrong; otherwise certificates count as expired, and reported times are wrong`;
   return { reason: 'ClocksDiffer', message };
 }
 
@@ -18,7 +18,7 @@ const units = [
   ['minutes', 60_000],
 ] as const;
 
-/** Coarse, so that the same difference is told in the same words each time. */
+/** Coarse, so that the same difference always gives the same message. */
 function inWords(ms: number): string {
   const [unit, unitMs] = units.find(([, each]) => ms >= 2 * each) ?? units[2];
   return `${Math.round(ms / unitMs)} ${unit}`;

@@ -1,6 +1,7 @@
 /**
- * Which cluster it is: the uid of its namespace kube-system, which lives as long as the cluster does. The first one that answers is remembered; another one
- * behind the same kubeconfig is not touched, since it would be given, and told as its own, what belongs elsewhere.
+ * Checks which cluster this is, by the uid of the namespace kube-system, which stays the same as long as the cluster exists. The store remembers the first
+ * uid. The agent does not touch another cluster behind the same kubeconfig: that cluster would get objects that belong elsewhere, and the agent would report
+ * that cluster's objects as those of the first one.
  */
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import { asText, text } from '../../../core/store/bytes.ts';
@@ -9,11 +10,11 @@ import type { Store } from '../../../core/store/store.ts';
 
 export interface ClusterIdentityPorts {
   readonly store: Store;
-  /** For messages: where the API server is. */
+  /** The address of the API server, for messages. */
   readonly server: string;
-  /** The cluster that it is to be from now on, whichever it was. */
+  /** The uid that the cluster must have from now on, whatever uid it had before. */
   readonly expected?: string | undefined;
-  /** The uid as the cluster tells it now. */
+  /** Asks the cluster for its uid. */
   ask(): Promise<string>;
 }
 
@@ -25,7 +26,7 @@ export class ClusterIdentity {
     this.#ports = ports;
   }
 
-  /** Resolves when it is the cluster that it was; asked once, until the server has been away. Throws Conflict for another one. */
+  /** Resolves if this is the same cluster as before. Asks once, until the server was unreachable. Throws Conflict for another cluster. */
   check(): Promise<void> {
     if (!this.#checking) {
       const checking = this.#check();
@@ -37,7 +38,7 @@ export class ClusterIdentity {
     return this.#checking;
   }
 
-  /** The server was away, and may come back as another. */
+  /** The server was unreachable, and another server may answer next. */
   unsure(): void {
     this.#checking = undefined;
   }
@@ -45,16 +46,16 @@ export class ClusterIdentity {
   async #check(): Promise<void> {
     const { store, server, expected } = this.#ports;
     const uid = await this.#ports.ask();
-    const known = store.read((reader) => reader.get(prefixOf('clusterIdentity')));
-    const joined = known && asText(known);
-    if (uid === (expected ?? joined ?? uid)) {
-      if (joined !== uid) store.write((t) => t.put(prefixOf('clusterIdentity'), text(uid)));
+    const stored = store.read((reader) => reader.get(prefixOf('clusterIdentity')));
+    const remembered = stored && asText(stored);
+    if (uid === (expected ?? remembered ?? uid)) {
+      if (remembered !== uid) store.write((t) => t.put(prefixOf('clusterIdentity'), text(uid)));
       return;
     }
     const which = expected === undefined ? 'the one that joined' : 'the one of cluster.kubernetes.uid';
     throw new BanyanError(
       'Conflict',
-      `${server} is another cluster (the uid of its namespace kube-system is ${uid}) than ${which} (${expected ?? joined}): nothing is applied to it; correct the kubeconfig, or accept it by cluster.kubernetes.uid: ${uid}`,
+      `${server} is another cluster (the uid of its namespace kube-system is ${uid}) than ${which} (${expected ?? remembered}): nothing is applied to it; correct the kubeconfig, or accept it by cluster.kubernetes.uid: ${uid}`,
       {},
       { retry: 'backoff' },
     );

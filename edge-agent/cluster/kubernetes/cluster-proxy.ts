@@ -1,6 +1,7 @@
 /**
- * The cluster's API server for people above in the tree: what they ask comes over streams, and goes on by the agent's own way in, as a request of theirs
- * (https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation). What they may do the cluster decides, by its own roles.
+ * Serves the cluster's API to people above in the tree. Their requests come over streams, and go to the API server with the agent's credentials, as requests
+ * of these people (https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation). The cluster decides by its own roles what
+ * they may do.
  */
 import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -11,7 +12,7 @@ import type { Logger } from '../../../core/runtime/logger.ts';
 import { type Ask, answerOf, type ForwardedRequest, passOn, passUpgrade } from '../../../core/stream/pass-on.ts';
 import { remedyOf } from './plain-messages.ts';
 
-/** Who may, and as whom. See `streams.cluster` of the configuration. */
+/** Who may send requests, and under which names. See `streams.cluster` of the configuration. */
 export interface Visitors {
   readonly users: readonly string[];
   readonly groups: readonly string[];
@@ -19,10 +20,10 @@ export interface Visitors {
 }
 
 export interface ClusterProxyPorts {
-  /** Absent: nobody may. */
+  /** Absent: nobody may send requests. */
   readonly visitors: Visitors | undefined;
   readonly log: Logger;
-  /** To the API server, with what the agent is known by. */
+  /** Sends a request to the API server, with the agent's credentials. */
   readonly ask: Ask;
 }
 
@@ -58,33 +59,36 @@ export class ClusterProxy {
       const isRead = method === 'GET' && passed.headers.upgrade === undefined;
       this.#ports.log[isRead ? 'debug' : 'info'](
         { user: user.name, method, target },
-        'asked of the cluster from above',
+        'a request from above goes to the cluster',
       );
       return this.#ports.ask({ method, target, headers });
     };
   }
 
   #fail({ url }: IncomingMessage, response: ServerResponse | undefined, error: unknown): void {
-    const said = error instanceof BanyanError ? error : unreached(error);
-    this.#ports.log.debug({ url, reason: said.message }, 'what was asked from above failed');
-    const { http, body } = kubernetesStatusOf(said);
+    const failure = error instanceof BanyanError ? error : unreached(error);
+    this.#ports.log.debug({ url, reason: failure.message }, 'a request from above failed');
+    const { http, body } = kubernetesStatusOf(failure);
     response?.writeHead(http, { 'content-type': 'application/json' });
     response?.end(`${JSON.stringify(body)}\n`);
   }
 }
 
-/** Throws Forbidden for whom the site has not named. */
+/** Throws Forbidden for a user whom the site has not named. */
 export function impersonation({ name, groups }: UserInfo, visitors: Visitors | undefined): OutgoingHttpHeaders {
   if (!visitors?.users.some((user) => user === '*' || user === name)) {
     const remedy = `name ${name} in streams.cluster.users of the agent's configuration (in the chart: agent.streams.users)`;
-    throw new BanyanError('Forbidden', `this site lets ${name} ask nothing of its cluster: ${remedy}`);
+    throw new BanyanError('Forbidden', `this site does not let ${name} send requests to its cluster: ${remedy}`);
   }
   const as = (known: string) => Buffer.from(`${visitors.prefix}${known}`).toString('latin1');
-  const told = groups.filter((group) => visitors.groups.includes(group));
-  return { 'impersonate-user': as(name), ...(told.length > 0 ? { 'impersonate-group': told.map(as) } : {}) };
+  const sentGroups = groups.filter((group) => visitors.groups.includes(group));
+  return {
+    'impersonate-user': as(name),
+    ...(sentGroups.length > 0 ? { 'impersonate-group': sentGroups.map(as) } : {}),
+  };
 }
 
-/** Of headers that say who somebody is, none but the agent's own reaches the API server. */
+/** Removes all headers about identity, so that only the agent's own headers reach the API server. */
 function withoutIdentity(headers: ForwardedRequest['headers']): OutgoingHttpHeaders {
   const isIdentity = (name: string) => /^(authorization|cookie|impersonate-.*|x-remote-.*|host)$/.test(name);
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !isIdentity(name)));

@@ -1,24 +1,25 @@
 /**
- * Server-side apply that makes an object and changes none. The object is sent with a resourceVersion that no object has: an API server takes that for a condition on
- * an object that is there, and answers 409 before anything has changed, and does not look at it where there is none. Both come in one step with the write, so
- * that nobody gets in between.
+ * Server-side apply that creates an object and changes none. The object is sent with a resourceVersion that no object has. If the object exists, an API
+ * server takes the version as a condition and answers 409 before anything has changed. If the object does not exist, the server ignores the version. The
+ * check and the write are one step, so nobody gets in between.
  *
- * Servers behind the cluster's own (https://kubernetes.io/docs/concepts/extend-kubernetes/api-extension/apiserver-aggregation/) may be made otherwise. So it is tried
- * for each kind before it is relied on, but for Namespaces and definitions, which the API server has itself: on an object that was just applied, as a dry run, where only the right answer changes anything here and no answer does there.
+ * Aggregated API servers (https://kubernetes.io/docs/concepts/extend-kubernetes/api-extension/apiserver-aggregation/) may work in another way. So the agent
+ * tries each kind before it relies on this, except Namespaces and definitions, which the API server itself serves. The try is a dry run on an object that
+ * was just applied. Only the right answer changes anything in the agent, and no answer changes anything in the cluster.
  */
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import { bare } from '../mark.ts';
 import type { ApiAnswer } from './api-client.ts';
 
-/** The last of the revisions that etcd counts to; unlike a small one, no server that counts for each object anew gets there. */
+/** The last revision that etcd can count to. No server that counts separately for each object reaches it, as it might reach a small number. */
 const versionOfNone = '9223372036854775807';
-/** Fewer objects of a kind are not worth a request that only tries. */
+/** For fewer objects of a kind, a request that only tries is not worth it. */
 const worthTrying = 8;
 
 type CreationPath = 'unknown' | 'asking' | 'kept' | 'broken';
 
-/** Applies the object as the agent's manager, with these query parameters. `once`: not again by itself when it may have been done. */
+/** Applies the object as the agent's manager, with these query parameters. `once`: does not repeat a request that may have been carried out. */
 export type SendApply = (
   object: KubeObject,
   query: Readonly<Record<string, string>>,
@@ -27,37 +28,38 @@ export type SendApply = (
 
 export class Creation {
   readonly #send: SendApply;
-  /** By apiVersion and kind; no more than the cluster serves. */
+  /** By apiVersion and kind. No more than the cluster serves. */
   readonly #kinds = new Map<string, { asked: number; found: CreationPath }>();
 
   constructor(send: SendApply) {
     this.#send = send;
   }
 
-  /** Of this kind it is known to work. */
+  /** Whether this is known to work for the kind. */
   isKnown(object: KubeObject): boolean {
     const kind = this.#kindOf(object);
     kind.asked++;
     return kind.found === 'kept';
   }
 
-  /** Undefined: not made, because there is one of that name, or because it is refused; nothing has changed. */
+  /** Undefined: the object was not created, because an object of that name exists, or because the server refuses it. Nothing has changed. */
   async create(object: KubeObject): Promise<KubeObject | undefined> {
     try {
-      // Done and not answered, a second time would find the object that the first has made, and take it for somebody else's.
+      // The first request may be carried out without an answer. A second one would find the new object and take it for somebody else's.
       const { status, body } = await this.#send(ofNoVersion(object), { force: 'false' }, true);
       if (status === 201) return body as KubeObject;
     } catch (error) {
       if (isRefusal(error)) return undefined;
       throw error;
     }
-    // Another server answers than the one that was tried: somebody's object was merged with this one, and gives it up again.
+    // The answer came from another server than the one that was tried. Somebody's object was merged with this one. The second apply gives the merged fields
+    // up again.
     this.#kindOf(object).found = 'broken';
     await this.#send(bare(object), { force: 'true' });
     return undefined;
   }
 
-  /** The object is there: by it is found out whether its kind can be created so, where that is worth it. */
+  /** The object exists. The agent uses it to find out whether its kind can be created this way, if there are enough objects of the kind. */
   async applied(object: KubeObject): Promise<void> {
     const kind = this.#kindOf(object);
     if (kind.found !== 'unknown' || kind.asked < worthTrying) return;
@@ -66,7 +68,7 @@ export class Creation {
     kind.asked = 0;
   }
 
-  /** Who answers may be another, of another version. */
+  /** Another server may answer next, or a server of another version. */
   forget(): void {
     this.#kinds.clear();
   }
@@ -84,13 +86,16 @@ export class Creation {
 
   #kindOf({ apiVersion, kind }: KubeObject) {
     const name = `${apiVersion} ${kind}`;
-    const known = this.#kinds.get(name) ?? { asked: 0, found: 'unknown' as CreationPath };
-    this.#kinds.set(name, known);
-    return known;
+    const entry = this.#kinds.get(name) ?? { asked: 0, found: 'unknown' as CreationPath };
+    this.#kinds.set(name, entry);
+    return entry;
   }
 }
 
-/** What is refused for good was not made. What was not answered may have been, and what was answered at greater length than this agent reads. */
+/**
+ * An object that was refused for good was not created. Without an answer, or with an answer that is too large for this agent, the object may have been
+ * created.
+ */
 function isRefusal(error: unknown): boolean {
   return error instanceof BanyanError && error.retry === 'never' && error.code !== 'TooLarge';
 }

@@ -1,22 +1,26 @@
 /**
- * An API server that begins answers a second or two before it serves what is defined. Whoever asks it then what it serves would take every object of these kinds for
- * gone: what was born at the edge would be withdrawn above. So the first question to a server waits until all that is defined is served.
+ * Waits until a starting API server serves all defined kinds. Such a server answers a second or two before it serves them. Whoever asks for the served kinds
+ * in this time would take every object of the defined kinds as deleted: objects that were created at the edge would be withdrawn above. So the first request
+ * to a server waits until all defined kinds are served.
  */
 import type { Clock } from '../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
 
 export interface DefinedKindsPorts {
   readonly clock: Clock;
-  /** Names of the definitions that the cluster has: `tills.shop.example`. */
+  /** The names of the definitions that the cluster has: `tills.shop.example`. */
   defined(): Promise<readonly string[]>;
-  /** By the same names, as discovery says it. */
+  /** The served resources by discovery, in the form of these names. */
   served(): Promise<ReadonlySet<string>>;
-  /** The next question is asked of the cluster. */
+  /** The next request asks the cluster. */
   forget(): void;
 }
 
 const lookEveryMs = 250;
-/** On two busy cores it took two seconds. A definition that is never established, as one with the names of another, is waited for as long once. */
+/**
+ * On two busy cores it took two seconds. The wait for a definition that is never established, for example because another one has its names, also ends after
+ * this time.
+ */
 const waitMsMax = 5_000;
 
 export class DefinedKinds {
@@ -27,19 +31,19 @@ export class DefinedKinds {
     this.#ports = ports;
   }
 
-  /** It may be another server from now on, or have begun anew. */
+  /** Another server may answer from now on, or the server may have restarted. */
   again(): void {
     this.#waiting = undefined;
   }
 
-  /** Resolves when what is served can be believed; does not say what is wrong where the cluster does not answer. */
+  /** Resolves when the served kinds are complete. Does not report an error if the cluster does not answer. */
   ready(): Promise<void> {
     if (!this.#waiting) {
       const waiting = this.#wait();
       this.#waiting = waiting.catch((error: unknown) => {
-        // Who may not list definitions goes by what is served.
-        const isSaid = error instanceof BanyanError && error.code === 'Forbidden';
-        if (!isSaid) this.#waiting = undefined;
+        // An agent that may not list definitions uses the served kinds as they are.
+        const isForbidden = error instanceof BanyanError && error.code === 'Forbidden';
+        if (!isForbidden) this.#waiting = undefined;
       });
     }
     return this.#waiting;

@@ -1,4 +1,4 @@
-/** What is told of a cluster as a whole, put together, with what the agent may not ask for in words for who gives it its rights. */
+/** Puts the description of a cluster together. It names what the agent may not ask for, for the people who grant its permissions. */
 import type { BanyanError } from '../../../core/runtime/errors.ts';
 import type { ClusterDescription, ClusterTrouble } from '../cluster.ts';
 import type { DescribedNodes } from '../described-nodes.ts';
@@ -8,13 +8,13 @@ export interface DescriptionAnswers {
   readonly version: ServerVersion;
   readonly nodes: DescribedNodes;
   readonly trouble: ClusterTrouble | undefined;
-  /** Why nodes, and definitions, are not watched. */
+  /** Why nodes and definitions are not watched. */
   readonly refusals: { readonly nodes: BanyanError | undefined; readonly definitions: BanyanError | undefined };
-  /** Of whatever is not watched, these two included, in the words of the server. */
+  /** The server's messages for all resources that are not watched, including these two. */
   readonly unwatched: readonly string[];
 }
 
-/** A line or two for a person. */
+/** A person reads the names: one or two lines are enough. */
 const namedMax = 5;
 
 export function descriptionOf({
@@ -25,13 +25,13 @@ export function descriptionOf({
   unwatched,
 }: DescriptionAnswers): ClusterDescription {
   const others = unwatched.filter(
-    (words) => words !== refusals.nodes?.message && words !== refusals.definitions?.message,
+    (message) => message !== refusals.nodes?.message && message !== refusals.definitions?.message,
   );
   const incomplete = [
     ...because('the version is not known', version.refusal?.message),
     ...because('nodes are not counted', refusals.nodes?.message),
-    ...because('kinds that come later are told of late', refusals.definitions?.message),
-    ...because('what is told of objects that are not watched may be old', named(others)),
+    ...because('new kinds are noticed late', refusals.definitions?.message),
+    ...because('reports about objects that are not watched may be old', named(others)),
   ];
   const remedy = 'Give the agent the right, as the ClusterRole of its chart does';
   const { gitVersion, platform } = version;
@@ -50,8 +50,8 @@ function because(what: string, why: string | undefined): string[] {
   return why === undefined ? [] : [`${what}: ${why}`];
 }
 
-function named(words: readonly string[]): string | undefined {
-  if (words.length === 0) return undefined;
-  const more = words.length > namedMax ? [`and ${words.length - namedMax} more`] : [];
-  return [...words.slice(0, namedMax), ...more].join(', ');
+function named(message: readonly string[]): string | undefined {
+  if (message.length === 0) return undefined;
+  const more = message.length > namedMax ? [`and ${message.length - namedMax} more`] : [];
+  return [...message.slice(0, namedMax), ...more].join(', ');
 }

@@ -1,6 +1,6 @@
 /**
- * What the cluster serves, from its aggregated discovery (https://kep.k8s.io/3352): two requests for everything. Asked anew when definitions
- * change, and when something is asked for that was not there.
+ * Finds what the cluster serves, by its aggregated discovery (https://kep.k8s.io/3352): two requests for everything. Asks again when definitions change, and
+ * when somebody asks for a kind that was not there.
  */
 import { formatGroupResource, type GroupResource } from '../../../core/object/key.ts';
 import { formatApiVersion, parseApiVersion } from '../../../core/object/meta.ts';
@@ -11,13 +11,13 @@ import type { ClusterApiClient } from './api-client.ts';
 
 const accept =
   'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList';
-/** Many objects of one kind that is not there ask together once in this time. */
+/** Many objects of a missing kind cause one request together in this time. */
 const askAgainMs = 2_000;
-/** Two requests of some hundred kilobytes: nothing beside what a kubectl asks for at each start. */
+/** Two requests of some hundred kilobytes: little beside the requests of each start of kubectl. */
 const refreshMs = 600_000;
-/** After a boot the servers behind the cluster's own come within minutes, and nobody tells: each description looks, which is one a minute. */
-const unheardMs = 30_000;
-/** What an agent has to do with the objects of a resource; one that allows less is of no use to it. */
+/** After a boot, aggregated API servers become available within minutes, and no event reports this. Each description looks, about once a minute. */
+const partialRetryMs = 30_000;
+/** The verbs that an agent needs for the objects of a resource. A resource with fewer verbs is of no use. */
 const neededVerbs = ['get', 'list', 'watch', 'patch', 'delete'];
 
 interface GroupDiscovery {
@@ -40,7 +40,7 @@ export class Discovery {
   #served: Promise<Served> | undefined;
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #refreshedAtMs: number;
-  /** There was a group of which it had heard nothing. */
+  /** There was a group for which discovery had no answer. */
   #isPartial = false;
 
   constructor(client: ClusterApiClient, clock: Clock) {
@@ -49,20 +49,20 @@ export class Discovery {
     this.#refreshedAtMs = clock.monotonicMs();
   }
 
-  /** The next question is asked of the cluster. */
+  /** The next request asks the cluster. */
   changed(): void {
     this.#served = undefined;
   }
 
   /**
-   * … if what is known is old, or not all: of API servers behind the cluster's own, and of definitions that must not be watched, nobody tells. True now and then:
-   * whatever else is known of the server is to be asked for anew too.
+   * Forgets the served kinds if they are old or incomplete. No event reports changes of aggregated API servers, or of definitions that the agent may not
+   * watch. Returns true now and then: then the caller should also ask again for everything else that it knows about the server.
    */
   refresh(): boolean {
     const nowMs = this.#clock.monotonicMs();
     const isOld = nowMs - this.#refreshedAtMs >= refreshMs;
     if (isOld) this.#refreshedAtMs = nowMs;
-    if (isOld || (this.#isPartial && nowMs - this.#askedAtMs >= unheardMs)) this.changed();
+    if (isOld || (this.#isPartial && nowMs - this.#askedAtMs >= partialRetryMs)) this.changed();
     return isOld;
   }
 
@@ -70,7 +70,7 @@ export class Discovery {
     return (await this.#current()).all;
   }
 
-  /** By group and kind, and the version among those that are served. */
+  /** The resource of the group and kind, if the version is among the served ones. */
   async byKind(apiVersion: string, kind: string): Promise<ServedResource | undefined> {
     const { group, version } = parseApiVersion(apiVersion);
     const find = ({ all }: Served) =>
@@ -78,12 +78,12 @@ export class Discovery {
     return find(await this.#current()) ?? find(await this.#again());
   }
 
-  /** Groups of servers behind the cluster's own of which it has heard nothing: what they serve is not known. */
+  /** Groups of aggregated API servers for which discovery has no answer: it is not known what they serve. */
   async unknownGroups(): Promise<ReadonlySet<string>> {
     return (await this.#current()).unknownGroups;
   }
 
-  /** Throws NotFound for a resource that the cluster does not serve now, and Unavailable where that is not known. */
+  /** Throws NotFound for a resource that the cluster does not serve now, and Unavailable if this is not known. */
   async byResource(resource: GroupResource): Promise<ServedResource> {
     const name = formatGroupResource(resource);
     const found = (await this.#current()).byName.get(name) ?? (await this.#again()).byName.get(name);
@@ -135,12 +135,12 @@ class Served {
   constructor(groups: readonly GroupDiscovery[]) {
     this.all = groups.flatMap(resourcesOf);
     this.byName = new Map(this.all.map((resource) => [formatGroupResource(resource), resource]));
-    this.unknownGroups = new Set(groups.filter(isUnheardOf).map(({ metadata }) => metadata?.name ?? ''));
+    this.unknownGroups = new Set(groups.filter(hasNoAnswer).map(({ metadata }) => metadata?.name ?? ''));
   }
 }
 
-/** A server that has answered once and is away is told of by what it said then. */
-function isUnheardOf({ versions = [] }: GroupDiscovery): boolean {
+/** Whether discovery has no answer for the group. For a server that has answered once and is unreachable now, discovery still has the last answer. */
+function hasNoAnswer({ versions = [] }: GroupDiscovery): boolean {
   return versions.some(({ freshness, resources = [] }) => freshness === 'Stale' && resources.length === 0);
 }
 
@@ -148,7 +148,7 @@ export function staleGroupMessage(group: string): string {
   return `what the cluster serves of ${group} is not known: the server of its APIService does not answer`;
 }
 
-/** Versions come in the order of preference. */
+/** The versions are in the order of preference. */
 function resourcesOf({ metadata, versions = [] }: GroupDiscovery): ServedResource[] {
   const group = metadata?.name ?? '';
   const found = new Map<string, ServedResource & { versions: string[] }>();
@@ -166,7 +166,7 @@ function resourcesOf({ metadata, versions = [] }: GroupDiscovery): ServedResourc
   return [...found.values()];
 }
 
-/** `/apis/apps/v1/namespaces/shop/deployments/till`; without a name the collection. */
+/** `/apis/apps/v1/namespaces/shop/deployments/till`. Without a name: the path of the collection. */
 export function urlPathOf(
   { group, resource }: GroupResource,
   version: string,
@@ -183,8 +183,8 @@ export function urlPathOf(
 }
 
 /**
- * Why there can be no such object: the site may have a definition of its own of the kind, of the other scope. An API server says no more of it than a proxy
- * that leads nowhere.
+ * Why such an object can't exist: the site may have its own definition of the kind, with the other scope. The API server's answer says no more than that of
+ * a misconfigured proxy.
  */
 export function misplaced(
   { kind, namespaced, ...resource }: ServedResource,

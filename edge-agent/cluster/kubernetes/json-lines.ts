@@ -1,6 +1,6 @@
-/** Bytes of a watch as they come -> the JSON values of its whole lines. */
+/** Splits the bytes of a watch into lines, and parses the JSON of each complete line. */
 
-/** An object of etcd's largest size many times over: a line that is longer is no watch event. */
+/** Many times the size of etcd's largest object: a longer line is no watch event. */
 const lineBytesMax = 32 << 20;
 const newline = 0x0a;
 

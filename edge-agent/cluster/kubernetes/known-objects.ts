@@ -1,9 +1,10 @@
 /**
- * What one listener has been told of a watched resource: makes events of lists and changes, which may say again what is known. Remembered of each object are
- * its uid and version.
+ * What one listener of a watched resource has received. Makes events from lists and changes, which may repeat known objects. Of each object, only uid and
+ * version are kept.
  *
- * A list that has an object as it was when all was known, and as it was not known then, tells of another past: the cluster was put back to a backup. Its versions
- * alone don't say so where they were made to go on from what was reached (`etcdutl snapshot restore --bump-revision`).
+ * A list may contain an object with a version from the time when all changes were received, although that version was not received then. Then the list is
+ * from another past: the cluster was restored from a backup. The versions of the list alone do not show this if they continue from the highest version
+ * reached (`etcdutl snapshot restore --bump-revision`).
  */
 import { formatKey, type GroupResource, type ObjectKey, parseKey } from '../../../core/object/key.ts';
 import { formatApiVersion, type KubeObject } from '../../../core/object/meta.ts';
@@ -19,7 +20,7 @@ export class KnownObjects {
   readonly #resource: GroupResource;
   readonly #known = new Map<string, KnownObject>();
   #hasAllReported = false;
-  /** While a list is told to one who has heard all before: up to which version that was. */
+  /** Set while a list is sent to a listener that had received everything before: the version up to which it had. */
   #knownUpTo = 0;
   #wentBack = false;
 
@@ -28,12 +29,12 @@ export class KnownObjects {
     this.events = events;
   }
 
-  /** A list begins, after all changes up to this version. */
+  /** A list begins. All changes up to this version came before. */
   listing(upTo: number): void {
     this.#knownUpTo = this.#hasAllReported ? upTo : 0;
   }
 
-  tell(type: ClusterEvent['type'], object: KubeObject): void {
+  deliver(type: ClusterEvent['type'], object: KubeObject): void {
     const key = knownKeyIn(this.#resource, object);
     const name = formatKey(key);
     const known = this.#known.get(name);
@@ -46,7 +47,7 @@ export class KnownObjects {
     }
     if (known?.uid === uid && known.resourceVersion === resourceVersion) return;
     if (resourceVersion !== '' && Number(resourceVersion) <= this.#knownUpTo) this.#wentBack = true;
-    // Another object of the same name: the one before has gone, and nobody has told.
+    // Another object has the same name now: the former one was deleted without an event.
     if (known && known.uid !== uid)
       this.events.on({
         type: 'DELETED',
@@ -57,7 +58,7 @@ export class KnownObjects {
     this.events.on({ type: known?.uid === uid ? 'MODIFIED' : 'ADDED', key, object });
   }
 
-  /** These were in the list of this version, and all of them were told. */
+  /** The list of this version is complete: it contained these objects, and all of them were sent. */
   listed(found: ReadonlySet<string>, version: number, { group, versions, kind }: ServedResource): void {
     if (this.#wentBack || version < this.#knownUpTo) this.events.wentBack?.();
     this.#wentBack = false;
@@ -66,7 +67,7 @@ export class KnownObjects {
     for (const [key, { uid }] of this.#known) {
       if (found.has(key)) continue;
       const { namespace, name } = parseKey(key);
-      this.tell('DELETED', {
+      this.deliver('DELETED', {
         apiVersion: formatApiVersion(group, versions[0]!),
         kind,
         metadata: { name, uid, ...(namespace === '' ? {} : { namespace }) },

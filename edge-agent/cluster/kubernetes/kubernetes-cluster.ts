@@ -10,12 +10,12 @@ import type { Store } from '../../../core/store/store.ts';
 import type { ForwardedRequest } from '../../../core/stream/pass-on.ts';
 import type { LimitUse } from '../../limits/limit-use.ts';
 import type {
-  AsItWas,
   Cluster,
   ClusterApplyOptions,
   ClusterDescription,
   ClusterWatchOptions,
   FoundObjects,
+  ObjectVersion,
   ServedResource,
   WatchEvents,
   WriteGuard,
@@ -40,13 +40,13 @@ import { SharedWatches } from './shared-watches.ts';
 export interface KubernetesClusterOptions {
   readonly store: Store;
   readonly access: Access;
-  /** Which cluster it is to be; absent: the one that it was at first. */
+  /** The uid that the cluster must have. Absent: the uid that it had first. */
   readonly uid?: string | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly limits?: ClientLimits;
-  /** Absent: it may always write. */
+  /** Absent: the agent may always write. */
   readonly guard?: WriteGuard | undefined;
 }
 
@@ -64,7 +64,7 @@ export class KubernetesCluster implements Cluster {
   readonly #creation: Creation;
   readonly #definedKinds: DefinedKinds;
   readonly #watches = new SharedWatches((resource, options) => this.#watchOf(resource, options));
-  readonly #describedAnew = new Set<() => void>();
+  readonly #descriptionListeners = new Set<() => void>();
   readonly #version: ServerVersions;
   /** Why definitions can't be watched. */
   #unwatched: BanyanError | undefined;
@@ -102,7 +102,7 @@ export class KubernetesCluster implements Cluster {
     return body as KubeObject;
   }
 
-  /** Somebody else's request, as it is. */
+  /** Passes on somebody else's request unchanged. */
   async pass(passed: ForwardedRequest): Promise<ClientRequest> {
     await this.#identity.check();
     return this.#client.pass(passed);
@@ -133,7 +133,7 @@ export class KubernetesCluster implements Cluster {
     });
   }
 
-  async patch(key: ObjectKey, change: { metadata?: object }, at: AsItWas): Promise<void> {
+  async patch(key: ObjectKey, change: { metadata?: object }, at: ObjectVersion): Promise<void> {
     const served = await this.#served(key);
     await this.#client.json({
       method: 'PATCH',
@@ -249,7 +249,7 @@ export class KubernetesCluster implements Cluster {
 
   async describe(): Promise<ClusterDescription> {
     await this.#identity.check();
-    // Behind a load balancer a server is replaced without a connection that breaks.
+    // Behind a load balancer, a server may be replaced without a broken connection.
     if (this.#discovery.refresh()) {
       this.#version.forget();
       this.#creation.forget();
@@ -268,15 +268,15 @@ export class KubernetesCluster implements Cluster {
   }
 
   onDescription(listener: () => void): () => void {
-    this.#describedAnew.add(listener);
-    return () => this.#describedAnew.delete(listener);
+    this.#descriptionListeners.add(listener);
+    return () => this.#descriptionListeners.delete(listener);
   }
 
   #reportDescription(): void {
-    for (const listener of this.#describedAnew) listener();
+    for (const listener of this.#descriptionListeners) listener();
   }
 
-  /** What is served is asked for now and then in any case. */
+  /** A refused watch of definitions becomes part of the description. The agent asks for the served kinds now and then in any case. */
   #definitionsTrouble(error: BanyanError | undefined): void {
     const refusal = error?.code === 'Forbidden' ? error : undefined;
     if (refusal?.message === this.#unwatched?.message) return;
@@ -300,21 +300,22 @@ export class KubernetesCluster implements Cluster {
     this.#client.close();
   }
 
-  /** Before anything is read or written: another cluster's objects are not these. */
+  /** Runs before every read or write, because another cluster has other objects. */
   async #served(resource: GroupResource): Promise<ServedResource> {
     await this.#identity.check();
     try {
       return await this.#discovery.byResource(resource);
     } catch (error) {
       if (!isNotFound(error) || !(await this.#isDefined(resource))) throw error;
-      const words = `the cluster does not serve ${formatGroupResource(resource)} now, which it has the definition of`;
-      throw new BanyanError('Unavailable', words, {}, { cause: error });
+      const message = `the cluster does not serve ${formatGroupResource(resource)} now, although it has the definition`;
+      throw new BanyanError('Unavailable', message, {}, { cause: error });
     }
   }
 
   /**
-   * Objects are there all the same when their kind is not served. An API server that begins answers a second or two before it serves what is defined; taken for gone,
-   * they would be forgotten, and a definition would be removed with what others have by it.
+   * Whether the cluster has a definition of a kind that it does not serve. Objects of such a kind exist all the same. A starting API server answers a second
+   * or two before it serves the defined kinds. If the agent took their objects as deleted, it would forget them, and would remove a definition together with
+   * the objects that others have by it.
    */
   async #isDefined({ group, resource }: GroupResource): Promise<boolean> {
     const name = `${resource}.${group}`;
@@ -333,7 +334,7 @@ export class KubernetesCluster implements Cluster {
       return metadata.uid ?? '';
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      // Not "the object is not there", by which an object would be forgotten: the server has only just begun.
+      // Not NotFound, for which the agent would forget an object: the server has only just started.
       throw new BanyanError(
         'Unavailable',
         `${this.#client.server} has no namespace kube-system yet`,
@@ -343,7 +344,7 @@ export class KubernetesCluster implements Cluster {
     }
   }
 
-  /** Who answers next may be another, or of another version, serving something else. */
+  /** Another server may answer next, or one of another version that serves other kinds. */
   #doubted(isLost: boolean): void {
     this.#identity.unsure();
     this.#discovery.changed();
@@ -358,7 +359,7 @@ function isOf(served: ServedResource, { group, resource }: GroupResource): boole
   return served.group === group && served.resource === resource;
 }
 
-/** Server-side apply takes no managedFields, and what the server gives to an object is its own. */
+/** Server-side apply does not accept managedFields, and the fields that the server sets belong to the server. */
 function applicable(object: KubeObject): KubeObject {
   const {
     managedFields: _managedFields,

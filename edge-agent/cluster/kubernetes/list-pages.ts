@@ -1,22 +1,22 @@
-/** The pages of a list, smaller ones where objects are so large that a page of them is more than what may be in memory at once. */
+/** Lists in pages. The pages get smaller if the objects are so large that a page of them does not fit into the memory limit. */
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import type { ClusterApiRequest } from './api-client.ts';
 
-/** What client-go takes: a page of ordinary objects is a few megabytes. */
+/** The page size of client-go: a page of ordinary objects is a few megabytes. */
 const pageSizeMax = 500;
-/** A page that was too large has been read for nothing, so that the next try is much smaller. */
+/** A page that was too large was read for nothing, so the next try is much smaller. */
 const smallerBy = 4;
 
 export interface ListPage {
   readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
-  /** Of metadata alone, null when there are none. */
+  /** Null if a list of metadata alone is empty. */
   readonly items?: readonly KubeObject[] | null;
 }
 
 export class ListPages {
   readonly #json: (asked: ClusterApiRequest) => Promise<unknown>;
-  /** What turned out to be too large once is so the next time too. */
+  /** Stays small: objects that were too large once are too large the next time. */
   #size = pageSizeMax;
 
   constructor(json: (asked: ClusterApiRequest) => Promise<unknown>) {

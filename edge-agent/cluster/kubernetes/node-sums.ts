@@ -1,14 +1,14 @@
-/** The nodes of a cluster, followed, and what they have together. */
+/** Watches the nodes of a cluster and adds up their resources. */
 import { equalJson } from '../../../core/object/json-value.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
 import type { BanyanError } from '../../../core/runtime/errors.ts';
 import type { Cluster } from '../cluster.ts';
 import { type ClusterNodeStatus, type DescribedNodes, describeNodes, nodeSizeOf } from '../described-nodes.ts';
 
-/** An agent that may not list nodes says what else it knows. */
+/** An agent that can't list nodes in this time reports the rest of its description. */
 const waitMsMax = 5_000;
 
-/** Watched from the first question on, so that nobody lists nodes again and again to hear that they are as they were. */
+/** The watch begins with the first request, so that nobody lists the nodes again and again although they have not changed. */
 export class NodeSums {
   readonly #clock: Clock;
   readonly #watch: (events: Parameters<Cluster['watch']>[1]) => () => void;
@@ -19,7 +19,7 @@ export class NodeSums {
   #refusal: BanyanError | undefined;
   #stop: (() => void) | undefined;
 
-  /** `changed`: what is described may be something else, after it was asked for once. */
+  /** `changed`: the description may have changed since the first request. */
   constructor(
     clock: Clock,
     watch: (events: Parameters<Cluster['watch']>[1]) => () => void,
@@ -30,7 +30,7 @@ export class NodeSums {
     this.#changed = changed;
   }
 
-  /** Nothing while it is not known. */
+  /** Empty while the nodes are not known. */
   async described(): Promise<DescribedNodes> {
     this.#answered ??= new Promise((answered) => {
       this.#stop = this.#watch({
@@ -50,7 +50,7 @@ export class NodeSums {
     return this.#isSynced && !this.#refusal ? describeNodes([...this.#sizes.values()]) : {};
   }
 
-  /** Why nodes must not be listed; a cluster that is away says so otherwise. */
+  /** Why the agent may not list nodes. An unreachable cluster is reported elsewhere. */
   get refusal(): BanyanError | undefined {
     return this.#refusal;
   }
@@ -59,10 +59,10 @@ export class NodeSums {
     this.#stop?.();
   }
 
-  /** A node tells of itself every few minutes, and mostly of nothing new. */
-  #note(name: string, now: ClusterNodeStatus | undefined): void {
-    if (equalJson(this.#sizes.get(name), now)) return;
-    if (now) this.#sizes.set(name, now);
+  /** A node updates its status every few minutes, mostly without a change that matters here. */
+  #note(name: string, size: ClusterNodeStatus | undefined): void {
+    if (equalJson(this.#sizes.get(name), size)) return;
+    if (size) this.#sizes.set(name, size);
     else this.#sizes.delete(name);
     if (this.#isSynced) this.#changed();
   }

@@ -1,8 +1,12 @@
-/** What somebody at the site can do about an API server that can't be used: words to stand behind those of the system, which name the fault and no remedy. */
+/**
+ * Says what people at the site can do about an API server that the agent can't use. These texts follow the messages of the system, which name the fault and
+ * no remedy.
+ */
 
-const unusable = 'a certificate or key of the agent is none, or they are not of each other: correct the kubeconfig';
+const unusable =
+  'a certificate or key of the agent is invalid, or the two do not belong together: correct the kubeconfig';
 
-/** Of https://nodejs.org/api/errors.html#common-system-errors and https://nodejs.org/api/tls.html#x509-certificate-error-codes. */
+/** Codes of https://nodejs.org/api/errors.html#common-system-errors and https://nodejs.org/api/tls.html#x509-certificate-error-codes. */
 const remedies: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there: start the API server, or correct the address in the kubeconfig',
   ENOTFOUND: 'the name is not known: correct the address in the kubeconfig, or look at the DNS of this machine',
@@ -10,31 +14,32 @@ const remedies: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'there is no way to it: look at the network of this machine, or correct the address in the kubeconfig',
   ENETUNREACH: 'there is no way to it: look at the network of this machine',
   ETIMEDOUT: 'it does not answer: look at the network and at firewalls on the way',
-  CERT_HAS_EXPIRED: 'the certificate of the API server is of the past: renew it, or set the clock of this machine',
-  CERT_NOT_YET_VALID: 'the certificate of the API server is of the future: set the clock of this machine',
+  CERT_HAS_EXPIRED: 'the certificate of the API server has expired: renew it, or set the clock of this machine',
+  CERT_NOT_YET_VALID: 'the certificate of the API server is not valid yet: set the clock of this machine',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    'the kubeconfig trusts another authority: it may be of another cluster, or the cluster was set up anew',
+    'the kubeconfig trusts another authority: it may belong to another cluster, or the cluster was set up again',
   SELF_SIGNED_CERT_IN_CHAIN:
-    'the kubeconfig trusts another authority: it may be of another cluster, or the cluster was set up anew',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'the kubeconfig does not trust it: name its authority there',
+    'the kubeconfig trusts another authority: it may belong to another cluster, or the cluster was set up again',
+  DEPTH_ZERO_SELF_SIGNED_CERT:
+    'the kubeconfig does not trust the certificate of the API server: name its authority there',
   ERR_TLS_CERT_ALTNAME_INVALID:
-    'the certificate is of another name: correct the address in the kubeconfig, or give it tls-server-name',
+    'the certificate is for another name: correct the address in the kubeconfig, or add tls-server-name to it',
   ERR_OSSL_PEM_NO_START_LINE: unusable,
   ERR_OSSL_ASN1_WRONG_TAG: unusable,
   ERR_OSSL_X509_KEY_VALUES_MISMATCH: unusable,
 };
 
-/** Empty when nothing is known that would help. */
+/** Empty if no remedy is known. */
 export function remedyOf(error: unknown): string {
   const code = codeOf(error);
   return code !== undefined && Object.hasOwn(remedies, code) ? (remedies[code] ?? '') : '';
 }
 
-/** For an answer 401: which the server gives without saying why. */
+/** For an answer 401, which the server gives without a reason. */
 export const refusedCredentials =
   'the cluster does not accept the credentials of the agent: they have expired or were withdrawn; renew those of its service account or kubeconfig';
 
-/** Of an error, or of the first of several attempts that it is made of. */
+/** The code of an error, or of the first attempt if the error consists of several. */
 function codeOf(error: unknown): string | undefined {
   if (error instanceof AggregateError) return codeOf(error.errors[0]);
   const { code } = (error ?? {}) as { code?: unknown };

@@ -1,4 +1,7 @@
-/** What the agent asks of its API server at most: requests a second, requests at once, and bytes of these in memory; and how long requests wait for each. */
+/**
+ * Limits what the agent asks of its API server: requests a second, requests at once, and bytes of these in memory. Measures how long requests wait for each
+ * limit.
+ */
 import type { Clock } from '../../../core/runtime/clock.ts';
 import { TokenBucket } from '../../../core/runtime/token-bucket.ts';
 import { shownBytes } from '../../limits/byte-quantity.ts';
@@ -17,7 +20,7 @@ export class RequestBounds {
   readonly #rate: Waits;
   readonly #slots: Waits;
   readonly #room: Waits;
-  /** When requests were let through lately. */
+  /** When the recent requests began. */
   readonly #begun: number[] = [];
   #inFlight = 0;
 
@@ -31,17 +34,17 @@ export class RequestBounds {
     this.#room = new Waits(clock);
   }
 
-  /** What one request and its answer may have together. */
+  /** The most that one request and its answer may have together. */
   get bytesMax(): number {
     return this.#bytes.eachMax;
   }
 
-  /** Resolves when the request may be sent; with the function that says that it is over. */
+  /** Resolves when the request may be sent. The result is the function to call when the request is over. */
   async slot(): Promise<() => void> {
     if (this.#inFlight >= this.#limits.inFlight)
       await this.#slots.of(new Promise<void>((resolve) => this.#waiting.push(resolve)));
     else this.#inFlight++;
-    // A slot is handed on, not given back, while others wait for one.
+    // While others wait, the slot goes to the next of them and is not given back.
     const release = () => {
       const next = this.#waiting.shift();
       if (next) next();
@@ -56,10 +59,10 @@ export class RequestBounds {
     return release;
   }
 
-  /** Of the rate alone, for what lasts. */
+  /** Applies only the rate, for long requests such as watches. */
   async permit(): Promise<void> {
     const ms = this.#bucket.take(this.#clock.monotonicMs());
-    if (ms > 0) await this.#rate.of(this.#permitLater(ms));
+    if (ms > 0) await this.#rate.of(this.#waitForPermit(ms));
     this.#begun.push(this.#clock.monotonicMs());
     this.#forgetBegun();
   }
@@ -83,7 +86,8 @@ export class RequestBounds {
       {
         ...this.#use('inFlightBytes', 'BytesInFlight', this.#bytes.used, this.#room),
         shown: shownBytes(this.#limits.inFlightBytes),
-        remedy: 'raise it if this machine has the memory: each byte of it takes some five while it is read',
+        remedy:
+          'raise it if this machine has the memory: each byte of it needs about five bytes of memory while it is read',
       },
     ];
   }
@@ -94,25 +98,25 @@ export class RequestBounds {
     return { field: `${field}.${name}`, reason, max, shown: String(max), used, waitedMs: waits.totalMs(), remedy };
   }
 
-  async #permitLater(firstMs: number): Promise<void> {
+  async #waitForPermit(firstMs: number): Promise<void> {
     for (let ms = firstMs; ms > 0; ms = this.#bucket.take(this.#clock.monotonicMs())) {
       await new Promise<void>((resolve) => this.#clock.after(ms, resolve));
     }
   }
 
-  /** Those of the last second are counted; the rate bounds how many these are. */
+  /** Keeps only the requests of the last second. The rate limits how many there are. */
   #forgetBegun(): void {
     const sinceMs = this.#clock.monotonicMs() - 1_000;
     while ((this.#begun[0] ?? Number.POSITIVE_INFINITY) < sinceMs) this.#begun.shift();
   }
 }
 
-/** How long all that waited for something has waited, together. */
+/** How long all requests that waited for one limit have waited, added up. */
 class Waits {
   readonly #clock: Clock;
   #overMs = 0;
   #waiting = 0;
-  /** Of those that wait now: the sum of the times at which each began. */
+  /** The sum of the times at which each present wait began. */
   #sumOfBegun = 0;
 
   constructor(clock: Clock) {

@@ -1,7 +1,7 @@
 /**
- * One resource of the cluster, watched: a list in pages, then changes, over one connection, for all who want to hear of it. It comes back by itself after
- * whatever ended it, and tells what was missed. Who joins later is told all that is there by a list, of which the others hear only what is new to them.
- * Objects are passed on and not kept (known-objects.ts).
+ * Watches one resource of the cluster for all listeners, over one connection: a list in pages, then the changes. It starts again by itself after any
+ * interruption, and sends the missed changes. A later listener gets all existing objects by another list, and the former listeners get only the news of that
+ * list. Objects are passed on and not kept (known-objects.ts).
  */
 import type { IncomingMessage } from 'node:http';
 import { objectBeyondLimits } from '../../../core/object/json-limits.ts';
@@ -24,52 +24,56 @@ export interface WatchPorts {
   readonly random: Random;
   readonly logger: Logger;
   resourceOf(resource: GroupResource): Promise<ServedResource>;
-  /** Objects without these labels are not asked for: `app=till`. */
+  /** Only objects with these labels are requested: `app=till`. */
   readonly labelSelector?: string | undefined;
-  /** Of the objects nothing else is asked for: a definition is up to a megabyte, and its name is what counts. */
+  /** Only the metadata of objects is requested: a definition has up to a megabyte, and only its name matters. */
   readonly metadataOnly?: boolean;
 }
 
-/** https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches; API servers that know nothing of it answer whole objects. */
+/** https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches. API servers that do not support this answer with whole objects. */
 export const metadataList = metadataAs('PartialObjectMetadataList');
 const metadataOne = metadataAs('PartialObjectMetadata');
 
-/** The server ends a watch after this, spread so that all do not end at once. */
+/** The server ends a watch after this time. A random part is added, so that not all watches end at once. */
 const watchSecondsMin = 300;
-/** Bookmarks come once a minute: a watch that hears nothing for longer hangs on a connection that is gone. */
+/** Bookmarks come once a minute. A watch that receives nothing for longer than this hangs on a dead connection. */
 const idleMs = 150_000;
 const backoffMsMin = 500;
-/** A resource that is not there, or must not be read, is asked for again at this pace. */
+/** The pace for a resource that does not exist or that the agent may not read. */
 const backoffMsMax = 30_000;
-/** A watch that has lived for this long works. One that ends sooner, again and again, costs the server more than it tells: what it asks for is paced as after failures. */
+/**
+ * A watch that lasts this long works. A watch that ends sooner, again and again, costs the server more than it is worth: the agent then pauses as after
+ * failures.
+ */
 const steadyMs = 5_000;
-/** What a server that asks to wait is obeyed for; one that says a day is asked all the same. */
+/** The longest pause that a server may ask for. A server that asks for a day gets the next request after this time. */
 const retryAfterMsMax = 300_000;
 
 export class ResourceWatch {
   readonly #ports: WatchPorts;
   readonly #resource: GroupResource;
   readonly #listeners = new Set<KnownObjects>();
-  /** Those whom the list was told that changes go on from. */
+  /** The listeners that got the list from which the changes go on. */
   #listening: ReadonlySet<KnownObjects> = new Set();
   readonly #pages: ListPages;
   #isStopped = false;
   #isBegun = false;
-  /** Somebody has, since the last list began. */
+  /** A listener has joined since the last list began. */
   #hasJoined = false;
-  /** What was followed, if anything, was broken off for that. Over with the list: what breaks later does so by itself. */
+  /** The running watch was ended because a listener joined. Reset by the list: later interruptions have other reasons. */
   #isInterrupted = false;
-  /** Of attempts without a steady watch in between. */
+  /** Failed attempts without a steady watch in between. */
   #failures = 0;
   #trouble: BanyanError | undefined;
   /**
-   * From which on to go on; undefined: by a list. So it is after every refusal but of too much at once: what must not be watched is seen by its lists, and a server that
-   * was away may have been put back to a time before this version, and would tell nothing until it gets there again.
+   * The version from which to go on. Undefined: begin with a list. A list follows every refusal except "too many requests", for two reasons. A resource that
+   * the agent may not watch is still visible by lists. And a server that was unreachable may have been put back to a time before this version, and would
+   * send nothing until it reaches this version again.
    */
   #version: string | undefined;
-  /** The last that was heard of, as a number: of one resource they grow (https://kep.k8s.io/5504). */
+  /** The newest version that was received, as a number: the versions of one resource grow (https://kep.k8s.io/5504). */
   #newest = 0;
-  /** A connection broke, and who answers next may be a server that was put back meanwhile: one that was away for a moment may be so without having refused anything. */
+  /** A connection broke, and the server that answers next may have been put back meanwhile: this may happen in a short interruption without a refusal. */
   #isUnsure = false;
   #response: IncomingMessage | undefined;
 
@@ -79,13 +83,13 @@ export class ResourceWatch {
     this.#pages = new ListPages((asked) => ports.client.json(asked));
   }
 
-  /** Hears of all that is there, and of what changes from then on. Returns the function that ends it for this one. */
+  /** The listener gets all existing objects, and all changes from then on. Returns the function that removes this listener. */
   join(events: WatchEvents): () => void {
     const listener = new KnownObjects(this.#resource, events);
     this.#listeners.add(listener);
     if (this.#trouble) events.trouble?.(this.#trouble);
     if (this.#isBegun) {
-      // What is followed now goes on from a list that it has not heard.
+      // The running watch goes on from a list that the new listener has not received.
       this.#hasJoined = true;
       this.#isInterrupted = true;
       this.#response?.destroy();
@@ -96,12 +100,12 @@ export class ResourceWatch {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Why it is not watched now. */
+  /** Why the resource is not watched now. */
   get trouble(): BanyanError | undefined {
     return this.#trouble;
   }
 
-  /** Somebody hears of it. */
+  /** Whether there is a listener. */
   get isUsed(): boolean {
     return this.#listeners.size > 0;
   }
@@ -137,7 +141,7 @@ export class ResourceWatch {
     for (const { events } of [...this.#listeners]) events.trouble?.(error);
   }
 
-  /** Expired (410) is no failure where it happens once: the list is simply asked for anew. */
+  /** Expired (410) is no failure if it happens once: the next attempt simply lists again. */
   async #backOff(error: unknown): Promise<void> {
     const refusal = error instanceof BanyanError ? error : undefined;
     const isExpired = refusal?.code === 'Expired' || refusal?.code === 'Gone';
@@ -167,7 +171,7 @@ export class ResourceWatch {
 
   // ------------------------------------------------------------------------------------------------------ the list
 
-  /** Tells what is new, other or gone since the last one; the version of the list. */
+  /** Sends the differences from the last list: new, changed and deleted objects. Returns the version of the list. */
   async #list(served: ServedResource): Promise<string> {
     this.#listening = new Set(this.#listeners);
     this.#hasJoined = this.#isInterrupted = false;
@@ -179,10 +183,10 @@ export class ResourceWatch {
     for await (const page of this.#pages.of(asked)) {
       if (this.#isStopped) return '';
       for (const item of page.items ?? []) {
-        // Items of a list have neither.
+        // The items of a list have neither apiVersion nor kind.
         const object = named(item, served);
         found.add(formatKey(knownKeyIn(this.#resource, object)));
-        this.#tell('ADDED', object);
+        this.#deliver('ADDED', object);
       }
       resourceVersion = page.metadata?.resourceVersion ?? '';
     }
@@ -191,7 +195,10 @@ export class ResourceWatch {
     return resourceVersion;
   }
 
-  /** Of a version that it has not reached it tells nothing, and that it has not, only a list says: of one object, for its version. */
+  /**
+   * Whether the server has not reached the newest version. A watch from such a version sends nothing, and only the version of a list shows the problem. So
+   * this lists one object.
+   */
   async #hasGoneBack(served: ServedResource): Promise<boolean> {
     const path = urlPathOf(served, served.versions[0]!);
     const query = { ...this.#selected(), limit: '1' };
@@ -201,7 +208,7 @@ export class ResourceWatch {
 
   // --------------------------------------------------------------------------------------------------- the changes
 
-  /** Until the server ends it. Throws what ended it otherwise. */
+  /** Follows the changes until the server ends the watch. Throws if the watch ends in another way. */
   async #follow(served: ServedResource, from: string): Promise<void> {
     const seconds = Math.round(watchSecondsMin * (1 + this.#ports.random.fraction()));
     const query = {
@@ -217,17 +224,17 @@ export class ResourceWatch {
     if (this.#isStopped || this.#hasJoined) response.destroy();
     this.#reportTrouble(undefined);
     const sinceMs = this.#ports.clock.monotonicMs();
-    response.setTimeout(idleMs, () => response.destroy(new Error(`nothing heard for ${idleMs / 1_000} s`)));
+    response.setTimeout(idleMs, () => response.destroy(new Error(`nothing received for ${idleMs / 1_000} s`)));
     try {
-      await this.#tellLines(response, served);
-      // Ended at once, which is nothing to go on with without a pause.
+      await this.#deliverLines(response, served);
+      // A watch that ends at once must not begin again without a pause.
       this.#failures++;
     } finally {
       if (this.#ports.clock.monotonicMs() - sinceMs >= steadyMs) this.#failures = 0;
     }
   }
 
-  async #tellLines(response: IncomingMessage, served: ServedResource): Promise<void> {
+  async #deliverLines(response: IncomingMessage, served: ServedResource): Promise<void> {
     const lines = new JsonLines();
     for await (const chunk of response as AsyncIterable<Buffer>) {
       for (const line of lines.push(chunk)) {
@@ -236,8 +243,8 @@ export class ResourceWatch {
         if (type === 'ERROR') throw errorOf(object);
         this.#version = object.metadata.resourceVersion ?? this.#version;
         this.#newest = numberOf(this.#version);
-        // What is its metadata alone comes under the name of that.
-        if (type !== 'BOOKMARK') this.#tell(type, this.#ports.metadataOnly ? named(object, served) : object);
+        // An object with metadata alone has the kind of that form, so it gets its real kind.
+        if (type !== 'BOOKMARK') this.#deliver(type, this.#ports.metadataOnly ? named(object, served) : object);
       }
     }
   }
@@ -251,25 +258,25 @@ export class ResourceWatch {
     return labelSelector === undefined ? {} : { labelSelector };
   }
 
-  #tell(type: ClusterEvent['type'], object: KubeObject): void {
-    // Of one that has gone nobody reads more than its name.
+  #deliver(type: ClusterEvent['type'], object: KubeObject): void {
+    // Of a deleted object, only the name is used.
     const wrong = type === 'DELETED' ? undefined : objectBeyondLimits(object);
-    // Nobody could take it in, and the others of the resource would be waited for in vain.
+    // No part of the agent could use such an object. It is skipped, because otherwise the other objects of the resource would never be complete.
     if (wrong !== undefined) {
       const name = formatKey(knownKeyIn(this.#resource, object));
-      this.#ports.logger.warn({ object: name, reason: wrong }, 'what the cluster tells of an object is passed over');
+      this.#ports.logger.warn({ object: name, reason: wrong }, 'an object of the cluster is skipped');
       return;
     }
-    for (const listener of this.#present) listener.tell(type, object);
+    for (const listener of this.#present) listener.deliver(type, object);
   }
 
-  /** Of those who listen, who has not left; one may leave while another is told. */
+  /** The listeners that have not left. A listener may leave while another one gets an event. */
   get #present(): KnownObjects[] {
     return [...this.#listening].filter((listener) => this.#listeners.has(listener));
   }
 }
 
-/** NaN, which is before and behind nothing: a server behind the cluster's own says none, or says it in other words. */
+/** NaN, which is neither before nor after any number: an aggregated API server may return no version or no number. */
 function numberOf(resourceVersion = ''): number {
   return resourceVersion === '' ? Number.NaN : Number(resourceVersion);
 }

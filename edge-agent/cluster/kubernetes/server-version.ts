@@ -1,10 +1,10 @@
-/** The version of the API server: asked for once, until who answers may be another. */
+/** The version of the API server. The agent asks once, until another server may answer. */
 import { BanyanError } from '../../../core/runtime/errors.ts';
 
 export interface ServerVersion {
   readonly gitVersion?: string;
   readonly platform?: string;
-  /** Why it is not known. */
+  /** Why the version is not known. */
   readonly refusal?: BanyanError;
 }
 
@@ -16,7 +16,7 @@ export class ServerVersions {
     this.#ask = ask;
   }
 
-  /** The next question is asked of the server. */
+  /** The next request asks the server. */
   forget(): void {
     this.#asked = undefined;
   }

@@ -1,4 +1,4 @@
-/** Users that sign in by a program, a provider or a password: the Kubernetes client knows every way to do that. */
+/** Signs in users of programs, providers and passwords. The Kubernetes client knows every way to do this. */
 import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
 import { type Credentials, unreadable } from './credentials.ts';
@@ -15,7 +15,7 @@ export function signIn(file: string, context: string | undefined): () => Promise
     } catch (error) {
       throw unreadable(file, error);
     }
-    // Connections are kept by this program's own agent; what others make of `agent` here opens one for each request.
+    // This program has its own HTTP agent, which keeps connections. The `agent` from the client would open a connection for each request.
     const { agent: _agent, ...credentials } = found;
     return credentials;
   };

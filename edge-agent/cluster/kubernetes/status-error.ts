@@ -1,4 +1,4 @@
-/** An answer of an API server that is no success, as an error of this program: with the server's words and, where it has one, its Status. */
+/** Makes an error from an unsuccessful answer of an API server: with the server's message and, if there is one, its Status. */
 import { BanyanError, type Cause, type ErrorCode, errorTable } from '../../../core/runtime/errors.ts';
 import { refusedCredentials } from './plain-messages.ts';
 
@@ -15,7 +15,7 @@ interface Status {
   };
 }
 
-/** By https://github.com/kubernetes/apimachinery/blob/master/pkg/apis/meta/v1/types.go (StatusReason). */
+/** The reasons are those of https://github.com/kubernetes/apimachinery/blob/master/pkg/apis/meta/v1/types.go (StatusReason). */
 const codeByReason = new Map<string, ErrorCode>(
   (Object.keys(errorTable) as ErrorCode[])
     .filter((code) => errorTable[code].reason !== 'InternalError' && code !== 'Protocol')
@@ -24,7 +24,7 @@ const codeByReason = new Map<string, ErrorCode>(
 
 const textBytesMax = 400;
 const noAbsence =
-  'no API server says of an object that it is not there: something in front of it answers, or it does not serve this kind now; look at what the address in the kubeconfig leads to';
+  'an API server does not report a missing object like this: something in front of it answers, or it does not serve this kind now; check where the address in the kubeconfig leads';
 
 export function errorOfStatus(http: number, text: string, retryAfter: string | undefined, server: string): BanyanError {
   const status = statusOf(text);
@@ -54,8 +54,9 @@ function statusOf(text: string): Status {
 }
 
 /**
- * For answers without a reason: those of proxies, and of webhooks that say no more. A 404 is none that an object is not there, by which it would be forgotten: an
- * ingress without a backend gives it, and an API server of a path that it does not serve; what is served, its discovery knows.
+ * For answers without a reason: from proxies, and from webhooks that give none. Such a 404 does not show that an object is missing, and the agent must not
+ * forget an object for it: an ingress without a backend answers 404, and an API server does for a path that it does not serve. Discovery knows which kinds
+ * are served.
  */
 function codeByHttp(http: number): ErrorCode {
   if (http === 404) return 'Unavailable';

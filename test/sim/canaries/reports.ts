@@ -9,9 +9,9 @@ export const reportCanaries: Canaries = {
   'burial-untold': {
     break() {
       // What has gone at the edge may be there still, as far as anybody is told.
-      const { say } = EdgeReports.prototype;
-      EdgeReports.prototype.say = function (entry) {
-        return say.call(this, entry) ?? 'unsure';
+      const { entryOf } = EdgeReports.prototype;
+      EdgeReports.prototype.entryOf = function (entry) {
+        return entryOf.call(this, entry) ?? 'unsure';
       };
     },
   },

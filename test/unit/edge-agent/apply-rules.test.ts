@@ -77,7 +77,7 @@ test('with drift Report an edit is told of where the cluster refuses to say what
   expect(bench.counts(placement)).not.toHaveProperty('failed');
   expect(bench.said(state)!.attributes).toMatchObject({
     reason: 'Drifted',
-    message: expect.stringMatching(/can't be told: .*does not support dry run/),
+    message: expect.stringMatching(/can't find out which fields differ: .*does not support dry run/),
   });
   bench.cluster.apply = apply;
   await bench.advance(300_000);

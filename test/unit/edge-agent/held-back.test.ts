@@ -42,14 +42,14 @@ describe('an agent that may know less than was applied', () => {
     await bench.settle();
     await bench.advance(1_000);
     expect(bench.cluster.log).toEqual(['apply /namespaces//shop']);
-    expect([bench.agent.isHeardOut, bench.counts(shop)?.applied]).toEqual([true, 1]);
+    expect([bench.agent.hasReportedAll, bench.counts(shop)?.applied]).toEqual([true, 1]);
   });
 
   test('asks its parent to keep what it has of it, for ten seconds: then that it waits is to be seen', async () => {
     const bench = await heldBack();
-    expect(bench.agent.isHeardOut).toBe(false);
+    expect(bench.agent.hasReportedAll).toBe(false);
     await bench.advance(10_000);
-    expect(bench.agent.isHeardOut).toBe(true);
+    expect(bench.agent.hasReportedAll).toBe(true);
   });
 
   test('does not answer that a placement has gone before it knows what is there', async () => {

@@ -1,4 +1,4 @@
-/** HorizontalPodAutoscalers: there are no metrics here, so they say so and leave the target as it is. */
+/** HorizontalPodAutoscalers: the embedded cluster has no metrics, so their status reports this, and the target stays as it is. */
 import { timestamp, withCondition } from '../../../../core/object/conditions.ts';
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { Condition, KubeObject } from '../../../../core/object/meta.ts';

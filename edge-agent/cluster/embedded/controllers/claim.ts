@@ -1,4 +1,4 @@
-/** Claims are bound at once, as by a provisioner that never runs out: to a volume that is named and not made. */
+/** Binds claims at once, like a provisioner that never runs out: to a volume that is named in the claim and does not exist as an object. */
 import type { GroupResource } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { Controller } from './controller.ts';

@@ -1,24 +1,24 @@
 /**
- * A controller of the embedded cluster: looks at one object of its kind and brings the rest of the cluster one step nearer to
- * what it says. Level-based: whatever woke it, it reads the state as it is now; doing it twice does nothing the second time.
+ * A controller of the embedded cluster looks at one object of its kind, and brings the rest of the cluster one step nearer to the state that the object
+ * describes. Level-based: it reads the present state, whatever woke it. Doing the same again changes nothing.
  */
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { Objects } from './objects.ts';
 
 export interface Controller {
-  /** As field manager and in logs: `deployment-controller`. */
+  /** The name as field manager and in logs: `deployment-controller`. */
   readonly name: string;
   readonly resource: GroupResource;
-  /** Objects of other resources whose changes concern objects of this one. */
+  /** Other resources whose changes concern objects of this controller. */
   readonly watches: readonly OwnerWatch[];
-  /** Returns in how many ms it wants to look again without being woken; undefined: only when woken. */
+  /** Returns after how many milliseconds the controller has to look again without being woken. Undefined: only when woken. */
   reconcile(object: KubeObject, key: ObjectKey, objects: Objects): number | undefined;
 }
 
 export interface OwnerWatch {
   readonly resource: GroupResource;
-  /** Keys of the controller's objects that the changed object concerns. */
+  /** The keys of the controller's objects that the changed object concerns. */
   concerned(object: KubeObject, objects: Objects): readonly ObjectKey[];
 }
 

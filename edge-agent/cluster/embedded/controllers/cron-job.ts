@@ -1,6 +1,6 @@
 /**
- * CronJobs: a Job in each minute that the schedule names, on the clock of its time zone. Looks once a minute; minutes that
- * passed while nobody looked are not made up for.
+ * CronJobs: a Job in each minute that the schedule names, by the clock of its time zone. The controller looks once a minute. It does not make up for minutes
+ * in which it did not look.
  */
 import { timestamp } from '../../../../core/object/conditions.ts';
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';

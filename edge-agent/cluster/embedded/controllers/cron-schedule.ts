@@ -1,6 +1,6 @@
 /**
- * The five fields of a cron schedule (https://en.wikipedia.org/wiki/Cron), as CronJobs use them: lists, ranges, steps, names of
- * months and weekdays, and the usual nicknames. Day of month and day of week are alternatives when both are restricted.
+ * Parses the five fields of a cron schedule (https://en.wikipedia.org/wiki/Cron), as CronJobs use them: lists, ranges, steps, names of months and weekdays,
+ * and the usual nicknames. If both day of month and day of week are restricted, a match of one of them is enough.
  */
 
 export interface CronSchedule {
@@ -34,7 +34,7 @@ const nicknames: Readonly<Record<string, string>> = {
 const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const weekdayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
-/** Undefined for a text that is no schedule. */
+/** Undefined if the text is no schedule. */
 export function parseSchedule(text: string): CronSchedule | undefined {
   const fields = (nicknames[text.trim()] ?? text).trim().split(/\s+/);
   if (fields.length !== 5) return undefined;
@@ -57,7 +57,7 @@ export function isDue(schedule: CronSchedule, at: WallTime): boolean {
   return schedule.anyDay || schedule.anyWeekday ? day && weekday : day || weekday;
 }
 
-/** What a clock on the wall of the time zone shows. Throws RangeError for a zone that does not exist. */
+/** The time on a clock of the time zone. Throws RangeError for a zone that does not exist. */
 export function wallTime(atMs: number, timeZone: string): WallTime {
   const parts = new Intl.DateTimeFormat('en-US', {
     timeZone,

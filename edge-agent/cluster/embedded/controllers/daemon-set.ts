@@ -1,4 +1,4 @@
-/** DaemonSets: one pod on each node; an update replaces as many at once as maxUnavailable allows. */
+/** DaemonSets: one pod on each node. An update replaces as many pods at once as maxUnavailable allows. */
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import { type Controller, ownerWatch } from './controller.ts';

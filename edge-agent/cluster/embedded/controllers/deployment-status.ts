@@ -1,4 +1,4 @@
-/** The status of a Deployment: a function of its spec, its last status and the pods that exist. */
+/** Computes the status of a Deployment from its spec, its last status and the pods that exist. */
 import { timestamp } from '../../../../core/object/conditions.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import { type PodTemplate, positive } from './pods.ts';
@@ -37,7 +37,7 @@ interface DeploymentCondition {
   lastTransitionTime: string;
 }
 
-/** Of all pods of the Deployment; `updated` are those of the newest ReplicaSet, which is named `newest`. */
+/** The counts of all pods of the Deployment. `updated` counts the pods of the newest ReplicaSet, and `newest` is the name of this ReplicaSet. */
 export interface PodCounts {
   readonly replicas: number;
   readonly updated: number;
@@ -48,7 +48,7 @@ export interface PodCounts {
 
 type NewDeploymentCondition = Pick<DeploymentCondition, 'type' | 'status' | 'reason' | 'message'>;
 
-/** `againMs`: when the rollout is to be called stuck if nothing moves until then. */
+/** `againMs`: after this time the rollout counts as stuck, if nothing moves until then. */
 export function deploymentStatus(
   deployment: Deployment,
   counts: PodCounts,
@@ -88,7 +88,7 @@ function availability({ spec }: Deployment, counts: PodCounts): NewDeploymentCon
 
 interface RolloutProgress {
   readonly condition: NewDeploymentCondition;
-  /** The deadline begins anew. */
+  /** Whether the deadline starts again. */
   readonly moved: boolean;
   readonly againMs: number | undefined;
 }
@@ -121,7 +121,7 @@ function isDone(replicas: number, counts: PodCounts): boolean {
   return newest !== '' && updated === replicas && counts.replicas === replicas && available === replicas;
 }
 
-/** Something has happened that a rollout is made of: a new spec, a new pod, one more ready, an old one gone. */
+/** Whether the rollout has made a step: a new spec, a new pod, one more ready pod, or one old pod less. */
 function hasMoved({ status = {}, metadata }: Deployment, before: DeploymentCondition, counts: PodCounts): boolean {
   const old = (status.replicas ?? 0) - (status.updatedReplicas ?? 0);
   return (
@@ -138,7 +138,7 @@ function condition(type: string, status: string, reason: string, message: string
   return { type, status, reason, message };
 }
 
-/** lastUpdateTime moves with any change and with progress, lastTransitionTime with the status alone. */
+/** lastUpdateTime changes with any change and with progress. lastTransitionTime changes with the status alone. */
 function withUpdate(
   before: readonly DeploymentCondition[],
   next: NewDeploymentCondition,

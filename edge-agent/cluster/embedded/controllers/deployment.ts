@@ -1,4 +1,4 @@
-/** Deployments: one ReplicaSet per pod template, sizes moved from the old ones to the new one in steps, a status that tells how far it is. */
+/** Deployments: one ReplicaSet for each pod template. Replicas move from the old ReplicaSets to the new one in steps, and the status shows the progress. */
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { Clock } from '../../../../core/runtime/clock.ts';
@@ -12,7 +12,7 @@ import { nextSizes, type ReplicaSetView, recreateSizes, rollingUpdate } from './
 export const deploymentResource: GroupResource = { group: 'apps', resource: 'deployments' };
 const revisionAnnotation = 'deployment.kubernetes.io/revision';
 const hashLabel = 'pod-template-hash';
-/** Annotations of a Deployment that are its own and not its ReplicaSets'. */
+/** Annotations of a Deployment that its ReplicaSets do not get. */
 const annotationsThatStay = new Set(['kubectl.kubernetes.io/last-applied-configuration', revisionAnnotation]);
 
 export class DeploymentController implements Controller {
@@ -22,7 +22,7 @@ export class DeploymentController implements Controller {
   readonly #clock: Clock;
   readonly #progressDeadlineMaxMs: number;
 
-  /** A rollout is called stuck after its own deadline, but no later than `progressDeadlineMaxMs` without progress. */
+  /** A rollout without progress counts as stuck after its own deadline, but after `progressDeadlineMaxMs` at the latest. */
   constructor(clock: Clock, progressDeadlineMaxMs: number) {
     this.#clock = clock;
     this.#progressDeadlineMaxMs = progressDeadlineMaxMs;
@@ -43,7 +43,7 @@ export class DeploymentController implements Controller {
     return fresh && this.#writeStatus(fresh, current as ReplicaSet, replicaSetsOf(fresh, objects), objects);
   }
 
-  /** A template that comes back (a rollback) gets the newest revision again. */
+  /** The ReplicaSet of a template that is used again (a rollback) gets the newest revision. */
   #keepRevision(deployment: Deployment, current: ReplicaSet, old: readonly ReplicaSet[], objects: Objects): void {
     const revision = Math.max(revisionOf(current), nextRevision(old));
     if (revisionOf(current) !== revision) objects.update(current, annotated(current, revision));
@@ -123,7 +123,7 @@ function resize(deployment: Deployment, current: ReplicaSet, old: readonly Repli
 }
 
 function view(set: ReplicaSet): ReplicaSetView {
-  // A status that has not caught up with the size counts at most as many as are meant to be there.
+  // A status may be older than the present size. It counts at most as many available pods as the ReplicaSet should have.
   const replicas = set.spec.replicas ?? 1;
   return { name: set.metadata.name ?? '', replicas, available: Math.min(replicas, set.status?.availableReplicas ?? 0) };
 }

@@ -67,7 +67,7 @@ export class DisruptionBudgetController implements Controller {
   }
 }
 
-/** policy/v1: an empty selector selects every pod of the namespace, an absent one none. */
+/** In policy/v1, an empty selector selects every pod of the namespace, and an absent selector selects none. */
 function selects(budget: DisruptionBudget, pod: KubeObject): boolean {
   return budget.spec.selector !== undefined && matchesSelector(budget.spec.selector, pod.metadata.labels ?? {});
 }

@@ -1,10 +1,10 @@
-/** The cluster's objects as its controllers use them: typed reading, and writes that do nothing when nothing changes. */
+/** The cluster's objects for its controllers: typed reads, and writes that do nothing when nothing changes. */
 import type { Space } from '../../../../core/apiserver/space.ts';
 import { stableStringify } from '../../../../core/object/canonical.ts';
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject, OwnerReference } from '../../../../core/object/meta.ts';
 
-/** What of a space the embedded cluster uses. */
+/** The methods of a space that the embedded cluster uses. */
 export type ControlledSpace = Pick<
   Space,
   'kinds' | 'storage' | 'get' | 'create' | 'update' | 'apply' | 'delete' | 'keyOf' | 'parse'
@@ -12,7 +12,7 @@ export type ControlledSpace = Pick<
 
 export interface ObjectFilter {
   readonly namespace?: string;
-  /** uid of the controller owner. */
+  /** The uid of the controller owner. */
   readonly ownedBy?: string;
 }
 
@@ -41,7 +41,7 @@ export class Objects {
     return this.#space.create(object, { fieldManager: this.#manager });
   }
 
-  /** Writes `changed` if it differs from `before` in more than its status. */
+  /** Writes `changed` if it differs from `before`. Does not write the status. */
   update(before: KubeObject, changed: KubeObject): void {
     if (stableStringify(before) === stableStringify(changed)) return;
     this.#space.update(changed, { fieldManager: this.#manager });
@@ -52,7 +52,7 @@ export class Objects {
     this.#space.update({ ...object, status }, { fieldManager: this.#manager, subresource: 'status' });
   }
 
-  /** Harmless when the object is gone or has been replaced. */
+  /** Does nothing if the object does not exist any more or another object has its name. */
   delete(object: KubeObject): void {
     const key = this.#space.keyOf(object);
     const { uid } = object.metadata;
@@ -65,7 +65,7 @@ function controllerOf(object: KubeObject): OwnerReference | undefined {
   return object.metadata.ownerReferences?.find((reference) => reference.controller);
 }
 
-/** As the controller owner of what it makes. */
+/** The reference to the owner as controller, for the objects that the owner creates. */
 export function ownerReference(owner: KubeObject): OwnerReference {
   return {
     apiVersion: owner.apiVersion,

@@ -1,15 +1,15 @@
-/** How fast the embedded cluster plays workloads forward. */
+/** How fast the embedded cluster simulates workloads. */
 
 export interface PodPace {
-  /** Bounds of the time between two stations of a pod's life. */
+  /** The shortest and longest time between two stations in the life of a pod. */
   readonly stepMinMs: number;
   readonly stepMaxMs: number;
 }
 
 export interface ClusterPace extends PodPace {
   /**
-   * A rollout without progress is called failed after this at the latest, whatever its own deadline: nothing here takes
-   * minutes, so whoever tries out a broken image need not wait for them.
+   * After this time at the latest, a rollout without progress counts as failed, whatever its own deadline. No step of the embedded cluster takes minutes, so
+   * a person who tries out a broken image need not wait for minutes.
    */
   readonly progressDeadlineMaxMs: number;
 }

@@ -1,8 +1,7 @@
 /**
- * Scheduler and kubelet of the one node: takes a pod through the stations of its life, one `stepMs` after another, as if
- * images were pulled and containers started. What its images are called decides how it ends:
- * `…:broken` can't be pulled and never becomes ready, `…:failing` starts and exits with an error; any other starts, and runs for ever or, in
- * a pod that is not to be restarted, exits in order.
+ * The scheduler and the kubelet of the one node. Takes a pod through the stations of its life, one step after another, as if images were pulled and
+ * containers started. The name of its image decides how a pod ends. An image `…:broken` can't be pulled, and the pod never becomes ready. An image
+ * `…:failing` starts and exits with an error. Any other image starts. It then runs for ever, or exits in order if the pod must not be restarted.
  */
 import { timestamp } from '../../../../core/object/conditions.ts';
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
@@ -17,7 +16,7 @@ import { type Container, type Pod, type PodStatus, podResource } from './pods.ts
 export const nodeName = 'node-1';
 const nodeAddress = '10.0.0.1';
 
-/** The stations; a pod's status says at which it is. */
+/** The stations. A pod's status shows its present station. */
 type Station = 'New' | 'Creating' | 'Started' | 'Ready' | 'Stuck' | 'Ended';
 
 export class PodController implements Controller {
@@ -27,7 +26,7 @@ export class PodController implements Controller {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #pace: PodPace;
-  /** uid -> when the pod leaves its present station. */
+  /** The time at which each pod leaves its present station, by uid. */
   readonly #due = new Map<string, { station: Station; atMs: number }>();
 
   constructor(clock: Clock, random: Random, pace: PodPace) {
@@ -56,7 +55,7 @@ export class PodController implements Controller {
     return 0;
   }
 
-  /** The first look at a station begins its time; a new pod waits for nothing. */
+  /** The time of a station begins with the first look at it. A new pod does not wait. */
   #leftMs(uid: string, station: Station): number {
     if (station === 'New') return 0;
     const nowMs = this.#clock.monotonicMs();
@@ -126,7 +125,7 @@ function nextStation(pod: Pod, station: Station): Station | undefined {
     case 'Creating':
       return broken ? 'Stuck' : 'Started';
     case 'Stuck':
-      // Its image may be changed in place, as Kubernetes allows.
+      // The image may be changed in place, as Kubernetes allows.
       return broken ? undefined : 'Started';
     case 'Started':
       return endsByItself(pod) ? 'Ended' : 'Ready';
@@ -187,7 +186,7 @@ function hasImage(pod: Pod, suffix: string): boolean {
   return (pod.spec?.containers ?? []).some((container) => container.image?.endsWith(suffix));
 }
 
-/** Stable and probably its own: 10.244.x.y from the pod's name. */
+/** An address of the form 10.244.x.y, made from the pod's name: stable, and probably unique. */
 function addressOf(key: ObjectKey): string {
   let hash = 0;
   for (const char of `${key.namespace}/${key.name}`) hash = (Math.imul(hash, 31) + char.charCodeAt(0)) >>> 0;

@@ -1,4 +1,4 @@
-/** Pods as the workload controllers make and count them. */
+/** How the workload controllers create and count pods. */
 
 import { stableStringify } from '../../../../core/object/canonical.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
@@ -41,10 +41,10 @@ export interface PodStatus {
   [field: string]: unknown;
 }
 
-/** A name of a pod or a ReplicaSet ends in characters that make no words, as Kubernetes has it. */
+/** The characters for the ends of the names of pods and ReplicaSets. They make no words, as in Kubernetes. */
 const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
 
-/** Names a pod template: equal templates, equal hashes. */
+/** The name of a pod template: equal templates have equal hashes. */
 export function templateHash(template: unknown): string {
   const bytes = hash128(stableStringify(template));
   return [...bytes.subarray(0, 10)].map((byte) => alphabet[byte % alphabet.length]).join('');
@@ -79,7 +79,7 @@ export function isReady(pod: Pod): boolean {
   return readyCondition(pod)?.status === 'True' && !isTerminating(pod);
 }
 
-/** Ms until the pod has been ready for `minReadySeconds` and counts as available; undefined while it is not ready. */
+/** Milliseconds until the pod has been ready for `minReadySeconds` and counts as available. Undefined while it is not ready. */
 export function availableInMs(pod: Pod, minReadySeconds: number, nowMs: number): number | undefined {
   if (!isReady(pod)) return undefined;
   if (minReadySeconds === 0) return 0;
@@ -92,7 +92,7 @@ export function smallest(delays: readonly (number | undefined)[]): number | unde
   return positive.length === 0 ? undefined : Math.min(...positive);
 }
 
-/** Those to be deleted first: not ready before ready, then the youngest. */
+/** Sorts the pods to delete first: pods that are not ready, then the youngest ones. */
 export function deletionOrder(a: Pod, b: Pod): number {
   return Number(isReady(a)) - Number(isReady(b)) || compareText(createdOf(b), createdOf(a));
 }
@@ -101,7 +101,7 @@ export function podKey(namespace: string, name: string): ObjectKey {
   return { ...podResource, namespace, name };
 }
 
-/** Counts of 0 are left out, as in Kubernetes. */
+/** Leaves out counts of 0, as Kubernetes does. */
 export function positive(counts: Record<string, number>): Record<string, number> {
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
 }

@@ -1,6 +1,6 @@
 /**
- * Runs the controllers of a space: subscribes to its changes, keeps one waiting entry per object and controller, and lets them
- * work in turns. Between changes nothing runs; what fails comes back with backoff.
+ * Runs the controllers of a space: subscribes to the changes of the space, keeps one waiting entry for each object and controller, and lets the controllers
+ * work in turns. Without changes, nothing runs. Failed work comes back with a backoff.
  */
 import type { StorageEvent } from '../../../../core/apiserver/storage.ts';
 import { formatKey, type GroupResource, type ObjectKey } from '../../../../core/object/key.ts';
@@ -15,13 +15,16 @@ export interface RunnerOptions {
   readonly controllers: readonly Controller[];
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Has `turn` called soon, after the commit that runs now. */
+  /** Calls `turn` in a later turn of the event loop, after the commit that runs now. */
   readonly schedule: (turn: () => void) => void;
 }
 
-/** Objects worked on before the event loop gets a turn: requests are not to wait for a rollout. */
+/** How many objects are worked on before the event loop gets a turn: requests must not wait for a rollout. */
 const workPerTurn = 20;
-/** Refused once, it is often only the order of things (a namespace on its way out): soon again, then ever rarer. */
+/**
+ * A first refusal is often only a matter of order, such as a namespace that is being deleted. So the first retry comes soon, and later retries come less and
+ * less often.
+ */
 const retryMinMs = 200;
 const retryMaxMs = 60_000;
 
@@ -39,7 +42,7 @@ export class ControllerRunner {
   readonly #primaries = new Map<string, RunningController[]>();
   readonly #concerns = new Map<string, { member: RunningController; concern: OwnerWatch }[]>();
   readonly #waiting = new Map<string, Item>();
-  readonly #later = new Map<string, { atMs: number; timer: Timer }>();
+  readonly #delayed = new Map<string, { atMs: number; timer: Timer }>();
   readonly #failures = new Map<string, number>();
   #scheduled = false;
   #stopped = false;
@@ -65,8 +68,8 @@ export class ControllerRunner {
   stop(): void {
     this.#unsubscribe?.();
     this.#stopped = true;
-    for (const { timer } of this.#later.values()) timer.stop();
-    this.#later.clear();
+    for (const { timer } of this.#delayed.values()) timer.stop();
+    this.#delayed.clear();
     this.#waiting.clear();
   }
 
@@ -102,9 +105,9 @@ export class ControllerRunner {
   }
 
   #run(): void {
-    let left = workPerTurn;
+    let remaining = workPerTurn;
     for (const [id, item] of this.#waiting) {
-      if (left-- === 0) break;
+      if (remaining-- === 0) break;
       this.#waiting.delete(id);
       this.#work(id, item);
     }
@@ -112,30 +115,30 @@ export class ControllerRunner {
   }
 
   #work(id: string, item: Item): void {
-    this.#later.get(id)?.timer.stop();
-    this.#later.delete(id);
+    this.#delayed.get(id)?.timer.stop();
+    this.#delayed.delete(id);
     try {
       const object = item.objects.get(item.key);
-      // What is being deleted is left to the garbage collector.
+      // Objects that are being deleted belong to the garbage collector.
       const alive = object && !isTerminating(object);
       const againMs = alive ? item.controller.reconcile(object, item.key, item.objects) : undefined;
       this.#failures.delete(id);
-      if (againMs !== undefined) this.#addLater(id, item, againMs);
+      if (againMs !== undefined) this.#addAfter(id, item, againMs);
     } catch (error) {
       const failures = this.#failures.get(id) ?? 0;
       this.#failures.set(id, Math.min(failures + 1, 16));
       const fields = { controller: item.controller.name, object: formatKey(item.key), error: describeError(error) };
       this.#options.logger.debug(fields, 'a controller of the embedded cluster has to try again');
-      this.#addLater(id, item, Math.min(retryMaxMs, retryMinMs * 2 ** failures));
+      this.#addAfter(id, item, Math.min(retryMaxMs, retryMinMs * 2 ** failures));
     }
   }
 
-  #addLater(id: string, item: Item, delayMs: number): void {
+  #addAfter(id: string, item: Item, delayMs: number): void {
     const atMs = this.#options.clock.monotonicMs() + delayMs;
-    const earlier = this.#later.get(id);
+    const earlier = this.#delayed.get(id);
     if (earlier && earlier.atMs <= atMs) return;
     earlier?.timer.stop();
-    this.#later.set(id, { atMs, timer: this.#options.clock.after(delayMs, () => this.#add(item)) });
+    this.#delayed.set(id, { atMs, timer: this.#options.clock.after(delayMs, () => this.#add(item)) });
   }
 }
 

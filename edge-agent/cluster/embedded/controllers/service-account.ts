@@ -1,4 +1,4 @@
-/** Every namespace has a ServiceAccount `default`; one that is deleted comes back. */
+/** Gives every namespace a ServiceAccount `default`. A deleted one is created again. */
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { Controller, OwnerWatch } from './controller.ts';

@@ -1,7 +1,8 @@
 /**
- * StatefulSets: pods with ordinals, made in order and updated from the last to the first, each with claims of its own that outlive it.
+ * StatefulSets: pods with ordinals, created in order and updated from the last to the first. Each pod has its own claims, which stay when the pod is
+ * deleted.
  *
- * Old templates are not kept (no ControllerRevisions): a pod below the partition that is lost comes back with the new template.
+ * Old templates are not kept (no ControllerRevisions). So a lost pod below the partition comes back with the new template.
  */
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
@@ -52,7 +53,7 @@ export class StatefulSetController implements Controller {
     });
   }
 
-  /** At most one change of a pod at a time, except with the policy Parallel. */
+  /** Changes at most one pod at a time, except with the policy Parallel. */
   #step(set: StatefulSet, key: ObjectKey, revision: string, objects: Objects): void {
     const { replicas = 1, podManagementPolicy, updateStrategy } = set.spec;
     const parallel = podManagementPolicy === 'Parallel';
@@ -61,7 +62,7 @@ export class StatefulSetController implements Controller {
       if (!pod) this.#create(set, key, ordinal, revision, objects);
       if ((!pod || !isReady(pod)) && !parallel) {
         const outdated = pod && !isTerminating(pod) && pod.metadata.labels?.[revisionLabel] !== revision;
-        // One that will never be ready with its old template must not hold up its own update.
+        // A pod that can never become ready with its old template must not delay its own update.
         if (outdated && updateStrategy?.type !== 'OnDelete') objects.delete(pod);
         return;
       }
@@ -114,7 +115,7 @@ export class StatefulSetController implements Controller {
   }
 }
 
-/** In order of their ordinals. */
+/** The pods of the set, sorted by ordinal. */
 function podsOf(set: StatefulSet, key: ObjectKey, objects: Objects): Pod[] {
   const pods = objects.list(podResource, { namespace: key.namespace, ownedBy: set.metadata.uid ?? '' }) as Pod[];
   return pods.sort((a, b) => ordinalOf(a) - ordinalOf(b));

@@ -42,7 +42,7 @@ class Bench {
         },
       },
       applied: () => this.answers.shift()?.(),
-      hindered: (why) => void this.hindrances.push(why),
+      scanFailed: (why) => void this.hindrances.push(why),
     };
   }
 }

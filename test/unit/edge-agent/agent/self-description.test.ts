@@ -30,7 +30,7 @@ class Bench {
       clock: this.clock,
       logger: silentLogger,
       changed: () => this.told++,
-      kindsCame: () => this.came++,
+      kindsAdded: () => this.came++,
       cluster: {
         describe: async () => {
           this.asked++;
@@ -63,7 +63,7 @@ class Bench {
 test('a cluster is described by its version, its nodes and what it serves', async () => {
   const bench = new Bench();
   await bench.settle();
-  expect(bench.description.said).toEqual({
+  expect(bench.description.reported).toEqual({
     kubernetesVersion: 'v1.34.1',
     nodes: 3,
     nodesReady: 2,
@@ -82,7 +82,7 @@ test('many changes are told of together, and no more often than each five second
   expect(bench.asked).toBe(before);
   await bench.advance(1);
   expect(bench.asked).toBe(before + 1);
-  expect(bench.description.said.served).toEqual(['apps/deployments:v1', 'shop.example.com/signs:v2,v1']);
+  expect(bench.description.reported.served).toEqual(['apps/deployments:v1', 'shop.example.com/signs:v2,v1']);
   for (let i = 0; i < 20; i++) {
     bench.listener();
     await bench.advance(1_000);
@@ -121,10 +121,10 @@ test('a cluster that is away is told of with what was known of it', async () => 
   bench.away = new BanyanError('Unavailable', 'nobody answers');
   await bench.advance(60_000);
   const trouble = { reason: 'Unavailable', message: 'nobody answers' };
-  expect(bench.description.said).toMatchObject({ nodes: 3, trouble });
+  expect(bench.description.reported).toMatchObject({ nodes: 3, trouble });
   bench.away = undefined;
   await bench.advance(10_000);
-  expect(bench.description.said).not.toHaveProperty('trouble');
+  expect(bench.description.reported).not.toHaveProperty('trouble');
 });
 
 test('a cluster that may be away is asked at once, and while it is, each ten seconds', async () => {
@@ -133,7 +133,7 @@ test('a cluster that may be away is asked at once, and while it is, each ten sec
   bench.away = new BanyanError('Unavailable', 'nobody answers');
   bench.listener();
   await bench.advance(1_000);
-  expect(bench.description.said.trouble).toEqual({ reason: 'Unavailable', message: 'nobody answers' });
+  expect(bench.description.reported.trouble).toEqual({ reason: 'Unavailable', message: 'nobody answers' });
   const before = bench.asked;
   for (let i = 0; i < 20; i++) {
     bench.listener();

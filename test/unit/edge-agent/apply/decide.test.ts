@@ -55,7 +55,7 @@ describe('what to do about an object that is wanted', () => {
     const known = { ...record, fingerprint: fingerprint(ours, live) };
     expect(decide({ ...wanted, deletion: 'Background' }, known, live)).toEqual({ do: 'keep' });
     expect(decide({ ...wanted, deletion: undefined }, known, live)).toEqual({ do: 'keep' });
-    const decision = { do: 'apply', created: true, onlySigns: true };
+    const decision = { do: 'apply', created: true, onlySignature: true };
     expect(decide({ ...wanted, deletion: 'Orphan' }, known, live)).toEqual(decision);
   });
 

@@ -13,7 +13,7 @@ describe('an object that is put back', () => {
   });
   const putBack = (times: number, everyMs: number) => {
     for (let i = 0; i < times; i++) {
-      fights.putBack('till', `change ${i}`);
+      fights.corrected('till', `change ${i}`);
       clock.advance(everyMs);
     }
   };

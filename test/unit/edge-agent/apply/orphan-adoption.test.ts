@@ -43,10 +43,10 @@ const keys = found.map(({ key }) => formatKey(key));
 
 test('what a person has released goes once there is room, and nobody hears of a full disk', () => {
   const { clock, stock, disk, recorded } = bench();
-  stock.take(found, { entries: 0, fraction: 0 });
+  stock.adopt(found, { entries: 0, fraction: 0 });
   const { token } = stock.held!;
   disk.room = 0;
-  stock.release(token);
+  stock.approve(token);
   expect([recorded, stock.held?.token]).toEqual([[], token]);
   disk.room = 2;
   clock.advance(5_000);
@@ -57,9 +57,9 @@ test('what a person has released goes once there is room, and nobody hears of a 
 
 test('what is released is tried no more when the agent ends', () => {
   const { clock, stock, disk, recorded } = bench();
-  stock.take(found, { entries: 0, fraction: 0 });
+  stock.adopt(found, { entries: 0, fraction: 0 });
   disk.room = 0;
-  stock.release(stock.held!.token);
+  stock.approve(stock.held!.token);
   stock.stop();
   disk.room = 10;
   clock.advance(60_000);
@@ -70,10 +70,10 @@ test('what comes on record before the disk is full is told, and counts', () => {
   const { stock, disk, recorded } = bench();
   const limits = { entries: 4, fraction: 0 };
   disk.room = 2;
-  expect(() => stock.take(found, limits)).toThrow('no room');
+  expect(() => stock.adopt(found, limits)).toThrow('no room');
   disk.room = 10;
-  stock.take(found, limits);
+  stock.adopt(found, limits);
   expect(recorded).toEqual(keys);
-  stock.take([{ ...found[0]!, key: parseKey('/configmaps/shop/e'), uid: 'e' }], limits);
+  stock.adopt([{ ...found[0]!, key: parseKey('/configmaps/shop/e'), uid: 'e' }], limits);
   expect(stock.held?.entries).toBe(1);
 });

@@ -67,7 +67,7 @@ describe('what to do about a definition that is wanted no more', () => {
     till('theirs');
     expect(await removal()).toEqual({
       do: 'release',
-      why: "tills shop/theirs is not this agent's, and would go with it",
+      why: "tills shop/theirs is not this agent's, and would be deleted with it",
     });
   });
 
@@ -97,7 +97,7 @@ describe('what to do about a definition that is wanted no more', () => {
       cluster.unlisted.set('shop.example.com/tills', code);
       expect(await removal()).toEqual({
         do: 'release',
-        why: "whose objects would go with it can't be seen: cannot list it",
+        why: "the agent can't see whose objects would be deleted with it: cannot list it",
       });
     },
   );

@@ -10,6 +10,6 @@ test('what is wanted no more waits for nothing, neither for another object nor f
   waiting.awaitKind(till);
   waiting.forget(till);
   waiting.kindsChanged();
-  waiting.came(shop);
+  waiting.arrived(shop);
   expect(again).toEqual(['/configmaps/shop/other']);
 });

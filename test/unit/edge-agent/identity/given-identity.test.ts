@@ -75,7 +75,10 @@ async function enrolled({ hosts = [], secret }: { hosts?: string[]; secret?: Ide
     };
   };
   const random = new SeededRandom(1);
-  return { certPem, renewal: new Renewal({ path, clock, random, log: silentLogger, held, renewals: [renew] }) };
+  return {
+    certPem,
+    renewal: new Renewal({ path, clock, random, log: silentLogger, renewable: held, renewals: [renew] }),
+  };
 }
 
 describe('an agent that was enrolled', () => {

@@ -176,7 +176,7 @@ describe('an agent with a join token', () => {
       { ...ports(), token: () => present.token(), parents: [(...a) => present.parents[0]!(...a)] },
       found,
     );
-    const renewed = new Renewal({ ...ports(), held, renewals: [] });
+    const renewed = new Renewal({ ...ports(), renewable: held, renewals: [] });
     renewed.start();
     await renewed.look();
     expect(renewed.trouble?.message).toContain('was not renewed');
@@ -228,7 +228,7 @@ describe('the identity of an agent that runs', () => {
       renewals.push(request);
       return answer(request);
     };
-    const renewed = new Renewal({ ...ports(), held, renewals: [ask] });
+    const renewed = new Renewal({ ...ports(), renewable: held, renewals: [ask] });
     return { identity, renewed, renewals, credentials: held.credentials() };
   };
 
@@ -305,7 +305,7 @@ describe('the identity of an agent that runs', () => {
     const away = async () => {
       throw new BanyanError('Unavailable', 'away');
     };
-    const renewed = new Renewal({ ...ports(), held: new JoinedIdentity(ports(), identity), renewals: [away] });
+    const renewed = new Renewal({ ...ports(), renewable: new JoinedIdentity(ports(), identity), renewals: [away] });
     const after = vi.spyOn(clock, 'after');
     const delayMs = () => after.mock.calls.at(-1)![0];
     const { renewAtMs } = validityOf(new X509Certificate(identity.certPem));

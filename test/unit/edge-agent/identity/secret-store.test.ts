@@ -81,7 +81,7 @@ test('a Secret that is not there is said, with who makes it', async () => {
   server.secret = undefined;
   await expect(server.store.read()).rejects.toMatchObject({
     code: 'NotFound',
-    message: expect.stringMatching(/^the Secret banyan\/agent-joined, .* is not there: the chart makes it/),
+    message: expect.stringMatching(/^the Secret banyan\/agent-joined, .* does not exist: the chart creates it/),
   });
 });
 

@@ -23,7 +23,7 @@ const recordOf = (over: Partial<LeaseRecord>): LeaseRecord => ({
   holder: 'b',
   durationMs,
   transitions: 3,
-  words: { path: 'eu:shop' },
+  handover: { path: 'eu:shop' },
   ...over,
 });
 
@@ -42,14 +42,14 @@ function holder(answeredMs: number): ElectionState {
 describe('a candidate', () => {
   test('takes at once what its holder has released, and keeps what was left in it', () => {
     const asked = stepElection(candidate('a', 'eu:shop', 0), { type: 'tick' }, 0);
-    const left = recordOf({ ...released, words: { path: 'eu:shop', store: 's1' } });
+    const left = recordOf({ ...released, handover: { path: 'eu:shop', store: 's1' } });
     expect(stepElection(asked.state, { type: 'read', record: left }, 0).effect).toEqual({
       type: 'write',
       over: left,
       holder: 'a',
       durationMs,
       transitions: 4,
-      words: { path: 'eu:shop', store: 's1' },
+      handover: { path: 'eu:shop', store: 's1' },
     });
   });
 
@@ -99,7 +99,7 @@ describe('a candidate', () => {
   });
 
   test('never takes what is the Lease of another agent', () => {
-    const state = reading(recordOf({ ...released, words: { path: 'eu:other' } }));
+    const state = reading(recordOf({ ...released, handover: { path: 'eu:other' } }));
     expect(isOfAnother(state)).toBe('eu:other');
     expect(stepElection(state, { type: 'tick' }, 10 * durationMs).effect).toEqual({ type: 'read' });
   });
@@ -176,13 +176,13 @@ describe('a holder', () => {
   });
 
   test('writes what it is to say at once, and again if it was said while it wrote', () => {
-    const said = stepElection(holder(10), { type: 'say', words: { store: 's2' } }, 100);
-    expect(said.effect).toMatchObject({ words: { store: 's2' } });
-    const more = stepElection(said.state, { type: 'say', words: { bootCounter: 7 } }, 101);
+    const said = stepElection(holder(10), { type: 'handOver', handover: { store: 's2' } }, 100);
+    expect(said.effect).toMatchObject({ handover: { store: 's2' } });
+    const more = stepElection(said.state, { type: 'handOver', handover: { bootCounter: 7 } }, 101);
     expect(more.effect).toBeUndefined();
-    const record = recordOf({ version: '3', holder: 'a', words: { path: 'eu:shop', store: 's2' } });
+    const record = recordOf({ version: '3', holder: 'a', handover: { path: 'eu:shop', store: 's2' } });
     const again = stepElection(more.state, { type: 'written', record }, 102);
-    expect(again.effect).toMatchObject({ words: { store: 's2', bootCounter: 7 } });
+    expect(again.effect).toMatchObject({ handover: { store: 's2', bootCounter: 7 } });
   });
 });
 

@@ -30,7 +30,7 @@ class Bench {
   }
 
   async begin(released = true): Promise<this> {
-    this.lease.put(released ? { durationMs: releasedLeaseMs, words: { store: 's0' } } : { holder: 'b_1' });
+    this.lease.put(released ? { durationMs: releasedLeaseMs, handover: { store: 's0' } } : { holder: 'b_1' });
     this.elector.start();
     await settle();
     return this;
@@ -41,14 +41,14 @@ describe('an elector', () => {
   test('wins what is free, once, and is told what was left in it', async () => {
     const { elector, won, lease } = await new Bench().begin();
     expect([elector.holds, elector.standing, lease.record?.holder]).toEqual([true, 'active', 'a_1']);
-    expect(won.map(({ words }) => words)).toEqual([{ store: 's0' }]);
+    expect(won.map(({ handover }) => handover)).toEqual([{ store: 's0' }]);
   });
 
   test('renews every two seconds', async () => {
     const bench = await new Bench().begin();
     await bench.advance(3 * renewMs);
     expect(bench.lease.writes).toHaveLength(4);
-    expect(bench.lease.writes.at(-1)?.words).toEqual({ store: 's0', path: 'eu:shop' });
+    expect(bench.lease.writes.at(-1)?.handover).toEqual({ store: 's0', path: 'eu:shop' });
     expect(bench.won).toHaveLength(1);
   });
 
@@ -77,7 +77,7 @@ describe('an elector', () => {
     await bench.advance(renewMs);
     expect(bench.lost).toEqual(['b_1 holds the Lease']);
     expect(bench.elector.holds).toBe(false);
-    await expect(bench.elector.say({ store: 's1' })).rejects.toThrow('held no more');
+    await expect(bench.elector.handOver({ store: 's1' })).rejects.toThrow('held no more');
   });
 
   test('passes over an answer that comes after its time', async () => {
@@ -98,14 +98,14 @@ describe('an elector', () => {
     const bench = await new Bench().begin();
     let isSaid = false;
     bench.lease.isAway = true;
-    void bench.elector.say({ store: 's1' }).then(() => {
+    void bench.elector.handOver({ store: 's1' }).then(() => {
       isSaid = true;
     });
     await bench.advance(1_000);
     expect(isSaid).toBe(false);
     bench.lease.isAway = false;
     await bench.advance(1_000);
-    expect([isSaid, bench.lease.record?.words.store]).toEqual([true, 's1']);
+    expect([isSaid, bench.lease.record?.handover.store]).toEqual([true, 's1']);
   });
 
   test('that ends says that nobody holds it', async () => {
@@ -126,11 +126,11 @@ describe('an elector', () => {
 
   test('leaves alone the Lease of another agent, and says whose it is', async () => {
     const bench = new Bench();
-    bench.lease.put({ durationMs: releasedLeaseMs, words: { path: 'eu:other' } });
+    bench.lease.put({ durationMs: releasedLeaseMs, handover: { path: 'eu:other' } });
     bench.elector.start();
     await settle();
     await bench.advance(30_000);
     expect(bench.lease.writes).toEqual([]);
-    expect(bench.elector.standing).toMatch(/that of agent eu:other.*cluster\.kubernetes\.lease\.name/);
+    expect(bench.elector.standing).toMatch(/belongs to agent eu:other.*cluster\.kubernetes\.lease\.name/);
   });
 });

@@ -29,7 +29,7 @@ function refusal(code: 'NotFound' | 'Conflict' | 'AlreadyExists' | 'Forbidden') 
 }
 
 const path = '/apis/coordination.k8s.io/v1/namespaces/banyan/leases';
-const write = { holder: 'a_1', durationMs: 10_000, transitions: 2, words: { path: 'eu:shop', bootCounter: 7 } };
+const write = { holder: 'a_1', durationMs: 10_000, transitions: 2, handover: { path: 'eu:shop', bootCounter: 7 } };
 
 describe('a Lease of the cluster', () => {
   test('that is not there is undefined, and other refusals are errors', async () => {
@@ -62,7 +62,7 @@ describe('a Lease of the cluster', () => {
     };
     const { lease, asked } = leaseOf(({ method }) => (method === 'PUT' ? { metadata: {}, spec: {} } : there));
     const over = await lease.read();
-    expect(over).toEqual({ version: '4', holder: 'b_1', durationMs: 15_000, transitions: 1, words: { store: 's' } });
+    expect(over).toEqual({ version: '4', holder: 'b_1', durationMs: 15_000, transitions: 1, handover: { store: 's' } });
     await lease.write({ ...write, over });
     const { metadata, spec } = asked[1]!.body as Stored;
     expect(metadata).toMatchObject({ resourceVersion: '4', labels: { team: 'ops' } });
@@ -81,7 +81,7 @@ describe('a Lease of the cluster', () => {
   });
 
   test('that somebody else has written, made or deleted meanwhile is refused; that it can not be made is an error', async () => {
-    const over = { version: '4', holder: '', durationMs: 0, transitions: 0, words: {} };
+    const over = { version: '4', holder: '', durationMs: 0, transitions: 0, handover: {} };
     for (const code of ['Conflict', 'NotFound'] as const) {
       expect(await leaseOf(refusal(code)).lease.write({ ...write, over })).toBe('refused');
     }
@@ -95,6 +95,6 @@ describe('a Lease of the cluster', () => {
       'banyan.io/attached-nonce': 'xyz',
     };
     const { lease } = leaseOf(() => ({ metadata: { annotations } }));
-    expect((await lease.read())?.words).toEqual({});
+    expect((await lease.read())?.handover).toEqual({});
   });
 });

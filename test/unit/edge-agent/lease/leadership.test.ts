@@ -4,7 +4,7 @@ import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { beginBoot, markAttached, readNodeIdentity } from '../../../../core/session/node-identity.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import type { Heir } from '../../../../edge-agent/agent/assembly.ts';
+import type { Successor } from '../../../../edge-agent/agent/assembly.ts';
 import { releasedLeaseMs, renewDeadlineMs, renewMs } from '../../../../edge-agent/lease/election.ts';
 import { type AgentHooks, Leadership, type LedAgent } from '../../../../edge-agent/lease/leadership.ts';
 import type { LeaseHandover } from '../../../../edge-agent/lease/lease.ts';
@@ -18,7 +18,7 @@ class Bench {
   readonly store = new MemoryStore();
   readonly lease = new MemoryLease();
   readonly log: string[] = [];
-  heir: Heir | undefined;
+  successor: Successor | undefined;
   hooks: AgentHooks | undefined;
   readonly leadership: Leadership<LedAgent>;
 
@@ -34,8 +34,8 @@ class Bench {
       path: 'eu:shop',
       assemble: (hooks) => {
         this.hooks = hooks;
-        this.heir = hooks.heir;
-        store.write((t) => beginBoot(t, clock, random, hooks.heir.forebear));
+        this.successor = hooks.successor;
+        store.write((t) => beginBoot(t, clock, random, hooks.successor.forebear));
         log.push('assemble');
         return Promise.resolve({
           start: () => log.push('start'),
@@ -59,8 +59,8 @@ class Bench {
     return openLeaseMemory(this.store, this.random).store;
   }
 
-  async begin(words: LeaseHandover = {}): Promise<this> {
-    this.lease.put({ durationMs: releasedLeaseMs, words });
+  async begin(handover: LeaseHandover = {}): Promise<this> {
+    this.lease.put({ durationMs: releasedLeaseMs, handover });
     this.leadership.start();
     await settle();
     return this;
@@ -80,7 +80,7 @@ describe('an agent by a Lease', () => {
     expect(bench.log).toEqual(['assemble', 'start']);
     const { bootCounter, attachedNonce } = bench.store.read((reader) => readNodeIdentity(reader))!;
     expect([bootCounter, attachedNonce]).toEqual([2 ** 32 + 1, 'ab'.repeat(16)]);
-    expect(bench.lease.record?.words).toMatchObject({ bootCounter, store: bench.own });
+    expect(bench.lease.record?.handover).toMatchObject({ bootCounter, store: bench.own });
   });
 
   test('begins not at all while another one is active, and may write nothing', async () => {
@@ -98,12 +98,12 @@ describe('an agent by a Lease', () => {
     bench.hooks!.attached();
     await settle();
     const { bootNonce } = bench.store.read((reader) => readNodeIdentity(reader))!;
-    expect(bench.lease.record?.words.attachedNonce).toBe(bootNonce);
+    expect(bench.lease.record?.handover.attachedNonce).toBe(bootNonce);
   });
 
   test('whose store was active last waits for nothing, and takes stock once', async () => {
     const bench = await new Bench().begin();
-    expect(bench.heir?.waiting).toBeUndefined();
+    expect(bench.successor?.waiting).toBeUndefined();
     bench.hooks!.caughtUp();
     bench.hooks!.caughtUp();
     await settle();
@@ -112,13 +112,13 @@ describe('an agent by a Lease', () => {
 
   test('whose store was not active last applies when it has caught up and taken stock, and is named only then', async () => {
     const bench = await new Bench().begin({ store: 'another' });
-    expect(bench.heir?.waiting?.for).toMatch(/was active last.*parent has said what is wanted/);
+    expect(bench.successor?.waiting?.for).toMatch(/was active last.*parent has sent what is wanted/);
     expect(bench.log).toEqual(['assemble', 'start']);
-    expect(bench.lease.record?.words.store).toBe('another');
+    expect(bench.lease.record?.handover.store).toBe('another');
     bench.hooks!.caughtUp();
     await settle();
     expect(bench.log).toEqual(['assemble', 'start', 'scanAppliedInventory', 'resume']);
-    expect(bench.lease.record?.words.store).toBe(bench.own);
+    expect(bench.lease.record?.handover.store).toBe(bench.own);
   });
 
   test('applies nothing before the Lease could be told that its store is up to date', async () => {

@@ -30,8 +30,8 @@ export class LeaseWorld {
 
   write(effect: ElectionEffect & { readonly type: 'write' }): LeaseRecord | 'refused' {
     if (this.record?.version !== effect.over?.version) return 'refused';
-    const { holder, durationMs, transitions, words } = effect;
-    this.record = { version: String(++this.#version), holder, durationMs, transitions, words };
+    const { holder, durationMs, transitions, handover } = effect;
+    this.record = { version: String(++this.#version), holder, durationMs, transitions, handover };
     return this.record;
   }
 

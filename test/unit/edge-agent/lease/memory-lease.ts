@@ -14,7 +14,7 @@ export class MemoryLease implements LeasePort {
 
   /** As if somebody else had written it. */
   put(over: Partial<LeaseRecord>): void {
-    const blank = { holder: '', durationMs: 10_000, transitions: 0, words: {} };
+    const blank = { holder: '', durationMs: 10_000, transitions: 0, handover: {} };
     this.record = { ...blank, ...this.record, ...over, version: String(++this.#version) };
   }
 
@@ -30,9 +30,9 @@ export class MemoryLease implements LeasePort {
       return 'refused';
     }
     this.writes.push(write);
-    const { holder, durationMs, transitions, words } = write;
+    const { holder, durationMs, transitions, handover } = write;
     // As annotations are: what is not written anew stays.
-    this.put({ holder, durationMs, transitions, words: { ...this.record?.words, ...words } });
+    this.put({ holder, durationMs, transitions, handover: { ...this.record?.handover, ...handover } });
     const record = this.record!;
     await this.#answer();
     return record;

@@ -47,9 +47,9 @@ test('says a limit that requests wait for all the time, once, and once that it i
   const { clock, uses, limits, told } = watched();
   uses.rate = 25_000;
   clock.advance(20_000);
-  expect(limits.said).toBeUndefined();
+  expect(limits.reported).toBeUndefined();
   clock.advance(10_000);
-  expect(limits.said).toEqual({
+  expect(limits.reported).toEqual({
     reason: 'RequestRate',
     message: 'cluster.kubernetes.limits.requestsPerSecond is 4, and requests wait for it all the time: raise it',
   });
@@ -57,9 +57,9 @@ test('says a limit that requests wait for all the time, once, and once that it i
   expect(told()).toBe(1);
   uses.rate = 9_999;
   clock.advance(50_000);
-  expect(limits.said).toBeDefined();
+  expect(limits.reported).toBeDefined();
   clock.advance(10_000);
-  expect(limits.said).toBeUndefined();
+  expect(limits.reported).toBeUndefined();
   expect(told()).toBe(2);
 });
 
@@ -71,7 +71,7 @@ test('a burst is no news, nor is one that comes again and again with rests betwe
     uses.rate = 0;
     clock.advance(10_000);
   }
-  expect(limits.said).toBeUndefined();
+  expect(limits.reported).toBeUndefined();
   expect(told()).toBe(0);
 });
 
@@ -79,17 +79,17 @@ test('memory is reached before it is all, and several are said together', () => 
   const { clock, uses, limits } = watched();
   uses.memory = 89;
   clock.advance(60_000);
-  expect(limits.said).toBeUndefined();
+  expect(limits.reported).toBeUndefined();
   uses.memory = 90;
   uses.rate = 10_000;
   clock.advance(30_000);
-  expect(limits.said?.reason).toBe('RequestRate');
-  expect(limits.said?.message).toMatch(
+  expect(limits.reported?.reason).toBe('RequestRate');
+  expect(limits.reported?.message).toMatch(
     /requestsPerSecond is 4, .*; limits\.memory is 100, and nearly all of it is in use: place less here$/,
   );
   uses.rate = 0;
   clock.advance(60_000);
-  expect(limits.said?.reason).toBe('Memory');
+  expect(limits.reported?.reason).toBe('Memory');
 });
 
 test('after its end it looks no more', () => {

@@ -26,7 +26,7 @@ describe('bodies of associated objects', () => {
     const changed: string[] = [];
     const of = new Associated(
       { cluster, clock: new VirtualClock(), deliveryOf: () => ({ source: 'center.retail', placements: [placement] }) },
-      { changed: (_source, one) => changed.push(one), synced: () => {}, failed: () => {}, unread: () => {} },
+      { changed: (_source, one) => changed.push(one), synced: () => {}, failed: () => {}, readFailed: () => {} },
     );
     const owned = (name: string, owner: string) =>
       cluster.write(key(name), (object) => {
@@ -40,14 +40,14 @@ describe('bodies of associated objects', () => {
     await turn();
     expect(of.bodies).toBe(0);
     of.place(web, 'root');
-    expect(of.knows(key('first'))).toBe(false);
+    expect(of.isComplete(key('first'))).toBe(false);
     await turn();
     owned('second', 'root');
     await turn();
     expect(of.bodies).toBe(2);
     expect(changed).toContain(key('first'));
     for (const name of ['first', 'second']) {
-      const told = of.say('center.retail', key(name));
+      const told = of.reportOf('center.retail', key(name));
       expect(asText(told!.body)).toContain('xxx');
     }
     of.place(web, undefined);
@@ -59,7 +59,7 @@ describe('bodies of associated objects', () => {
     const cluster = new FakeCluster();
     const of = new Associated(
       { cluster, clock: new VirtualClock(), deliveryOf: () => ({ source: 'center.retail', placements: [placement] }) },
-      { changed: () => {}, synced: () => {}, failed: () => {}, unread: () => {} },
+      { changed: () => {}, synced: () => {}, failed: () => {}, readFailed: () => {} },
     );
     const owners = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'root', uid: 'root' }];
     for (const name of ['a', 'b'])
@@ -72,7 +72,7 @@ describe('bodies of associated objects', () => {
     of.place(web, 'root');
     await turn();
     for (const name of ['a', 'b']) {
-      const told = of.say('center.retail', key(name));
+      const told = of.reportOf('center.retail', key(name));
       expect(told && asText(told.body)).toContain(`"of":"${name}"`);
     }
   });

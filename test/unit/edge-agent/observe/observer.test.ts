@@ -84,7 +84,7 @@ describe('the observer', () => {
     cluster.write(web, (object) => Object.assign(object, deployment('1', 2)));
     expect(log).toEqual([]);
     busy.delete(web);
-    observer.rested(web);
+    observer.workEnded(web);
     expect(log).toEqual([`changed ${web}`, `drifted ${web}`]);
   });
 

@@ -26,12 +26,12 @@ function bench(store = new MemoryStore(), clock = new VirtualClock(), bootNonce 
     logger: silentLogger,
     store,
     producer,
-    say: (key) => {
+    entryOf: (key) => {
       const fact = facts.get(key);
       return fact === undefined ? undefined : { attributes: text(fact), body: new Uint8Array(large.get(key) ?? 0) };
     },
     isFollowed: (key) => key === 'followed',
-    outgrew: (key, bytes) => void (bytes === undefined ? outgrown.delete(key) : outgrown.add(key)),
+    tooLarge: (key, bytes) => void (bytes === undefined ? outgrown.delete(key) : outgrown.add(key)),
   });
   const set = (key: string, fact: string | undefined) => {
     if (fact === undefined) facts.delete(key);

@@ -105,7 +105,7 @@ describe('an agent with a parent', () => {
     tree.startAgent();
     tree.deliver(['/namespaces//shop', namespace('shop')], [till, configMap('till')]);
     await tree.run(1_000);
-    expect(tree.uplink.joined).toBe(true);
+    expect(tree.uplink.wasAttached).toBe(true);
     expect(tree.cluster.objects.get(till)).toMatchObject({ data: { a: '1' } });
     expect(tree.reported()).toMatchObject({ target: 2, counts: { expected: 1, applied: 1, available: 1 } });
   });
@@ -120,7 +120,7 @@ describe('an agent with a parent', () => {
     tree.cluster.erase(till);
     tree.startAgent();
     await tree.run(2_000);
-    expect(tree.uplink.joined).toBe(false);
+    expect(tree.uplink.wasAttached).toBe(false);
     expect(tree.cluster.objects.get(till)).toMatchObject({ data: { a: '1' } });
     tree.deliver([till, configMap('till', { a: '2' })]);
     tree.pair.cut = false;

@@ -8,7 +8,7 @@ const placement = 'center.retail/shop';
 const rules = new Map([[placement, [{ apiGroup: '', resources: ['configmaps'], namespaces: ['shop'] }]]]);
 const keyOf = (i: number) => `/configmaps/shop/m${String(i).padStart(5, '0')}`;
 
-const silent = { changed() {}, taken() {}, counted() {}, synced() {}, unread() {} };
+const silent = { changed() {}, taken() {}, counted() {}, synced() {}, readFailed() {} };
 
 test('objects of a server that gives no uids are told each with its own body', async () => {
   const cluster = new FakeCluster();
@@ -21,9 +21,9 @@ test('objects of a server that gives no uids are told each with its own body', a
     });
   await upsync.setRules(rules);
   for (const i of [1, 2])
-    expect(Buffer.from(upsync.say('center.retail', keyOf(i))!.body).toString()).toContain(`"i":"${i}"`);
+    expect(Buffer.from(upsync.reportOf('center.retail', keyOf(i))!.body).toString()).toContain(`"i":"${i}"`);
   cluster.erase(keyOf(1));
-  expect([upsync.bodies, upsync.say('center.retail', keyOf(1))]).toEqual([1, undefined]);
+  expect([upsync.bodies, upsync.reportOf('center.retail', keyOf(1))]).toEqual([1, undefined]);
   upsync.stop();
 });
 
@@ -44,13 +44,13 @@ test('of objects beyond the bound no body is held, and one is read when its obje
   write(upsyncObjectsMax + 1);
   expect(upsync.bodies).toBe(upsyncObjectsMax);
   const next = keyOf(upsyncObjectsMax);
-  expect([upsync.say('center.retail', next), upsync.knows(next)]).toEqual([undefined, true]);
+  expect([upsync.reportOf('center.retail', next), upsync.isComplete(next)]).toEqual([undefined, true]);
   cluster.erase(keyOf(0));
-  expect([upsync.say('center.retail', next), upsync.knows(next)]).toEqual([undefined, false]);
+  expect([upsync.reportOf('center.retail', next), upsync.isComplete(next)]).toEqual([undefined, false]);
   changed.length = 0;
   await new Promise((resolve) => setImmediate(resolve));
   expect(changed).toEqual([next]);
-  const { body } = upsync.say('center.retail', next)!;
+  const { body } = upsync.reportOf('center.retail', next)!;
   expect(JSON.parse(Buffer.from(body).toString('utf8')).data).toEqual({ i: String(upsyncObjectsMax) });
   expect(upsync.bodies).toBe(upsyncObjectsMax);
   upsync.stop();
@@ -67,7 +67,7 @@ test('one that comes within the bound is read also of a server that gives no uid
   await upsync.setRules(rules);
   cluster.erase(keyOf(0));
   await new Promise((resolve) => setImmediate(resolve));
-  expect(upsync.knows(keyOf(upsyncObjectsMax))).toBe(true);
-  expect(upsync.say('center.retail', keyOf(upsyncObjectsMax))).toBeDefined();
+  expect(upsync.isComplete(keyOf(upsyncObjectsMax))).toBe(true);
+  expect(upsync.reportOf('center.retail', keyOf(upsyncObjectsMax))).toBeDefined();
   upsync.stop();
 });

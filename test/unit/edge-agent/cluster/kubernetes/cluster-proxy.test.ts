@@ -67,7 +67,9 @@ describe('somebody from above', () => {
     for (const may of [undefined, { ...visitors, users: ['kim'] }]) {
       const { status, body } = await ask(may);
       expect([status, body]).toEqual([403, expect.objectContaining({ kind: 'Status', reason: 'Forbidden' })]);
-      expect(body).toMatchObject({ message: expect.stringMatching(/lets jo ask nothing.*streams\.cluster\.users/) });
+      expect(body).toMatchObject({
+        message: expect.stringMatching(/does not let jo send requests.*streams\.cluster\.users/),
+      });
     }
   });
 

@@ -41,7 +41,7 @@ test.each([
 
 test('of such a 404 it is said what has answered, and where to look', () => {
   expect(errorOfStatus(404, 'default backend - 404', undefined, server).message).toMatch(
-    /^https:\/\/10\.0\.0\.1:443 answered 404: default backend - 404 \(no API server says .* look at what the address/,
+    /^https:\/\/10\.0\.0\.1:443 answered 404: default backend - 404 \(an API server does not report .* check where the address/,
   );
 });
 
