@@ -56,7 +56,7 @@ describe.skipIf(missing)(`a real control plane${missing ? ` (${missing})` : ''}`
   });
   clusterContract(() => cluster);
 
-  test('a watch of metadata alone sends no more than that, and a whole one all', async () => {
+  test('a watch of metadata receives metadata only, and a full watch receives the whole object', async () => {
     const data = { a: '1' };
     await cluster.apply({
       apiVersion: 'v1',
@@ -83,7 +83,7 @@ describe.skipIf(missing)(`a real control plane${missing ? ` (${missing})` : ''}`
     for (const one of told) expect(one).not.toHaveProperty('data');
   });
 
-  test('what is new is made in one step with the look whether it is, and what somebody has is left as it was', async () => {
+  test('creates a new object in one request that also checks for its existence, and leaves an existing object unchanged', async () => {
     const made = cluster as KubernetesCluster;
     const metadata = (name: string) => ({ name, namespace: 'default', labels: { of: 'us' } });
     const boards = { group: 'made.example.com', names: { kind: 'Board', plural: 'boards' } };
@@ -161,7 +161,7 @@ describe.skipIf(missing)(`a real control plane${missing ? ` (${missing})` : ''}`
     ).toBeUndefined();
   });
 
-  test('an object in a version that it does not serve is sent in one that is the same, and otherwise it is said what is served', async () => {
+  test('sends an object in an equivalent version when the cluster does not serve its version, and otherwise names the served versions', async () => {
     await using agent = new AgentOnCluster(cluster);
     const metadata = (name: string) => ({ name, namespace: 'default' });
     const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'a', image: 'registry.example.com/a' }] } };
@@ -198,7 +198,7 @@ describe.skipIf(missing)(`a real control plane${missing ? ` (${missing})` : ''}`
     expect(await live('batch', 'cronjobs', 'nightly')).toMatchObject({ spec: nightly });
   });
 
-  test('an object in another version than the cluster prefers is applied once, and put back when somebody changes it in that one', async () => {
+  test('applies an object in another version than the preferred one once, and corrects a change of it in that version', async () => {
     await using agent = new AgentOnCluster(cluster);
     const key = 'autoscaling/horizontalpodautoscalers/default/shelf';
     const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'shelf' };

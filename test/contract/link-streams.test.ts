@@ -63,7 +63,7 @@ describe.each(makers)('streams beside a link over $name', ({ open }) => {
     ['with the session', false],
     ['apart from it', true],
   ] as const)('%s', (_, apart) => {
-    it('are told to the session that they belong to, with their id and who the other is', async () => {
+    it('are announced to their session, with their id and the identity of the peer', async () => {
       const [first, second] = [await connect(), await connect()];
       const stream = await openStream(first, 7, apart);
       expect([...first.parent.log.streams.keys()]).toEqual([7]);
@@ -72,7 +72,7 @@ describe.each(makers)('streams beside a link over $name', ({ open }) => {
       expect(stream.child.link.peer).toEqual(parentIdentity);
     });
 
-    it('may be many, one after the other and together, and none listens to the connection behind its end', async () => {
+    it('may be many, in sequence and in parallel, and remove their listeners from the connection when they end', async () => {
       const warnings: string[] = [];
       const warned = ({ message }: Error) => warnings.push(message);
       process.on('warning', warned);
@@ -89,7 +89,7 @@ describe.each(makers)('streams beside a link over $name', ({ open }) => {
       expect(warnings).toEqual([]);
     });
 
-    it('carry frames both ways in their order, each stream its own and none the session', async () => {
+    it('carry frames both ways in order, each on its own stream and none on the session', async () => {
       const pair = await connect();
       const streams = [await openStream(pair, 2, apart), await openStream(pair, 4, apart)];
       const sizes = [1, 64 * 1024, 0, 1024 * 1024, 20];
@@ -107,7 +107,7 @@ describe.each(makers)('streams beside a link over $name', ({ open }) => {
       expect([pair.child.log.frames, pair.parent.log.frames]).toEqual([[], []]);
     });
 
-    it('end in order from either side, and neither the session nor another stream with them', async () => {
+    it('end in order from either side, and end neither the session nor another stream', async () => {
       const pair = await connect();
       const [first, second, third] = [
         await openStream(pair, 2, apart),
@@ -130,7 +130,7 @@ describe.each(makers)('streams beside a link over $name', ({ open }) => {
       expect(third.child.log.closes).toEqual([]);
     });
 
-    it('are refused with the code and the words of the parent, and the session goes on', async () => {
+    it('are refused with the code and message of the parent, and the session continues', async () => {
       const pair = await connect();
       pair.parent.log.refusal = new BanyanError('NotFound', 'nobody asked for it');
       const log = new LinkLog();
@@ -145,14 +145,14 @@ describe.each(makers)('streams beside a link over $name', ({ open }) => {
       await pair.parent.log.until(({ frames }) => frames.length === 1);
     });
 
-    it('break with the line, on both sides', async () => {
+    it('break on both sides when the line breaks', async () => {
       const pair = await connect();
       const { child, parent } = await openStream(pair, 2, apart);
       line.cut();
       for (const { log } of [child, parent]) expect(await log.closed()).toMatchObject({ code: 'Unavailable' });
     });
 
-    it('end with their session, and are not opened behind its end', async () => {
+    it('end with their session, and cannot be opened after its end', async () => {
       const pair = await connect();
       const { child, parent } = await openStream(pair, 2, apart);
       pair.child.link.close('enough');
@@ -160,7 +160,7 @@ describe.each(makers)('streams beside a link over $name', ({ open }) => {
       await expect(pair.child.link.openStream!(4, apart, new LinkLog())).rejects.toMatchObject({ code: 'Unavailable' });
     });
 
-    it('say when their buffer is full, and the session has room none the less', async () => {
+    it('report a full buffer while the session still has room', async () => {
       const pair = await connect();
       const { child, parent } = await openStream(pair, 2, apart);
       let sent = 0;

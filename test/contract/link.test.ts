@@ -50,20 +50,20 @@ describe.each(makers)('a link over $name', ({ name, open }) => {
   }
 
   describe('once it is made', () => {
-    it('says on each side who the other is', async () => {
+    it('reports the identity of the peer on each side', async () => {
       const { child, parent } = await connect();
       expect(child.link.peer).toEqual(parentIdentity);
       expect(parent.link.peer).toEqual(childIdentity);
     });
 
-    it('knows on both sides when the first certificate of the two nodes ends, where there are any', async () => {
+    it('reports on both sides when the earlier certificate of the two nodes expires, if there are certificates', async () => {
       const { child, parent } = await connect();
       const [own, theirs] = [child.link.expiry, parent.link.expiry];
       expect(own?.atMs).toBe(theirs?.atMs);
       expect(own?.words.includes('spiffe://test/node/')).toBe(name === 'memory' ? undefined : true);
     });
 
-    it('tells nothing before its maker has returned, not even what came at once', async () => {
+    it('emits nothing before the function that makes the link has returned, not even frames that arrived at once', async () => {
       accept = (link) => {
         link.send(beat(1));
         const log = new LinkLog();
@@ -76,7 +76,7 @@ describe.each(makers)('a link over $name', ({ name, open }) => {
       expect(child.log.frames).toEqual([beat(1)]);
     });
 
-    it('is refused to the child with the code and the words of the parent', async () => {
+    it('is refused to the child with the code and message of the parent', async () => {
       accept = () => {
         throw new BanyanError('Forbidden', 'no child of "eu"');
       };
@@ -89,7 +89,7 @@ describe.each(makers)('a link over $name', ({ name, open }) => {
   });
 
   describe.each(ends)('from the %s', (from) => {
-    it('carries frames of all sizes in their order', async () => {
+    it('carries frames of all sizes in order', async () => {
       const pair = await connect();
       const sent = [0, 1, 100, 20_000, 64 * 1024, 1024 * 1024, 3].flatMap((bytes, i) => [
         beat(i),
@@ -110,7 +110,7 @@ describe.each(makers)('a link over $name', ({ name, open }) => {
       expect(log.bytes).toBeGreaterThanOrEqual(frames.reduce((sum, frame) => sum + encodeFrame(frame).length, 0));
     });
 
-    it('says when its buffer is full, takes more nevertheless, and tells later that there is room', async () => {
+    it('reports a full buffer, still accepts frames, and reports the drain later', async () => {
       const pair = await connect();
       const { link, log } = pair[from];
       let sent = 0;
@@ -130,7 +130,7 @@ describe.each(makers)('a link over $name', ({ name, open }) => {
       expect(log.drains).toBe(1);
     });
 
-    it('ends in order with all that was sent before, and is told so once on both sides', async () => {
+    it('ends in order after all frames that were sent before, and reports the end once on both sides', async () => {
       const pair = await connect();
       const sent = [beat(1), data(Buffer.alloc(1024 * 1024, 1)), beat(2)];
       for (const frame of sent) pair[from].link.send(frame);
@@ -140,7 +140,7 @@ describe.each(makers)('a link over $name', ({ name, open }) => {
       expect([pair.child.log.closes, pair.parent.log.closes]).toEqual([[undefined], [undefined]]);
     });
 
-    it('tells nothing but the end once it is closed here, whatever is under way', async () => {
+    it('emits only its end after the local side has closed it, whatever is in flight', async () => {
       const pair = await connect();
       for (let i = 0; i < 20; i++) pair[other[from]].link.send(data(Buffer.alloc(64 * 1024)));
       pair[from].link.close('enough');
@@ -149,7 +149,7 @@ describe.each(makers)('a link over $name', ({ name, open }) => {
       expect(pair[from].log.order.slice(before)).toEqual(['close']);
     });
 
-    it('takes a frame at the limit', async () => {
+    it('accepts a frame at the limit', async () => {
       const pair = await connect();
       pair[from].link.send(dataOfFrameBytes(maxFrameBytes));
       const { log } = pair[other[from]];
@@ -157,7 +157,7 @@ describe.each(makers)('a link over $name', ({ name, open }) => {
       expect(log.bytes).toBeGreaterThanOrEqual(maxFrameBytes);
     });
 
-    it('ends by a frame over the limit with both sizes, and no other link with it', async () => {
+    it('ends because of a frame over the limit, with both sizes, and ends no other link', async () => {
       const [pair, bystander] = [await connect(), await connect()];
       expect(pair[from].link.send(dataOfFrameBytes(maxFrameBytes + 1))).toBe(false);
       const error = await pair[from].log.closed();
@@ -175,7 +175,7 @@ describe.each(makers)('a link over $name', ({ name, open }) => {
   });
 
   describe('when it ends', () => {
-    it('by both sides at once, each is told once, and that it was in order', async () => {
+    it('reports the end once to each side, as orderly, if both sides close at once', async () => {
       const pair = await connect();
       pair.child.link.close('enough');
       pair.child.link.close('again');
@@ -184,7 +184,7 @@ describe.each(makers)('a link over $name', ({ name, open }) => {
       expect([pair.child.log.closes, pair.parent.log.closes]).toEqual([[undefined], [undefined]]);
     });
 
-    it('because the line broke, each is told once, with Unavailable', async () => {
+    it('reports the end once to each side, with Unavailable, if the line broke', async () => {
       const pair = await connect();
       pair.child.link.send(beat(1));
       await pair.parent.log.until(({ frames }) => frames.length === 1);
@@ -193,7 +193,7 @@ describe.each(makers)('a link over $name', ({ name, open }) => {
       for (const { log } of [pair.child, pair.parent]) expect(log.closes[0]).toMatchObject({ code: 'Unavailable' });
     });
 
-    it('another one is made by the same dialer', async () => {
+    it('is replaced by a new link from the same dialer', async () => {
       const first = await connect();
       first.child.link.close('enough');
       await first.parent.log.closed();

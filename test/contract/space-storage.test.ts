@@ -59,14 +59,14 @@ describe.each(fixtures)('$name', ({ open }) => {
     storage = fixture.storage;
   });
 
-  it('gives back what was put, with the revision of the change', () => {
+  it('returns the object that was put, with the revision of the change', () => {
     fixture.put(pod('web'), 'one');
     expect(shown(storage.get(pod('web')))).toEqual(['shop/web', 'one']);
     expect(storage.get(pod('web'))!.revision).toBe(storage.revision());
     expect(storage.get(pod('other'))).toBeUndefined();
   });
 
-  it('raises the revision by each change', () => {
+  it('raises the revision with each change', () => {
     const before = storage.revision();
     fixture.put(pod('a'), '1');
     fixture.put(pod('a'), '2');
@@ -97,11 +97,11 @@ describe.each(fixtures)('$name', ({ open }) => {
       expect(names()).toEqual(['a/z', 'shop/a', 'shop/a-b', 'shop/web', 'shop-2/a']);
     });
 
-    it('lists one namespace, and not those whose name begins the same', () => {
+    it('lists one namespace, and no namespace whose name has the same beginning', () => {
       expect(names({ namespace: 'shop' })).toEqual(['shop/a', 'shop/a-b', 'shop/web']);
     });
 
-    it('goes on behind an object, whether that is still there or not', () => {
+    it('continues after a given object, whether that object still exists or not', () => {
       expect(names({ after: { namespace: 'shop', name: 'a' } })).toEqual(['shop/a-b', 'shop/web', 'shop-2/a']);
       expect(names({ after: { namespace: 'shop', name: 'b' } })).toEqual(['shop/web', 'shop-2/a']);
       expect(names({ after: { namespace: 'shop', name: 'a' }, namespace: 'shop', limit: 1 })).toEqual(['shop/a-b']);
@@ -123,7 +123,7 @@ describe.each(fixtures)('$name', ({ open }) => {
   });
 
   describe('events', () => {
-    it('tell of each change, with the state before, in order', () => {
+    it('report each change, with the state before, in order', () => {
       const start = storage.revision();
       fixture.put(pod('a'), '1');
       fixture.put(pod('a'), '2');
@@ -149,7 +149,7 @@ describe.each(fixtures)('$name', ({ open }) => {
       expect(storage.eventsSince(start + 1)).toHaveLength(10_000);
     });
 
-    it('are kept for as many as fit into 32 MiB, with the states before', () => {
+    it('are kept as long as they fit into 32 MiB together with their former states', () => {
       const start = storage.revision();
       const mebibyte = 'x'.repeat(2 ** 20);
       for (let i = 0; i < 40; i++) fixture.put(pod('a'), `${mebibyte}${i}`);
@@ -158,7 +158,7 @@ describe.each(fixtures)('$name', ({ open }) => {
       expect(storage.eventsSince(start + 24)).toBe('expired');
     });
 
-    it('keeps no more memory for an event than its bodies take, whatever they were cut from', () => {
+    it('use no more memory for an event than the size of its bodies, whatever buffers the bodies were cut from', () => {
       const start = storage.revision();
       for (let i = 0; i < 3; i++) fixture.put(pod('a'), `{"metadata":{"name":"a","labels":{"i":"${i}"}}}`);
       const events = storage.eventsSince(start) as StorageEvent[];
@@ -169,7 +169,7 @@ describe.each(fixtures)('$name', ({ open }) => {
   });
 
   describe('subscribers', () => {
-    it('are called after the change, in order, until they leave', () => {
+    it('are called after the change, in order, until they unsubscribe', () => {
       const seen: string[] = [];
       const leave = storage.subscribe((events) => {
         for (const { type, object } of events) seen.push(`${type} ${object.revision === storage.revision()}`);
@@ -181,7 +181,7 @@ describe.each(fixtures)('$name', ({ open }) => {
       expect(seen).toEqual(['ADDED true', 'DELETED true']);
     });
 
-    it('that throw are reported and disturb neither the change nor the others', () => {
+    it('that throw are reported, and affect neither the change nor the other subscribers', () => {
       const reports: string[] = [];
       fixture = open({ ...silentLogger, error: (_fields, message) => reports.push(message) });
       const seen: string[] = [];
@@ -195,7 +195,7 @@ describe.each(fixtures)('$name', ({ open }) => {
       expect(reports).toEqual(['a listener to the events of a space failed: broken']);
     });
 
-    it('that change something do not disturb the order that the others see', () => {
+    it('that make changes do not affect the order that the others see', () => {
       const revisions: number[] = [];
       storage.subscribe((events) => {
         if (events[0]!.object.key.name === 'a') fixture.put(pod('b'), 'from the listener');
@@ -206,7 +206,7 @@ describe.each(fixtures)('$name', ({ open }) => {
       expect(revisions).toEqual([start + 1, start + 2]);
     });
 
-    it('may leave while they are called', () => {
+    it('may unsubscribe while they are called', () => {
       const seen: string[] = [];
       storage.subscribe(() => leave());
       const leave = storage.subscribe(() => seen.push('second'));
@@ -215,7 +215,7 @@ describe.each(fixtures)('$name', ({ open }) => {
     });
   });
 
-  it('lists at any revision of its events what it listed then', () => {
+  it('lists at each revision of its events the same objects as it listed then', () => {
     const change = fc.record({
       name: fc.constantFrom('a', 'b', 'c'),
       other: fc.boolean(),
@@ -294,7 +294,7 @@ describe('EmbeddedStorage', () => {
     expect(storage.write((writer) => writer.put(pod('a'), text('1'))).revision).toBe(1);
   });
 
-  it('gives bytes that stay when the caller changes its own', () => {
+  it('returns bytes that stay the same when the caller changes its own', () => {
     const body = Buffer.from('1');
     storage.write((writer) => writer.put(pod('a'), body));
     body.fill('x');
@@ -303,7 +303,7 @@ describe('EmbeddedStorage', () => {
   });
 
   describe('within a transaction of the caller', () => {
-    it('changes several spaces and the caller’s own rows as one, and publishes when that has happened', () => {
+    it('changes several spaces and the caller’s own rows together, and publishes after the commit', () => {
       const other = embedded(store, { name: 'other' });
       const seen: string[] = [];
       storage.subscribe(() => seen.push(`retail ${other.get(pod('b')) !== undefined}`));
@@ -319,7 +319,7 @@ describe('EmbeddedStorage', () => {
       expect([storage.revision(), other.revision()]).toEqual([2, 1]);
     });
 
-    it('undoes and publishes nothing when the transaction fails later', () => {
+    it('undoes and publishes nothing if the transaction fails later', () => {
       expect(() =>
         store.write((t) => {
           storage.writeIn(t, (writer) => writer.put(pod('a'), text('1')));
@@ -329,7 +329,7 @@ describe('EmbeddedStorage', () => {
       expect([storage.get(pod('a')), storage.eventsSince(0), storage.revision()]).toEqual([undefined, [], 0]);
     });
 
-    it('stays whole when the caller goes on after a part that failed', () => {
+    it('stays consistent when the caller continues after a failed part', () => {
       store.write((t) => {
         expect(() =>
           storage.writeIn(t, (writer) => {
@@ -347,7 +347,7 @@ describe('EmbeddedStorage', () => {
   });
 
   describe('the write hook', () => {
-    it('sees each change inside its transaction, and what it writes happens with it', () => {
+    it('sees each change inside its transaction, and its own writes commit with the change', () => {
       const hooked = embedded(store, {
         name: 'hooked',
         hook: (t, { type, object }) => t.put(text(`dirty/${object.key.name}`), text(type)),
@@ -376,7 +376,7 @@ describe('EmbeddedStorage', () => {
   });
 
   describe('after a restart', () => {
-    it('goes on where it was closed, and answers watches from exactly there', () => {
+    it('continues where it was closed, and resumes watches from exactly there', () => {
       storage.write((writer) => writer.put(pod('a'), text('1')));
       storage.write((writer) => writer.put(pod('b'), text('1')));
       storage.close();
@@ -387,7 +387,7 @@ describe('EmbeddedStorage', () => {
       expect(again.write((writer) => writer.put(pod('c'), text('1'))).revision).toBe(3);
     });
 
-    it('never gives a revision again, also when a crash took the newest writes back', async () => {
+    it('never uses a revision again, even when a crash removed the newest writes', async () => {
       store.completeFlush();
       for (let i = 0; i < 49_999; i++) storage.write((writer) => writer.put(pod('a'), text(`${i}`)));
       store.crash();
@@ -403,17 +403,17 @@ describe('EmbeddedStorage', () => {
     expect([other.scan(pods), other.resources(), other.revision()]).toEqual([[], [], 0]);
   });
 
-  it('refuses writes when it is read-only, and needs the space to be there', () => {
+  it('refuses writes when it is read-only, and requires that the space exists', () => {
     const readOnly = embedded(store, { readOnly: true });
     expect(() => readOnly.write((writer) => writer.put(pod('a'), text('1')))).toThrow('the space retail is read-only');
     expect(() => embedded(store, { name: 'none', readOnly: true })).toThrow('the store has no space none');
   });
 
-  it('refuses names with a NUL, which would be read as another object', () => {
+  it('refuses names with a NUL, which could be read as another object', () => {
     expect(() => storage.write((writer) => writer.put(pod('a\0b'), text('1')))).toThrow('contains a NUL');
   });
 
-  it('says when it is durable', async () => {
+  it('reports when it is durable', async () => {
     storage.write((writer) => writer.put(pod('a'), text('1')));
     const flushed = storage.flushed();
     store.completeFlush();
@@ -427,13 +427,13 @@ describe('ViewStorage', () => {
   const clock = new VirtualClock(1_000_000);
   const empty = { list: () => [], get: () => undefined };
 
-  it('begins with the time of the start, so that a later start has a greater revision', () => {
+  it('begins with the time of the start, so that a later start has a higher revision', () => {
     expect(new ViewStorage(empty, clock, silentLogger).revision()).toBe(1_000_000);
     clock.advance(5);
     expect(new ViewStorage(empty, clock, silentLogger).revision()).toBe(1_000_005);
   });
 
-  it('gives what has not changed since the start the revision of the start', () => {
+  it('gives objects that did not change since the start the revision of the start', () => {
     const objects = [{ key: pod('a'), body: text('1') }];
     const view = new ViewStorage({ list: () => objects, get: () => objects[0]!.body }, clock, silentLogger);
     const start = view.revision();
@@ -445,7 +445,7 @@ describe('ViewStorage', () => {
     ]);
   });
 
-  it('takes equal bodies for no change', () => {
+  it('treats equal bodies as no change', () => {
     const view = new ViewStorage(empty, clock, silentLogger);
     const start = view.revision();
     view.changed(pod('a'), text('1'), text('1'));

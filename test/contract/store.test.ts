@@ -24,7 +24,7 @@ describe.each(stores)('$name', ({ open }) => {
   const keys = (reader: Reader, range: KeyRange = everything) => [...reader.scan(range)].map(([key]) => asText(key));
 
   describe('write', () => {
-    it('is seen by every later read', () => {
+    it('is visible to every later read', () => {
       put('a', '1');
       expect(get('a')).toBe('1');
       put('a', '2');
@@ -33,7 +33,7 @@ describe.each(stores)('$name', ({ open }) => {
       expect(get('a')).toBeUndefined();
     });
 
-    it('is read as it was put, whatever its size and whatever is read or written after it', () => {
+    it('is read back as it was put, whatever its size and whatever is read or written afterwards', () => {
       const sizes = [0, 1, 22, 63, 64, 65, 1_000, 4_096, 40_000, 300_000, 3, 70_000];
       const value = (size: number, i: number) => Buffer.alloc(size, i + 1);
       store.write((t) => {
@@ -51,7 +51,7 @@ describe.each(stores)('$name', ({ open }) => {
         expect(found.map((bytes, i) => Buffer.compare(bytes, value(sizes[i]!, i)))).toEqual(sizes.map(() => 0));
     });
 
-    it('counts: a sum as it is after each, absent at 0, and as it was when its function throws', () => {
+    it('counts: a counter has its value after each change, is absent at 0, and is restored when the function throws', () => {
       const read = () => store.read((reader) => countIn(reader.get(text('n'))));
       expect(store.write((t) => [t.count(text('n'), 1), t.count(text('m'), 5), t.count(text('n'), 2)])).toEqual([
         1, 5, 3,
@@ -87,7 +87,7 @@ describe.each(stores)('$name', ({ open }) => {
       expect(store.write(() => 7)).toBe(7);
     });
 
-    it('leaves nothing behind when its function throws, and lets the error through', () => {
+    it('leaves nothing behind when its function throws, and passes the error on', () => {
       put('a', '1');
       put('b', '1');
       const error = new Error('changed my mind');
@@ -108,7 +108,7 @@ describe.each(stores)('$name', ({ open }) => {
       ]);
     });
 
-    it('keeps what other writes of the same turn did when one throws', async () => {
+    it('keeps the other writes of the same turn when one of them throws', async () => {
       put('a', '1');
       expect(() => store.write((t) => fail(t, 'a'))).toThrow();
       put('b', '2');
@@ -116,7 +116,7 @@ describe.each(stores)('$name', ({ open }) => {
       expect([get('a'), get('b')]).toEqual(['1', '2']);
     });
 
-    it('leaves nothing behind when the first write of a turn throws, and takes those after it', async () => {
+    it('leaves nothing behind when the first write of a turn throws, and executes the writes after it', async () => {
       put('a', '1');
       await store.flushed();
       expect(() => store.write((t) => fail(t, 'a'))).toThrow();
@@ -140,12 +140,12 @@ describe.each(stores)('$name', ({ open }) => {
       });
     });
 
-    it('says whether a removed key was there', () => {
+    it('reports whether a removed key existed', () => {
       put('a', '');
       expect(store.write((t) => [t.remove(text('a')), t.remove(text('a'))])).toEqual([true, false]);
     });
 
-    it('may remove what it is scanning', () => {
+    it('may remove keys during a scan', () => {
       store.write((t) => {
         for (let i = 0; i < 1_000; i++) t.put(text(`k${i}`), text('v'));
       });
@@ -161,7 +161,7 @@ describe.each(stores)('$name', ({ open }) => {
       expect(store.read((reader) => keys(reader))).toEqual([]);
     });
 
-    it('is refused inside another transaction, without harm to that one', () => {
+    it('is refused inside another transaction, without harm to that transaction', () => {
       store.write((t) => {
         t.put(text('a'), text('1'));
         expect(() => store.write(() => undefined)).toThrow('a write inside another transaction');
@@ -170,14 +170,14 @@ describe.each(stores)('$name', ({ open }) => {
       expect(get('a')).toBe('1');
     });
 
-    it('refuses a function that is not done when it returns', () => {
+    it('refuses a function that is not finished when it returns', () => {
       expect(() => store.write(async (t) => t.put(text('a'), text('1')))).toThrow('cannot be async');
       expect(get('a')).toBeUndefined();
     });
   });
 
   describe('afterCommit', () => {
-    it('is called when the transaction has happened, in order, before write returns', () => {
+    it('is called after the commit, in order, before write returns', () => {
       const order: string[] = [];
       store.write((t) => {
         t.afterCommit(() => order.push(`first ${get('a')}`));
@@ -188,7 +188,7 @@ describe.each(stores)('$name', ({ open }) => {
       expect(order).toEqual(['first 1', 'second']);
     });
 
-    it('is not called when the transaction did not happen', () => {
+    it('is not called when the transaction fails', () => {
       const order: string[] = [];
       expect(() =>
         store.write((t) => {
@@ -200,7 +200,7 @@ describe.each(stores)('$name', ({ open }) => {
       expect(order).toEqual([]);
     });
 
-    it('may write, and what it throws does not undo the transaction', () => {
+    it('may write, and an error that it throws does not undo the transaction', () => {
       expect(() =>
         store.write((t) => {
           t.put(text('a'), text('1'));
@@ -296,7 +296,7 @@ describe.each(stores)('$name', ({ open }) => {
   });
 
   describe('keys and values', () => {
-    it('takes keys of up to 1,978 bytes and refuses longer and empty ones with the length', () => {
+    it('accepts keys of up to 1,978 bytes, and refuses longer and empty keys with their length', () => {
       const longest = Buffer.alloc(1_978, 'x');
       store.write((t) => t.put(longest, text('v')));
       expect(store.read((reader) => textOr(reader.get(longest)))).toBe('v');
@@ -309,7 +309,7 @@ describe.each(stores)('$name', ({ open }) => {
       }
     });
 
-    it('keeps an empty value, which is not a missing one', () => {
+    it('keeps an empty value, which is different from a missing value', () => {
       put('a', '');
       expect(get('a')).toBe('');
       expect(store.read((reader) => [...reader.scan(everything)])[0]![1]).toHaveLength(0);
@@ -325,7 +325,7 @@ describe.each(stores)('$name', ({ open }) => {
       });
     });
 
-    it('keeps neither the caller’s bytes nor hands out its own', () => {
+    it('keeps no reference to the caller’s bytes, and hands out none to its own', () => {
       const key = Buffer.from('key');
       const value = Buffer.from('value');
       store.write((t) => t.put(key, value));
@@ -361,7 +361,7 @@ describe.each(stores)('$name', ({ open }) => {
       expect(store.read((reader) => keys(reader, range))).toEqual(expected);
     });
 
-    it('may be left early', () => {
+    it('may stop early', () => {
       store.read((reader) => {
         for (const [key] of reader.scan(everything)) {
           expect(asText(key)).toBe('a');
@@ -371,7 +371,7 @@ describe.each(stores)('$name', ({ open }) => {
       });
     });
 
-    it('cannot be used behind its transaction', () => {
+    it('cannot be used after its transaction', () => {
       const leaked = store.read((reader) => ({ reader, scan: reader.scan(everything)[Symbol.iterator]() }));
       expect(() => leaked.scan.next()).toThrow('a read outside its transaction');
       expect(() => leaked.reader.get(text('a'))).toThrow('a read outside its transaction');
@@ -379,7 +379,7 @@ describe.each(stores)('$name', ({ open }) => {
   });
 
   describe('flushed', () => {
-    it('resolves for everyone who waits, in the order of asking', async () => {
+    it('resolves for everybody who waits, in the order of the requests', async () => {
       const order: number[] = [];
       await Promise.all(
         Array.from({ length: 300 }, async (_, i) => {
@@ -399,7 +399,7 @@ describe.each(stores)('$name', ({ open }) => {
     });
   });
 
-  it('tells how many bytes it takes, some more with each value', () => {
+  it('reports its size in bytes, which grows with each value', () => {
     const before = store.size();
     store.write((t) => {
       for (let i = 0; i < 100; i++) t.put(text(`k${i}`), Buffer.alloc(100_000));
@@ -410,7 +410,7 @@ describe.each(stores)('$name', ({ open }) => {
     });
   });
 
-  it('behaves as a sorted map, whatever is done to it', async () => {
+  it('behaves as a sorted map under any sequence of operations', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
         await using fresh = open();

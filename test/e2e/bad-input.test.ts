@@ -17,17 +17,17 @@ function validate(spec: string) {
 afterAll(() => rmSync(directory, { recursive: true }));
 
 describe('banyan topology validate', () => {
-  it('says that a good file is fine', () => {
+  it('accepts a good file', () => {
     expect(validate('  relays: [{name: eu}]\n  clusters: [{name: a, parent: eu}]\n')).toMatchObject({ code: 0 });
   });
 
-  it('names an unknown key with its line and what was meant', () => {
+  it('names an unknown key with its line and the most similar key', () => {
     const { code, out } = validate('  relays:\n    - name: eu\n      labls: {}\n');
     expect(code).toBe(2);
     expect(out).toContain('tree.yaml:7: spec.relays[0].labls: unknown key "labls"; did you mean "labels"?');
   });
 
-  it('names an unknown parent and the one that was meant', () => {
+  it('names an unknown parent and the most similar parent', () => {
     const { code, out } = validate(
       '  relays: [{name: eu}, {name: paris, parent: eu}]\n  clusters:\n    - {name: a, parent: paris}\n',
     );
@@ -35,7 +35,7 @@ describe('banyan topology validate', () => {
     expect(out).toContain('"paris": there is no relay with this path; did you mean "eu:paris"?');
   });
 
-  it('finds a relay that is above itself', () => {
+  it('finds a relay that is its own ancestor', () => {
     const { code, out } = validate('  relays:\n    - {name: a, parent: b}\n    - {name: b, parent: a}\n');
     expect(code).toBe(2);
     expect(out).toContain('the relay would be above itself');
@@ -47,7 +47,7 @@ describe('banyan topology validate', () => {
     expect(out).toContain('spec.clusters[1].name: "a" is named twice; the first is spec.clusters[0]');
   });
 
-  it('finds a name of the tree that no certificate could carry', () => {
+  it('finds a tree name that no certificate can hold', () => {
     const file = join(directory, 'named.yaml');
     writeFileSync(file, `${head.replace('name: t', 'name: "My Tree"')}  relays: []\n`);
     const { code, out } = banyan('topology', 'validate', '-f', file);
@@ -61,7 +61,7 @@ describe('banyan topology validate', () => {
     expect(out).toContain('spec.clusters[0].labels.env: "not good": a valid label must be');
   });
 
-  it('says which file can not be read', () => {
+  it('names the file that cannot be read', () => {
     const { code, out } = banyan('topology', 'validate', '-f', join(directory, 'missing.yaml'));
     expect(code).toBe(2);
     expect(out).toContain("missing.yaml: can't be read: ENOENT");
@@ -88,7 +88,7 @@ describe('banyan up', () => {
     }
   });
 
-  it('refuses a command line that it does not know', () => {
+  it('refuses an unknown command line', () => {
     expect(banyan('up', '--fiel', 'x').code).toBe(2);
     expect(banyan('nonsense').code).toBe(2);
   });

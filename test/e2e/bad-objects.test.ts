@@ -139,7 +139,7 @@ describe('an object that does not belong to its URL is refused', () => {
   );
 });
 
-describe('a field that is wrong is named with its value', () => {
+describe('a wrong field is named with its value', () => {
   const bad = { reason: 'BadRequest', code: 400 };
   const invalid = { reason: 'Invalid', code: 422 };
   refuses(
@@ -330,7 +330,7 @@ describe('an EdgePlacement is refused', () => {
   );
 });
 
-describe('a write that somebody else was faster than', () => {
+describe('a write that was overtaken by another write', () => {
   it('is a conflict that says what to do, for an update', async () => {
     const old = api.space.storage.get(api.space.keyOf(configMap('kept')))!.revision - 1;
     const body = configMap('kept', { data: { text: 'mine' } });
@@ -344,7 +344,7 @@ describe('a write that somebody else was faster than', () => {
     });
   });
 
-  it('is found out for a custom resource: an update must name the version that it is made from', async () => {
+  it('is detected for a custom resource: an update must name its resourceVersion', async () => {
     expect(await refused(api, 'PUT', `${boardsPath}/kept`, { body: board({ rows: 1 }, 'kept') })).toMatchObject({
       reason: 'Invalid',
       code: 422,
@@ -353,14 +353,14 @@ describe('a write that somebody else was faster than', () => {
     });
   });
 
-  it('is a conflict for a deletion with a precondition', async () => {
+  it('is a conflict, for a deletion with a precondition', async () => {
     const body = { preconditions: { resourceVersion: '1' } };
     const { reason, code, message } = await refused(api, 'DELETE', `${configMaps}/kept`, { body });
     expect({ reason, code }).toEqual({ reason: 'Conflict', code: 409 });
     expect(message).toContain('ResourceVersion in precondition: 1, ResourceVersion in object meta: ');
   });
 
-  it('is a conflict for a new object, too', async () => {
+  it('is a conflict, for a new object', async () => {
     expect(await refused(api, 'POST', configMaps, { body: configMap('kept') })).toMatchObject({
       reason: 'AlreadyExists',
       code: 409,
@@ -370,7 +370,7 @@ describe('a write that somebody else was faster than', () => {
 });
 
 describe('a body of more than 1.5 MiB', () => {
-  it('is refused with its size, while another object on the same connection is taken', async () => {
+  it('is refused with its size, while another object on the same connection is accepted', async () => {
     const big = Buffer.from(JSON.stringify(configMap('big', { data: { text: 'x'.repeat(1_600_000) } })));
     const stream = api.open('POST', configMaps, { 'content-type': 'application/json' });
     const tooLarge = answerOf(stream);
@@ -391,7 +391,7 @@ describe('a body of more than 1.5 MiB', () => {
     expect(everything(api)).toEqual(before);
   });
 
-  it('is one byte more than what is taken', async () => {
+  it('is one byte larger than the limit', async () => {
     const sized = (length: number) => {
       const frame = JSON.stringify({ propagationPolicy: 'Later', pad: '' }).length;
       return JSON.stringify({ propagationPolicy: 'Later', pad: 'x'.repeat(length - frame) });
@@ -404,7 +404,7 @@ describe('a body of more than 1.5 MiB', () => {
     });
   });
 
-  it('is no way around: an object that patches make larger is refused as well', async () => {
+  it('cannot be reached by patches either: an object that grows beyond the limit is refused', async () => {
     const name = 'growing';
     expect(
       (await api.call('POST', configMaps, { body: configMap(name, { data: { a: 'x'.repeat(900_000) } }) })).status,

@@ -22,7 +22,7 @@ describe.skipIf(withoutKubectl)(`the command line${withoutKubectl ? ` [not run: 
   });
   afterAll(() => tree[Symbol.asyncDispose]());
 
-  it('says why an object is on a cluster also of a placement whose name no label has room for', async () => {
+  it('explains why an object is on a cluster, even for a placement whose name is too long for a label', async () => {
     for (const at of ['eu:paris:rivoli', 'hq']) {
       await until(`the slice of ${at} is there`, () => {
         const { code, out } = run('why', ...object, '--at', at);
@@ -67,7 +67,7 @@ describe.skipIf(withoutKubectl)(`the command line${withoutKubectl ? ` [not run: 
     expect(ran.out).not.toMatch(/^\s+at |node:internal/m);
   });
 
-  it('asks the tree that --data names, whatever the terminal has in KUBECONFIG', () => {
+  it('asks the tree that --data names, whatever KUBECONFIG is set in the terminal', () => {
     process.env.KUBECONFIG = join(tree.data, 'kubeconfig');
     try {
       expect(banyan('tree').code).toBe(0);

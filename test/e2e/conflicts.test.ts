@@ -56,7 +56,7 @@ describe.skipIf(withoutKubectl)(`an object that several spaces deliver to one cl
   beforeAll(() => tree.up('--no-restart'));
   afterAll(() => tree[Symbol.asyncDispose]());
 
-  it('stays with the older placement of two of one depth; the loser reads who won, in its condition and in an event', async () => {
+  it('goes to the older of two placements at one depth; the loser names the winner, in its condition and in an event', async () => {
     deliver(retail, 'retail', { matchLabels: { env: 'prod' } });
     tree.ok(retail, 'wait', 'epl/till', '--for=condition=Ready', '--timeout=60s');
     // Ages of placements are told in whole seconds.
@@ -79,7 +79,7 @@ describe.skipIf(withoutKubectl)(`an object that several spaces deliver to one cl
     expect(tree.ok(platform, 'describe', 'epl', 'till')).toMatch(/Warning\s+Conflicted/);
   });
 
-  it('goes to the greater priority, at that destination alone, and to the source nearer the center before that', async () => {
+  it('goes to the placement with the higher priority, at that destination only, but first of all to the source nearer the center', async () => {
     const uids = [mitte, rivoli, hq].map((cluster) => till(cluster)!.metadata.uid);
     tree.ok(platform, 'patch', 'epl', 'till', '--type=merge', '-p', '{"spec":{"priority":10}}');
     await until('the greater priority has it', () => by(mitte) === 'platform');
@@ -102,7 +102,7 @@ describe.skipIf(withoutKubectl)(`an object that several spaces deliver to one cl
     expect([mitte, rivoli, hq].map(by)).toEqual(['platform', 'retail', 'retail']);
   });
 
-  it('passes to the next without a gap when the winner lets go', async () => {
+  it('passes to the next placement without a gap when the winner removes it', async () => {
     const uids = [mitte, rivoli].map((cluster) => till(cluster)!.metadata.uid);
     const kubeconfig = ['--kubeconfig', join(tree.data, 'kubeconfig'), '--context', mitte];
     const watch = ['get', 'cm', 'till', '-n', 'shop', '--watch', '--output-watch-events'];
@@ -128,7 +128,7 @@ describe.skipIf(withoutKubectl)(`an object that several spaces deliver to one cl
     }
   });
 
-  it('is removed by the policy of its placement: what an orphaned Deployment owns stays', async () => {
+  it('is removed by the policy of its placement: the objects that an orphaned Deployment owns stay', async () => {
     const items = [
       { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'keep' } },
       {

@@ -57,7 +57,7 @@ describe.skipIf(withoutKubectl)(`customization on a tree of processes${why}`, ()
   });
   afterAll(() => tree[Symbol.asyncDispose]());
 
-  it('makes five greetings of one ConfigMap, each with the name of its shop', async () => {
+  it('makes five greetings from one ConfigMap, each with the name of its shop', async () => {
     await until('each shop has its own', () =>
       texts().every((text, i) => text === `Welcome to ${names[shops[i] as 'hq']}`),
     );
@@ -75,7 +75,7 @@ describe.skipIf(withoutKubectl)(`customization on a tree of processes${why}`, ()
     ]);
   });
 
-  it('changes one shop with one evaluation when an annotation of its Location is edited', async () => {
+  it('changes one shop with one evaluation when somebody edits an annotation of its Location', async () => {
     const nodes = ['center', 'eu', 'eu:paris', 'eu:berlin', 'us'];
     const before = nodes.map(evaluations);
     const versions = shops.map((shop) => map(shop)!.metadata.resourceVersion);
@@ -98,7 +98,7 @@ describe.skipIf(withoutKubectl)(`customization on a tree of processes${why}`, ()
     expect(evaluations('eu:paris') - before[2]!).toBe(2);
   });
 
-  it('keeps the last good object where it fails, says so at every level, also after a restart, and recovers', async () => {
+  it('keeps the last good object at a destination where it fails, reports the failure at every level, also after a restart, and recovers', async () => {
     greet('In ${{ location.metadata.labels.zone }}');
     await until('the shops of a zone have it', () => texts().slice(0, 3).join() === 'In paris,In paris,In berlin');
     await until('the others fail', () => status()?.display === 'available 3/5 (2 failed)');
@@ -127,7 +127,7 @@ describe.skipIf(withoutKubectl)(`customization on a tree of processes${why}`, ()
     expect(failing()).toEqual([]);
   });
 
-  it('says on the placement that it names a Customizer which is not there, and goes on when it comes', async () => {
+  it('reports on the placement that it names a missing Customizer, and continues when the Customizer arrives', async () => {
     const rule = { apiGroup: '', resources: ['configmaps'], namespaces: ['shopfront'], customizers: ['later'] };
     tree.ok(space, 'patch', 'epl', 'shopfront', '--type=merge', '-p', JSON.stringify({ spec: { downsync: [rule] } }));
     await until(
@@ -177,7 +177,7 @@ describe.skipIf(withoutKubectl)(`customization on a tree of processes${why}`, ()
     expect(map('us:market')?.data?.tills).toBe('one');
   });
 
-  it('refuses a Customizer that can not be worked off, with its fields', () => {
+  it('refuses a Customizer that cannot be applied, and names its fields', () => {
     const rules = [{ when: 'location.', patch: [{ op: 'put', path: 'data' }] }];
     const { code, out } = tree.apply(
       space,

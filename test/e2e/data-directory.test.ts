@@ -40,7 +40,7 @@ describe.skipIf(withoutKubectl)(`the data directory of a tree${why}`, () => {
       .slice(0, -1)
       .map((line) => JSON.parse(line) as Line);
 
-  it('has only lines of JSON in its logs, after warnings, prints, deaths, many watches and new sessions', async () => {
+  it('has only lines of JSON in its logs, after warnings, prints, crashes, many watches and new sessions', async () => {
     const watch = ['get', 'configmaps', '-A', '-w'];
     const watches = [
       ...Array.from({ length: 15 }, () => tree.wordsAt('center', '/spaces/retail')),
@@ -83,7 +83,7 @@ describe.skipIf(withoutKubectl)(`the data directory of a tree${why}`, () => {
     expect(warned).toEqual(['DeprecationWarning', 'DeprecationWarning']);
   });
 
-  it('keeps all of it from other users, whatever the umask, and what was there before', () => {
+  it('is closed to other users, whatever the umask, including the files that existed before', () => {
     const paths = [
       tree.data,
       ...readdirSync(tree.data, { recursive: true }).map((name) => join(tree.data, String(name))),
@@ -104,7 +104,7 @@ describe('a tree in the background', () => {
     rmSync(data, { recursive: true, force: true });
   });
 
-  it('tells what happens as lines of JSON too, and goes on in the same log', () => {
+  it('logs as lines of JSON too, and appends to the same log', () => {
     for (let time = 1; time <= 2; time++) {
       const up = banyan('up', '--detach', '-f', fixture('test/e2e/data-directory-topology.yaml'), '--data', data);
       expect(up.code, up.out).toBe(0);

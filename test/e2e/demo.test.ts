@@ -61,7 +61,7 @@ describe.skipIf(withoutKubectl)(`npm start${why}`, () => {
     expect(said).toMatch(/^available 5\/5$/m);
   });
 
-  it('prints only commands that this test knows what to expect of', () => {
+  it('prints only commands whose result this test knows', () => {
     expect(commands).toHaveLength(7);
   });
 
@@ -71,7 +71,7 @@ describe.skipIf(withoutKubectl)(`npm start${why}`, () => {
     ['space/eu/center.retail', /guestbook.*available 3\/3/],
     ['banyan tree', /center +Center[\s\S]*rivoli +Agent +Connected/],
     ['banyan why', /cluster\/eu:paris:rivoli: it is there/],
-  ])('the command with "%s" does what it says', (part, expected) => {
+  ])('the command with "%s" has the announced result', (part, expected) => {
     expect(run(printed(part))).toEqual({ code: 0, out: expect.stringMatching(expected) });
   });
 
@@ -81,14 +81,14 @@ describe.skipIf(withoutKubectl)(`npm start${why}`, () => {
     expect(run(printed('kubectl get epl,deploy')).out).toContain('available 6/6');
   });
 
-  it('ends with exit code 0, also by two signals', async () => {
+  it('ends with exit code 0, also after two signals', async () => {
     demo.kill('SIGINT');
     demo.kill('SIGINT');
     expect(await ended).toBe(0);
   });
 });
 
-describe('npm start that can not come to its end', () => {
+describe('npm start that cannot finish', () => {
   const home = mkdtempSync(join(tmpdir(), 'banyan-demo-late-'));
   afterAll(() => rmSync(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
   const start = (...args: string[]) => {
@@ -100,7 +100,7 @@ describe('npm start that can not come to its end', () => {
     return { code: ran.status, out: `${ran.stdout}${ran.stderr}` };
   };
 
-  it('ends at its time-out with exit code 3, and says for whom it waited and where to look', () => {
+  it('ends at its time-out with exit code 3, and says which clusters it waited for and where to look', () => {
     const { code, out } = start('--timeout', '0.2');
     expect(code).toBe(3);
     expect(out).toMatch(
@@ -116,7 +116,7 @@ describe('npm start that can not come to its end', () => {
     });
   });
 
-  it('is told to end while it starts, and does so with exit code 0', async () => {
+  it('ends with exit code 0 when it gets a signal during its start', async () => {
     const demo = spawn(process.execPath, [program, 'demo'], { cwd: home, stdio: ['ignore', 'pipe', 'inherit'] });
     const ended = new Promise<number | null>((done) => demo.once('exit', done));
     await new Promise<void>((done) => {

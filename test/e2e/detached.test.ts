@@ -33,7 +33,7 @@ describe('a tree in the background', () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it('is refused before anything is made where the topology names a file that is not there', () => {
+  it('is refused before it creates anything if the topology names a missing file', () => {
     const { code, said } = banyan('up', '--detach', '-f', at('nowhere.yaml'), '--data', at('none'));
     expect({ code, said }).toMatchObject({
       code: 2,
@@ -42,7 +42,7 @@ describe('a tree in the background', () => {
     expect(existsSync(at('none'))).toBe(false);
   });
 
-  it('that is not ready in time says what it waited for, and leaves nothing running', () => {
+  it('says what it waited for if it is not ready in time, and leaves nothing running', () => {
     expect(up('late', '--timeout', '0.001')).toMatchObject({
       code: 3,
       said: expect.stringContaining('not ready after'),
@@ -50,7 +50,7 @@ describe('a tree in the background', () => {
     expect(banyan('down', '--data', at('late')).said).not.toMatch(/^ended/m);
   });
 
-  it('stays as it is, ready file and all, when somebody starts it again', () => {
+  it('stays unchanged, with its ready file, when somebody starts it again', () => {
     expect(up('data', '--ready-file', at('ready.json'))).toMatchObject({ code: 0 });
     const ready = readFileSync(at('ready.json'), 'utf8');
     const again = up('data', '--ready-file', at('ready.json'));

@@ -90,7 +90,7 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
   });
   afterAll(() => tree[Symbol.asyncDispose]());
 
-  it('keeps everywhere what a center that was put back to an older copy does not know, and says so', async () => {
+  it('keeps everywhere the objects that a restored center does not know, and reports them', async () => {
     rmSync(store('center'), { recursive: true });
     cpSync(copy('center'), store('center'), { recursive: true });
     await tree.up('--no-restart');
@@ -105,12 +105,12 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
     expect(shown).toMatch(/hq .*DeletionHeld: \d+ entries/);
   });
 
-  it('takes new writes to what it has an older form of', () => {
+  it('accepts new writes to objects of which the center has an older form', () => {
     tree.apply('space/center/retail', map('till', 'kept', 'third'));
     return until('the third is everywhere', () => everywhere('till', 'kept').every((one) => one === 'third'));
   });
 
-  it('lets go by itself of what the center has again, and of the rest when it is released', async () => {
+  it('releases rows by itself when the center has them again, and the other rows on approval', async () => {
     tree.apply('space/center/retail', map('till', 'later', 'again'));
     await until('it is held no longer', () => node('node/eu', 'eu')?.status?.held === undefined);
     await until('both have it', () => everywhere('till', 'later').every((one) => one === 'again'));
@@ -125,7 +125,7 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
     await tree.down();
   });
 
-  it('keeps everything when the center is emptied, also deeper down, until it is released', async () => {
+  it('keeps everything when the center is emptied, on deeper levels too, until a person approves', async () => {
     rmSync(store('center'), { recursive: true });
     await tree.up('--no-restart');
     await until('all is held', () =>
@@ -142,7 +142,7 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
     await tree.down();
   });
 
-  it('keeps below a relay what the relay has lost of its own space, while what it had from above comes back', async () => {
+  it('keeps below a relay the objects that the relay has lost of its own space, while the objects from above come back', async () => {
     const uid = () =>
       tree.json<{ metadata: { uid: string } }>('cluster/eu:shop', 'configmap', 'a', '-n', 'young')?.metadata.uid;
     await tree.up('--no-restart');
@@ -176,7 +176,7 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
     expect(uid()).toBe(before);
   });
 
-  it('keeps what was deleted in bulk while a relay lost its store, until it is released', async () => {
+  it('keeps objects that were deleted in bulk while a relay lost its store, until a person approves', async () => {
     const names = Array.from({ length: 80 }, (_, i) => `bulk-${i}`);
     tree.kubectl('space/center/retail', ['apply', '-f', '-'], JSON.stringify(workload('bulk', names)));
     const there = () => tree.ok('cluster/eu:shop', 'get', 'cm', '-n', 'bulk', '-o', 'name').split('bulk-').length - 1;
@@ -213,7 +213,7 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
     await until('it goes', () => mailbox().held === undefined && mailbox().entries < names.length);
   });
 
-  it('keeps everything below when the center and a relay lose their stores at once, however little it is', async () => {
+  it('keeps everything below when the center and a relay lose their stores at once, even if it is little', async () => {
     tree.kubectl('space/center/retail', ['apply', '-f', '-'], JSON.stringify(workload('both', ['a', 'b'])));
     const there = () => ['a', 'b'].flatMap((name) => ['eu:shop', 'hq'].map((cluster) => text(cluster, 'both', name)));
     await until('all are there', () => there().every((one) => one === 'first'));

@@ -35,7 +35,7 @@ describe.skipIf(withoutKubectl)(`an inventory space at the center${why}`, () => 
   beforeAll(() => tree.up());
   afterAll(() => tree[Symbol.asyncDispose]());
 
-  it('refuses a SyncTarget that names nobody, and the system space one that names somebody', () => {
+  it('refuses a SyncTarget without an agent, and the system space refuses a SyncTarget with an agent', () => {
     expect(syncTarget('cafe', {}).out).toContain('spec.attachTo: Required value: the path of the agent');
     expect(syncTarget('cafe', { attachTo: 'eu:Store' }).out).toMatch(
       /spec\.attachTo: Invalid value: "eu:Store": "Store"/,
@@ -44,7 +44,7 @@ describe.skipIf(withoutKubectl)(`an inventory space at the center${why}`, () => 
     expect(tree.apply('node/center', own).out).toContain('spec.attachTo: Forbidden');
   });
 
-  it('makes an agent three levels below a destination with the labels that it has there, and those of its relays', async () => {
+  it('makes an agent three levels below a destination, with its labels in this space and those of its relays', async () => {
     const downsync = [{ apiGroup: '', resources: ['configmaps'], namespaces: ['default'], objectNames: ['menu'] }];
     tree.ok(retail, 'create', 'configmap', 'menu', '--from-literal=dish=%(kind)', '-n', 'default');
     tree.ok(retail, 'annotate', 'configmap', 'menu', '-n', 'default', 'edge.banyan.io/expand-parameters=true');
@@ -67,7 +67,7 @@ describe.skipIf(withoutKubectl)(`an inventory space at the center${why}`, () => 
     ]);
   });
 
-  it('takes the objects away with the Location, and brings them back with it', async () => {
+  it('removes the objects with the Location, and brings them back with it', async () => {
     tree.ok(fleet, 'delete', 'location', 'cafes');
     await until('it is gone', () => got() === undefined);
     await until('nobody is expected', () => summary()?.expected === 0);
@@ -79,7 +79,7 @@ describe.skipIf(withoutKubectl)(`an inventory space at the center${why}`, () => 
     await until('it is back', () => summary()?.available === 1);
   });
 
-  it('is kept by a relay that starts again while all above are away', async () => {
+  it('stays at a relay that restarts while all nodes above are away', async () => {
     const uid = got()?.metadata.uid;
     const above = ['center', 'eu'].map((path) => tree.pid(path));
     const paris = tree.pid('eu:paris');
@@ -99,7 +99,7 @@ describe.skipIf(withoutKubectl)(`an inventory space at the center${why}`, () => 
     ['last', 'eu.paris', 'tea'],
     ['first', 'eu', 'milk'],
   ])(
-    'comes back to the %s relay when it has lost its store, and the cluster loses nothing meanwhile',
+    'comes back to the %s relay after it has lost its store, and the cluster loses nothing meanwhile',
     async (_, lost, drink) => {
       const uid = got()?.metadata.uid;
       await until('the center has heard all', () => summary()?.available === 1);
@@ -123,7 +123,7 @@ describe.skipIf(withoutKubectl)(`an inventory space at the center${why}`, () => 
     90_000,
   );
 
-  it('is enough for an agent to join by: its parent need not know it', async () => {
+  it('is enough for an agent to join: its parent need not know the agent', async () => {
     const uid = got()?.metadata.uid;
     tree.ok('node/eu:paris', 'delete', 'synctarget,location', 'store-17');
     const before = tree.pid('eu:paris:store-17');

@@ -110,7 +110,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
 
   let token: string;
 
-  it('gets a certificate for its path with a key that it made, keeps both to itself, and is attached', async () => {
+  it('gets a certificate for its path with a key that it made, keeps both private, and is attached', async () => {
     token = tokenFor('eu:till', '--label', 'env=prod');
     expect(token).toMatch(/^banyan-join-1\.[a-z0-9]{10}\.[\w-]{43}\.[\w-]{43}$/);
     const secret = readJoinToken(token, 'test').secret;
@@ -130,27 +130,27 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
     await end(agent);
   });
 
-  it('goes on with what it kept, without the token', async () => {
+  it('continues with the stored certificate, without the token', async () => {
     const agent = start('first', undefined);
     await until('the agent is attached', () => isConnected('eu:till'));
     expect(agent.log().match(/joined: a certificate is kept/g)).toHaveLength(1);
     await end(agent);
   });
 
-  it('is refused a second use by another key, in words that say when the first was', async () => {
+  it('is refused a second use of the token with another key, with the time of the first use', async () => {
     const { code, words } = await refusedWith('second', token);
     expect(code).toBe(1);
     expect(words).toMatch(/was used by another key from 127\.0\.0\.1:\d+ at .*banyan join-token eu:till --again/);
   });
 
-  it('may use it again with the same key, as when an answer was lost', async () => {
+  it('may use the token again with the same key, for example after a lost answer', async () => {
     for (const file of ['ca.crt', 'tls.crt']) rmSync(at('first', `data/identity/${file}`));
     const agent = start('first', token);
     await until('the agent is attached', () => isConnected('eu:till'));
     await end(agent);
   });
 
-  it('is refused with a token that is unknown, expired, of another path or another tree, each with what to do', async () => {
+  it('is refused with a token that is unknown, expired, of another path or of another tree, each with a remedy', async () => {
     const another = tokenFor('eu:till', '--again');
     const { name, secret, pin } = readJoinToken(another, 'test');
     const unknownName = await refusedWith('unknown', writeJoinToken({ name: 'aaaaaaaaaa', secret, pin }));
@@ -190,7 +190,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
     expect(tokenObject(another)?.status).toBeUndefined();
   });
 
-  it('joins through a proxy, and sends nothing where TLS ends before the parent', async () => {
+  it('joins through a proxy, and sends nothing when TLS ends before the parent', async () => {
     const another = tokenFor('eu:kiosk');
     const proxy = await connectProxy();
     const own = { path: 'eu:kiosk' };
@@ -218,7 +218,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
     await terminator[Symbol.asyncDispose]();
   });
 
-  it('finds the one of several siblings that has its token, and is admitted at all of them', async () => {
+  it('finds the replica that has its token, and is admitted at all replicas', async () => {
     const shared = tokenFor('us:till');
     const parent = { address: meshAddress('us~1'), path: 'us', replicas: [meshAddress('us')] };
     const agent = start('sibling', shared, { path: 'us:till', parent });
@@ -231,7 +231,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
     expect(await agent.ended).toBe(0);
   });
 
-  it('waits for a parent that is away, and joins when it is there', async () => {
+  it('waits for an absent parent, and joins when the parent is there', async () => {
     const unused = tokenFor('eu:fourth');
     tree.kill('eu');
     const agent = start('fourth', unused, { path: 'eu:fourth' });
@@ -239,7 +239,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
     await end(agent, 'eu:fourth');
   });
 
-  it('has no use for an older token when there is another, unless it has used it', async () => {
+  it('cannot use an older token when there is a newer one, unless it has used the older one before', async () => {
     const [older, newer] = [tokenFor('eu:fourth', '--again'), tokenFor('eu:fourth', '--again')];
     expect(tokenObject(older)).toBeUndefined();
     expect(tokenObject(newer)).toMatchObject({ spec: { path: 'eu:fourth' } });
@@ -252,7 +252,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
     expect(tokenObject(token)).toMatchObject({ status: { state: 'Used' } });
   });
 
-  it('is shut out by the deletion of its SyncTarget, with which its tokens go', async () => {
+  it('is locked out when its SyncTarget is deleted, and its tokens go too', async () => {
     const unused = tokenFor('eu:fourth', '--again');
     tree.ok('node/eu', 'delete', 'synctarget', 'fourth');
     await until('its tokens are gone', () => {
@@ -265,7 +265,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
     });
   });
 
-  it('has a name that nobody else gets, and a token only where a person asks for another', () => {
+  it('has a name that no other agent gets, and gets another token only when a person asks for one', () => {
     expect(banyan('join-token', 'eu:till', '--data', tree.data)).toMatchObject({
       code: 1,
       out: expect.stringMatching(/"eu:till" is taken at node\/eu/),

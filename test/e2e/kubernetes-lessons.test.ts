@@ -92,7 +92,7 @@ describe.skipIf(missing)(`what went wrong elsewhere, on a real cluster${why}`, (
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it('one object over a size cap fails alone: what is too large for the cluster is told, and everything else flows', async () => {
+  it('one object over a size limit fails alone: the report names the object that is too large, and all others are delivered', async () => {
     // More than the data of a ConfigMap may be at a real API server, and less than an object.
     put(retail, configMap('album', { text: 'x'.repeat(1_100_000) }));
     put(retail, configMap('prices', { bread: '4' }));
@@ -102,7 +102,7 @@ describe.skipIf(missing)(`what went wrong elsewhere, on a real cluster${why}`, (
     await until('all are available', () => status()?.display === 'available 2/2');
   });
 
-  it('two sources with one object do not overwrite each other for ever: the loser reads in its status who has won', async () => {
+  it('two sources with one object do not overwrite each other for ever: the loser names the winner in its status', async () => {
     put(platform, namespace, configMap('prices', { bread: '99' }), place('prices', { namespaces: ['shop'] }));
     const loser = () =>
       status(platform, 'prices')?.conditions?.find(({ type, status }) => type === 'Conflicted' && status === 'True');
@@ -117,7 +117,7 @@ describe.skipIf(missing)(`what went wrong elsewhere, on a real cluster${why}`, (
     expect(there('prices')?.metadata.uid).toBe(before.metadata.uid);
   });
 
-  it('an error in a rule deletes nothing that was delivered: the last good object stays, and the error is told', async () => {
+  it('an error in a rule deletes nothing: the last good object stays, and the error is reported', async () => {
     const annotations = { 'edge.banyan.io/customizer': 'greeting' };
     put(retail, greet('Hello'), configMap('greeting', { text: 'none' }, annotations));
     await until('it is there', () => there('greeting')?.data?.text === 'Hello');
@@ -134,7 +134,7 @@ describe.skipIf(missing)(`what went wrong elsewhere, on a real cluster${why}`, (
     await until('all are available', () => status()?.display === 'available 2/2');
   });
 
-  it('one destination that is offline blocks no other', async () => {
+  it('one offline destination blocks no other', async () => {
     tree.kill('mitte');
     await until('it is away', () => status()?.summary?.stale === 1);
     put(retail, configMap('prices', { bread: '6' }));
@@ -142,7 +142,7 @@ describe.skipIf(missing)(`what went wrong elsewhere, on a real cluster${why}`, (
     await until('that is told', () => status()?.summary?.available === 1 && status()?.summary?.fresh === 1);
   });
 
-  it('a vanished or empty upstream is not taken for "everything was deleted", below a center that is empty', async () => {
+  it('an empty upstream is not treated as "everything was deleted", below an empty center', async () => {
     put(retail, ...Array.from({ length: 12 }, (_, i) => configMap(`shelf-${i}`, { row: `${i}` })));
     await until('they are there', () => there('shelf-11') !== undefined);
     const before = uids();

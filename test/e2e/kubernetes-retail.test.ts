@@ -139,7 +139,7 @@ describe.skipIf(missing)(`the retail tree with three real clusters beside embedd
     }
   });
 
-  it('shows beside each shop what its own controllers made of what was placed, over two steps', async () => {
+  it('shows beside each shop the objects that its own controllers made of the placed objects, over two steps', async () => {
     site(rivoli, 'create', 'job', 'by-hand', '--from=cronjob/report', '-n', 'shop');
     await until('the job has a pod', () => atSite(rivoli, 'pods').some((name) => name.startsWith('by-hand')));
     const mailbox = `mailbox/${rivoli}`;
@@ -160,7 +160,7 @@ describe.skipIf(missing)(`the retail tree with three real clusters beside embedd
     await until('the job too', () => names(mailbox, 'jobs').length === 0);
   });
 
-  it('has the API of each real cluster answer at the center, as it answers beside it', () => {
+  it('serves the API of each real cluster at the center, with the same answers as the cluster gives directly', () => {
     for (const path of real) {
       const asked = ['get', 'pods', '-n', 'shop', '-o', 'name'];
       expect(tree.kubectlAt('center', `/tree/${path}/cluster`, asked)).toMatchObject({
@@ -174,7 +174,7 @@ describe.skipIf(missing)(`the retail tree with three real clusters beside embedd
     );
   });
 
-  it('tells of a roll-out that gets nowhere what the controller of each cluster says, at every level, and of its end', async () => {
+  it('reports at every level what the controller of each cluster says about a stuck rollout, and when it ends', async () => {
     // No node has that shelf; an embedded cluster can't pull an image of that name.
     apply(till('registry.example.com/shop/till:broken', { nodeSelector: { shelf: 'none' } }));
     await until('all have failed', () => summary(retail, 'failed') === 5);
@@ -197,7 +197,7 @@ describe.skipIf(missing)(`the retail tree with three real clusters beside embedd
     expect(atEachLevel('failed')).toEqual([0, 0, 0, 0]);
   });
 
-  it('tells the exact status of an object at one real cluster, in terms of each level of its own', async () => {
+  it('reports the exact status of an object at one real cluster, with the generations of each level', async () => {
     const one = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'one' } };
     const deployment = { ...till('registry.example.com/shop/till:1'), metadata: { name: 'till', namespace: 'one' } };
     const downsync = [{ apiGroup: '*', resources: ['*'], namespaces: ['one'] }];
@@ -218,7 +218,7 @@ describe.skipIf(missing)(`the retail tree with three real clusters beside embedd
     await until('it goes with the placement', () => status(retail) === undefined);
   });
 
-  it('brings up what a policy engine writes at three clusters, one by one and summed up, until it is deleted there', async () => {
+  it('brings up the reports of a policy engine at three clusters, one by one and as a summary, until the reports are deleted', async () => {
     const example = (file: string) => fixture(`docs/examples/compliance/${file}`);
     for (const file of ['policy-report-definition', 'summary', 'compliance'])
       tree.ok(retail, 'apply', '-f', example(`${file}.yaml`));

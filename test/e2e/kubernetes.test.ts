@@ -146,7 +146,7 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it('delivers a shop that the controllers of the cluster bring to life, and counts it', async () => {
+  it('delivers a shop, which the controllers of the cluster start, and counts it', async () => {
     tree.ok('space/center/retail', 'apply', '-f', fixture('test/e2e/kubernetes-shop.yaml'));
     await until('both are available', isAvailable);
     expect(site('get', 'pods', '-n', 'shop', '-l', 'app=till', '-o', 'name').trim().split('\n')).toHaveLength(3);
@@ -161,7 +161,7 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
     expect(target?.status.capacity).toEqual({ cpu: '64', memory: `${512 * 1024 * 1024}Ki`, pods: '2200' });
   });
 
-  it('tells at its parent what the cluster is, and what comes and goes there', async () => {
+  it('reports to its parent what the cluster is, and what changes there', async () => {
     const at = (context: string, name: string) => tree.json<Target>(context, 'synctarget', name)?.status ?? {};
     const described = (name: string) => at('node/eu', name);
     await until('both nodes are ready', () => described('rivoli').readyNodes === 2);
@@ -210,7 +210,7 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
     expect(embedded.syncedResources).toContainEqual({ group: 'apps', resource: 'deployments', versions: ['v1'] });
   });
 
-  it('puts back what somebody at the site changes or deletes, and leaves alone what is theirs', async () => {
+  it('corrects changes and deletions by people at the site, and leaves their own fields alone', async () => {
     site('create', 'configmap', 'of-the-site', '-n', 'shop', '--from-literal=a=1');
     site('scale', 'deployment', 'till', '-n', 'shop', '--replicas=1');
     site('delete', 'configmap', 'prices', '-n', 'shop');
@@ -227,7 +227,7 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
     expect(site('get', 'configmap', 'of-the-site', '-n', 'shop', '-o', 'jsonpath={.data.a}')).toBe('1');
   });
 
-  it('puts back what somebody at the site adds to a field that was applied as a whole, and leaves alone what a controller fills in', async () => {
+  it('removes additions to a field that was applied as a whole, and leaves the fields of a controller alone', async () => {
     tree.ok('space/center/retail', 'apply', '-f', fixture('test/e2e/kubernetes-shop.yaml'));
     const downsync = [
       { apiGroup: 'rbac.authorization.k8s.io', resources: ['clusterroles'], objectNames: ['lights', 'some-lights'] },
@@ -269,7 +269,7 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
     expect([versions(), json('.metadata.resourceVersion', 'clusterrole', 'lights')]).toEqual([before, version]);
   });
 
-  it('goes on when the API server was away, without a change that came meanwhile being lost', async () => {
+  it('continues after an outage of the API server, and loses no change that came meanwhile', async () => {
     await plane.stopComponents(['kube-apiserver', 'etcd']);
     setPrice('4');
     await until(
@@ -284,7 +284,7 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
     await until('both are available', isAvailable);
   });
 
-  it('enforces what it knows when it starts without its parent', async () => {
+  it('enforces the stored desired state when it starts without its parent', async () => {
     const parent = tree.pid('eu');
     process.kill(parent, 'SIGSTOP');
     try {
@@ -302,7 +302,7 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
     await until('both are available', isAvailable);
   });
 
-  it('says of an object what the cluster says of it, and delivers all others', async () => {
+  it('reports an object’s refusal in the words of the cluster, and delivers all others', async () => {
     site('create', 'quota', 'few', '-n', 'shop', '--hard=count/configmaps=3');
     // Only then the API server counts.
     await until('the quota is in force', () =>
@@ -319,7 +319,7 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
     await until('both are available', isAvailable);
   });
 
-  it('treats what others touch as the placement says', async () => {
+  it('treats changes by others as the placement says', async () => {
     const replicas = () => site('get', 'deployment', 'till', '-n', 'shop', '-o', 'jsonpath={.spec.replicas}');
     const says = (words: RegExp) =>
       (shop()?.failures ?? []).some(({ path, message }) => path === real && words.test(message));
@@ -367,7 +367,7 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
     await until('both are available', isAvailable);
   });
 
-  it('leaves alone what another program keeps, unless the placement says otherwise', async () => {
+  it('leaves alone an object that another program keeps, unless the placement says otherwise', async () => {
     const theirs = {
       apiVersion: 'v1',
       kind: 'ConfigMap',
@@ -391,7 +391,7 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
     await until('both are available', isAvailable);
   });
 
-  it('says which right it lacks, and delivers what it may', async () => {
+  it('reports a missing right, and delivers everything that it may', async () => {
     tree.ok('space/center/retail', 'create', 'namespace', 'small');
     for (const args of [
       ['configmap', 'allowed'],
@@ -417,7 +417,7 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
     expect(site('get', 'configmap', 'allowed', '-n', 'small', '-o', 'name').trim()).toBe('configmap/allowed');
   });
 
-  it('takes away what it brought when the placement goes, and nothing else', async () => {
+  it('removes its own objects when the placement goes, and nothing else', async () => {
     site('create', 'namespace', 'other');
     site('create', 'configmap', 'prices', '-n', 'other');
     tree.ok('space/center/retail', 'delete', 'epl', 'shop');

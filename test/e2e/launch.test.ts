@@ -17,17 +17,17 @@ const variables = Object.keys(agentLaunch.env);
 const none = Object.fromEntries(variables.map((name) => [name, undefined]));
 
 describe('banyan agent', () => {
-  it('starts the program with them', () => {
+  it('starts its program with them', () => {
     const { flags, environment } = startedBy('agent', 'edge-agent/main.ts');
     expect({ flags, environment }).toEqual({ flags: agentLaunch.flags, environment: agentLaunch.env });
   });
 
-  it('and a relay without', () => {
+  it('starts a relay without them', () => {
     const { flags, environment } = startedBy('relay', 'relay/main.ts');
     expect({ flags, environment }).toEqual({ flags: [], environment: none });
   });
 
-  it('leaves a variable that the caller has set', () => {
+  it('keeps a variable that the caller has set', () => {
     const { environment } = startedBy('agent', 'edge-agent/main.ts', { MALLOC_ARENA_MAX: '4' });
     expect(environment.MALLOC_ARENA_MAX).toBe('4');
   });

@@ -44,7 +44,7 @@ describe.skipIf(withoutKubectl)(`a relay that has lost its store while a customi
     await tree[Symbol.asyncDispose]();
   });
 
-  it('takes nothing from its agents that it can not make anew, and gives it again when it can', async () => {
+  it('takes no object from its agents that it cannot make anew, and sends the object again when it can', async () => {
     const before = map()!;
     expect(before.data?.text).toBe('Welcome to Market');
     greet('In ${{ location.metadata.labels.zone }}');
@@ -85,7 +85,7 @@ describe.skipIf(withoutKubectl)(`a relay that has lost its store while a customi
     await until('it goes when nobody wants it', () => map() === undefined);
   });
 
-  it('takes away what it was to keep when nobody wants it any more', async () => {
+  it('removes the kept object when no placement wants it any more', async () => {
     tree.ok(space, 'apply', '-f', fixture('docs/examples/greeting.yaml'));
     await until('it is back', () => map()?.data?.text === 'Welcome to Market');
     greet('In ${{ location.metadata.labels.nowhere }}');

@@ -43,7 +43,7 @@ describe.skipIf(withoutKubectl)(`placements find their destinations${why}`, () =
   beforeAll(() => tree.up());
   afterAll(() => tree[Symbol.asyncDispose]());
 
-  it('by properties that change while they run, and nothing goes to where an expression can not be true', async () => {
+  it('by properties that change at run time; a destination at which an expression cannot be true gets nothing', async () => {
     for (const [node, name, carbon] of [
       ['eu:paris', 'rivoli', '56'],
       ['eu:paris', 'bastille', '60.5'],
@@ -65,7 +65,7 @@ describe.skipIf(withoutKubectl)(`placements find their destinations${why}`, () =
     await until('one is expected', () => summary('green')?.expected === 1);
   });
 
-  it('by a Location that selects several SyncTargets, which are as many destinations', async () => {
+  it('by a Location that selects several SyncTargets: each is a destination', async () => {
     for (const name of ['rivoli', 'bastille']) tree.ok('node/eu:paris', 'label', 'synctarget', name, 'bank=right');
     const location = {
       apiVersion: 'inventory.banyan.io/v1alpha1',
@@ -80,7 +80,7 @@ describe.skipIf(withoutKubectl)(`placements find their destinations${why}`, () =
     expect(summary('bank')).toMatchObject({ expected: 2 });
   });
 
-  it('and shows them at every level: one by one where they are, counted above', async () => {
+  it('and show them at every level: one by one in the own inventory, as counts above', async () => {
     interface Slice {
       destinations?: { path: string; locationName: string }[];
       subtrees?: { path: string; matched: number }[];
@@ -95,7 +95,7 @@ describe.skipIf(withoutKubectl)(`placements find their destinations${why}`, () =
     expect(slice('us/center.retail')).toBeUndefined();
   });
 
-  it('but none that is unschedulable, where what is there stays', async () => {
+  it('but no unschedulable destination, where existing objects stay', async () => {
     place('before', { locationSelectors: [{ matchLabels: { env: 'prod' } }] });
     await until('it is everywhere', () => summary('before')?.available === 5);
     tell('center', 'hq', { unschedulable: true });
@@ -110,7 +110,7 @@ describe.skipIf(withoutKubectl)(`placements find their destinations${why}`, () =
     await until('it is there too', () => at('after').includes('hq'));
   });
 
-  it('and leaves one whose evictAfter has come, also when its node was away then', async () => {
+  it('and leave a destination whose evictAfter has passed, even if its node was away at that time', async () => {
     expect(at('before')).toContain('us:market');
     tell('us', 'market', { evictAfter: new Date(Date.now() + 10_000).toISOString() });
     expect(at('before')).toContain('us:market');
@@ -121,7 +121,7 @@ describe.skipIf(withoutKubectl)(`placements find their destinations${why}`, () =
     await until('it is there again', () => at('before').includes('us:market'));
   });
 
-  it('and is refused, with field and remedy, when a selector or an expression is none', () => {
+  it('and are refused, with field and remedy, if a selector or an expression is invalid', () => {
     const refused = (spec: object) => {
       const { code, out } = tree.apply(space, placement('bad', spec));
       expect(code).not.toBe(0);

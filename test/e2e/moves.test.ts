@@ -98,7 +98,7 @@ describe.skipIf(withoutKubectl)(`moves on a tree of processes${why}`, () => {
   });
   afterAll(() => tree[Symbol.asyncDispose]());
 
-  it('takes the till from eu to us by one label of its placement, with the old copy serving until the new one is available', async () => {
+  it('move the till from eu to us by one label of its placement, and the old copy serves until the new one is available', async () => {
     apply('till', deployment, { ...storesOf('eu'), move: { strategy: 'Auto' } });
     ready('till');
     expect(placement('till').moving).toEqual({ strategy: 'MakeBeforeBreak', leaving: 0, joining: 0 });
@@ -119,7 +119,7 @@ describe.skipIf(withoutKubectl)(`moves on a tree of processes${why}`, () => {
     expect(moving('till')?.reason).toBe('NothingHeld');
   });
 
-  it('keeps a copy available when the relays of both sides and the center are killed during the move', async () => {
+  it('keep a copy available when the relays of both sides and the center are killed during the move', async () => {
     const seen = await probe(deploymentOf('till'), market, rivoli);
     moveTo('till', 'eu');
     for (const node of ['eu', 'us', 'center', 'eu:paris']) tree.kill(node);
@@ -128,7 +128,7 @@ describe.skipIf(withoutKubectl)(`moves on a tree of processes${why}`, () => {
     expect(seen()).not.toContain('0 0');
   });
 
-  it('leaves a gap without a strategy, as the same probe sees', async () => {
+  it('leave a gap without a strategy, as the same probe shows', async () => {
     apply('gap', deployment, storesOf('eu'));
     ready('gap');
     const seen = await probe(deploymentOf('gap'), rivoli, market);
@@ -144,7 +144,7 @@ describe.skipIf(withoutKubectl)(`moves on a tree of processes${why}`, () => {
     expect(placement('gap').moving).toBeUndefined();
   });
 
-  it('moves a StatefulSet with a ReadWriteOnce claim the other way round: never are two there', async () => {
+  it('move a StatefulSet with a ReadWriteOnce claim in the other order: two copies never run at once', async () => {
     const volumeClaimTemplates = [
       {
         metadata: { name: 'data' },
@@ -168,7 +168,7 @@ describe.skipIf(withoutKubectl)(`moves on a tree of processes${why}`, () => {
     expect(seen()).toContain('0 0');
   });
 
-  it('goes on inside a region while the center does not answer: the relay above both places decides', async () => {
+  it('continue inside a region while the center does not answer: the relay above both places decides', async () => {
     const label = (relay: string, location: string, value: string) =>
       tree.ok(`node/${relay}`, 'label', 'location', location, `fleet=${value}`, '--overwrite');
     label('eu:paris', 'rivoli', 'on');
@@ -189,7 +189,7 @@ describe.skipIf(withoutKubectl)(`moves on a tree of processes${why}`, () => {
     await until('the center hears of it', () => placement('fleet').summary?.available === 1);
   });
 
-  it('gives the old copy up at the deadline when the new one never becomes available, and says so', async () => {
+  it('remove the old copy at the deadline when the new one never becomes available, and report it', async () => {
     const broken = { ...deployment, spec: { progressDeadlineSeconds: 5 } };
     apply('late', broken, { ...storesOf('eu'), move: { strategy: 'MakeBeforeBreak', deadlineSeconds: 20 } });
     ready('late');
@@ -202,7 +202,7 @@ describe.skipIf(withoutKubectl)(`moves on a tree of processes${why}`, () => {
     await until('it is said', () => moving('late')?.reason === 'DeadlinePassed');
   });
 
-  it('moves what was promoted while a release waits, and does not wait for the release', async () => {
+  it('move the promoted objects while a release waits, and do not wait for the release', async () => {
     const rollout = { strategy: 'Progressive', waves: [{ name: 'first', count: 1 }] };
     apply('staged', deployment, { ...storesOf('eu'), move: {}, rollout });
     ready('staged');
@@ -220,7 +220,7 @@ describe.skipIf(withoutKubectl)(`moves on a tree of processes${why}`, () => {
     expect(tree.ok(market, 'get', 'deployment', 'staged', '-n', 'staged', '-o', image)).toBe('staged:1');
   });
 
-  it('runs the example of carbon: an outside program tells figures, and the forecast moves where they are low', async () => {
+  it('run the carbon example: an external program supplies figures, and the forecast moves to where they are low', async () => {
     const feed = join(tree.data, 'feed.json');
     const figures = (paris: number, us: number) =>
       writeFileSync(feed, JSON.stringify({ 'eu:paris:rivoli': paris, 'us:market': us }));

@@ -16,7 +16,7 @@ console.log('given ' + process.argv.slice(2).join());
 if (process.argv[2] === 'wait') setInterval(() => {}, 1000); else process.exitCode = 3;
 `;
 
-describe('the command of a checkout, by a Node that is too old for the sources', () => {
+describe('the command of a checkout, started by a Node that is too old for the sources', () => {
   const checkout = mkdtempSync(join(tmpdir(), 'banyan-old-node-'));
   const bin = join(checkout, 'center/cli/bin.js');
   const bundled = join(checkout, 'package/center/cli/bin.js');
@@ -33,7 +33,7 @@ describe('the command of a checkout, by a Node that is too old for the sources',
 
   const run = (file: string) => spawnSync(process.execPath, [...old, file, 'tree'], { encoding: 'utf8' });
 
-  it('says in one sentence which version it is, which is needed and what to do, and ends with 2', () => {
+  it('names its version, the required version and the remedy in one sentence, and exits with 2', () => {
     expect(run(bin)).toMatchObject({
       status: 2,
       stdout: '',
@@ -46,7 +46,7 @@ describe('the command of a checkout, by a Node that is too old for the sources',
     });
   });
 
-  it('goes on with the Node that npm has installed, and passes on words, signals and the exit code', async () => {
+  it('continues with the Node that npm has installed, and passes on arguments, signals and the exit code', async () => {
     mkdirSync(installed, { recursive: true });
     symlinkSync(process.execPath, join(installed, 'node'));
     expect(run(bin)).toMatchObject({ status: 3, stdout: 'given tree\n' });
@@ -59,12 +59,12 @@ describe('the command of a checkout, by a Node that is too old for the sources',
 });
 
 describe(`by the Node of this machine, ${majorOf(plainNode())}`, () => {
-  it('the command says what is wrong with its words, as by any other', () => {
+  it('the command reports a usage error like any other Node', () => {
     const ran = spawnSync(plainNode(), [fixture('center/cli/bin.js'), 'tree', '--nonsense'], { encoding: 'utf8' });
     expect(ran).toMatchObject({ status: 2, stderr: expect.stringContaining("unknown option '--nonsense'") });
   });
 
-  it.each(['carbon', 'threat-gate'])('the example %s begins', (name) => {
+  it.each(['carbon', 'threat-gate'])('the example %s starts', (name) => {
     const file = fixture(`docs/examples/${name}/${name}.mjs`);
     const ran = spawnSync(plainNode(), [file], { encoding: 'utf8' });
     expect(ran).toMatchObject({

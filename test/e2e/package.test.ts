@@ -22,12 +22,12 @@ describe('the package of npm pack', () => {
   });
   afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-  it('has its command, which knows its version', () => {
+  it('has its command, which reports its version', () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
     expect(banyan('--version').stdout.trim()).toBe(version);
   });
 
-  it('loads of Node what it uses, and not what comes with every export of a module', () => {
+  it('loads only the parts of Node that it uses, not every export of a module', () => {
     const tell = "process.on('exit', () => console.log('loaded', process.moduleLoadList.join()))";
     const agent = spawnSync(
       process.execPath,

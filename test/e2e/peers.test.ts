@@ -33,7 +33,7 @@ interface Stranger {
   closed?: { error?: Error };
 }
 
-describe('a peer that is not what it should be', () => {
+describe('a peer with a wrong identity or a wrong message', () => {
   const tree = new LocalTree(topology);
   let authority: KeyAndCertificate;
 
@@ -106,14 +106,14 @@ describe('a peer that is not what it should be', () => {
       .split('\n')
       .filter((line) => line.includes('a child is attached') && line.includes(`"child":"${child}"`)).length === 1;
 
-  it('of another tree is not let in', async () => {
+  it('from another tree is refused', async () => {
     const other = await createAuthority('peers', issuing);
     await expect(dial('till', 'agent', other)).rejects.toMatchObject({
       code: expect.stringMatching(/Un(authorized|available)/),
     });
   });
 
-  it('with a name that is taken by a node of another kind reads whose it is', async () => {
+  it('with a name of a node of another kind reads who has the name', async () => {
     const stranger = await dial('till', 'relay');
     stranger.link.send(hello('till', 'relay'));
     expect((await refusal(stranger)).message).toBe(
@@ -121,7 +121,7 @@ describe('a peer that is not what it should be', () => {
     );
   });
 
-  it('with the name of a cluster that is attached, from another store, reads that two nodes run with one identity', async () => {
+  it('with the name of an attached cluster but another store reads that two nodes run with one identity', async () => {
     const stranger = await dial('till', 'agent');
     stranger.link.send(hello('till', 'agent', { bootCounter: 1 }));
     const { reason, message } = await refusal(stranger);
@@ -129,7 +129,7 @@ describe('a peer that is not what it should be', () => {
     expect(message).toContain('two nodes run with one identity; end one, or give it an identity of its own');
   });
 
-  it('that nobody has put into the inventory reads what to create', async () => {
+  it('that is not in the inventory reads what to create', async () => {
     const stranger = await dial('nobody', 'agent');
     stranger.link.send(hello('nobody', 'agent'));
     expect((await refusal(stranger)).message).toContain(
@@ -137,13 +137,13 @@ describe('a peer that is not what it should be', () => {
     );
   });
 
-  it('whose hello is for another path than its certificate is refused with both', async () => {
+  it('whose hello is for another path than its certificate is refused with both paths', async () => {
     const stranger = await dial('till', 'agent');
     stranger.link.send(hello('kiosk', 'agent'));
     expect((await refusal(stranger)).message).toBe('the certificate is for "till", the hello for "kiosk"');
   });
 
-  it('that speaks an unknown version reads both ranges', async () => {
+  it('that speaks an unknown version reads the supported versions', async () => {
     const stranger = await dial('till', 'agent');
     stranger.link.send(hello('till', 'agent', { versionMin: 98, versionMax: 99 }));
     const { reason, message } = await refusal(stranger);
@@ -153,7 +153,7 @@ describe('a peer that is not what it should be', () => {
     );
   });
 
-  it('that sends what is out of place after the handshake ends its own session and nothing else', async () => {
+  it('that sends frames out of place after the handshake ends its own session and nothing else', async () => {
     tree.ok('node/center', 'apply', '-f', writeInventory('spare'));
     const stranger = await dial('spare', 'agent');
     stranger.link.send(hello('spare', 'agent'));
@@ -163,7 +163,7 @@ describe('a peer that is not what it should be', () => {
     await until('the log says why', () => centerLog().includes('a hello in the middle of a session'));
   });
 
-  it('has disturbed nobody', () => {
+  it('has disturbed no other node', () => {
     expect([attachedOnce('till'), attachedOnce('kiosk')]).toEqual([true, true]);
     expect(tree.json('cluster/till', 'ns', 'default')).toBeDefined();
   });

@@ -14,7 +14,7 @@ interface Shown {
   status?: { summary?: Record<string, number> };
 }
 
-describe.skipIf(withoutKubectl)(`siblings in the middle and at the last hop${why}`, () => {
+describe.skipIf(withoutKubectl)(`replicas in the middle and at the last hop${why}`, () => {
   const tree = new LocalTree('deploy/topologies/replicas.yaml');
   const greeting = (cluster: string) =>
     tree.json<Shown>(`cluster/${cluster}`, 'configmap', 'greeting', '-n', 'guestbook');
@@ -53,7 +53,7 @@ describe.skipIf(withoutKubectl)(`siblings in the middle and at the last hop${why
     before = uids();
   });
 
-  it('goes on with the other ones when one sibling of each level is killed', async () => {
+  it('continues with the other replicas when one replica of each level is killed', async () => {
     tree.kill('eu:fr:paris');
     tree.kill('eu');
     change('one-left');
@@ -62,7 +62,7 @@ describe.skipIf(withoutKubectl)(`siblings in the middle and at the last hop${why
     expect(uids()).toEqual(before);
   });
 
-  it('takes a sibling back with its store, and one whose store is empty, and goes over to them when the others are killed', async () => {
+  it('takes back a replica with its store and one with an empty store, and its children go over to them when the others are killed', async () => {
     rmSync(join(tree.data, 'nodes', 'eu'), { recursive: true });
     start('eu');
     start('eu.fr.paris');

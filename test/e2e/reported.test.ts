@@ -70,7 +70,7 @@ describe.skipIf(withoutKubectl)(`what comes back from the edge${why}`, () => {
     await tree[Symbol.asyncDispose]();
   });
 
-  it('shows what the placed objects own, over any number of steps, in the mailbox of the cluster', async () => {
+  it('shows the objects that the placed objects own, over any number of steps, in the mailbox of the cluster', async () => {
     const statusSummarizers = ['owned'];
     const associated = [
       { apiGroup: '', resources: ['pods'], limit: 2, statusSummarizers },
@@ -112,7 +112,7 @@ describe.skipIf(withoutKubectl)(`what comes back from the edge${why}`, () => {
     await until('all go with the placement', () => names(mailbox, 'rs', '-n', 'shop').length === 0);
   });
 
-  it('brings policy reports of the shops to the center, one by one, by the path of the shop', async () => {
+  it('brings policy reports of the shops to the center, one by one, under the path of the shop', async () => {
     tree.ok(retail, 'apply', '-f', example('policy-report-definition.yaml'), '-f', example('compliance.yaml'));
     tree.ok(retail, 'wait', 'epl/compliance', '--for=condition=Ready', '--timeout=60s');
     for (const shop of [rivoli, market]) tree.ok(`cluster/${shop}`, 'apply', '-f', example('report.yaml'));
@@ -135,7 +135,7 @@ describe.skipIf(withoutKubectl)(`what comes back from the edge${why}`, () => {
     expect(report(`reported/center/${market}`)).toBeDefined();
   });
 
-  it('takes back what a rule asks for no more, and what it asks for not so far', async () => {
+  it('removes reports that a rule no longer asks for, or no longer wants so far up', async () => {
     tree.ok(`cluster/${rivoli}`, 'apply', '-f', example('report.yaml'));
     await until('it is at the center', () => report(`reported/center/${rivoli}`) !== undefined);
     const upsync = [{ apiGroup: 'wgpolicyk8s.io', resources: ['policyreports'], namespaces: ['*'] }];
@@ -147,7 +147,7 @@ describe.skipIf(withoutKubectl)(`what comes back from the edge${why}`, () => {
     expect(report(`cluster/${rivoli}`)).toBeDefined();
   });
 
-  it('leaves to the cluster what a rule takes up, and says so where it is sent down', async () => {
+  it('leaves an upsynced object to the cluster, and reports this where the same object is sent down', async () => {
     const mine = (by: string) => ({
       apiVersion: 'v1',
       kind: 'ConfigMap',
@@ -178,7 +178,7 @@ describe.skipIf(withoutKubectl)(`what comes back from the edge${why}`, () => {
     tree.ok(retail, 'delete', 'epl', 'send');
   });
 
-  it('writes exact status into the objects while there is one destination, in terms of their own generation', async () => {
+  it('writes exact status into the objects while there is one destination, with the generations of these objects', async () => {
     const status = (context: string) => tree.json<Shown>(context, 'deployment', 'web', '-n', 'shop');
     const single = { wantSingletonReportedState: true };
     apply(web(1), web(2), place({ matchLabels: { 'store-name': 'none' } }, single));

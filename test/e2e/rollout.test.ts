@@ -170,7 +170,7 @@ describe.skipIf(withoutKubectl)(`a release in waves${why}`, () => {
     tree.ok(retail, 'wait', 'epl/till', '--for=condition=Ready', '--timeout=60s');
   });
 
-  it('that breaks at the second wave is paused within its error budget, and is taken back everywhere when that is wanted', async () => {
+  it('that fails at the second wave is paused within its error budget, and is rolled back everywhere on request', async () => {
     const zone = (name: string) => ({ name, selector: { matchLabels: { zone: name } } });
     const staged = { strategy: 'Progressive', waves: [zone('paris'), zone('berlin')], errorBudget: 1 };
     apply(placement(staged));
@@ -190,7 +190,7 @@ describe.skipIf(withoutKubectl)(`a release in waves${why}`, () => {
     await everywhere('2', clusters);
   });
 
-  it('is not held up by a subtree that is offline, which gets what is promoted when it is back', async () => {
+  it('does not wait for an offline subtree, which gets the promoted objects when it is back', async () => {
     tree.kill('us');
     await until('the center knows', () => (status()?.summary?.stale ?? 0) === 1);
     const waves = [{ name: 'half', fraction: 0.5, gates: [ratio] }];
@@ -207,7 +207,7 @@ describe.skipIf(withoutKubectl)(`a release in waves${why}`, () => {
     tree.ok(retail, 'wait', 'epl/till', '--for=condition=Ready', '--timeout=60s');
   });
 
-  it('is refused when its waves could not be gone through', () => {
+  it('is refused if its waves could never pass', () => {
     const refused = (spec: object) => tree.apply(retail, placement({ strategy: 'Progressive', ...spec })).out;
     const [ten, half] = [0.1, 0.5].map((fraction) => ({ name: `w${fraction * 10}`, fraction }));
     expect(refused({ waves: [half, ten] })).toContain(

@@ -96,7 +96,7 @@ beforeAll(async () => {
 
 afterAll(() => tree[Symbol.asyncDispose]());
 
-describe('an agent made from the document alone', () => {
+describe('an agent written from the protocol page alone', () => {
   it('attaches, and gets its mailbox', async () => {
     await attach();
     expect(agent.parent).toContain('URI:spiffe://outside/node/center');
@@ -105,7 +105,7 @@ describe('an agent made from the document alone', () => {
     expect(agent.resumed).toBe(true);
   });
 
-  it('tells what it has made of it, and is counted', async () => {
+  it('reports what it has applied, and is counted', async () => {
     tellPartial();
     kept.tell('node/outsider', { role: 'agent', version: 'second/1' });
     agent.push();
@@ -114,13 +114,13 @@ describe('an agent made from the document alone', () => {
     expect(summary()).toMatchObject({ expected: 1, fresh: 1, available: 1 });
   });
 
-  it('gets a change and a deletion as they come', async () => {
+  it('gets a change and a deletion when they happen', async () => {
     put('b', '2');
     tree.ok('space/center/retail', 'delete', 'configmap', 'c', '-n', 'shop');
     await until('both have come', () => data('b') === '2' && data('c') === undefined);
   });
 
-  it('goes on from its cursor in its next start, and gets only what has changed meanwhile', async () => {
+  it('resumes from its cursor after a restart, and gets only the changes since then', async () => {
     agent.close();
     put('a', '2');
     await attach();
@@ -154,7 +154,7 @@ describe('an agent made from the document alone', () => {
     expect(agent.digestAgrees).toBe(true);
   });
 
-  it('is asked for its own rows when its parent may not resume, and answers', async () => {
+  it('answers the reconciliation of its parent when the parent may not resume', async () => {
     agent.close();
     // As a store that was put back: the incarnation that the parent knows is not there.
     kept.incarnations.length = 0;

@@ -10,20 +10,20 @@ function sim(...args: string[]): { code: number | null; lines: string[] } {
 const summary = /^runs (\d+), violations (\d+), steps \d+, hash ([0-9a-f]{16})$/;
 
 describe('the simulation', () => {
-  it('does the same for the same seed, and something else for another', () => {
+  it('gives the same run for the same seed, and another run for another seed', () => {
     const [first, again, other] = ['1', '1', '2'].map((seed) => sim('--seed', seed, '--runs', '3').lines.at(-1)!);
     expect(first).toMatch(summary);
     expect(again).toBe(first);
     expect(summary.exec(other!)?.[3]).not.toBe(summary.exec(first!)?.[3]);
   });
 
-  it('finds nothing in the product', () => {
+  it('finds no violation in the product', () => {
     const { code, lines } = sim('--runs', '10');
     expect(code).toBe(0);
     expect(summary.exec(lines.at(-1)!)?.slice(1, 3)).toEqual(['10', '0']);
   });
 
-  it('converges around lines that stay dead', () => {
+  it('converges although some lines stay dead', () => {
     expect(sim('--runs', '10', '--mode', 'liveness').code).toBe(0);
   });
 
@@ -37,7 +37,7 @@ describe('the simulation', () => {
     },
   );
 
-  it('names its canaries, a name a line, and refuses others', () => {
+  it('lists its canaries, one name a line, and refuses other names', () => {
     const { code, lines } = sim('--canary', 'list');
     expect(code).toBe(0);
     expect(lines.length).toBeGreaterThanOrEqual(10);

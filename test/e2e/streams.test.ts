@@ -49,13 +49,13 @@ describe.skipIf(withoutKubectl)(`byte streams in a chain of five levels, one hop
     );
   });
 
-  it('carry a million bytes there and back through all levels, the same', () => {
+  it('carry a million bytes there and back through all levels, unchanged', () => {
     const { code, out } = ping(deep, '--bytes', '1000000', '--timeout', '30');
     expect(out).toMatch(/1000000 bytes there and back, the same/);
     expect(code).toBe(0);
   });
 
-  it('end for an agent that is stopped with the name of the hop above it, and nothing else does', async () => {
+  it('end, for a stopped agent, with the name of the hop above it, and end for no other node', async () => {
     process.kill(tree.pid(deep), 'SIGSTOP');
     try {
       const { code, out } = ping(deep, '--timeout', '10');
@@ -68,7 +68,7 @@ describe.skipIf(withoutKubectl)(`byte streams in a chain of five levels, one hop
     await until('it answers again', () => ping(deep).code === 0);
   });
 
-  it('stall when the far end does, beside others that do not, and go on with it', async () => {
+  it('stall when the far end stalls, while other streams continue, and continue with the far end', async () => {
     const underWay = bytesUnderWay(`cluster/${near}`);
     const stalled = pingMeanwhile(near, '--bytes', '200000000', '--timeout', '120');
     await until('it is under way', underWay);

@@ -71,7 +71,7 @@ describe.skipIf(withoutKubectl)(`summaries that users define${why}`, () => {
     expect(tree.ok(center, 'get', 'ssz')).toMatch(/ready-time/);
   });
 
-  it('tell the 99th percentile of the time that shops take to be ready', async () => {
+  it('report the 99th percentile of the time that shops take to be ready', async () => {
     await until('all have a value', () => rows(center, 'shop.ready-time')[0]?.[0] === 10);
     const seconds = tree
       .ok('space/center/retail', 'get', 'ss', 'shop.ready-time', '-o', 'jsonpath={.rows[0].columns[1]}')
@@ -95,7 +95,7 @@ describe.skipIf(withoutKubectl)(`summaries that users define${why}`, () => {
     expect(Math.abs(Number(seconds) - exact)).toBeLessThanOrEqual(exact * 0.01);
   });
 
-  it('list the shops that fail with their reason, and forget them when they do no more', async () => {
+  it('list the failing shops with their reason, and drop them when they recover', async () => {
     const image = (name: string) => ['set', 'image', 'deployment/signage', `signage=${name}`, '-n', 'shop'];
     tree.ok(center, ...image('registry.example.com/shop/signage:broken'));
     await until('all five are listed', () => rows(center, 'shop.failing').length === 5);
@@ -122,7 +122,7 @@ describe.skipIf(withoutKubectl)(`summaries that users define${why}`, () => {
     await until('and is not', () => counted(center) === 3 && counted('space/eu:berlin/center.retail') === 1);
   });
 
-  it('keep the last rows of a shop that is away, and say so', async () => {
+  it('keep the last rows of an absent shop, and report this', async () => {
     process.kill(tree.pid('us'), 'SIGSTOP');
     tree.kill('center');
     try {
@@ -141,7 +141,7 @@ describe.skipIf(withoutKubectl)(`summaries that users define${why}`, () => {
     expect(rows(center, 'shop.images')).toHaveLength(6);
   });
 
-  it('are made anew when the summarizer changes, and say on the placement when there is none', async () => {
+  it('are computed again when the summarizer changes, and report on the placement when there is none', async () => {
     const patch = JSON.stringify({ spec: { filter: 'obj.metadata.name == "till"' } });
     tree.ok(center, 'patch', 'ssz', 'images', '--type=merge', '-p', patch);
     await until('only tills are counted', () => summary(center, 'shop.images')?.total === 5);
@@ -165,7 +165,7 @@ describe.skipIf(withoutKubectl)(`summaries that users define${why}`, () => {
     await until('nor in the regions', () => tree.ok('space/eu/center.retail', 'get', 'ss', '-o', 'name').trim() === '');
   });
 
-  it('are of objects that are born at the edge too: failed checks by severity, per region', async () => {
+  it('cover objects that are created at the edge too: failed checks by severity, per region', async () => {
     const example = (file: string) => fixture(`docs/examples/compliance/${file}`);
     tree.ok(center, 'apply', '-f', example('policy-report-definition.yaml'), '-f', example('summary.yaml'));
     tree.ok(center, 'apply', '-f', example('compliance.yaml'));
@@ -186,7 +186,7 @@ describe.skipIf(withoutKubectl)(`summaries that users define${why}`, () => {
     tree.ok(center, 'delete', 'epl', 'compliance');
   });
 
-  it('are refused with what is wrong', () => {
+  it('are refused with the wrong field', () => {
     const object = (spec: object) => ({
       apiVersion: 'edge.banyan.io/v1alpha1',
       kind: 'StatusSummarizer',
@@ -210,7 +210,7 @@ describe.skipIf(withoutKubectl)(`a summary over five levels${why}`, () => {
   beforeAll(() => tree.up());
   afterAll(() => tree[Symbol.asyncDispose]());
 
-  it('is at each level that of what is below it', async () => {
+  it('covers at each level the nodes below it', async () => {
     tree.ok(center, 'apply', '-f', fixture('docs/examples/summarizers.yaml'));
     const both = [
       [signage, 2, 2],

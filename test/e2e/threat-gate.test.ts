@@ -40,19 +40,19 @@ describe.skipIf(withoutKubectl)(`a gate that a program of the outside world answ
     await tree[Symbol.asyncDispose]();
   });
 
-  it('holds a release back at its first wave, in the words of the program', async () => {
+  it('holds a release back at its first wave, with the program’s message', async () => {
     await until('it waits for the gate', () => rollout()?.message.includes('a test of elevated') ?? false);
     expect(rollout()).toMatchObject({ phase: 'WaitingForGate', wave: 'first' });
     expect(having('2.20')).toBe(1);
   });
 
-  it('lets it go on to all when the level is low', async () => {
+  it('lets the release go out to all when the level is low', async () => {
     level('low');
     await until('all have it', () => having('2.20') === 5 && rollout()?.phase === 'Promoted');
     expect(tree.json<Placement>(space, 'epl', 'till')?.status?.summary?.available).toBe(5);
   });
 
-  it('stops a release where it is when the level is high', async () => {
+  it('stops a release in place when the level is high', async () => {
     level('high');
     await until('the gate says so', () =>
       tree.ok(space, 'get', 'rolloutgate', 'threat-level', '-o', 'jsonpath={.status.phase}').includes('Failed'),

@@ -135,7 +135,7 @@ listen terminator\n  bind 127.0.0.1:${terminator} ssl crt ${pair} alpn h2\n  ser
     expect(summary()).toMatchObject({ expected: 5, available: 5 });
   });
 
-  it('are shown with their way in the status of each node, on every level: as it was configured, or the one that gets through', async () => {
+  it('show their way in the status of each node, on every level: as configured, or the one that works', async () => {
     const shown = (context: string) => {
       const list = tree.json<{ items: ShownNode[] }>(context, 'nodes.mesh.banyan.io')?.items ?? [];
       const entries = list.map(({ spec, status }) => [spec.path, status.session?.transport]);
@@ -157,7 +157,7 @@ listen terminator\n  bind 127.0.0.1:${terminator} ssl crt ${pair} alpn h2\n  ser
     expect(banyan('tree', '-o', 'wide', '--data', tree.data).out).toMatch(/market +Agent +Connected +grpc\+terminated/);
   });
 
-  it('come back by themselves when every proxy was killed and started again, and nothing is deleted', async () => {
+  it('come back by themselves after every proxy was killed and restarted, and nothing is deleted', async () => {
     const before = uids();
     const all = ['login', 'open', 'haproxy', 'balancer', 'nginx'];
     for (const name of all) await proxies.kill(name);
@@ -168,7 +168,7 @@ listen terminator\n  bind 127.0.0.1:${terminator} ssl crt ${pair} alpn h2\n  ser
     expect(uids()).toEqual(before);
   });
 
-  it('go over to the other sibling behind the load balancer when one is killed', async () => {
+  it('fail over to the other replica behind the load balancer when one is killed', async () => {
     const before = uids();
     tree.kill('eu:paris');
     note('one sibling');
@@ -177,7 +177,7 @@ listen terminator\n  bind 127.0.0.1:${terminator} ssl crt ${pair} alpn h2\n  ser
     expect(uids()).toEqual(before);
   });
 
-  it('have a node say in the tree what stands in its way', async () => {
+  it('show in the tree what blocks a node', async () => {
     await proxies.kill('login');
     const shown = () => banyan('tree', '--data', tree.data).out;
     await until('it is told', () =>
@@ -191,14 +191,14 @@ listen terminator\n  bind 127.0.0.1:${terminator} ssl crt ${pair} alpn h2\n  ser
     );
   });
 
-  it('tell nobody the password', () => {
+  it('never show the password', () => {
     for (const path of ['center', 'eu', 'us', 'eu:berlin:mitte']) expect(logOf(path)).not.toContain(password);
   });
 
   it.each([
     ['gRPC', grpcDialer, 'the server there supports none of h2: use the transport websocket or auto'],
     ['WebSocket', webSocketDialer, 'was not signed by the authority of this tree'],
-  ])('over %s say what stands in the way', async (_, makeDialer, ofGateway) => {
+  ])('over %s report what blocks the way', async (_, makeDialer, ofGateway) => {
     const [center, , , login, open, , , , h1] = ports as Ten;
     const pem = (file: string) => readFileSync(join(tree.data, 'pki', file));
     const credentials = { caPem: pem('ca.crt'), certPem: pem('eu.crt'), keyPem: pem('eu.key') };
@@ -214,7 +214,7 @@ listen terminator\n  bind 127.0.0.1:${terminator} ssl crt ${pair} alpn h2\n  ser
     expect(await refusal(to(h1!, {}))).toContain(ofGateway);
   });
 
-  it('go where they were told to go', async () => {
+  it('use the configured way', async () => {
     // Squid writes of a tunnel when it is over.
     await tree.down();
     const [center, eu, , , , , , , , berlin] = ports as Ten;

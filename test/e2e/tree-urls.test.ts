@@ -12,7 +12,7 @@ describe.skipIf(withoutKubectl)(`URLs of other nodes in a chain of five levels, 
   beforeAll(() => tree.up('--no-restart'));
   afterAll(() => tree[Symbol.asyncDispose]());
 
-  it('are the cluster of an agent far below: discovery, writes and reads, by kubectl at the center', () => {
+  it('lead to the cluster of an agent far below: discovery, writes and reads, by kubectl at the center', () => {
     const cluster = `/tree/${deep}/cluster`;
     const applied = at('center', cluster, 'apply', '-f', fixture('docs/examples/guestbook.yaml'), '--validate=false');
     // It has no EdgePlacements: the rest is applied.
@@ -27,14 +27,14 @@ describe.skipIf(withoutKubectl)(`URLs of other nodes in a chain of five levels, 
     expect(at('a:b', cluster, 'delete', 'deployment', 'frontend', '-n', 'guestbook').out).toMatch(/deleted/);
   });
 
-  it('are the spaces and the system API of a relay below', () => {
+  it('lead to the spaces and the system API of a relay below', () => {
     expect(at('center', '/tree/a:b:c', 'get', 'nodes.mesh.banyan.io', '-o', 'name').out).toBe(
       tree.ok('node/a:b:c', 'get', 'nodes.mesh.banyan.io', '-o', 'name'),
     );
     expect(at('a', '/tree/center/spaces/retail', 'get', 'namespaces').out).toMatch(/streams from below|Forbidden/);
   });
 
-  it('are refused to who wants to be somebody else, as the node itself is', () => {
+  it('are refused to a user who impersonates somebody else, as at the node itself', () => {
     for (const url of ['', `/tree/${deep}/cluster`]) {
       const { code, out } = at('center', url, '--as', 'alice', 'get', 'namespaces');
       expect(code).not.toBe(0);
@@ -44,7 +44,7 @@ describe.skipIf(withoutKubectl)(`URLs of other nodes in a chain of five levels, 
     }
   });
 
-  it('say which hop is missing', async () => {
+  it('name the missing hop', async () => {
     const version = (path: string) => tree.kubectl('node/center', ['get', '--raw', `/tree/${path}/cluster/version`]);
     expect(version('a:nope').out).toMatch(/\(NotFound\): a: there is no child a:nope/);
     expect(version('a:b:c').out).toMatch(/a:b:c: this node has no streams of the kind cluster/);

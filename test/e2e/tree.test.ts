@@ -32,7 +32,7 @@ describe.skipIf(withoutKubectl)(`a tree of processes${why}`, () => {
     expect(greeting('eu:berlin:lab')).toBeUndefined();
   });
 
-  it('sums up at every level what is below it', async () => {
+  it('sums up at every level the clusters below it', async () => {
     expect(counts(space)).toMatchObject({ expected: 5, available: 5, fresh: 5, failed: 0 });
     await until(
       'the regions agree',
@@ -41,7 +41,7 @@ describe.skipIf(withoutKubectl)(`a tree of processes${why}`, () => {
     expect(counts('space/us/center.retail')).toMatchObject({ expected: 1, available: 1 });
   });
 
-  it('shows what matches one by one where the inventory is its own, counted where it is not', async () => {
+  it('shows matches one by one in the own inventory, and as counts elsewhere', async () => {
     interface Slice {
       destinations: { path: string; syncTargetUID: string }[];
       subtrees: { path: string; matched: number }[];
@@ -63,7 +63,7 @@ describe.skipIf(withoutKubectl)(`a tree of processes${why}`, () => {
     ]);
   });
 
-  it('shows the relays below a node, and the agents of its own, with their sessions', async () => {
+  it('shows the relays below a node, and its own agents, with their sessions', async () => {
     interface Nodes {
       items: { spec: { path: string; role: string }; status?: { session?: { state: string }; agents?: number } }[];
     }
@@ -136,7 +136,7 @@ describe.skipIf(withoutKubectl)(`a tree of processes${why}`, () => {
     tree.ok(space, 'delete', 'epl', 'single');
   });
 
-  it('goes through kill -9 of every node without making any object anew', async () => {
+  it('survives kill -9 of every node without making any object anew', async () => {
     const before = production.map((cluster) => greeting(cluster)!.metadata.uid);
     for (const [i, node] of ['center', 'eu', 'us', 'eu:paris', 'eu:berlin', 'eu:paris:rivoli'].entries()) {
       tree.kill(node);
@@ -151,7 +151,7 @@ describe.skipIf(withoutKubectl)(`a tree of processes${why}`, () => {
     await until('all are available again', () => counts(space).available === 5);
   }, 240_000);
 
-  it('lets a region go on while the center is away', async () => {
+  it('lets a region work while the center is away', async () => {
     process.kill(tree.pid('center'), 'SIGSTOP');
     try {
       const object = {
@@ -202,7 +202,7 @@ describe.skipIf(withoutKubectl)(`a tree of processes${why}`, () => {
     240_000,
   );
 
-  it('takes everything away with its placement', async () => {
+  it('removes everything with its placement', async () => {
     tree.ok(space, 'delete', 'epl', 'guestbook');
     await until('it is gone everywhere', () => production.every((cluster) => greeting(cluster) === undefined));
     expect(tree.json(space, 'deployment', 'frontend', '-n', 'guestbook')).toBeDefined();

@@ -15,7 +15,7 @@ const siblings = ['eu', 'eu~1'] as const;
 const agents = ['rivoli', 'nation'] as const;
 type Name = (typeof agents)[number];
 
-describe.skipIf(withoutKubectl)(`agents admitted at siblings${why}`, () => {
+describe.skipIf(withoutKubectl)(`agents admitted at replicas${why}`, () => {
   const directory = mkdtempSync(join(tmpdir(), 'banyan-admission-'));
   const tree = new LocalTree(join(directory, 'topology.yaml'));
   const running: AgentProcess[] = [];
@@ -55,7 +55,7 @@ describe.skipIf(withoutKubectl)(`agents admitted at siblings${why}`, () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it('are known to both before they come, and counted once', async () => {
+  it('are known to both replicas before they dial, and counted once', async () => {
     const files = enroll(tree, 'rivoli', join(directory, 'rivoli'));
     const token = ok('join-token', 'eu:nation', '--label', 'env=prod').match(/banyan-join-1\.\S+/)?.[0] ?? '';
     for (const node of siblings) {
@@ -69,7 +69,7 @@ describe.skipIf(withoutKubectl)(`agents admitted at siblings${why}`, () => {
     await until('both have it, and are counted once', isWhole);
   });
 
-  it('go over to the other one when the one that they have is killed, and get what is new', async () => {
+  it('fail over to the other replica when theirs is killed, and get new objects there', async () => {
     // What a relay shows of its children follows within a second.
     await until('one shows it', () => parentOf('rivoli') !== undefined);
     const first = parentOf('rivoli')!;
@@ -81,7 +81,7 @@ describe.skipIf(withoutKubectl)(`agents admitted at siblings${why}`, () => {
     expect(ok('why', 'configmap/prices', '-n', 'shop', '--at', 'eu:rivoli', '--space', retail)).toContain('rivoli');
   });
 
-  it('are refused a second admission at either', () => {
+  it('are refused a second admission at either replica', () => {
     for (const command of ['enroll', 'join-token'])
       for (const name of agents) expect(banyan(command, `eu:${name}`, '--data', tree.data)).toMatchObject({ code: 1 });
   });

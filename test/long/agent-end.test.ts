@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-it('ends in order while it waits for the parent that is to answer its join token', async () => {
+it('ends in order while it waits for its parent’s answer to its join token', async () => {
   writeFileSync(file('token'), `banyan-join-1.abcdefghij.${'A'.repeat(43)}.${'A'.repeat(43)}`);
   const config = {
     path: 'eu:store',

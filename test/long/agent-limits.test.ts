@@ -25,7 +25,7 @@ describe.skipIf(missing)(`the limits of an agent${why}`, () => {
   }, buildMsMax);
   afterAll(() => site?.[Symbol.asyncDispose]());
 
-  it('an agent whose work waits for its rate says so at its SyncTarget and in the tree, with the field to raise', async () => {
+  it('an agent whose work waits for its rate limit reports this at its SyncTarget and in the tree, with the field to raise', async () => {
     const many = Array.from({ length: objects }, (_, i) => configMap('bulk', `c${i}`, 'x'));
     const items = [namespace('bulk'), ...many, placedInProduction('bulk')];
     expect(site.tree.apply(retail, { apiVersion: 'v1', kind: 'List', items }).code).toBe(0);
@@ -40,7 +40,7 @@ describe.skipIf(missing)(`the limits of an agent${why}`, () => {
     await site.agent.stop();
   });
 
-  it('is within its limits with more, and all is brought', async () => {
+  it('is within its limits with a higher rate, and delivers everything', async () => {
     site.agent.start();
     await until(
       'all are there',
@@ -51,7 +51,7 @@ describe.skipIf(missing)(`the limits of an agent${why}`, () => {
     await site.agent.stop();
   });
 
-  it('reads objects of which a page is larger than it may be, and goes on', async () => {
+  it('reads objects when a page of them is larger than its limit, and continues', async () => {
     site.kubectl('create', 'namespace', 'sales');
     const file = join(site.directory, 'large.json');
     for (let i = 0; i < largeObjects; i++) {

@@ -42,7 +42,7 @@ const formatOf = (store: LmdbStore): unknown => {
   return record && (JSON.parse(asText(record)) as { format: number }).format;
 };
 
-it('and one of a later format is refused, as is one without a format', async () => {
+it('and a store of a later format is refused, as is a store without a format', async () => {
   await tree.up();
   await tree.down();
   expect(await withStore(formatOf)).toBe(currentFormat);

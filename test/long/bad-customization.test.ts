@@ -70,7 +70,7 @@ describe.skipIf(withoutKubectl)(`what can not be worked off, on a tree of proces
   });
   afterAll(() => tree[Symbol.asyncDispose]());
 
-  it('is refused with field and remedy where the text shows it', () => {
+  it('is refused with field and remedy if the text shows the error', () => {
     const refused = (spec: object) => {
       const { code, out } = customize(spec);
       expect(code, out).not.toBe(0);
@@ -86,7 +86,7 @@ describe.skipIf(withoutKubectl)(`what can not be worked off, on a tree of proces
     expect(merge({ name: 'wide' }, { metadata: { name: 'other' } })).toContain('merge.metadata.name: Forbidden');
   });
 
-  it('fails at the destinations otherwise, with field and remedy, and leaves the last good object', async () => {
+  it('fails at the destinations otherwise, with field and remedy, and keeps the last good object', async () => {
     expect(customize({ replacements: [{ path: '$.data.text', value: `\${{ ${dear('object.data')} }}` }] }).code).toBe(
       0,
     );
@@ -106,7 +106,7 @@ describe.skipIf(withoutKubectl)(`what can not be worked off, on a tree of proces
     await until('it goes on', () => texts().join() === '7,seven' && failures().length === 0);
   });
 
-  it('is an error of its row in a summary, in both forms, and a limit of no rows is refused', async () => {
+  it('is an error of its row in a summary, in both forms, and a limit of zero rows is refused', async () => {
     const list = [{ name: 'text', def: 'int(obj.data.text)' }];
     expect(write('StatusSummarizer', 'list', { select: list, limit: 0 }).out).toContain('spec.limit');
     const fields = [
@@ -127,7 +127,7 @@ describe.skipIf(withoutKubectl)(`what can not be worked off, on a tree of proces
     expect(summary('list')?.rowErrors?.sample).toMatchObject([{ path: 'eu:store', field: 'spec.select[0].def' }]);
   });
 
-  it('is told of a place in an inventory space: who is connected, or which node knows', async () => {
+  it('is reported for an inventory space: whether the agent is connected, or which node knows', async () => {
     const own = (kind: string, name: string, spec: object) => {
       const labels = { tier: 'front' };
       const { code, out } = tree.apply(fleet, { apiVersion: inventory, kind, metadata: { name, labels }, spec });

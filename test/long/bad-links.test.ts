@@ -129,7 +129,7 @@ describe.skipIf(lacking !== '')(`a tree on bad lines${why}`, () => {
   const sessions = (line: Line) =>
     centerLog().filter((text) => text.includes('a child is attached') && text.includes(`"child":"${line}"`)).length;
 
-  it('keeps sessions alive, lets small changes pass a large one, and ends what has gone mute', async () => {
+  it('keeps sessions alive, lets small changes overtake a large one, and ends silent links', async () => {
     for (const line of ['cut', 'reset'])
       await toxiproxy.add(line, { type: 'limit_data', attributes: { bytes: cutBytes } }, 'downstream');
     const swallowed = { type: 'timeout', attributes: { timeout: 0 } } as const;
@@ -180,7 +180,7 @@ describe.skipIf(lacking !== '')(`a tree on bad lines${why}`, () => {
     });
   });
 
-  it('comes to the same everywhere when the lines are good again', async () => {
+  it('reaches the same state everywhere when the lines are good again', async () => {
     await toxiproxy.remove('thin', 'bandwidth', 'downstream', 'upstream');
     for (const line of ['cut', 'reset']) await toxiproxy.remove(line, 'limit_data', 'downstream');
     await toxiproxy.remove('mute', 'timeout', 'downstream', 'upstream');

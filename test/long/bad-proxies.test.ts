@@ -78,7 +78,7 @@ describe.skipIf(lacking !== '')(`proxies and gateways that answer HTML${why}`, (
       name,
     );
 
-  it('are named with what they answer, are counted, and hold up nothing once they are mended', async () => {
+  it('are named with their answer, are counted, and block nothing once they are repaired', async () => {
     const before = clusters.map((cluster) => greeting(cluster)?.uid);
     await proxies.kill('squid');
     await proxies.kill('nginx');

@@ -44,7 +44,7 @@ describe('a certificate that expires while its node is connected', () => {
     }
   }
 
-  it('ends the session in words, and the node is back by renewed files without a start', async () => {
+  it('ends the session with a message, and the node comes back with renewed files without a restart', async () => {
     const issuedMs = Date.now() + lastsMs - leafDays * 86_400_000;
     await issueTill({ ...systemClock, wallMs: () => issuedMs });
     const before = attached();

@@ -140,7 +140,7 @@ describe('an agent whose certificate lasts a minute', () => {
     expect(agent.isRunning).toBe(true);
   }
 
-  it.concurrent('and that has joined with a token is renewed in time, and loses nothing as the first one ends', async () => {
+  it.concurrent('and that joined with a token is renewed in time, and loses nothing when the first certificate expires', async () => {
     const { code, out } = banyan('join-token', 'eu:till', '--label', 'env=prod', '--data', tree.data);
     expect([code, out]).toEqual([0, expect.stringMatching(/^banyan-join-1\./)]);
     writeFileSync(join(directory, 'token'), out);
@@ -174,7 +174,7 @@ describe('an agent whose certificate lasts a minute', () => {
     );
   }, 240_000);
 
-  it.concurrent('and whose file somebody else keeps says that it will end, while it lasts', async () => {
+  it.concurrent('and whose file somebody else renews reports before the expiry that the certificate will expire', async () => {
     const files = await enrolled('depot');
     // As kubelet mounts a Secret.
     renameSync(files.cert, `${files.cert}.kept`);

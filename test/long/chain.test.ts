@@ -33,7 +33,7 @@ describe.skipIf(withoutKubectl)(`a chain of five levels${why}`, () => {
     await until('the last level agrees', () => summary('a:b:c:d/a.b.ops').available === 1);
   });
 
-  it('lets the source nearer the center win an object that two deliver, and hands it back without making it anew', async () => {
+  it('lets the source nearer the center win an object that two sources deliver, and hands it back without making it anew', async () => {
     const before = clusters.map((cluster) => greeting(cluster)!.metadata.uid);
     tree.ok('space/center/retail', 'apply', '-f', fixture('docs/examples/guestbook.yaml'));
     tree.ok('space/center/retail', 'wait', 'epl/guestbook', '--for=condition=Ready', '--timeout=60s');
@@ -43,7 +43,7 @@ describe.skipIf(withoutKubectl)(`a chain of five levels${why}`, () => {
     expect(clusters.map((cluster) => greeting(cluster)!.metadata.uid)).toEqual(before);
   });
 
-  it('comes back with a thousand objects when a relay has lost its store, and sends below what differs only', async () => {
+  it('recovers a thousand objects when a relay has lost its store, and sends only the differences to the nodes below', async () => {
     const names = Array.from({ length: 1_000 }, (_, i) => `bulk-${i}`);
     const text = 'x'.repeat(2_000);
     const items = names.map((name) => ({
@@ -84,7 +84,7 @@ describe.skipIf(withoutKubectl)(`a chain of five levels${why}`, () => {
     await tree.up('--no-restart');
   }, 240_000);
 
-  it('goes on when its supervisor dies, and is taken over by the next', async () => {
+  it('continues when its supervisor dies, and the next supervisor takes it over', async () => {
     const before = clusters.map((cluster) => greeting(cluster)!.metadata.uid);
     await tree.loseSupervisor();
     tree.ok('space/a:b/ops', 'annotate', 'cm', 'greeting', '-n', 'guestbook', 'without=supervisor');
@@ -96,7 +96,7 @@ describe.skipIf(withoutKubectl)(`a chain of five levels${why}`, () => {
     expect(clusters.map((cluster) => greeting(cluster)!.metadata.uid)).toEqual(before);
   });
 
-  it('has an agent without any parent put back what was deleted on its cluster', async () => {
+  it('lets an agent without a parent restore objects that were deleted on its cluster', async () => {
     tree.kill('a:b:c:d');
     const config = join(tree.data, 'config', 'a.b.c.d.deep.yaml');
     expect(

@@ -78,7 +78,7 @@ describe.skipIf(withoutKubectl)(`a tree under kill -9 while objects change every
       .split('\n')
       .filter((line) => line.includes('a child is attached') && line.includes(`"child":"${child}"`)).length;
 
-  it('ends exact everywhere, with no object made anew and no bystander reconnected', async () => {
+  it('reaches the exact state everywhere, makes no object anew, and reconnects no node that was not killed', async () => {
     const writer = new Writer(api);
     for (let i = 0; i < objects; i++) await writer.write(i, 'first');
     const uids = async () => {

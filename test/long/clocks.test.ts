@@ -37,7 +37,7 @@ describe.skipIf(missing)(`an agent whose clock is off by a year${why}`, () => {
   }, buildMsMax);
   afterAll(() => site?.[Symbol.asyncDispose]());
 
-  it('goes on where certificates are still valid, and its node says which clock is to be set', async () => {
+  it('continues while certificates are valid, and its node says which clock to set', async () => {
     start('+365d');
     const clock = /the clock of the agent's machine is 365 days ahead of that of https.*set the one/;
     await until('its node tells of it', () => clock.test(told() ?? ''));
@@ -46,7 +46,7 @@ describe.skipIf(missing)(`an agent whose clock is off by a year${why}`, () => {
     await site.agent.stop();
   });
 
-  it('says that its certificates are not valid yet, and to compare clocks, where it is a year behind', async () => {
+  it('reports that its certificates are not valid yet, and to compare clocks, if its clock is a year behind', async () => {
     start('-365d');
     const parent =
       /the parent's certificate is not accepted: .* is valid only from .*: compare the clocks of both ends/;
@@ -59,7 +59,7 @@ describe.skipIf(missing)(`an agent whose clock is off by a year${why}`, () => {
     await site.agent.stop();
   });
 
-  it('is what it was when the clock is right again', async () => {
+  it('recovers when the clock is right again', async () => {
     start();
     change('3');
     await until('the new price has come', () => price() === '3');

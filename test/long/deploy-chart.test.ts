@@ -98,7 +98,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it('is clean, and belongs to this version', () => {
+  it('passes helm lint, and has the version of the package', () => {
     const { code, out } = helm.run('lint', '--strict', chart, ...withValues(least));
     expect([code, out]).toEqual([0, expect.stringContaining('0 chart(s) failed')]);
     const { version, appVersion } = parse(readFileSync(join(chart, 'Chart.yaml'), 'utf8')) as Record<string, string>;
@@ -143,7 +143,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     expect([code, out.replaceAll('\n', ' ')]).toEqual([1, expect.stringMatching(words)]);
   });
 
-  it('gives the agent a configuration that it accepts, with what the agent itself would take for the rest', () => {
+  it('gives the agent a configuration that it accepts, with the agent’s own defaults for all other fields', () => {
     const config = configOf(render(least));
     const bare = parseAgentConfig(
       stringify({
@@ -201,7 +201,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     });
   });
 
-  it('takes names that YAML would read as numbers, and an image by its digest', () => {
+  it('accepts names that YAML would read as numbers, and an image by its digest', () => {
     const digest = `sha256:${'0a'.repeat(32)}`;
     const image = ['--set', `image.digest=${digest}`];
     const values = withValues({ ...least, lease: { name: '7', namespace: '1e3' } });
@@ -225,7 +225,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     expect([wrong, words]).toEqual([1, expect.stringMatching(/image[./]digest/)]);
   });
 
-  it('lets the agent ask in the name of those above who are listed, and of nobody else', () => {
+  it('lets the agent impersonate the listed people from above, and nobody else', () => {
     const rules = (streams: object) =>
       render({ ...least, streams })
         .find((one) => one.kind === 'ClusterRole')!
@@ -241,7 +241,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     expect(rules({ users: ['*'] })).toEqual([users({})]);
   });
 
-  it('is accepted by the API server without a word, object by object, with few values and with all', async () => {
+  it('is accepted by the API server without a warning, object by object, with few values and with all', async () => {
     const { certPem, keyPem } = await createAuthority('chart', { clock: systemClock, random: systemRandom });
     const all = {
       ...least,
@@ -271,7 +271,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     }
   });
 
-  it('installs, with a place in the tree from banyan enroll', async () => {
+  it('installs, with the files from banyan enroll', async () => {
     const enrolled = banyan('enroll', path, '--label', 'env=prod', '--data', tree.data);
     expect(enrolled.code).toBe(0);
     site(['apply', '-n', namespace, '-f', '-'], enrolled.out);
@@ -289,7 +289,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     });
   });
 
-  it('makes pods that the strictest policy of a namespace lets in, where data is an emptyDir', () => {
+  it('makes pods that the strictest policy of a namespace accepts, if data is an emptyDir', () => {
     site(['create', 'namespace', 'strict']);
     site(['label', 'namespace', 'strict', 'pod-security.kubernetes.io/enforce=restricted']);
     site(['create', 'serviceaccount', release, '-n', 'strict']);
@@ -308,7 +308,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     expect(refused.out).not.toMatch(/container "agent"|seccompProfile/);
   });
 
-  it('gives the agent the rights that it needs for the kinds which are listed, and for no others', async () => {
+  it('gives the agent the rights for the listed kinds, and for no others', async () => {
     agent = startInstalled({
       ...{ tree, plane, namespace, release, directory: join(directory, 'agent'), identity: 'the-first' },
       pki: identityFiles(plane, namespace, least.identity.secretName),
@@ -356,7 +356,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     expect(status?.conditions?.map(({ type }) => type)).toEqual(['Ready']);
   });
 
-  it('brings what was forbidden once an upgrade has listed it', async () => {
+  it('brings an object whose kind was forbidden once an upgrade lists the kind', async () => {
     const rights = { kinds: [kind('', 'namespaces', 'configmaps', 'secrets'), kind('apps', 'deployments')] };
     const upgraded = toCluster('upgrade', release, chart, ...withValues({ ...least, rights }));
     expect([upgraded.code, upgraded.out]).toEqual([0, expect.stringContaining('has been upgraded')]);
@@ -377,7 +377,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     await until('the shop has gone', () => kubectlBy(plane.kubeconfig, ['get', 'namespace', 'shop']).code !== 0);
   });
 
-  it('lets the pods renew the certificate in its Secret, and change no other one', async () => {
+  it('lets the pods renew the certificate in their own Secret, and change no other Secret', async () => {
     const { secretName } = least.identity;
     const secret = () =>
       JSON.parse(site(['get', 'secret', secretName, '-n', namespace, '-o', 'json'])) as {

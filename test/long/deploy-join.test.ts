@@ -84,7 +84,7 @@ describe.skipIf(missing)(`the chart with a join token${why}`, () => {
     ...['--set', `agent.identity.joinToken=${token}`],
   ];
 
-  it('installs with the token alone, and an empty Secret for what comes of it', () => {
+  it('installs with the token alone, and an empty Secret for the certificate', () => {
     expect(toCluster('install', release, chart, ...values(), '--wait', '--timeout', '60s')).toContain(
       `The agent of ${path}`,
     );
@@ -94,7 +94,7 @@ describe.skipIf(missing)(`the chart with a join token${why}`, () => {
     );
   });
 
-  it('has pods that begin together join once, with one key that they share', async () => {
+  it('lets pods that start together join once, with one key that they share', async () => {
     start('one', token);
     start('two', token);
     await until('one of them is attached', isConnected);
@@ -111,7 +111,7 @@ describe.skipIf(missing)(`the chart with a join token${why}`, () => {
     for (const pod of ['one', 'two']) expect(log(pod)).not.toMatch(/was used by another key|not joined yet/);
   });
 
-  it('has another one take over, and later pods begin, without the token', async () => {
+  it('lets another pod take over, and later pods start, without the token', async () => {
     site('delete', 'secret', `${release}-join-token`, '-n', namespace);
     const active = holder().startsWith('one') ? 0 : 1;
     agents[active]?.kill('SIGKILL');
@@ -123,7 +123,7 @@ describe.skipIf(missing)(`the chart with a join token${why}`, () => {
     expect(log('three')).not.toContain('joined: a certificate is kept');
   });
 
-  it('keeps what the pods got over an upgrade', () => {
+  it('keeps the certificate of the pods over an upgrade', () => {
     const before = joined();
     expect(toCluster('upgrade', release, chart, ...values(), '--set', 'agent.logLevel=debug')).toContain(
       'has been upgraded',
@@ -131,7 +131,7 @@ describe.skipIf(missing)(`the chart with a join token${why}`, () => {
     expect(joined()).toEqual(before);
   });
 
-  it('gives no right to another Secret by that, nor to make any', () => {
+  it('gives no right to any other Secret, and no right to create Secrets', () => {
     const user = `system:serviceaccount:${namespace}:${release}`;
     const own = plane.audited().filter((one) => one.user.username === user && one.objectRef?.resource === 'secrets');
     // What it did with Secrets was all allowed, and with this one alone.

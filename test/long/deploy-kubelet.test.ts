@@ -149,7 +149,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     site('delete', 'secret', `${release}-join-token`, '-n', namespace);
   });
 
-  it('runs as nobody: without capabilities, with filtered system calls, on files that nobody can write', () => {
+  it('runs without privileges: no capabilities, filtered system calls, a read-only file system', () => {
     const pid = node.pidOf(pods()[0]!, 'agent');
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     const field = (name: string) => new RegExp(`^${name}:\\s+(.*)$`, 'm').exec(status)?.[1];
@@ -178,7 +178,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     expect(existsSync(`/proc/${pid}/root/bin/sh`)).toBe(false);
   });
 
-  it('brings to its cluster what a placement says', async () => {
+  it('delivers a placement to its cluster', async () => {
     tree.ok('space/center/retail', 'create', 'namespace', 'shop');
     tree.ok('space/center/retail', 'create', 'configmap', 'prices', '-n', 'shop', '--from-literal=bread=1');
     expect(tree.apply('space/center/retail', placement).code).toBe(0);
@@ -191,7 +191,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     expect(node.said(pods()[0]!, 'agent').filter((line) => /"level":[456]0/.test(line))).toEqual([]);
   });
 
-  it('has logs and exec of its cluster reach kubectl at the center, as far as the site allows', async () => {
+  it('passes logs and exec of its cluster to kubectl at the center, as far as the site allows', async () => {
     const above = (...args: string[]) => tree.kubectlAt('center', `/tree/${path}/cluster`, ['-n', namespace, ...args]);
     const [pod] = pods();
     expect(above('logs', pod!).out).toMatch(/pods "\S+" is forbidden: User "banyan:admin" cannot get resource "pods"/);
@@ -226,7 +226,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     for (let i = 0; i < 8; i++) expect(run(shout, 'to the till').code).toBe(7);
   });
 
-  it('has a port of a pod forwarded to whoever asks at the center', async () => {
+  it('forwards a port of a pod to a user at the center', async () => {
     const [pod] = pods();
     const words = [...tree.wordsAt('center', `/tree/${path}/cluster`), '-n', namespace, 'port-forward', pod!, ':8443'];
     // What the test before has bound.
@@ -248,7 +248,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     expect(said).not.toMatch(/lost connection/);
   });
 
-  it('has what a container says from now on come to whoever attaches at the center', async () => {
+  it('sends the further output of a container to a user who attaches at the center', async () => {
     const [pod] = pods();
     site('patch', 'role', 'enter', '-n', namespace, '--type=json', '-p', andMay('pods/attach'));
     const to = [...tree.wordsAt('center', `/tree/${path}/cluster`), '-n', namespace];
@@ -274,7 +274,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     });
   });
 
-  it('ends in order when its pod is deleted, and the next one goes on with its store, also without a parent', async () => {
+  it('ends in order when its pod is deleted, and the next pod continues with its store, also without a parent', async () => {
     const [before] = pods();
     const parent = tree.pid('eu');
     process.kill(parent, 'SIGSTOP');
@@ -302,7 +302,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     expect(node.pidOf(pod!, 'agent')).not.toBe(killed);
   });
 
-  it('reaches its parent through a proxy that wants a password, where there is no other way', async () => {
+  it('reaches its parent through a proxy that requires a password, if there is no other way', async () => {
     const [before] = pods();
     const upgraded = withValues('upgrade', {
       parent: { address: `relay.test:${meshPort}` },
@@ -317,7 +317,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     expect(site('get', 'daemonset', release, '-n', namespace, '-o', 'yaml')).not.toContain('till:secret');
   });
 
-  it('leaves what it has brought when it is uninstalled', async () => {
+  it('leaves its objects in place when it is uninstalled', async () => {
     const where = ['-n', namespace, '--kubeconfig', plane.kubeconfig];
     expect(helm.run('uninstall', release, ...where, '--wait').code).toBe(0);
     await until('the pod has gone', () => pods().length === 0);

@@ -50,7 +50,7 @@ describe.skipIf(withoutKubectl)(`a disk that fails once${why}`, () => {
     ['an agent', 'eu.shop', 'eu:shop'],
     ['a relay', 'eu', 'eu'],
   ])(
-    'ends %s, and the next start takes what the failed one could not keep',
+    'ends %s, and the next start recovers the data that the failed flush lost',
     async (_, node, path) => {
       const pid = tree.pid(path);
       nextFlushFails(node);

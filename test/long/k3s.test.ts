@@ -39,7 +39,7 @@ describe.skipIf(missing)(`a cluster of K3s${why}`, () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it('gets what is placed on it, and tells what became of it', async () => {
+  it('gets its placed objects, and reports their state', async () => {
     tree.ok(retail, 'create', 'namespace', 'shop');
     tree.ok(retail, 'create', 'configmap', 'prices', '-n', 'shop', '--from-literal=bread=1');
     tree.ok(retail, 'create', 'deployment', 'till', '-n', 'shop', '--image=registry.example.com/till');
@@ -55,7 +55,7 @@ describe.skipIf(missing)(`a cluster of K3s${why}`, () => {
     expect(described()?.kubernetesVersion).toMatch(/^v1\./);
   });
 
-  it('is put right when somebody deletes there by hand, and cleared when the placement goes', async () => {
+  it('is corrected when somebody deletes objects by hand, and cleared when the placement goes', async () => {
     expect(site('delete', 'configmap', 'prices', '-n', 'shop').code).toBe(0);
     await until('it is back', () => site('get', 'cm/prices', '-n', 'shop').code === 0);
     tree.ok(retail, 'delete', 'epl', 'shop');

@@ -71,7 +71,7 @@ describe.skipIf(withoutKubectl)(`a relay and an agent that are killed${why}`, ()
     await new Promise((done) => setTimeout(done, Math.random() * 50));
   }
 
-  it('a relay has all that its API has acknowledged, and its agent gets it', async () => {
+  it('a relay has everything that its API has acknowledged, and its agent gets it', async () => {
     const before = await uid();
     for (let round = 0; round < relayKills; round++) {
       await writeOn();
@@ -98,7 +98,7 @@ describe.skipIf(withoutKubectl)(`a relay and an agent that are killed${why}`, ()
     expect(await uid()).toBe(before);
   }, 240_000);
 
-  it('an agent brings all that it has acknowledged to its cluster, also when its parent is silent from that moment on', async () => {
+  it('an agent applies everything that it has acknowledged, even if its parent is silent from that moment on', async () => {
     const before = await uid();
     for (let round = 0; round < agentKills; round++) {
       const { acknowledged = 0 } = mailbox() ?? {};

@@ -131,7 +131,7 @@ describe.skipIf(missing)(`a real cluster that can not be used, or takes not ever
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it('is told of by its node and its SyncTarget, in words that say what to do', async () => {
+  it('is reported by its node and its SyncTarget, with a remedy', async () => {
     const trouble = (kind: string, name: string) =>
       trueCondition(tree.json('node/center', kind, name), 'ClusterTrouble');
     for (const [name, reason, words] of [
@@ -153,7 +153,7 @@ describe.skipIf(missing)(`a real cluster that can not be used, or takes not ever
     expect(trouble(nodes, 'good')).toBeUndefined();
   });
 
-  it('keeps its reasons to itself: what goes to the others is delivered, and the placement tells of each', async () => {
+  it('blocks no other cluster: the others get their objects, and the placement reports each failure', async () => {
     apply(namespace('shop'), configMap('prices', 'shop'), place('shop', { env: 'prod' }));
     await until('the good one has it', () => there('configmap', 'prices', 'shop'));
     await until('the others are told of', () => {
@@ -166,7 +166,7 @@ describe.skipIf(missing)(`a real cluster that can not be used, or takes not ever
     });
   });
 
-  it('says of an object what a webhook, a policy or another one’s schema says of it, and takes all others', async () => {
+  it('names the webhook, policy or foreign schema that refuses an object, and accepts all others', async () => {
     site(['create', 'namespace', 'stall']);
     // Of the site: a webhook that nobody answers, a rule, and a kind that somebody else keeps.
     site(['create', '-f', '-'], { apiVersion: 'v1', kind: 'List', items: [webhook, policy, binding] });
@@ -210,7 +210,7 @@ describe.skipIf(missing)(`a real cluster that can not be used, or takes not ever
     expect(there('crd', 'signs.shop.example.com', 'stall')).toBe(true);
   });
 
-  it('sends a custom object in the version that the site’s own definition serves, or says which one that is', async () => {
+  it('gets a custom object in the version that the site’s own definition serves, or the report names that version', async () => {
     site(['create', 'namespace', 'tower']);
     const ofTheSite = (kind: string, ...versions: readonly (readonly [name: string, served: boolean])[]) =>
       site(['apply', '--server-side', '--field-manager=helm', '-f', '-'], versioned(kind, ...versions));
@@ -242,7 +242,7 @@ describe.skipIf(missing)(`a real cluster that can not be used, or takes not ever
     await until('the bell has gone', () => !there('bell', 'one', 'tower'));
   });
 
-  it('says of a namespace that can not go what is left in it, and delivers into it once it has gone', async () => {
+  it('reports the contents of a namespace that cannot be deleted, and delivers into it once it has gone', async () => {
     const stuck = configMap('book', 'stuck');
     const finalizers = ['shop.example.com/book'];
     site(['create', 'namespace', 'stuck']);

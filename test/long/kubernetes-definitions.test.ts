@@ -80,14 +80,14 @@ describe.skipIf(missing)(`definitions on a real cluster when a placement goes${w
   }, buildMsMax);
   afterAll(() => cluster?.[Symbol.asyncDispose]());
 
-  it('goes when nobody else has objects by it', async () => {
+  it('are removed if nobody else has objects of the kind', async () => {
     await deliver();
     await unplace();
     await until('the definition has gone', () => there('crd', crd) === undefined);
     await until('the namespace has gone', () => there('namespace', 'shop') === undefined);
   });
 
-  it('stays while the site has an object of its own by it, in whatever namespace, and is the site’s from then on', async () => {
+  it('stay while the site has an object of the kind, in any namespace, and belong to the site from then on', async () => {
     await deliver();
     site(['create', '-f', '-'], till('theirs', 'default'));
     const { uid } = there('till', 'theirs', '-n', 'default')!.metadata;
@@ -98,7 +98,7 @@ describe.skipIf(missing)(`definitions on a real cluster when a placement goes${w
     expect(there('till', 'theirs', '-n', 'default')?.metadata.uid).toBe(uid);
   });
 
-  it('is left as it was where the site had it before', async () => {
+  it('stay unchanged if the site had them before', async () => {
     const before = there('crd', crd)!;
     expect(isMarked(before)).toBe(false);
     await deliver();
@@ -110,7 +110,7 @@ describe.skipIf(missing)(`definitions on a real cluster when a placement goes${w
     site(['delete', 'crd', crd]);
   });
 
-  it('stays with its namespace and without a mark where the placement says Orphan', async () => {
+  it('stay with their namespace and without a mark if the placement says Orphan', async () => {
     await deliver({ deletion: { propagationPolicy: 'Orphan' } });
     await unplace();
     await until('the definition is nobody’s', () => there('crd', crd) !== undefined && !isMarked(there('crd', crd)));

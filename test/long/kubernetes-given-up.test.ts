@@ -87,7 +87,7 @@ describe.skipIf(missing)(`a real cluster that is given what was placed${why}`, (
   }, buildMsMax);
   afterAll(() => cluster?.[Symbol.asyncDispose]());
 
-  it('has it as its own, unchanged and without the mark, and keeps it when the placement goes', async () => {
+  it('owns the objects, unchanged and without the mark, and keeps them when the placement goes', async () => {
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
     const downsync = [{ apiGroup: '*', resources: ['*'], namespaces: ['shop'] }];
     // The site's, with which nothing goes.

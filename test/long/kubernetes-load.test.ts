@@ -47,7 +47,7 @@ describe.skipIf(missing)(`two thousand objects of one placement on a real cluste
   }, buildMsMax);
   afterAll(() => cluster?.[Symbol.asyncDispose]());
 
-  it("applies each of them once and looks at few before, leaves alone what is another program's, and is never told to wait by the API server", async () => {
+  it('are applied once each with few reads before, leave alone the objects of another program, and never reach the rate limit of the API server', async () => {
     expect(site('create', 'namespace', 'bulk').code).toBe(0);
     // With the same fields, so that an apply that merges would meet no conflict.
     const theirs = JSON.stringify(configMap('theirs'));
@@ -72,7 +72,7 @@ describe.skipIf(missing)(`two thousand objects of one placement on a real cluste
     expect(live()).toBe(before);
   }, 300_000);
 
-  it('makes one patch of one change', async () => {
+  it('cause one patch for one change', async () => {
     const before = asked();
     tree.ok(space, 'patch', 'configmap', 'c7', '-n', 'bulk', '-p', JSON.stringify({ data: { text: 'changed' } }));
     await until('it is there', () => ofBulk(asked(), 'patch').length > ofBulk(before, 'patch').length);
@@ -82,7 +82,7 @@ describe.skipIf(missing)(`two thousand objects of one placement on a real cluste
     expect(ofBulk(since, 'list')).toEqual([]);
   });
 
-  it('asks nothing while nothing happens', async () => {
+  it('cause no requests while nothing changes', async () => {
     const before = asked().length;
     await delay(idleMs);
     expect(asked().slice(before)).toEqual([]);

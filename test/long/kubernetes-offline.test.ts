@@ -143,7 +143,7 @@ describe.skipIf(missing)(`an agent of a real cluster without a parent${why}`, ()
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it('goes on for an hour, through a reboot of the cluster and of itself, with what it has in its own store', async () => {
+  it('works for an hour, through a reboot of the cluster and of itself, from its own store', async () => {
     await agent.pass(hourMs / 3);
     await agent[Symbol.asyncDispose]();
     await plane.stopComponents(['kube-apiserver', 'etcd']);
@@ -160,14 +160,14 @@ describe.skipIf(missing)(`an agent of a real cluster without a parent${why}`, ()
     await agent.until('it is put back', () => wanted() === '2' && isAsItShouldBe());
   });
 
-  it('has a whole namespace back that was deleted while the agent was off', async () => {
+  it('restores a whole namespace that was deleted while the agent was off', async () => {
     await agent[Symbol.asyncDispose]();
     site('delete', 'namespace', 'shop');
     await agent.start();
     await agent.until('the shop is there again', isAsItShouldBe);
   });
 
-  it('asks the cluster little while it waits for nothing', async () => {
+  it('sends the cluster few requests while it has nothing to do', async () => {
     const asked = () => plane.audited().filter(({ userAgent }) => userAgent === 'banyan-agent').length;
     // What the start of the test before has asked for comes first; the agent's clock stands still.
     let before = -1;

@@ -110,7 +110,7 @@ describe.skipIf(missing)(`a real cluster on which others have a say${why}`, () =
   }, buildMsMax);
   afterAll(() => cluster?.[Symbol.asyncDispose]());
 
-  it('says what a policy has against a change of one object, changes the others, and that one when the policy goes', async () => {
+  it('reports why a policy refuses a change of one object, changes the others, and changes that object when the policy goes', async () => {
     const ours = (of: string) => ['ledger', 'prices'].map((name) => configMap(name, 'audit', of));
     put('audit', ...ours('first'), place('audit'));
     await until('the objects are there', () => isAvailable('audit'));
@@ -126,7 +126,7 @@ describe.skipIf(missing)(`a real cluster on which others have a say${why}`, () =
     await until('nothing is said any more', () => isAvailable('audit'));
   });
 
-  it('says of an object that is withdrawn what a policy has against its removal, and removes it when the policy goes', async () => {
+  it('reports why a policy refuses the removal of an object, and removes the object when the policy goes', async () => {
     const kept = policy('kept', 'DELETE', "oldObject.metadata.name == 'ledger'", 'a ledger is kept for ten years');
     await enforce(kept, ['delete', 'cm', 'ledger', '-n', 'audit', '--dry-run=server']);
     tree.ok(retail, 'delete', 'configmap', 'ledger', 'prices', '-n', 'audit');
@@ -140,7 +140,7 @@ describe.skipIf(missing)(`a real cluster on which others have a say${why}`, () =
     await until('nothing is said any more', () => isAvailable('audit'));
   });
 
-  it('leaves alone what a Helm release or Argo CD keeps, says who keeps it, and takes it with adopt: Always', async () => {
+  it('leaves alone an object that a Helm release or Argo CD keeps, names the keeper, and takes the object with adopt: Always', async () => {
     const chart = join(cluster.directory, 'chart');
     mkdirSync(join(chart, 'templates'), { recursive: true });
     writeFileSync(join(chart, 'Chart.yaml'), stringify({ apiVersion: 'v2', name: 'shop', version: '1.0.0' }));
@@ -193,7 +193,7 @@ describe.skipIf(missing)(`a real cluster on which others have a say${why}`, () =
     expect(JSON.stringify(there('deploy', 'till', 'stall')?.spec?.template)).toContain('registry.example.com/ours');
   });
 
-  it('applies what is placed in a namespace that somebody else keeps, and has it again when both are deleted', async () => {
+  it('applies objects in a namespace that somebody else keeps, and restores them when both are deleted', async () => {
     const annotations = { 'meta.helm.sh/release-name': 'grounds', 'meta.helm.sh/release-namespace': 'default' };
     site(['create', '-f', '-'], { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'yard', annotations } });
     put('yard', configMap('gates', 'yard', 'ours'), place('yard'));
@@ -207,7 +207,7 @@ describe.skipIf(missing)(`a real cluster on which others have a say${why}`, () =
     await until('nothing is said any more', () => isAvailable('yard'));
   });
 
-  it('leaves the number of replicas to the real autoscaler where the placement ignores it, says what differs, or puts it back', async () => {
+  it('leaves the number of replicas to the real autoscaler if the placement ignores it, otherwise reports or corrects the difference', async () => {
     const ignored = { drift: { ignoredFields: ['.spec.replicas'] } };
     put('mall', deployment('till', 'mall', 'first'), place('mall', ignored));
     await until('the deployment is there', () => there('deploy', 'till', 'mall') !== undefined);

@@ -119,7 +119,7 @@ describe.skipIf(missing)(`a real cluster whose etcd is put back to a backup${why
   }, buildMsMax);
   afterAll(() => cluster?.[Symbol.asyncDispose]());
 
-  it('gets what came since, loses what was withdrawn since, and keeps what is the site’s; its reports are right again', async () => {
+  it('gets the later objects again, loses the withdrawn ones, and keeps the site’s own; its reports are right again', async () => {
     put(configMap('prices', 'after'), configMap('added', 'after'), till(2));
     tree.ok(retail, 'delete', 'configmap', 'withdrawn', '-n', 'shop');
     await until('all of that is there', () => seen() === '["after","after",null]');
@@ -145,7 +145,7 @@ describe.skipIf(missing)(`a real cluster whose etcd is put back to a backup${why
     await until('one till is told of', () => toldOf() === 1);
   }, 240_000);
 
-  it('as it does when that is done while its agent is away, and versions have passed those that the agent knows', async () => {
+  it('recovers when its agent was away during the restore and versions have passed those that the agent knows', async () => {
     await tree.down();
     await whileStopped(putBack);
     expect(there('cm', 'withdrawn')?.data?.of).toBe('before');
@@ -156,7 +156,7 @@ describe.skipIf(missing)(`a real cluster whose etcd is put back to a backup${why
     await until('the shop is open', isAvailable);
   }, 240_000);
 
-  it('as it does when the versions of what was put back go on from those that were reached', async () => {
+  it('recovers when versions continue from the highest one before the restore', async () => {
     const reached = Number(there('cm', 'added')?.metadata.resourceVersion);
     const trouble = () => trueCondition(tree.json('node/center', 'synctarget', 'rivoli'), 'ClusterTrouble')?.reason;
     await whileStopped(putBack, async () => {

@@ -81,7 +81,7 @@ describe.skipIf(missing)(`several agents with one identity before a real cluster
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it('have one that is active, while the others say who it is, and are ready', async () => {
+  it('have one active agent; the others name it and are ready', async () => {
     a().start();
     await until('a is active', () => a().standing === 'ok');
     b().start();
@@ -97,7 +97,7 @@ describe.skipIf(missing)(`several agents with one identity before a real cluster
     expect(writesOf(b())).toEqual([]);
   });
 
-  it('lose nothing when the active one is killed: the other one applies a change within 15 s, to the same objects', async () => {
+  it('lose nothing when the active agent is killed: another one applies a change within 15 s, to the same objects', async () => {
     const before = uids();
     a().kill('SIGKILL');
     const seconds = stopwatch(b());
@@ -112,7 +112,7 @@ describe.skipIf(missing)(`several agents with one identity before a real cluster
     expect(answers).toEqual([]);
   });
 
-  it('never write after another one has begun, frozen or not, and do not bring back what was withdrawn meanwhile', async () => {
+  it('never write after another one has become active, frozen or not, and do not restore objects that were withdrawn meanwhile', async () => {
     center('delete', 'cm', 'old');
     await until('it is gone', () => kubectlBy(plane.kubeconfig, ['get', 'cm', 'old', '-n', 'shop']).code !== 0);
     a().start();
@@ -147,7 +147,7 @@ describe.skipIf(missing)(`several agents with one identity before a real cluster
     ).toEqual([]);
   });
 
-  it('hand over at once when the active one ends in order', async () => {
+  it('hand over at once when the active agent ends in order', async () => {
     b().start();
     await until('b stands by', () => /agent-a_\w+ is active/.test(b().standing ?? ''));
     a().kill('SIGTERM');
@@ -159,7 +159,7 @@ describe.skipIf(missing)(`several agents with one identity before a real cluster
     expect(seconds()).toBeLessThan(8);
   });
 
-  it('enforce what they know without a parent, if they were active last', async () => {
+  it('enforce the stored desired state without a parent, if they were active last', async () => {
     b().kill('SIGTERM');
     await until('b has ended', () => b().exitCode !== undefined);
     const parent = tree.pid('eu');
@@ -173,7 +173,7 @@ describe.skipIf(missing)(`several agents with one identity before a real cluster
     }
   });
 
-  it('take away what another store applied and nobody wants any more, and nothing else', async () => {
+  it('remove objects that another store applied and no placement wants any more, and nothing else', async () => {
     site('create', 'cm', 'of-the-site', '-n', 'default');
     site('label', 'cm', 'of-the-site', '-n', 'default', 'banyan.io/managed=true');
     b().kill('SIGTERM');

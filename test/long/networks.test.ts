@@ -148,12 +148,12 @@ describe.skipIf(lacking !== '')(`hosts with addresses of their own${why}`, () =>
   const word = (cluster: string, name: string) => get(`cluster/${cluster}`, 'configmap', 'word', '-n', name);
   const available = (space: string, name: string) => get(space, 'epl', name)?.status?.summary?.available;
 
-  it('carry a placement from one to the next', async () => {
+  it('carry a placement from host to host', async () => {
     place(center, 'far', 'first');
     await until('both have it', () => available(center, 'far') === 2);
   });
 
-  it('go on in the same session when a cable was pulled for a moment', async () => {
+  it('continue in the same session after a cable was pulled for a moment', async () => {
     hosts.pull(hostOf(shop), 'site');
     place(center, 'far', 'second');
     await until('the other one has it', () => word(kiosk, 'far')?.data?.text === 'second');
@@ -163,7 +163,7 @@ describe.skipIf(lacking !== '')(`hosts with addresses of their own${why}`, () =>
     expect(sessions('shop')).toBe(1);
   });
 
-  it('let a region that is cut off go on alone, an agent in it move to another address, and all be exact when it is over', async () => {
+  it('let a region work while it is cut off, and an agent in it change its address, and all reach the exact state afterwards', async () => {
     const before = [shop, kiosk].map((cluster) => word(cluster, 'far')?.metadata.uid);
     hosts.pull('eu', 'wide');
     hosts.move(hostOf(kiosk), 'site', places[kiosk]!.site!, kioskMovesTo);

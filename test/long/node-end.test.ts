@@ -39,7 +39,7 @@ async function start(config: object, env: NodeJS.ProcessEnv = {}) {
   });
 }
 
-it('leaves its last words for the next start also where its log can not be written', async () => {
+it('leaves its last error for the next start even if its log cannot be written', async () => {
   mkdirSync(file('data'));
   writeFileSync(join(file('data'), 'data.mdb'), 'no store');
   const relay = await start({ logFile: '/dev/full' });
@@ -47,7 +47,7 @@ it('leaves its last words for the next start also where its log can not be writt
   expect(readFileSync(join(file('data'), 'crash-message'), 'utf8')).toContain('data.mdb is no data file of LMDB');
 });
 
-it('ends in order when it is told to while its disk is not ready yet', async () => {
+it('ends in order when it gets a signal while its disk is not ready yet', async () => {
   const preload = pathToFileURL(fixture('test/e2e/failing-flush-preload.mjs'));
   writeFileSync(file('relay.yaml.flush-waits'), '');
   const relay = await start({ logFile: file('log') }, { NODE_OPTIONS: `--import ${preload}` });

@@ -56,7 +56,7 @@ describe.skipIf(withoutKubectl)(`a tree of which an agent, or a relay, dies of a
     await tree[Symbol.asyncDispose]();
   });
 
-  it('has it back after two ends, with the object left alone, the others applied, and the reason where its author reads', async () => {
+  it('gets the process back after two crashes, with the object left alone, the others applied, and the reason where its author reads', async () => {
     tree.apply('space/center/retail', map('deadly', { dies: 'yes' }));
     // Two agents die of it, each in its own time.
     await until('the object is quarantined at both', () => summary().quarantined === 2);
@@ -77,14 +77,14 @@ describe.skipIf(withoutKubectl)(`a tree of which an agent, or a relay, dies of a
     expect(banyan('tree', '--data', tree.data).out).toMatch(/shop .*EntriesQuarantined/);
   });
 
-  it('applies the object when it is another', async () => {
+  it('applies the object when its content has changed', async () => {
     tree.apply('space/center/retail', map('deadly', { dies: 'no' }));
     await until('it is there', () => held(agent, 'deadly')?.dies === 'no');
     await until('all is well', () => summary().available === 2 && summary().quarantined === 0);
     await until('the node says so', () => node()?.quarantined === undefined);
   });
 
-  it('goes on with the session of an agent that tells what nobody can read, and says so', async () => {
+  it('continues the session of an agent that reports an unreadable entry, and shows this', async () => {
     const since = node()?.session?.since;
     tree.apply('space/center/retail', map('garbled', { garbles: 'yes' }));
     await until('the parent says what it can not take', () => node()?.refused?.count === 1);
@@ -97,7 +97,7 @@ describe.skipIf(withoutKubectl)(`a tree of which an agent, or a relay, dies of a
     expect(node()?.session).toEqual({ ...node()?.session, state: 'Connected', since });
   });
 
-  it('counts destinations as quarantined whose agents tell of a placement what nobody can read, until it can be read', async () => {
+  it('counts a destination as quarantined while its agent’s report about a placement is unreadable', async () => {
     tree.apply('space/center/retail', map('mangled', { mangles: 'yes' }));
     await until('both are quarantined', () => summary().quarantined === 2 && summary().expected === 2);
     expect(summary()).toMatchObject({ fresh: 0, available: 0 });
@@ -106,7 +106,7 @@ describe.skipIf(withoutKubectl)(`a tree of which an agent, or a relay, dies of a
     await until('both are counted', () => summary().available === 2 && summary().quarantined === 0);
   });
 
-  it('goes on below a relay that died of an object again and again, with the object left alone and named', async () => {
+  it('continues below a relay that crashed repeatedly, with the object left alone and named', async () => {
     const relayStarts = () =>
       readFileSync(join(tree.data, 'logs', 'eu.log'), 'utf8').split('"the node serves"').length - 1;
     const relay = () => tree.json<Node>('node/center', 'nodes.mesh.banyan.io', 'eu')?.status;

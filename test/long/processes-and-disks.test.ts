@@ -66,7 +66,7 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
   const log = (node: string) => readFileSync(join(tree.data, 'logs', `${node}.log`), 'utf8');
   const uids = () => Promise.all(clusters.map((cluster) => till.uid(`cluster/${cluster}`, 'word')));
 
-  it('a center that is killed in the middle of its writes has all that it has acknowledged', async () => {
+  it('a center that is killed during its writes has everything that it acknowledged', async () => {
     const counters = Array.from(
       { length: writers },
       (_, i) => new Counter((value) => till.write(`c${i}`, String(value))),
@@ -96,7 +96,7 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
     });
   });
 
-  it('a center on a full disk takes no write, says why, shows what it has, and goes on when there is room', async () => {
+  it('a center on a full disk refuses writes, says why, still serves reads, and continues when there is room', async () => {
     disks.get('center')!.fill(leftBytes);
     await untilAnswered('a write is refused', () =>
       till.write('word', 'too much').then(
@@ -110,7 +110,7 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
     await untilAnswered('it has come', async () => (await text('cluster/hq', 'word')) === 'second');
   });
 
-  it('an agent on a full disk keeps what it has, and takes what came meanwhile when there is room', async () => {
+  it('an agent on a full disk keeps its objects, and applies the later changes when there is room', async () => {
     disks.get('hq')!.fill(leftBytes);
     await till.write('word', 'third');
     await till.write('more', 'x'.repeat(100_000));
@@ -120,7 +120,7 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
     expect((await uids())[1]).toBe(before[1]);
   });
 
-  it('a relay that stood still for two minutes comes back with its children, and nothing was deleted', async () => {
+  it('a relay that was stopped for two minutes comes back with its children, and nothing was deleted', async () => {
     const shop = async () => tree.ok('cluster/eu:shop', 'get', '--raw', '/metrics');
     await untilAnswered(
       'its agent has given it up',
@@ -134,7 +134,7 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
     expect(await uids()).toEqual(before);
   }, 300_000);
 
-  it('a relay on a full disk hands on what it could not take when there is room', async () => {
+  it('a relay on a full disk passes on the delayed changes when there is room', async () => {
     const pid = tree.pid('eu');
     disks.get('eu')!.fill(leftBytes);
     await till.write('word', 'fourth');
@@ -152,7 +152,7 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
     expect(await uids()).toEqual(before);
   });
 
-  it('a relay that is told to end on a full disk ends in order, and is back when there is room', async () => {
+  it('a relay on a full disk ends in order when it gets a signal, and is back when there is room', async () => {
     disks.get('eu')!.fill(leftBytes);
     process.kill(tree.pid('eu'), 'SIGTERM');
     await until('it has ended', () => /\beu ended: /.test(tree.said));

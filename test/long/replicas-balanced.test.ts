@@ -89,7 +89,7 @@ describe.skipIf(lacking !== '')(`two siblings behind a load balancer${why}`, () 
     await proxies[Symbol.asyncDispose]();
   });
 
-  it('serve their children wherever the balancer sends them, and those of one that is killed at the other', async () => {
+  it('serve their children wherever the balancer sends them, and the children of a killed replica at the other one', async () => {
     const at = (sibling: string) => stores.filter((store) => nodeAt(sibling, store)?.session?.state === 'Connected');
     expect([...at('eu'), ...at('eu~1')].sort()).toEqual(stores);
     if (at('eu').length === 0) [first, second] = [second, first];
@@ -100,7 +100,7 @@ describe.skipIf(lacking !== '')(`two siblings behind a load balancer${why}`, () 
     expect(uids()).toEqual(before);
   });
 
-  it('are waited for by children that know more, which is shown where they are attached', async () => {
+  it('hold back a child that has received more than they have, and their Node objects show it', async () => {
     tree.kill('center');
     start('relay', first);
     tree.kill(second);

@@ -17,7 +17,7 @@ interface Shown {
   };
 }
 
-describe.skipIf(withoutKubectl)(`a place with two siblings of which one dies, stops or falls behind${why}`, () => {
+describe.skipIf(withoutKubectl)(`a place with two replicas, one of which dies, stops or falls behind${why}`, () => {
   const tree = new LocalTree('test/e2e/replicas-topology.yaml');
   const greeting = (cluster: string) =>
     tree.json<Shown>(`cluster/${cluster}`, 'configmap', 'greeting', '-n', 'guestbook');
@@ -51,7 +51,7 @@ describe.skipIf(withoutKubectl)(`a place with two siblings of which one dies, st
   });
   afterAll(() => tree[Symbol.asyncDispose]());
 
-  it('keeps a release where it is when the sibling is killed in the middle of a wave, and gives it to nobody else', async () => {
+  it('keeps a release where it is when the replica is killed in the middle of a wave, and gives it to no other destination', async () => {
     stage([{ name: 'first', count: 2, gates: [{ rolloutGate: 'go' }] }]);
     change('two');
     await until('the first wave has it', () => placement()?.rollout?.phase === 'WaitingForGate');
@@ -76,13 +76,13 @@ describe.skipIf(withoutKubectl)(`a place with two siblings of which one dies, st
     expect(uids()).toEqual(before);
   });
 
-  it('answers pings of every agent, to whichever sibling it is attached', async () => {
+  it('answers pings of every agent, at any replica', async () => {
     for (const cluster of clusters) {
       await until(`${cluster} answers`, () => banyan('ping', cluster, '--data', tree.data).code === 0);
     }
   });
 
-  it('goes over when a sibling is stopped without a word, once its silence is death', async () => {
+  it('moves its children when a replica is stopped, after the silence limit', async () => {
     const stopped = attachedTo('eu').length > 0 ? 'eu' : 'eu~1';
     const pid = tree.pid(stopped);
     process.kill(pid, 'SIGSTOP');

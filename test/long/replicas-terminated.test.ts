@@ -94,7 +94,7 @@ server { listen 127.0.0.1:${webSocket} ssl; ssl_certificate ${cert}; ssl_certifi
     await proxies[Symbol.asyncDispose]();
   });
 
-  it('serve each child at one of them, under the name that its signature proves', () => {
+  it('serve each child at one of them, under the identity that its signature proves', () => {
     const shown = (store: string) =>
       siblings.map((sibling) => sessionAt(sibling, store)).filter((session) => session?.state === 'Connected');
     for (const store of overGrpc)
@@ -103,7 +103,7 @@ server { listen 127.0.0.1:${webSocket} ssl; ssl_certificate ${cert}; ssl_certifi
       expect(shown(store)).toEqual([expect.objectContaining({ transport: 'websocket+terminated' })]);
   });
 
-  it('take over the children of one that is killed, over either transport, and nothing is made anew', async () => {
+  it('take over the children of a killed replica, over either transport, and nothing is made anew', async () => {
     const before = uids();
     expect(before).not.toContain(undefined);
     const [dies, stays] = at('eu').length >= at('eu~1').length ? ['eu', 'eu~1'] : ['eu~1', 'eu'];

@@ -124,7 +124,7 @@ describe.skipIf(lacking !== '').each(ways)(`the retail tree with every link $nam
     await proxies[Symbol.asyncDispose]();
   });
 
-  it('carries a placement to five clusters, and an edit after it', async () => {
+  it('carries a placement to five clusters, and a later change of it', async () => {
     tree.ok(space, 'apply', '-f', fixture('docs/examples/guestbook.yaml'));
     tree.ok(space, 'wait', 'epl/guestbook', '--for=condition=Ready', '--timeout=60s');
     expect(summary()).toMatchObject({ expected: 5, available: 5 });
@@ -137,7 +137,7 @@ describe.skipIf(lacking !== '').each(ways)(`the retail tree with every link $nam
     for (const [path, session] of links()) expect(session, path).toMatchObject({ transport: way.transport });
   });
 
-  it('comes back by itself when the proxy is killed and started again, with nothing deleted', async () => {
+  it('recovers by itself when the proxy is killed and restarted, and nothing is deleted', async () => {
     const before = uids();
     await proxies.kill(way.program);
     await until('all links are down', () => [...links().values()].every((session) => session?.state !== 'Connected'));

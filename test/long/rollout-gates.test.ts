@@ -126,7 +126,7 @@ describe.skipIf(withoutKubectl)(`what holds a release up${why}`, () => {
     await tree[Symbol.asyncDispose]();
   });
 
-  it('is a webhook: one that does not answer, one that says no, until it says yes, in its words; and what it holds up may be a Customizer', async () => {
+  it('is a webhook that does not answer or says no, until it says yes, with its message; the release may be of a Customizer', async () => {
     gatekeeper.answers = ['silence', 'silence', { passed: false, message: 'the freezer is being defrosted' }];
     const first = { name: 'paris', selector: { matchLabels: { zone: 'paris' } } };
     place({ waves: [{ ...first, gates: [{ name: 'ops', webhook }] }] });
@@ -167,7 +167,7 @@ describe.skipIf(withoutKubectl)(`what holds a release up${why}`, () => {
     expect(await texts()).toEqual(clusters.map((path) => `Bonjour from ${path}`));
   });
 
-  it('is a person, who pauses it and lets it go on', async () => {
+  it('is a person, who pauses and resumes it', async () => {
     const gate = { apiVersion, kind: 'RolloutGate', metadata: { name: 'go' }, spec: { description: 'for the test' } };
     apply(gate);
     const waves = [{ name: 'paris', selector: { matchLabels: { zone: 'paris' } }, gates: [{ rolloutGate: 'go' }] }];
@@ -190,7 +190,7 @@ describe.skipIf(withoutKubectl)(`what holds a release up${why}`, () => {
     await everywhere('paused');
   });
 
-  it('is a deadline, at which it is taken back: the former Customizer has its effect again, and the counts say so at every level', async () => {
+  it('is a deadline, at which it is rolled back: the former Customizer takes effect again, and the counts show it at every level', async () => {
     const waves = [{ name: 'paris', selector: { matchLabels: { zone: 'paris' } }, gates: [{ rolloutGate: 'nobody' }] }];
     place({ waves, progressDeadlineSeconds: 15, onFailure: 'Rollback' });
     apply(customizer('late'));

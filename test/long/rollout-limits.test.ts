@@ -114,7 +114,7 @@ describe.skipIf(withoutKubectl)(`the limits of a release${why}`, () => {
     await tree[Symbol.asyncDispose]();
   });
 
-  it('are how many may be unavailable at each last hop, and how long nothing may get on', async () => {
+  it('are the unavailable destinations at each last hop, and the time without progress', async () => {
     place({ maxUnavailable: 1, errorBudget: '100%', progressDeadlineSeconds: 15 });
     await until('it is staged', () => rollout()?.phase === 'Promoted');
     apply(till);
@@ -139,7 +139,7 @@ describe.skipIf(withoutKubectl)(`the limits of a release${why}`, () => {
     await until('it is promoted', () => rollout()?.phase === 'Promoted');
   });
 
-  it('are how many get it in a minute, and how old the word of the origin may be: a subtree that is cut off takes nothing new, and then what is promoted', async () => {
+  it('are the rate per minute, and the age of the authorisation: a subtree that is cut off gets nothing new, and later the promoted objects', async () => {
     // Of the six in a minute's 18 two are at each of two last hops: the second of them is due ten seconds after the first.
     place({ ratePerMinute: 18, authorizationSeconds: 3 });
     await until('it is staged', () => rollout()?.phase === 'Promoted');

@@ -106,7 +106,7 @@ describe.skipIf(withoutKubectl)(`a relay with a thousand children that is killed
       .filter((line) => line.pid === pid)
       .map(({ child }) => child);
 
-  it('has all of them back within the bound of the admission; those above and below notice nothing, and what changed is all that is sent', async () => {
+  it('has all of them back within the admission bound; the nodes above and below stay connected, and only changes are sent', async () => {
     const before = await settled(3 * children);
     const [center, killed, paris] = ['center', 'eu', 'eu:paris'].map((path) => tree.pid(path)) as [
       number,

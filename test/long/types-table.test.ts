@@ -54,13 +54,13 @@ describe('the table of built-in types', () => {
     }
   });
 
-  it('has each kind once, with a type that is in it', () => {
+  it('has each kind once, with a type that the table contains', () => {
     const names = tableKinds.map(({ g, v, k }) => `${g}/${v} ${k}`);
     expect(new Set(names).size).toBe(names.length);
     for (const { t } of tableKinds) expect([...builtinType(t).fields()].length).toBeGreaterThan(2);
   });
 
-  it('has no field that can not be read, down to the last type', () => {
+  it('has only fields that can be read, down to the last type', () => {
     const words =
       /^(\[|\{)*(@\S+|string|bool|int32|int64|double|bytes|time|microtime|duration|quantity|intstr|raw|fields|json|anyschema)$/;
     const seen = new Set<BuiltinType>();
@@ -79,7 +79,7 @@ describe('the table of built-in types', () => {
     expect(seen.size).toBeGreaterThan(300);
   });
 
-  it('says no to a type that it has not', () => {
+  it('returns nothing for an unknown type', () => {
     expect(() => builtinType('io.k8s.api.core.v1.Nothing')).toThrow('the table has no type io.k8s.api.core.v1.Nothing');
   });
 });
@@ -87,7 +87,7 @@ describe('the table of built-in types', () => {
 describe('a type of the table', () => {
   const core = (name: string) => builtinType(`io.k8s.api.core.v1.${name}`);
 
-  it('has the numbers and the pointers that protobuf needs', () => {
+  it('has the field numbers and pointers that protobuf needs', () => {
     const spec = builtinType('io.k8s.api.apps.v1.DeploymentSpec');
     expect(spec.field('replicas')).toMatchObject({ protobufNumber: 1, wireType: 'int32', pointer: true });
     expect(spec.field('template')).toMatchObject({ protobufNumber: 3, pointer: false, required: true });
@@ -95,7 +95,7 @@ describe('a type of the table', () => {
     expect(spec.field('replica')).toBeUndefined();
   });
 
-  it('has the fields of inlined types among its own, which are messages of their own in protobuf', () => {
+  it('has the fields of inlined types among its own fields; protobuf has them as separate messages', () => {
     const volume = core('Volume');
     expect(volume.field('configMap')).toMatchObject({ protobufNumber: 19 });
     expect(volume.inlined().map(({ number, type }) => `${number} ${type.name}`)).toEqual([
@@ -108,7 +108,7 @@ describe('a type of the table', () => {
     expect(core('PodSpec').field('apiVersion')).toBeUndefined();
   });
 
-  it('knows how its lists are merged by strategic merge patch', () => {
+  it('describes how strategic merge patch merges its lists', () => {
     expect(core('PodSpec').field('containers')).toMatchObject({
       patchMergeKey: 'name',
       patchStrategy: { merge: true, replace: false, retainKeys: false },
@@ -117,7 +117,7 @@ describe('a type of the table', () => {
     expect(core('Container').field('command')).not.toHaveProperty('patchStrategy');
   });
 
-  it('knows how its lists and maps are owned by server-side apply', () => {
+  it('describes how server-side apply owns its lists and maps', () => {
     expect(core('ServiceSpec').field('ports')?.type).toMatchObject({
       type: 'list',
       listType: 'map',

@@ -20,7 +20,7 @@ export function clusterContract(start: () => Cluster): void {
     data,
   });
 
-  test('an object that is applied is there with what was applied, and has a uid', async () => {
+  test('an applied object exists with the applied fields, and has a uid', async () => {
     const cluster = start();
     await cluster.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
     const applied = await cluster.apply(configMap('applied', { a: '1' }));
@@ -29,7 +29,7 @@ export function clusterContract(start: () => Cluster): void {
     expect(await cluster.get(keyOf('applied'))).toMatchObject({ data: { a: '1' } });
   });
 
-  test('applying the same again changes nothing, applying less takes the rest away', async () => {
+  test('applying the same object again changes nothing, and applying fewer fields removes the others', async () => {
     const cluster = start();
     const first = await cluster.apply(configMap('less', { a: '1', b: '2' }));
     const again = await cluster.apply(configMap('less', { a: '1', b: '2' }));
@@ -38,7 +38,7 @@ export function clusterContract(start: () => Cluster): void {
     expect((await cluster.get(keyOf('less')))?.data).toEqual({ b: '2' });
   });
 
-  test('what is not there is undefined, and removing it is no error', async () => {
+  test('a missing object is undefined, and removing it is no error', async () => {
     const cluster = start();
     expect(await cluster.get(keyOf('nobody'))).toBeUndefined();
     expect(await cluster.remove(keyOf('nobody'), 'Background')).toBe(false);
@@ -55,7 +55,7 @@ export function clusterContract(start: () => Cluster): void {
     expect(await cluster.get(keyOf('removed'))).toBeUndefined();
   });
 
-  test('a definition that is given back stays, with all objects by it, and without the mark', async () => {
+  test('a released definition stays, with all objects of its kind, and without the mark', async () => {
     const cluster = start();
     const group = `${namespace}.example.com`;
     const names = { kind: 'Gong', plural: 'gongs', singular: 'gong', listKind: 'GongList' };
@@ -89,7 +89,7 @@ export function clusterContract(start: () => Cluster): void {
     expect(found).toEqual([`${namespace}/a`]);
   });
 
-  test('a watch tells what is there, that it has told all, and every change after', async () => {
+  test('a watch reports the present objects, the end of them, and every later change', async () => {
     const cluster = start();
     await cluster.apply(configMap('watched-before', { a: '1' }));
     const seen: string[] = [];
@@ -118,7 +118,7 @@ export function clusterContract(start: () => Cluster): void {
     ]);
   });
 
-  test('a watch of marked objects tells of those, and when one has the mark no more', async () => {
+  test('a watch of marked objects reports them, and when one loses the mark', async () => {
     const cluster = start();
     const named = (name: string) => ({ ...configMap(name, {}), metadata: { name, namespace } });
     const known = new Map<string, boolean>();
@@ -139,7 +139,7 @@ export function clusterContract(start: () => Cluster): void {
     stop();
   });
 
-  test('what the cluster refuses is an error with its reason and its words', async () => {
+  test('a refusal by the cluster is an error with its reason and message', async () => {
     const cluster = start();
     const invalid = { ...configMap('Not_A_Name', {}) };
     await expect(cluster.apply(invalid)).rejects.toMatchObject({
@@ -148,7 +148,7 @@ export function clusterContract(start: () => Cluster): void {
     });
   });
 
-  test('kinds come with their definition and can be applied then', async () => {
+  test('kinds appear with their definition and can be applied then', async () => {
     const cluster = start();
     const group = `${namespace}.example`;
     await cluster.apply(definitionOf(group));
@@ -164,7 +164,7 @@ export function clusterContract(start: () => Cluster): void {
     expect((await cluster.served()).map(({ kind }) => kind)).toEqual(expect.arrayContaining(['Till', 'Deployment']));
   });
 
-  test('it says its version, its nodes and what they have', async () => {
+  test('the cluster reports its version, its nodes and their capacity', async () => {
     const { kubernetesVersion, platform, nodes, nodesReady, capacity } = await start().describe();
     expect(kubernetesVersion).toMatch(/^v1\.\d+/);
     expect(platform).toMatch(/^\w+\/\w+$/);

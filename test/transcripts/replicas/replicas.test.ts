@@ -19,7 +19,7 @@ const commands: { readonly [word: string]: (world: SiblingWorld, ...args: string
   show: (world, child) => world.show(child!),
 };
 
-describe('siblings and their child, as conversations', () => {
+describe('replicas and their child, as conversations', () => {
   it.each(readdirSync(directory).filter((file) => file.endsWith('.txt')))('%s', async (file) => {
     const text = readFileSync(`${directory}/${file}`, 'utf8');
     await expect(await playLines(text, new SiblingWorld(), commands)).toMatchFileSnapshot(`./${file}`);

@@ -51,7 +51,7 @@ describe('the page of the command line', () => {
     );
   });
 
-  it('has no row for another command', () => {
+  it('has no row for an unknown command', () => {
     const names = new Set([...commands().map(({ name }) => name), 'center']);
     expect(rows.map((row) => row.split(/[ `,]+/)[0] ?? '').filter((name) => !names.has(name))).toEqual([]);
   });

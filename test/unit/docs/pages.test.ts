@@ -7,7 +7,7 @@ const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { script
 const textOf = (page: string) => readFileSync(page, 'utf8');
 
 describe('a page', () => {
-  it('is looked for everywhere', () => {
+  it('is found in every folder', () => {
     expect(pages).toEqual(expect.arrayContaining(['README.md', 'docs/contributing.md', 'core/entries/README.md']));
   });
 
@@ -22,7 +22,7 @@ describe('a page', () => {
   });
 });
 
-describe('the look at a page', () => {
+describe('the check of a page', () => {
   const page = [
     'See [the wire](protocol.md#links), [a site](https://example.com/docs/x.md) and core/prose.ts.',
     'The room `core/feed/` has `core/feed/feed.ts`; `deploy/till` is an object, `test/long/*.test.ts` are many.',
@@ -41,7 +41,7 @@ describe('the look at a page', () => {
     expect(scriptsIn(page)).toEqual(['check', 'test']);
   });
 
-  it('says what is not there', () => {
+  it('names what is missing', () => {
     expect(flawsOf('docs/page.md', '`core/gone.ts`, `npm run gone`, [gone](gone.md)', new Set(['check']))).toEqual([
       'core/gone.ts is not there: name the file that does this now',
       'docs/gone.md is not there: name the file that does this now',

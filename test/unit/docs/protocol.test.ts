@@ -99,7 +99,7 @@ describe('the page of the protocol', () => {
     },
   );
 
-  it.each(limits)('says of "$what" what $name says', ({ name, value, file }) => {
+  it.each(limits)('gives for "$what" the value of $name', ({ name, value, file }) => {
     expect(constant(name, file)).toBe(value);
   });
 
@@ -112,7 +112,7 @@ describe('the page of the protocol', () => {
     expect(limits.length).toBeGreaterThan(60);
   });
 
-  it.each(wordsOfAgents)('names the entry %s among those on the wire', (word) => {
+  it.each(wordsOfAgents)('names the entry %s in the section on entries', (word) => {
     const section = page.split(/^## /m).find((one) => one.startsWith('Entries on the wire\n'));
     const words = [...section!.matchAll(/`([a-z-]+)[/`]/g)].map(([, found]) => found);
     expect(words).toContain(word);
@@ -124,7 +124,7 @@ describe('the page of the protocol', () => {
     );
   });
 
-  it.each(exceptions())('says of the element $element of no_proxy whether it excepts $host', (row) => {
+  it.each(exceptions())('states for the element $element of no_proxy whether it excepts $host', (row) => {
     const [, host = row.host, port = '7443'] = /^(\[.*\]|[^:]+):(\d+)$/.exec(row.host) ?? [];
     expect(parseNoProxy(row.element)(host, Number(port))).toBe(row.excepted);
   });
@@ -133,7 +133,7 @@ describe('the page of the protocol', () => {
     expect(exceptions().length).toBeGreaterThan(15);
   });
 
-  it('names every reason of a refusal that goes over the line', () => {
+  it('names every reason of a refusal that is sent', () => {
     const [retry = ''] = tableBelow('### Retry')
       .map((cells) => cells[3] ?? '')
       .filter((words) => words.includes('busy'));
@@ -141,7 +141,7 @@ describe('the page of the protocol', () => {
     for (const reason of told) expect(retry).toContain(`\`${reason}\``);
   });
 
-  it('names every reason for which a listener lets a connection go', () => {
+  it('names every reason for which a listener refuses a connection', () => {
     const [words = ''] = page.split('\n').filter((line) => line.includes('banyan_session_refusals_total'));
     for (const reason of listenerRefusals) expect(words).toContain(`\`${reason}\``);
   });

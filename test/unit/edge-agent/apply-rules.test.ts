@@ -29,7 +29,7 @@ function edit(bench: AgentBench, value: string): void {
 test.each([
   ['by spec.adopt', {}, { reason: 'NotOwned', applied: false }],
   ['for createOnly', { createOnly: ['shop-prod'] }, { applied: true }],
-])('what somebody makes between the look and the apply keeps its content %s', async (_, more, said) => {
+])('an object that somebody makes between the read and the apply keeps its content %s', async (_, more, said) => {
   const bench = await withRules({});
   const other = '/configmaps/shop/other';
   const get = bench.cluster.get.bind(bench.cluster);
@@ -49,7 +49,7 @@ test.each([
   expect(bench.said(`state/center.retail/${other}`)!.attributes).toMatchObject(said);
 });
 
-test('with drift Report an edit is left and named, until somebody takes it back', async () => {
+test('with drift Report an edit stays and is named, until somebody reverts it', async () => {
   const bench = await withRules({ drift: 'Report' });
   const before = bench.cluster.objects.get(till)!.data;
   edit(bench, 'mine');
@@ -65,7 +65,7 @@ test('with drift Report an edit is left and named, until somebody takes it back'
   expect(bench.said(state)!.attributes.reason).toBeUndefined();
 });
 
-test('with drift Report an edit is told of where the cluster refuses to say what differs, and named once it does not', async () => {
+test('with drift Report an edit is reported while the cluster refuses to show the difference, and named once it shows it', async () => {
   const bench = await withRules({ drift: 'Report' });
   const apply = bench.cluster.apply.bind(bench.cluster);
   bench.cluster.apply = async () => {
@@ -84,7 +84,7 @@ test('with drift Report an edit is told of where the cluster refuses to say what
   expect(bench.said(state)!.attributes.message).toContain('data.a is "mine" and was applied as');
 });
 
-test('with drift Ignore an edit is left without a word, and what is wanted anew is applied', async () => {
+test('with drift Ignore an edit stays without a report, and new desired content is applied', async () => {
   const bench = await withRules({ drift: 'Ignore' });
   edit(bench, 'mine');
   await bench.advance(30_000);
@@ -94,7 +94,7 @@ test('with drift Ignore an edit is left without a word, and what is wanted anew 
   expect(bench.cluster.objects.get(till)!.data).toEqual({ a: 'new' });
 });
 
-test('what is deleted is made again in any mode', async () => {
+test('a deleted object is made again in any mode', async () => {
   for (const drift of ['Correct', 'Report', 'Ignore'] as const) {
     const bench = await withRules({ drift });
     bench.cluster.erase(till);
@@ -103,7 +103,7 @@ test('what is deleted is made again in any mode', async () => {
   }
 });
 
-test('an ignored field keeps the value of the cluster, also when the object is applied again', async () => {
+test('an ignored field keeps the cluster’s value, also when the object is applied again', async () => {
   const bench = await withRules({ ignored: ['.data.a'] });
   edit(bench, 'mine');
   await bench.advance(30_000);
@@ -113,7 +113,7 @@ test('an ignored field keeps the value of the cluster, also when the object is a
   expect(bench.cluster.objects.get(till)!.data).toEqual({ a: 'mine', b: 'ours' });
 });
 
-test("an object whose labels and annotations are all the cluster's own is marked, and goes like any other", async () => {
+test('an object whose labels and annotations all belong to the cluster is marked, and is removed like any other', async () => {
   const bench = await new AgentBench().start();
   const [labels, annotations] = [{ team: 'shop' }, { note: 'ours' }];
   bench.cluster.write(till, (object) => {
@@ -135,7 +135,7 @@ test("an object whose labels and annotations are all the cluster's own is marked
   expect(bench.cluster.objects.has(till)).toBe(false);
 });
 
-test('putting back begins when the rule becomes Correct', async () => {
+test('correction starts when the rule becomes Correct', async () => {
   const bench = await withRules({ drift: 'Ignore' });
   const before = bench.cluster.objects.get(till)!.data;
   edit(bench, 'mine');
@@ -144,7 +144,7 @@ test('putting back begins when the rule becomes Correct', async () => {
   expect(bench.cluster.objects.get(till)!.data).toEqual(before);
 });
 
-test('a record with a fingerprint of another form has its object applied once, and nothing is told of it', async () => {
+test('a record with a fingerprint of another form has its object applied once, without a report', async () => {
   for (const drift of ['Correct', 'Report'] as const) {
     const bench = await withRules({ drift });
     const fingerprintOf = () => new OwnerRecords(bench.store).get(till)!.fingerprint;
@@ -162,7 +162,7 @@ test('a record with a fingerprint of another form has its object applied once, a
   }
 });
 
-test('an immutable field has the object made anew where the rule says so, and a hint where not', async () => {
+test('an object with a changed immutable field is made anew if the rule says so, and gives a hint otherwise', async () => {
   const refused = 'spec.selector: Invalid value: field is immutable';
   const changed = { ...configMap('till'), data: { a: 'new' } };
   const careful = await withRules({});
@@ -185,7 +185,7 @@ test('an immutable field has the object made anew where the rule says so, and a 
 test.each([
   ['another agent has applied', { 'banyan.io/agent': 'us:rivoli', 'banyan.io/source': 'center.theirs' }],
   ['a controller has made, with a copy of the label of the mark,', {}],
-])('what %s is not removed to be made anew', async (_, annotations) => {
+])('an object that %s is not removed to be made anew', async (_, annotations) => {
   const bench = await new AgentBench().start();
   bench.cluster.write(till, ({ metadata }) => {
     metadata.labels = { 'banyan.io/managed': 'true' };

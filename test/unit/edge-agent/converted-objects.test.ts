@@ -40,8 +40,8 @@ function retarget(bench: AgentBench, averageUtilization: number) {
 const targetOf = ({ cluster }: AgentBench) =>
   (cluster.objects.get(till)!.spec as { targetCPUUtilizationPercentage: number }).targetCPUUtilizationPercentage;
 
-describe('an object that its cluster tells in another version', () => {
-  it('has not drifted by that: it is applied once, and not looked at again', async () => {
+describe('an object that its cluster returns in another version', () => {
+  it('has not drifted because of that: it is applied once, and not checked again', async () => {
     for (const drift of ['Correct', 'Report'] as const) {
       const bench = await withRules({ drift });
       const { reads } = bench.cluster;
@@ -55,7 +55,7 @@ describe('an object that its cluster tells in another version', () => {
     }
   });
 
-  it('is put back when somebody changes a field that has another place in the version that is told', async () => {
+  it('is corrected when somebody changes a field that has another place in the returned version', async () => {
     const bench = await withRules();
     await live(bench);
     retarget(bench, 50);
@@ -64,14 +64,14 @@ describe('an object that its cluster tells in another version', () => {
     expect(targetOf(bench)).toBe(80);
   });
 
-  it('is put back when somebody changes a label of it', async () => {
+  it('is corrected when somebody changes a label of it', async () => {
     const bench = await withRules();
     bench.cluster.write(till, (object) => Object.assign(object.metadata.labels!, { app: 'other' }));
     await bench.advance(10_000);
     expect(bench.cluster.objects.get(till)!.metadata.labels!.app).toBe('till');
   });
 
-  it('is named by the fields of the version that was applied, where a change is left', async () => {
+  it('is described by the fields of the applied version, if a change stays', async () => {
     const bench = await withRules({ drift: 'Report' });
     retarget(bench, 50);
     await bench.advance(10_000);

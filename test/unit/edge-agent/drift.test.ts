@@ -222,7 +222,7 @@ function appliedAt(bench: EmbeddedBench, of: KubeObject): string | undefined {
 }
 
 describe('with drift Correct', () => {
-  it.each(seen)('$what: it is put back, each time', async (change) => {
+  it.each(seen)('$what: it is corrected, each time', async (change) => {
     const bench = await running();
     const before = content(bench.live(change.of)!);
     for (let round = 0; round < 2; round++) {
@@ -232,7 +232,7 @@ describe('with drift Correct', () => {
     }
   });
 
-  it('a mount that is moved is put back beside the one that was made of it', async () => {
+  it('a mount that is moved is corrected beside the one that was made of it', async () => {
     const bench = await running();
     edit(bench, mounts);
     await bench.pass(2_000);
@@ -251,7 +251,7 @@ describe('with drift Correct', () => {
 });
 
 describe('with drift Report', () => {
-  it.each([...seen, mounts])('$what: it is told, until it is taken back, and told again', async (change) => {
+  it.each([...seen, mounts])('$what: it is reported, until it is reverted, and reported again', async (change) => {
     const bench = await running({ drift: 'Report' });
     const before = bench.live(change.of)!;
     for (let round = 0; round < 2; round++) {
@@ -267,7 +267,7 @@ describe('with drift Report', () => {
     }
   });
 
-  it.each(harmless)('$what: nothing is told', async (change) => {
+  it.each(harmless)('$what: nothing is reported', async (change) => {
     const bench = await running({ drift: 'Report' });
     edit(bench, change);
     await bench.pass(15_000);
@@ -275,8 +275,8 @@ describe('with drift Report', () => {
   });
 });
 
-describe('what controllers and other appliers write', () => {
-  it('is nothing to put back where it is beside what was applied, or the same', async () => {
+describe('a change by controllers and other appliers', () => {
+  it('is not corrected if it is beside the applied fields, or equal to them', async () => {
     const bench = await running();
     const time = appliedAt(bench, lamp);
     const { apiVersion, kind, metadata } = lamp;
@@ -293,7 +293,7 @@ describe('what controllers and other appliers write', () => {
     expect(bench.live(lamp)!.spec).toMatchObject({ minReadySeconds: 1, replicas: 2 });
   });
 
-  it('is put back where it is another number of replicas, and left where that is the cluster’s own', async () => {
+  it('is corrected if it is another number of replicas, and kept if that number belongs to the cluster', async () => {
     const scaled = async (rules: SparseApplyRules) => {
       const bench = await running(rules);
       const at = appliedAt(bench, lamp);
@@ -311,7 +311,7 @@ describe('what controllers and other appliers write', () => {
     }
   });
 
-  it('is left in the rules of an aggregated ClusterRole, also when that is applied again', async () => {
+  it('is kept in the rules of an aggregated ClusterRole, also when the ClusterRole is applied again', async () => {
     const bench = await running();
     const { apiVersion, kind, metadata } = aggregated;
     const rules = [{ apiGroups: ['light.example.org'], resources: ['beacons'], verbs: ['get'] }];

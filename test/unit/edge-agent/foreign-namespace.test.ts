@@ -44,8 +44,8 @@ async function placed(cluster: StrictCluster) {
 const reasonOf = (bench: AgentBench<StrictCluster>, key: string) =>
   bench.said(`state/center.retail/${key}`)?.attributes.reason;
 
-describe('what is placed in a namespace that somebody else keeps', () => {
-  it('is applied, and the namespace is left and said', async () => {
+describe('an object in a namespace that somebody else keeps', () => {
+  it('is applied, and the namespace is left alone and named in the report', async () => {
     const cluster = new StrictCluster();
     keptByHelm(cluster);
     const theirs = structuredClone(cluster.objects.get(shop));
@@ -56,7 +56,7 @@ describe('what is placed in a namespace that somebody else keeps', () => {
     expect(reasonOf(bench, till)).toBeUndefined();
   });
 
-  it('comes again with the namespace, when that is deleted and is nobody’s then', async () => {
+  it('is restored with the namespace, if that is deleted and belongs to nobody then', async () => {
     const cluster = new StrictCluster();
     keptByHelm(cluster);
     const bench = await placed(cluster);
@@ -80,7 +80,7 @@ describe('what is placed in a namespace that somebody else keeps', () => {
 });
 
 describe('a namespace that a policy', () => {
-  it('does not let change holds up nothing in it', async () => {
+  it('does not let change blocks nothing in it', async () => {
     const cluster = new StrictCluster();
     const bench = await placed(cluster);
     cluster.policy = true;
@@ -94,7 +94,7 @@ describe('a namespace that a policy', () => {
     expect(cluster.objects.get(till)!.data).toEqual({ a: 'new' });
   });
 
-  it('does not let come is what all in it waits for', async () => {
+  it('does not let be created blocks everything in it', async () => {
     const cluster = new StrictCluster();
     cluster.policy = true;
     const bench = await placed(cluster);

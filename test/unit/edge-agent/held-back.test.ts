@@ -27,15 +27,15 @@ function appliedBefore(bench: AgentBench, key: AppliedObject['key'], created = f
   return { key, uid, source: 'center.retail', created };
 }
 
-describe('an agent that may know less than was applied', () => {
-  test('applies, puts back and removes nothing, and tells of nothing but itself', async () => {
+describe('an agent whose store may know less than the cluster', () => {
+  test('applies, corrects and removes nothing, and reports only itself', async () => {
     const bench = await heldBack();
     await bench.advance(60_000);
     expect(bench.cluster.log).toEqual([]);
     expect(bench.saidKeys('')).toEqual(['node/eu:paris:store-17']);
   });
 
-  test('does what is wanted by then when it is let go, and tells of it', async () => {
+  test('applies the present desired state when it is released, and reports it', async () => {
     const bench = await heldBack();
     await bench.receive(bench.gone('o/center.retail//configmaps/shop/prices'));
     bench.agent.resume();
@@ -45,21 +45,21 @@ describe('an agent that may know less than was applied', () => {
     expect([bench.agent.hasReportedAll, bench.counts(shop)?.applied]).toEqual([true, 1]);
   });
 
-  test('asks its parent to keep what it has of it, for ten seconds: then that it waits is to be seen', async () => {
+  test('asks its parent to keep its former reports, for ten seconds: then the waiting is shown', async () => {
     const bench = await heldBack();
     expect(bench.agent.hasReportedAll).toBe(false);
     await bench.advance(10_000);
     expect(bench.agent.hasReportedAll).toBe(true);
   });
 
-  test('does not answer that a placement has gone before it knows what is there', async () => {
+  test('does not report a placement as gone before it knows the objects of the cluster', async () => {
     const bench = await heldBack();
     await bench.receive(bench.gone(`t/${shop}`));
     await bench.advance(20_000);
     expect(bench.saidKeys('gone/')).toEqual([]);
   });
 
-  test('removes what it has on record by taking stock and what nobody wants', async () => {
+  test('removes objects that the scan recorded and no placement wants', async () => {
     const bench = await heldBack();
     const before = { resource: 'configmaps', group: '', namespace: 'shop', name: 'old' };
     await bench.cluster.apply(namespace('shop'));
@@ -75,7 +75,7 @@ describe('an agent that may know less than was applied', () => {
     expect(bench.cluster.log).toContain('remove /configmaps/shop/old');
   });
 
-  test('keeps what nobody wants and is too much to go at once, says so, and takes it away when that is released', async () => {
+  test('keeps unwanted objects if they are too many to remove at once, reports them, and removes them on approval', async () => {
     const bench = await heldBack();
     await bench.cluster.apply(namespace('shop'));
     const names = ['a', 'b', 'c'];
@@ -101,7 +101,7 @@ describe('an agent that may know less than was applied', () => {
     expect(bench.said('node/eu:paris:store-17')!.attributes).not.toHaveProperty('held');
   });
 
-  test('takes away no more by two looks than by one', async () => {
+  test('removes no more with two scans than with one', async () => {
     const bench = await heldBack();
     const names = ['o1', 'o2', 'o3'];
     await bench.cluster.apply(namespace('shop'));
@@ -120,7 +120,7 @@ describe('an agent that may know less than was applied', () => {
     ['Ignore', undefined],
     ['Report', 'Drifted'],
   ] as const)(
-    'leaves what the site has changed of it by the rule %s, and applies what is wanted anew',
+    'keeps the site’s changes of such an object by the rule %s, and applies new desired content',
     async (drift, reason) => {
       const first = await new AgentBench().start();
       const prices = '/configmaps/shop/prices';
@@ -154,7 +154,7 @@ describe('an agent that may know less than was applied', () => {
     },
   );
 
-  test('signs a Namespace that came with it, so that another store of it may take it away', async () => {
+  test('marks a Namespace that came with it, so that another store of it may remove it', async () => {
     const bench = await heldBack();
     bench.agent.resume();
     await bench.settle();

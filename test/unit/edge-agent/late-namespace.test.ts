@@ -35,7 +35,7 @@ async function withoutNamespace(cluster = new StrictCluster()) {
   return bench;
 }
 
-it('an object that has failed for long is applied as soon as its namespace comes', async () => {
+it('an object that has failed for long is applied as soon as its namespace exists', async () => {
   const bench = await withoutNamespace();
   for (let minute = 0; minute < 10; minute++) await bench.advance(60_000);
   expect(bench.cluster.log.filter((line) => line === 'refused').length).toBeGreaterThan(3);
@@ -45,7 +45,7 @@ it('an object that has failed for long is applied as soon as its namespace comes
   expect(bench.cluster.log).toEqual([`apply ${shop}`, `apply ${till}`]);
 });
 
-it('and one that is being refused while its namespace comes, too', async () => {
+it('and one that is being refused while its namespace appears, too', async () => {
   const cluster = new StrictCluster();
   const bench = await withoutNamespace(cluster);
   let answer = () => {};
@@ -62,7 +62,7 @@ it('and one that is being refused while its namespace comes, too', async () => {
   expect(cluster.log).toEqual(['refused', `apply ${shop}`, `apply ${till}`]);
 });
 
-it('a namespace that is there and does not help is not asked about again at once', async () => {
+it('a namespace that exists and does not help is not read again at once', async () => {
   const bench = await withoutNamespace();
   await bench.receive(bench.object(shop, namespace('shop'), ['shop-prod']));
   bench.cluster.erase(shop);
@@ -72,7 +72,7 @@ it('a namespace that is there and does not help is not asked about again at once
   expect(bench.cluster.log.filter((line) => line === 'refused').length).toBeLessThanOrEqual(1);
 });
 
-it('an object that went with its namespace is applied as soon as that is made anew, however long it took to go', async () => {
+it('an object that was deleted with its namespace is applied as soon as the namespace is made anew, however long the deletion took', async () => {
   const bench = await withoutNamespace();
   await bench.receive(bench.object(shop, namespace('shop'), ['shop-prod']));
   bench.cluster.write(shop, ({ metadata }) => Object.assign(metadata, { deletionTimestamp: 'now' }));

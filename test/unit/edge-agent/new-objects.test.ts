@@ -48,8 +48,8 @@ function ofAnotherAgent(bench: Creating, name: string): KubeObject {
 const receive = (bench: Creating, of: readonly string[], more: object = {}) =>
   bench.receive(...of.map((name) => bench.object(keyOf(name), configMap(name), ['shop'], 'center.retail', more)));
 
-describe('objects that are not on record', () => {
-  it('are made without a look, but for what holds others', async () => {
+describe('objects without a record', () => {
+  it('are created without a read, except objects that hold others', async () => {
     const bench = await new AgentBench(new CreatingCluster()).start();
     await bench.receive(bench.object(shop, namespace('shop'), ['shop']), bench.target(placement));
     await receive(bench, names(30));
@@ -63,7 +63,7 @@ describe('objects that are not on record', () => {
     });
   });
 
-  it('are refused where somebody has one of that name, who keeps it as it was when the placement goes', async () => {
+  it('are refused if somebody has one of that name, who keeps it unchanged when the placement goes', async () => {
     const bench = await started();
     const theirs = foreign(bench, 'till');
     await receive(bench, ['till', 'a', 'b']);
@@ -81,7 +81,7 @@ describe('objects that are not on record', () => {
     expect(bench.agent.counts().applied).toBe(1);
   });
 
-  it('are taken over where the rule says so', async () => {
+  it('are taken over if the rule says so', async () => {
     const bench = await started();
     const { uid } = foreign(bench, 'till').metadata;
     await bench.receive(bench.target(placement, 1, { apply: { adopt: 'Always' } }));
@@ -89,7 +89,7 @@ describe('objects that are not on record', () => {
     expect(bench.cluster.objects.get(till)).toMatchObject({ data: { a: '1' }, metadata: { uid } });
   });
 
-  it('are left as they are where they are only to be created', async () => {
+  it('are left unchanged if they are only to be created', async () => {
     const bench = await started();
     const theirs = foreign(bench, 'till');
     await receive(bench, ['till'], { createOnly: ['shop'] });
@@ -97,7 +97,7 @@ describe('objects that are not on record', () => {
     expect(bench.cluster.objects.get(till)).toEqual(theirs);
   });
 
-  it('are applied in the ordinary way where they are refused, and its words are told', async () => {
+  it('are applied in the ordinary way if they are refused, and the refusal is reported', async () => {
     const bench = await started();
     bench.cluster.refuse.set(till, 'data.a: must be a number');
     await receive(bench, ['till']);
@@ -108,7 +108,7 @@ describe('objects that are not on record', () => {
     expect(bench.said(state)!.attributes).toMatchObject({ applied: true });
   });
 
-  it('are ours when they were made and the answer was lost, and go with the placement', async () => {
+  it('belong to the agent if they were created and the answer was lost, and go with the placement', async () => {
     const bench = await started();
     bench.cluster.mute.add(till);
     await receive(bench, ['till']);
@@ -118,7 +118,7 @@ describe('objects that are not on record', () => {
     expect(bench.cluster.objects.has(till)).toBe(false);
   });
 
-  it('are looked at first while most of them turn out to be there', async () => {
+  it('are read first while most of them turn out to exist', async () => {
     const bench = await started();
     for (const name of names(100)) ofAnotherAgent(bench, name);
     await receive(bench, names(100));
@@ -147,7 +147,7 @@ describe('a namespace', () => {
     return !bench.cluster.objects.has(shop);
   };
 
-  it('that somebody makes between the look and the apply is no less theirs for having the same values', async () => {
+  it('that somebody makes between the read and the apply is theirs even if it has the same values', async () => {
     const bench = await begun();
     const create = bench.cluster.create.bind(bench.cluster);
     bench.cluster.create = (object) => {
@@ -162,7 +162,7 @@ describe('a namespace', () => {
     expect(await goneWithIt(bench)).toBe(false);
   });
 
-  it('that was made without an answer came with the agent, and goes with it', async () => {
+  it('that was created without an answer came with the agent, and goes with it', async () => {
     const bench = await begun();
     bench.cluster.mute.add(shop);
     await bench.receive(...wanted(bench));
@@ -171,7 +171,7 @@ describe('a namespace', () => {
     expect(await goneWithIt(bench)).toBe(true);
   });
 
-  it('of somebody else stays theirs when the process ends while it is made, and again while it is taken over', async () => {
+  it('of somebody else stays theirs when the process ends during its creation, and again while it is taken over', async () => {
     const bench = await begun();
     bench.cluster.hangsAt = 'shop';
     bench.receiveUnheard(...wanted(bench));
@@ -190,7 +190,7 @@ describe('a namespace', () => {
     expect(await goneWithIt(bench)).toBe(false);
   });
 
-  it('that is refused says why in the words of the cluster', async () => {
+  it('that is refused reports the cluster’s reason', async () => {
     const bench = await begun();
     bench.cluster.refuse.set(shop, 'metadata.name: is reserved');
     await bench.receive(...wanted(bench));
@@ -208,7 +208,7 @@ describe('a process that ends before the cluster has answered', () => {
     bench.cluster.hangsAt = undefined;
   };
 
-  it('leaves an object of another agent that was first, when the object is wanted no more', async () => {
+  it('leaves an object of another agent that was first, when the object is no longer wanted', async () => {
     const bench = await started();
     await endInTheMiddle(bench);
     const theirs = ofAnotherAgent(bench, 'till');
@@ -218,7 +218,7 @@ describe('a process that ends before the cluster has answered', () => {
     expect(bench.agent.counts().applied).toBe(1);
   });
 
-  it('removes the object that it made, when that is wanted no more', async () => {
+  it('removes the object that it made, when that is no longer wanted', async () => {
     const bench = await started();
     await endInTheMiddle(bench);
     foreign(bench, 'till', 'banyan');

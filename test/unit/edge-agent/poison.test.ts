@@ -28,7 +28,7 @@ const started = async () => {
 
 const attributes = { uid: 'u', created: 'c', generation: 1, refs: ['shop'] };
 
-it('an object whose body is torn is reported, and the others are applied', async () => {
+it('an object whose body is damaged is reported, and the others are applied', async () => {
   const bench = await started();
   const torn = raw(`o/center.retail/${bad}`, attributes, '{"metadata":');
   await bench.receive(torn, bench.object(good, configMap('good'), ['shop']), bench.target(shop));
@@ -39,7 +39,7 @@ it('an object whose body is torn is reported, and the others are applied', async
   expect(bench.said(`node/${path}`)?.attributes.quarantined).toMatchObject({ count: 1 });
 });
 
-it('an object that is poisoned keeps its former form, also over a start, until there is a good one', async () => {
+it('a poisoned object keeps its former form, also over a restart, until there is a valid one', async () => {
   const bench = await started();
   await bench.receive(bench.object(bad, configMap('bad', { a: 'first' }), ['shop']), bench.target(shop));
   await bench.receive(raw(`o/center.retail/${bad}`, Buffer.from([0xff, 0]), 'x'));
@@ -53,7 +53,7 @@ it('an object that is poisoned keeps its former form, also over a start, until t
   expect(bench.said(`node/${path}`)?.attributes.quarantined).toBeUndefined();
 });
 
-it('whatever a parent sends under whatever key, the agent goes on, at the next start too', async () => {
+it('whatever a parent sends under whatever key, the agent continues, at the next start too', async () => {
   const start = fc.constantFrom(
     '',
     'tree',
@@ -82,7 +82,7 @@ it('whatever a parent sends under whatever key, the agent goes on, at the next s
   );
 });
 
-it('an object that ends the agent is left alone after two ends, while the others are applied, until it is another', async () => {
+it('an object that ends the agent is left alone after two ends, while the others are applied, until its content changes', async () => {
   const bench = await started();
   await bench.receive(bench.object(good, configMap('good'), ['shop']), bench.target(shop));
   bench.cluster.hangs = '/configmaps/shop/bad';
@@ -105,7 +105,7 @@ it.each([
   ['the only one of its kind', []],
   ['one of several', ['other']],
 ])(
-  'an object that is brought alone after an end is reported as the cluster made it meanwhile: %s',
+  'an object that is applied alone after an end is reported as the cluster has made it meanwhile: %s',
   async (_, others) => {
     const bench = await started();
     const web = 'apps/deployments/shop/web';

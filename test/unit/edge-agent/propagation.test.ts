@@ -20,7 +20,7 @@ async function placed(): Promise<AgentBench> {
 
 const signature = (bench: AgentBench) => signatureOf(bench.cluster.objects.get(web)!);
 
-test('a placement that says another way has its objects signed anew, and nobody fights for them', async () => {
+test('a placement with another deletion policy has its objects marked again, without a field conflict', async () => {
   const bench = await placed();
   expect(signature(bench)?.deletion).toBeUndefined();
   for (let i = 0; i < 10; i++) {
@@ -38,7 +38,7 @@ test('a placement that says another way has its objects signed anew, and nobody 
   expect(signature(bench)?.deletion).toBeUndefined();
 });
 
-test('what was to be orphaned is so by another store of the agent', async () => {
+test('an object to be orphaned is orphaned by another store of the agent', async () => {
   const bench = await placed();
   await bench.receive(bench.target(placement, 2, { deletion: 'Orphan' }));
   await bench.settle();

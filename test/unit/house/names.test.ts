@@ -12,7 +12,7 @@ const texts = sources();
 const nameOf = (line: string) => line.slice(0, line.indexOf(':'));
 
 describe('exported names', () => {
-  it('are all read', () => {
+  it('are all found', () => {
     expect(definitionsOf(texts).size).toBeGreaterThan(1000);
   });
 
@@ -20,14 +20,14 @@ describe('exported names', () => {
     expect(ambiguousNames(texts).filter((line) => !allowedNames[nameOf(line)])).toEqual([]);
   });
 
-  it('stand in the list of exceptions only while two files define them', () => {
+  it('are in the list of exceptions only while two files define them', () => {
     const found = ambiguousNames(texts).map(nameOf);
     expect(Object.keys(allowedNames).filter((name) => !found.includes(name))).toEqual([]);
   });
 });
 
-describe('the look at names', () => {
-  it('sees every kind of definition, and the same name once in a file', () => {
+describe('the check of names', () => {
+  it('finds every kind of definition, and a name that one file has several times only once', () => {
     const text = [
       'export interface One {}',
       'export abstract class Two {}',

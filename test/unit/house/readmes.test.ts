@@ -18,20 +18,20 @@ function listingOf(folder: string): Listing {
 }
 
 describe('the README of a folder', () => {
-  it('is looked for in every folder', () => {
+  it('is found in every folder', () => {
     expect(folders.length).toBeGreaterThan(80);
   });
 
-  it.each(folders.sort())('names what %s has, once, and nothing else', (folder) => {
+  it.each(folders.sort())('names the contents of %s, once, and nothing else', (folder) => {
     expect(flawsOf(listingOf(folder))).toEqual([]);
   });
 });
 
-describe('the look at a README', () => {
+describe('the check of a README', () => {
   const table = ['Words about `far.ts`.', '', '| file | is |', '| --- | --- |'];
   const readme = (...rows: string[]) => [...table, ...rows].join('\n');
 
-  it('takes names of files and folders from the first cells, also several of one', () => {
+  it('takes names of files and folders from the first cells, also several from one', () => {
     const rows = [
       '| `a.ts`, `b.ts` | like `c.ts` |',
       '| `main.ts, run.ts` | the process |',
@@ -41,7 +41,7 @@ describe('the look at a README', () => {
     expect(namedIn(readme(...rows))).toEqual(['a.ts', 'b.ts', 'main.ts', 'run.ts', 'deep/']);
   });
 
-  it('finds what is missing, what is named twice and what is gone', () => {
+  it('finds names that are missing, repeated or outdated', () => {
     const entries = ['a.ts', 'b.ts', 'deep/', 'data.json', 'README.md'];
     expect(flawsOf({ entries, readme: readme('| `a.ts` | |', '| `b.ts`, `deep/` | |') })).toEqual([]);
     expect(flawsOf({ entries, readme: readme('| `a.ts` | |', '| `a.ts`, `gone.ts` | |') })).toEqual([
@@ -52,7 +52,7 @@ describe('the look at a README', () => {
     ]);
   });
 
-  it('asks for one where there are more than three files', () => {
+  it('is required if a folder has more than three files', () => {
     const files = ['a.ts', 'b.ts', 'c.ts'];
     expect(flawsOf({ entries: files, readme: undefined })).toEqual([]);
     const words = 'has 4 source files and no README.md with a table of them: write one';

@@ -13,7 +13,7 @@ const texts = sources();
 const files = importsOf(texts);
 
 describe('rooms', () => {
-  it('are all looked at', () => {
+  it('are all found', () => {
     expect(texts.size).toBeGreaterThan(500);
     expect([...foldersOf(files).keys()]).toEqual(
       expect.arrayContaining(['core/feed', 'relay/schedule', 'edge-agent/apply']),
@@ -25,17 +25,17 @@ describe('rooms', () => {
     expect(pairs).toEqual([]);
   });
 
-  it('are in the list of pairs only while they are one', () => {
+  it('are in the list of pairs only while they import each other', () => {
     const found = pairsOf(files).map(({ folders }) => folders.join(' <-> '));
     expect(Object.keys(allowedPairs).filter((pair) => !found.includes(pair))).toEqual([]);
   });
 
-  it.runIf(Object.keys(allowedPairs).length === 0)('do not reach themselves over other rooms either', () => {
+  it.runIf(Object.keys(allowedPairs).length === 0)('do not reach themselves through other rooms either', () => {
     expect(circlesOf(foldersOf(files))).toEqual([]);
   });
 });
 
-it('the rooms of a relay import only those that stand above them in its README', () => {
+it('the rooms of a relay import only rooms that are above them in its README', () => {
   const order = namedIn(readFileSync('relay/README.md', 'utf8')).filter((name) => name.endsWith('/'));
   const roomOf = (folder: string) => /^relay\/([^/]+)/.exec(folder)?.[1];
   const below = [...foldersOf(files)].flatMap(([from, imported]) =>
@@ -47,18 +47,18 @@ it('the rooms of a relay import only those that stand above them in its README',
   expect(below).toEqual([]);
 });
 
-it('rooms other than the assembly see replicas through the port alone', () => {
+it('rooms other than the assembly use replicas only through the port', () => {
   const seen = [...files].flatMap(([file, imported]) =>
     /^relay\/(replicas|node)\//.test(file) ? [] : [...imported].filter((to) => to.startsWith('relay/replicas/')),
   );
   expect(new Set(seen)).toEqual(new Set(['relay/replicas/replicas.ts']));
 });
 
-it('files are no circles, but for those that are listed', () => {
+it('files import each other in no circle, except the listed ones', () => {
   expect(circlesOf(files)).toEqual(allowedCircles.map((circle) => circle.files));
 });
 
-describe('the look at imports', () => {
+describe('the check of imports', () => {
   const program = importsOf(
     new Map([
       ['a/one.ts', "import { two } from '../b/two.ts';\nimport './other.ts';\n"],
@@ -69,7 +69,7 @@ describe('the look at imports', () => {
     ]),
   );
 
-  it('sees every kind of import of a file that is there', () => {
+  it('finds every kind of import of an existing file', () => {
     expect(Object.fromEntries([...program].map(([file, to]) => [file, [...to]]))).toEqual({
       'a/one.ts': ['b/two.ts', 'a/other.ts'],
       'a/other.ts': ['c/far.ts'],
@@ -79,7 +79,7 @@ describe('the look at imports', () => {
     });
   });
 
-  it('finds folders that import each other, with the imports, and circles over others', () => {
+  it('finds folders that import each other, with the imports, and circles through others', () => {
     expect(pairsOf(program)).toEqual([
       { folders: ['a', 'b'], imports: ['a/one.ts -> b/two.ts', 'b/two.ts -> a/one.ts'] },
     ]);
@@ -87,7 +87,7 @@ describe('the look at imports', () => {
     expect(circlesOf(program)).toEqual([['a/one.ts', 'a/other.ts', 'b/two.ts', 'c/far.ts']]);
   });
 
-  it('finds no circle where several ways lead to one room', () => {
+  it('finds no circle if several ways lead to one room', () => {
     const imports = new Map([
       ['a', new Set(['b', 'c'])],
       ['b', new Set(['d'])],

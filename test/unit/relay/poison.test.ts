@@ -143,7 +143,7 @@ const good = [
   content('t/center.retail/good', { generation: 1, target: 1, singleton: false, priority: 0, created: '', uid: '' }),
 ];
 
-it('whatever a parent sends under whatever key, a relay hands on the good entries, at the next start too', async () => {
+it('whatever a parent sends under whatever key, a relay passes the good entries on, at the next start too', async () => {
   const start = fc.constantFrom(
     ...['', 'x/', 'p/center.retail/', 't/center.retail/', 'o/center.retail//configmaps/shop/', 'u/center.retail/'],
     ...[

@@ -25,7 +25,7 @@ describe('the simulated network', () => {
     expect(world.network.open.size).toBe(1);
   });
 
-  it('connects nobody for a process that has ended while it dialled, though the next one is there', async () => {
+  it('does not connect a process that has ended while it dialled, even if the next one is there', async () => {
     const { world, center, agent } = await worldOf();
     world.network.line(agent, center).silent.parent = true;
     void world.network.dialer(agent, center).dial(deaf, dialTimeoutMs);

@@ -26,18 +26,18 @@ it.each([
     '{clusters: [{name: a, cluster: {server: "https://a"}}], users: [{name: b, user: {token: x}}], contexts: []}',
     /clusters\.0\.cluster\.certificate-authority-data/,
   ],
-])('says of %s what is wrong, and never shows what is in it', (_, text, words) => {
+])('names the error of %s, and never shows its content', (_, text, words) => {
   expect(() => clientOf(text)).toThrow(words);
   expect(() => clientOf(text)).not.toThrow(/root:x/);
 });
 
-it('says of a file that is not there how a tree is started', () => {
+it('explains how to start a tree if the file does not exist', () => {
   expect(() => new NodeApiClient(join(directory, 'none'))).toThrow(
     /no kubeconfig at .*none: start a tree with: .* up -f/,
   );
 });
 
-it('names the context that a mistyped one was most likely meant to be', async () => {
+it('suggests the most similar context for an unknown one', async () => {
   const client = clientOf(kubeconfig([{ name: 'space/center/retail', url: 'https://[::1]:1' }], user));
   await expect(client.get('space/center/retai', '/')).rejects.toThrow(
     'the kubeconfig has no context "space/center/retai": did you mean "space/center/retail"?',

@@ -10,7 +10,7 @@ import {
 import { UsageError } from '../../../../center/cli/usage-error.ts';
 
 describe('what is written on the command line', () => {
-  it('is a path of a node, of a sibling, or the center', () => {
+  it('is a path of a node, of a replica, or the center', () => {
     expect(['center', 'eu', 'eu:paris:store-17', 'eu~1'].map(nodePath)).toEqual([
       '',
       'eu',
@@ -45,7 +45,7 @@ describe('what is written on the command line', () => {
     expect(parse).toThrow(words);
   });
 
-  it('is compared with what there is', () => {
+  it('is compared with the existing names', () => {
     expect(didYouMean('pariss', ['paris', 'berlin'], 'x lists all')).toBe('did you mean "paris"?');
     expect(didYouMean('tokyo', ['paris', 'berlin'], 'x lists all')).toBe('x lists all');
   });

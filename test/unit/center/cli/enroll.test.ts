@@ -41,7 +41,7 @@ const known: KubeObject = {
 };
 
 describe('banyan enroll', () => {
-  it('makes the place of the agent at its parent, with its labels, and prints what the chart takes', async () => {
+  it('creates the agent’s SyncTarget and Location at its parent, with labels, and prints the values for the chart', async () => {
     const { api, issue, warn, made } = parent();
     const secret = parse(await enroll(api, asked, issue, warn)) as object;
     expect(secret).toEqual({
@@ -66,7 +66,7 @@ describe('banyan enroll', () => {
     }
   });
 
-  it('gives a known agent another certificate when that is asked for, and leaves its place as it is', async () => {
+  it('gives a known agent another certificate on request, and leaves its SyncTarget unchanged', async () => {
     const { api, issue, warn, made } = parent({ [target]: known });
     expect(await enroll(api, { ...asked, again: true }, issue, warn)).toContain(`certificate of ${path}`);
     expect(made.size).toBe(0);
@@ -81,14 +81,14 @@ describe('banyan enroll', () => {
     [{ labels: ['env=a=b'] }, /--label: "env=a=b" is not of the form key=value/],
     [{ labels: ['env=no spaces'] }, /--label: "env=no spaces": /],
     [{ secret: 'Not_A_Name' }, /--secret: "Not_A_Name": /],
-  ])('refuses %o in words, and issues nothing', async (wrong, words) => {
+  ])('refuses %o with a message, and issues nothing', async (wrong, words) => {
     const { api, issue, warn, made, issued } = parent();
     await expect(enroll(api, { ...asked, ...wrong }, issue, warn)).rejects.toThrow(words);
     expect([made.size, issued]).toEqual([0, []]);
   });
 });
 
-describe('banyan enroll under siblings', () => {
+describe('banyan enroll under replicas', () => {
   const silent = 'silent';
   const node = '/apis/mesh.banyan.io/v1alpha1/nodes/eu.paris.store-17';
   const place = (kind: string): KubeObject => ({
@@ -127,14 +127,14 @@ describe('banyan enroll under siblings', () => {
     return { made, warned, issued, run };
   };
 
-  it('admits the agent at each of them', async () => {
+  it('admits the agent at each replica', async () => {
     const { made, warned, issued, run } = siblings({}, {});
     expect(await run()).toContain(`certificate of ${path}`);
     const places = ['node/eu:paris', 'node/eu:paris~1'].flatMap((at) => [`${at} ${target}`, `${at} ${location}`]);
     expect([[...made.keys()], warned, issued]).toEqual([places, [], [path]]);
   });
 
-  it('says which ones did not answer, and what to do when they do', async () => {
+  it('names the replicas that did not answer, and what to do when they do', async () => {
     const { made, warned, run } = siblings(silent, {});
     await run();
     expect([...made.keys()]).toEqual([`node/eu:paris~1 ${target}`, `node/eu:paris~1 ${location}`]);
@@ -146,7 +146,7 @@ describe('banyan enroll under siblings', () => {
     expect(none.issued).toEqual([]);
   });
 
-  it('admits it again where it is missing, as the other one has it now, and leaves what is there', async () => {
+  it('admits the agent again at a replica that lacks it, with the values of the other replica, and changes nothing else', async () => {
     const { made, run } = siblings({}, whole);
     expect(await run(true)).toContain(`certificate of ${path}`);
     const metadata = { name: 'store-17', labels: { env: 'prod' } };
@@ -159,7 +159,7 @@ describe('banyan enroll under siblings', () => {
     expect([...half.made.keys()]).toEqual([`node/eu:paris ${location}`]);
   });
 
-  it('refuses a name that any of them has', async () => {
+  it('refuses a name that any replica has', async () => {
     for (const there of [whole, { [node]: known }]) {
       const { made, issued, run } = siblings({}, there);
       await expect(run()).rejects.toThrow(/is taken at node\/eu:paris~1/);

@@ -58,7 +58,7 @@ function parents(
 }
 
 describe('banyan join-token', () => {
-  it('admits the agent at each sibling of its parent, and leaves the hash of the secret at one', async () => {
+  it('admits the agent at each replica of its parent, and stores the hash of the secret at one', async () => {
     const { made, run } = parents();
     const { name, secret, pin } = readJoinToken(await run(), 'stdout');
     expect(pinned(ca, pin)).toHaveLength(1);
@@ -87,7 +87,7 @@ describe('banyan join-token', () => {
     expect(JSON.stringify([...made])).not.toContain(secret);
   });
 
-  it('leaves it at one that answers, and says how the other one is told', async () => {
+  it('stores it at a replica that answers, and explains how to bring it to the other one', async () => {
     const { made, warned, run } = parents({}, ['node/eu:paris']);
     await run({ ttl: '30m' });
     const token = [...made].find(([, { kind }]) => kind === 'JoinToken')!;
@@ -112,7 +112,7 @@ describe('banyan join-token', () => {
     ...(status ? { status } : {}),
   });
 
-  it('ends the older tokens of the agent that nobody has used, at each sibling, before there is another', async () => {
+  it('ends older unused tokens of the agent at each replica before it makes a new one', async () => {
     const { steps, warned, run } = parents(known, [], {
       'node/eu:paris': [
         token('unused', path),
@@ -129,7 +129,7 @@ describe('banyan join-token', () => {
     ]);
   });
 
-  it('makes no other where an older one is used meanwhile, and names siblings where one may be good still', async () => {
+  it('makes no new token if an older one is used meanwhile, and names replicas where an older one may still be valid', async () => {
     const used = parents(known, [], { 'node/eu:paris': [token('racing', path, undefined, 'old')] });
     await expect(used.run({ again: true })).rejects.toMatchObject({ code: 'Conflict' });
     expect(used.steps).toEqual([]);
@@ -141,7 +141,7 @@ describe('banyan join-token', () => {
     );
   });
 
-  it('refuses the path of a relay, known by the kubeconfig or by its parent, and names what to write', async () => {
+  it('refuses the path of a relay, known by the kubeconfig or by its parent, and says what to write', async () => {
     const words = /the path "(eu:paris|eu:paris:nord)" is that of a relay .* such as eu:paris.*:store-17/;
     const { made, run } = parents({
       '/apis/mesh.banyan.io/v1alpha1/nodes/eu.paris.nord': {
@@ -157,7 +157,7 @@ describe('banyan join-token', () => {
     expect(made.size).toBe(0);
   });
 
-  it('refuses a name that is taken, and gives another token for an agent that is known only when asked to', async () => {
+  it('refuses a name that is taken, and gives a known agent another token only on request', async () => {
     const { made, run } = parents(known);
     await expect(run()).rejects.toThrow(/"eu:paris:store-17" is taken at node\/eu:paris/);
     expect(made.size).toBe(0);
@@ -172,7 +172,7 @@ describe('banyan join-token', () => {
     [{ path: 'eu:Paris' }, /"eu:Paris" is no path of an agent/],
     [{ path: 'center' }, /"center" is no path of an agent/],
     [{ labels: ['env'] }, /--label: "env" is not of the form key=value/],
-  ])('refuses %o in words, and makes nothing', async (wrong, words) => {
+  ])('refuses %o with a message, and makes nothing', async (wrong, words) => {
     const { made, run } = parents();
     await expect(run(wrong)).rejects.toThrow(words);
     expect(made.size).toBe(0);

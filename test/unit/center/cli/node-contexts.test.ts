@@ -5,7 +5,7 @@ import { BanyanError } from '../../../../core/runtime/errors.ts';
 const away = new BanyanError('Unavailable', 'does not answer');
 
 describe('spaceContexts', () => {
-  it('gives those of a relay and of its siblings, and no others', () => {
+  it('returns the contexts of a relay and of its replicas, and no others', () => {
     const contexts = ['node/eu', 'space/eu/center.retail', 'space/eu~1/center.retail', 'space/eu:fr/center.retail'];
     expect(spaceContexts([...contexts, 'space/eu/center.bank'], 'eu', 'center.retail')).toEqual([
       'space/eu/center.retail',
@@ -13,7 +13,7 @@ describe('spaceContexts', () => {
     ]);
   });
 
-  it('gives the plain one where the kubeconfig has none, which says so when it is asked for', () => {
+  it('returns the plain context if the kubeconfig has none; a request with it then fails with a message', () => {
     expect(spaceContexts([], 'eu', 'center.retail')).toEqual(['space/eu/center.retail']);
   });
 });
@@ -26,15 +26,15 @@ describe('askReplicas', () => {
       return answer;
     });
 
-  it('takes the first that has it, past one that is away and one that lacks it', async () => {
+  it('returns the first answer that has the object, past a replica that is away and one that lacks the object', async () => {
     expect(await asking({ a: away, b: undefined, c: 'it', d: 'another' })).toEqual({ context: 'c', answer: 'it' });
   });
 
-  it('says of nothing where one has answered that there is nothing', async () => {
+  it('returns nothing if a replica has answered that there is nothing', async () => {
     expect(await asking({ a: away, b: undefined })).toEqual({ context: 'b', answer: undefined });
   });
 
-  it('fails when all are away, and with whatever else goes wrong', async () => {
+  it('fails if all replicas are away, and on any other error', async () => {
     await expect(asking({ a: away, b: away })).rejects.toThrow('does not answer');
     await expect(asking({ a: new BanyanError('Forbidden', 'not yours'), b: 'it' })).rejects.toThrow('not yours');
   });

@@ -9,13 +9,13 @@ function line(health: object): Promise<string> {
   return pingLine({ ask: <T>() => Promise.resolve(answer as T) }, options);
 }
 
-it('says that a node is ready by its own word for it, whatever stands beside', async () => {
+it('shows that a node is ready by the node’s own field, whatever other fields there are', async () => {
   expect(await line({ ready: true })).toBe('eu:till: agent 1, ready, 2.0 ms');
   expect(await line({ ready: true, notReady: [] })).toBe('eu:till: agent 1, ready, 2.0 ms');
   expect(await line({ ready: true, notReady: '' })).toBe('eu:till: agent 1, ready, 2.0 ms');
 });
 
-it('says why a node is not ready, where it says so itself', async () => {
+it('shows the node’s own reason why it is not ready', async () => {
   expect(await line({ ready: false, notReady: 'waits' })).toBe('eu:till: agent 1, not ready (waits), 2.0 ms');
   expect(await line({ ready: false })).toBe('eu:till: agent 1, not ready, 2.0 ms');
 });

@@ -21,7 +21,7 @@ async function lines(shown: Record<string, KubeObject[]>): Promise<string[]> {
   return formatTree(await treeRows(api, ''), nowMs).split('\n');
 }
 
-it('shows how old what each node has from the root is, where that is not young', async () => {
+it('shows the age of each node’s newest data from the root, if it is old', async () => {
   const away = { session: { state: 'Disconnected', since: ago(600) } };
   const [head, center, eu, shop, us] = await lines({
     '': [node('', {}), node('eu', away), node('us', { session: { state: 'Connected', since: ago(9_000) } })],
@@ -34,7 +34,7 @@ it('shows how old what each node has from the root is, where that is not young',
   expect(us).not.toMatch(/\d[smhd]/);
 });
 
-it('shows each alarm of a node once, whoever tells of it', async () => {
+it('shows each alarm of a node once, whichever node reports it', async () => {
   const condition = (type: string, message: string) => ({ type, status: 'True', message });
   const held = { entries: 60, token: 't' };
   const [, center, eu] = await lines({
@@ -54,7 +54,7 @@ it('shows each alarm of a node once, whoever tells of it', async () => {
   );
 });
 
-it('names what carries each session when it is asked to be wide', async () => {
+it('names the transport of each session in the wide form', async () => {
   const api: Pick<NodeApiClient, 'contexts' | 'list'> = {
     contexts: () => ['node/center'],
     list: () => Promise.resolve([node('eu', { session: { state: 'Connected', transport: 'websocket+terminated' } })]),
@@ -64,7 +64,7 @@ it('names what carries each session when it is asked to be wide', async () => {
   expect(formatTree(rows, nowMs)).not.toContain('websocket');
 });
 
-it('adds what a relay itself says of why it has no session', async () => {
+it('adds a relay’s own reason why it has no session', async () => {
   const away = { state: 'Disconnected' };
   const message = 'there is no session with the parent: the proxy http://p:3128 wants authentication';
   const [, , eu] = await lines({
@@ -74,7 +74,7 @@ it('adds what a relay itself says of why it has no session', async () => {
   expect(eu).toContain(`DeletionHeld: 3 entries; ${message}`);
 });
 
-it('shows what hangs below siblings once, as the one sees it to which it is attached', async () => {
+it('shows the children of replicas once, under the replica to which each is attached', async () => {
   const session = (state: string) => ({ session: { state } });
   const waits = { type: 'WaitsForParent', status: 'True', message: 'takes nothing from this parent since noon: x' };
   const shown = await lines({
@@ -91,7 +91,7 @@ it('shows what hangs below siblings once, as the one sees it to which it is atta
   expect(shown.join('\n')).toContain('WaitsForParent: takes nothing from this parent since noon');
 });
 
-it('puts each child under its parent where one name begins with another', async () => {
+it('puts each child under its parent when one name begins with another', async () => {
   const shown = await lines({
     '': [node('', {}), node('eu', {}), node('eu-west', {})],
     eu: [node('eu', {}), node('eu:shop', {})],
@@ -120,7 +120,7 @@ describe('from a path downwards', () => {
   };
   const lean = (rows: readonly { path: string; session: string }[]) => rows.map(({ path, session }) => [path, session]);
 
-  it('shows an agent, as the sibling to which it is attached does', async () => {
+  it('shows an agent as the replica shows it to which the agent is attached', async () => {
     const eu = { 'node/center': [node('', {}), node('eu', {})], 'node/eu': [node('eu', {}), agent('Disconnected')] };
     const rows = await tree('eu:till', { ...eu, 'node/eu~1': [node('eu', {}), agent('Connected')] });
     expect(formatTree(rows, nowMs).split('\n')).toEqual([
@@ -129,7 +129,7 @@ describe('from a path downwards', () => {
     ]);
   });
 
-  it("shows a relay with its siblings and its parent's word on them, and nothing that is above or beside it", async () => {
+  it('shows a relay with its replicas and its parent’s report about them, and nothing above or beside it', async () => {
     const connected = { session: { state: 'Connected' } };
     const center = [node('', {}), node('eu', connected), node('eu~1', connected), node('us', {})];
     const rows = await tree('eu', {
@@ -145,7 +145,7 @@ describe('from a path downwards', () => {
     ]);
   });
 
-  it('says of an agent whose parent is silent that this is so, and of one that nobody knows that there is none', async () => {
+  it('reports that the parent of an agent is silent, or that no node knows the agent', async () => {
     expect(lean(await tree('eu:till', { 'node/eu': undefined }))).toEqual([
       ['eu:till', 'unknown: node/eu is unreachable: no answer'],
     ]);

@@ -22,20 +22,20 @@ function tree(there: Readonly<Record<string, Readonly<Record<string, KubeObject>
 }
 
 describe('the mailbox of an agent', () => {
-  it('is read by the name that the kubeconfig has for it', async () => {
+  it('is read under its name in the kubeconfig', async () => {
     const api = tree({ 'mailbox/eu:till': { [path]: prices }, 'node/eu': {} });
     expect(await inMailbox(api, 'eu:till', path)).toBe(prices);
     expect(api.asked).toEqual([`mailbox/eu:till ${path}`]);
   });
 
-  it('is read at the parent where the kubeconfig does not name it, at whatever level that is', async () => {
+  it('is read at the parent if the kubeconfig does not name it, at whatever level that is', async () => {
     const held = { [`/mailboxes/till${path}`]: prices };
     expect(await inMailbox(tree({ 'node/eu': held, 'node/center': {} }), 'eu:till', path)).toBe(prices);
     expect(await inMailbox(tree({ 'node/eu': {}, 'node/center': held }), 'till', path)).toBe(prices);
     expect(await inMailbox(tree({ 'node/eu': {}, 'node/center': held }), 'eu:till', path)).toBe(undefined);
   });
 
-  it('is read at the first sibling of the parent that answers; any other error is the answer', async () => {
+  it('is read at the first replica of the parent that answers; any other error is passed on', async () => {
     const held = { [`/mailboxes/till${path}`]: prices };
     expect(await inMailbox(tree({ 'node/eu': 'Unavailable', 'node/eu~1': held }), 'eu:till', path)).toBe(prices);
     const forbidden = inMailbox(tree({ 'node/eu': 'Forbidden', 'node/eu~1': held }), 'eu:till', path);
@@ -44,13 +44,13 @@ describe('the mailbox of an agent', () => {
     await expect(silent).rejects.toThrow('node/eu~1 does not answer');
   });
 
-  it('is nowhere without a parent, which is said', async () => {
+  it('cannot be read without a parent, and the command says so', async () => {
     const words = 'the kubeconfig has neither mailbox/us:till nor node/us, its parent: is "us:till" right?';
     await expect(inMailbox(tree({ 'node/eu': {} }), 'us:till', path)).rejects.toThrow(words);
   });
 });
 
-it('tells of the cluster what is there, or how to look where the kubeconfig does not reach', async () => {
+it('shows the object on the cluster, or how to look if the kubeconfig does not reach it', async () => {
   expect(await onCluster(tree({ 'cluster/eu:till': { [path]: prices } }), 'eu:till', path)).toMatch(/there, uid u-1$/);
   expect(await onCluster(tree({ 'cluster/eu:till': {} }), 'eu:till', path)).toMatch(/it is not there yet/);
   expect(await onCluster(tree({ 'node/eu': {} }), 'eu:till', path)).toBe(

@@ -78,7 +78,7 @@ describe('banyan why', () => {
     },
   );
 
-  it('tells placements apart of which one name begins with the other', async () => {
+  it('distinguishes placements when one name begins with the other', async () => {
     const tree = treeWith(['till-1', `${long}q`]);
     const { list } = tree;
     const selecting = await list(space, `${edge}/edgeplacements`);
@@ -116,11 +116,11 @@ describe('banyan why', () => {
       { space: 'space/eu/center.retail' },
       /shows what comes from space\/center\/retail: ask with --space space\/center\/retail/,
     ],
-  ])('of %o says what is missing, and what was most likely meant', async (wrong, words) => {
+  ])('reports the missing part of %o, and the most similar name', async (wrong, words) => {
     await expect(why(treeWith(['till']), { ...question, ...wrong })).rejects.toThrow(words);
   });
 
-  it('knows an agent that was enrolled by what its parent has of it', async () => {
+  it('knows an enrolled agent from its parent', async () => {
     const target = { apiVersion: 'inventory.banyan.io/v1alpha1', kind: 'SyncTarget', metadata: { name: 'till' } };
     const tree = treeWith(['till'], { [`node/eu ${inventory}/synctargets/till`]: target });
     expect((await why(tree, { ...question, at: 'eu:till' })).join('\n')).toContain(
@@ -128,7 +128,7 @@ describe('banyan why', () => {
     );
   });
 
-  it('says that a space sends nothing beside its own node, also where one name begins with the other', async () => {
+  it('says that a space sends nothing beside its own node, also if one name begins with the other', async () => {
     const ops = 'space/eu/ops';
     const tree = treeWith(['till']);
     const at = (context: string) => (context === ops ? space : context);

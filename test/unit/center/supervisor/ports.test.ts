@@ -24,13 +24,13 @@ describe('the ports of a local tree', () => {
     return [...assigned.values()].flatMap(({ api, mesh }) => [api, mesh]);
   }
 
-  it('are not those of a tree that starts at the same time, and none that an outgoing connection may take', async () => {
+  it('differ from those of a tree that starts at the same time, and from ports of outgoing connections', async () => {
     const [one, other] = [await portsBy(1001), await portsBy(1002)];
     expect(new Set([...one, ...other]).size).toBe(2 * 2 * nodes.length);
     expect(Math.max(...one, ...other)).toBeLessThan(32_768);
   });
 
-  it('pass over a port that another program has', async () => {
+  it('skip a port that another program uses', async () => {
     const [first] = await portsBy(1004);
     const taken = createServer().listen({ host: '127.0.0.1', port: first, exclusive: true });
     await once(taken, 'listening');
@@ -43,7 +43,7 @@ describe('the ports of a local tree', () => {
     }
   });
 
-  it('are refused at once where the host is none of this machine', async () => {
+  it('are refused at once if the host is not of this machine', async () => {
     const [center] = nodes;
     const elsewhere = [{ ...center, listen: { host: '192.0.2.1' } } as PlannedNode];
     await expect(assignPorts(elsewhere, new DataDirectory(root), 1005)).rejects.toMatchObject({
@@ -51,7 +51,7 @@ describe('the ports of a local tree', () => {
     });
   });
 
-  it('are those of the last time', async () => {
+  it('are the same as last time', async () => {
     expect(await portsBy(1003)).toEqual(await portsBy(1003));
   });
 });

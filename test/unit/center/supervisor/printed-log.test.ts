@@ -27,8 +27,8 @@ async function print(...chunks: string[]): Promise<void> {
 
 const lines = () => readFileSync(file, 'utf8').split('\n').slice(0, -1);
 
-describe('what a node prints beside its log', () => {
-  it('is in the log, a line of JSON each, whatever pieces it came in', async () => {
+describe('the output of a node beside its log', () => {
+  it('is in the log, one line of JSON for each line, in whatever pieces it arrives', async () => {
     await print('FATAL ERROR: Reached heap ', 'limit\n\n 1: 0xb8\n {not JSON', '\nwithout an end');
     const said = (msg: string) => ({ level: 40, time: 1_000, node: 'eu', pid: 17, printed: true, msg });
     expect(lines().map((line) => JSON.parse(line) as unknown)).toEqual(
@@ -36,23 +36,23 @@ describe('what a node prints beside its log', () => {
     );
   });
 
-  it('stays as it is where it is a line of a log', async () => {
+  it('stays unchanged if it is a log line already', async () => {
     await print('{"level":30,"msg":"fine"}\n');
     expect(lines()).toEqual(['{"level":30,"msg":"fine"}']);
   });
 
-  it('without an end of line takes no memory without end', async () => {
+  it('uses bounded memory without an end of line', async () => {
     await print('x'.repeat(100_000), 'y'.repeat(100_000));
     expect(lines().map((line) => (JSON.parse(line) as { msg: string }).msg.length)).toEqual([100_000, 100_000]);
   });
 
-  it('fills no disk', async () => {
+  it('uses bounded disk space', async () => {
     await print(...Array.from({ length: 300 }, () => `${'x'.repeat(10_000)}\n`));
     expect(statSync(file).size).toBeLessThan(1_200_000);
   });
 });
 
-it('puts aside what a former process left too large, before the next one writes', async () => {
+it('is put aside before the next process writes, if a former process left too much', async () => {
   await print('first\n');
   writeFileSync(file, '{}\n'.repeat(4 * 2 ** 20));
   await print('second\n');

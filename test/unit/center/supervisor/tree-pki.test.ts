@@ -26,7 +26,7 @@ spec:
   return new X509Certificate(readFileSync(pki.nodeFiles('').cert));
 }
 
-it('makes another certificate when a node is to listen on another host, and keeps the one that fits', async () => {
+it('makes a new certificate when a node gets another host to listen on, and keeps a fitting one', async () => {
   const [first, again] = [await certificateOf('127.0.0.1'), await certificateOf('127.0.0.1')];
   expect(again.fingerprint256).toBe(first.fingerprint256);
   const other = await certificateOf('::1');

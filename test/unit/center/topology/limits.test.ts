@@ -15,7 +15,7 @@ spec:
 `;
 
 describe('the limits of a topology', () => {
-  it('are those of each node that has some, with defaults for what is left out', () => {
+  it('apply to each node that sets some, with defaults for the others', () => {
     const parsed = parseTopology(topology('{ deletions: { fraction: 0.5 } }'));
     if (!('topology' in parsed)) throw new Error(JSON.stringify(parsed.problems));
     expect(Object.fromEntries(planOf(parsed.topology).map(({ path, limits }) => [path, limits?.deletions]))).toEqual({
@@ -38,10 +38,10 @@ describe('the limits of a topology', () => {
   });
 });
 
-describe('how long certificates last that agents get', () => {
+describe('the lifetime of certificates for agents', () => {
   const issuer = (text: string) => topology('{}').replace('limits: {} }', `issuer: ${text} }`);
 
-  it('is said for each relay', () => {
+  it('is set for each relay', () => {
     const parsed = parseTopology(issuer('{ certificateSeconds: 86400 }'));
     if (!('topology' in parsed)) throw new Error(JSON.stringify(parsed.problems));
     expect(planOf(parsed.topology).map(({ path, issuer }) => [path, issuer?.certificateSeconds])).toEqual([
@@ -52,7 +52,7 @@ describe('how long certificates last that agents get', () => {
     ]);
   });
 
-  it('is refused at its field where it is too short', () => {
+  it('is refused at its field if it is too short', () => {
     const parsed = parseTopology(issuer('{ certificateSeconds: 59 }'));
     expect('problems' in parsed && parsed.problems.map(({ field }) => field)).toEqual([
       'spec.relays[0].issuer.certificateSeconds',

@@ -20,8 +20,8 @@ function planned() {
   return planOf(parsed.topology);
 }
 
-describe('siblings in a topology', () => {
-  it('are nodes of one path, each child with all of them as parents in an order of its own', () => {
+describe('replicas in a topology', () => {
+  it('are nodes of one path, and each child has all of them as parents in an order of its own', () => {
     const nodes = planned();
     expect(nodes.filter(({ path }) => path === 'eu').map(({ id, replica }) => [id, replica])).toEqual([
       ['eu', 0],
@@ -32,7 +32,7 @@ describe('siblings in a topology', () => {
     expect(nodes.find(({ id }) => id === 'eu:fr')?.relays).toEqual(['paris', 'paris~1']);
   });
 
-  it('have contexts each, the first ones those of the path', () => {
+  it('have one context each, and the first replica also has the context of the path', () => {
     const names = contextsOf(planned(), (id) => `https://${id}`);
     const urlOf = (name: string) => names.find((context) => context.name === name)?.url;
     expect(urlOf('node/eu')).toBe('https://eu');
@@ -44,7 +44,7 @@ describe('siblings in a topology', () => {
     expect(new Set(names.map(({ name }) => name)).size).toBe(names.length);
   });
 
-  it('are refused with spaces, with a port, and directly below siblings, in words', () => {
+  it('are refused with spaces, with a port, and directly below replicas, with a message', () => {
     expect(problemsOf('    - {name: eu, replicas: 2, spaces: [{name: ops}]}')).toEqual([
       expect.stringMatching(/^spec\.relays\[0\]\.spaces: .*each would have a space "ops" of its own/),
     ]);
@@ -57,7 +57,7 @@ describe('siblings in a topology', () => {
     expect(problemsOf('    - {name: eu, replicas: 9}')).toHaveLength(1);
   });
 
-  it('are told apart by their certificates, which only relays can be', () => {
+  it('are distinguished by their certificates; only relays can be replicas', () => {
     const identity = { role: 'relay', path: 'eu:paris', replica: 1 } as const;
     expect(spiffeId('shop', identity)).toBe('spiffe://shop/node/relay.1/eu/paris');
     expect(identityOfSpiffeId('spiffe://shop/node/relay.1/eu/paris')).toEqual(identity);

@@ -25,7 +25,7 @@ function problems(link: string): string {
 }
 
 describe('the link of a node in a topology', () => {
-  it('is auto and direct where nothing else is said', () => {
+  it('is auto and direct by default', () => {
     expect(linkOf('{}')).toEqual({ transport: 'auto', terminatedTls: false });
   });
 
@@ -49,7 +49,7 @@ describe('the link of a node in a topology', () => {
     ['{endpoint: balancer.example}', 'write host:port'],
     ['{endpoint: "fd00::1:443"}', 'write host:port'],
     ['{prox: none}', 'did you mean \\"proxy\\"?'],
-  ])('%s is refused with its line, and without what may be a password', (link, words) => {
+  ])('%s is refused with its line, and without text that may be a password', (link, words) => {
     expect(problems(link)).toContain(words);
     expect(problems(link)).toContain('"line":7');
     expect(problems(link)).not.toContain('sesame');

@@ -3,7 +3,7 @@ import { invalidObject } from '../../../../core/apiserver/status-errors.ts';
 import { refusal, testSpace } from './kinds/space-support.ts';
 
 describe('an object with very many faults', () => {
-  it('is told a hundred of them, and how many more there are', () => {
+  it('reports a hundred of them, and the number of the others', () => {
     const causes = Array.from({ length: 250 }, (_, i) => ({
       reason: 'FieldValueInvalid',
       message: 'wrong',
@@ -15,7 +15,7 @@ describe('an object with very many faults', () => {
     expect(message).toMatch(/^Pod "a" is invalid: \[f0: wrong, .*, f99: wrong, 150 more fields have mistakes\]$/);
   });
 
-  it('costs little: each owner as controller was told with all the others, until the process had no memory left', () => {
+  it('costs little: the message once named every pair of controller owners, until the process ran out of memory', () => {
     const ownerReferences = Array.from({ length: 10_000 }, (_, i) => ({ uid: `${i}`, controller: true }));
     const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'shop', ownerReferences } };
     const { code, message } = refusal(() => testSpace().space.create(object as never));

@@ -44,14 +44,14 @@ it('work leaves no mark once it has settled, nor when the process ends in order'
   expect(bench.start().companyOf('b')).toBe('any');
 });
 
-it('work that has just ended is suspect too: what it set off may be what ended the process', async () => {
+it('work that has just ended is suspect too: its after-effects may have ended the process', async () => {
   const bench = new Bench();
   await bench.guard.work('a', 'h', done);
   bench.clock.advance(settleMs);
   expect(bench.start().companyOf('a')).toBe('apart');
 });
 
-it('a suspect that goes well is none any more, and one that could not be tried stays one', async () => {
+it('a suspect that succeeds is cleared, and one that could not be tried stays a suspect', async () => {
   const bench = new Bench();
   await bench.dieAt('a', 'b');
   const [a, b] = [
@@ -64,7 +64,7 @@ it('a suspect that goes well is none any more, and one that could not be tried s
   expect([bench.guard.companyOf('a'), bench.guard.companyOf('b')]).toEqual(['any', 'apart']);
 });
 
-describe('when the process has ended while it worked on a great many', () => {
+describe('if the process ended while it worked on a great many items', () => {
   const many = Array.from({ length: 2 * siftedMax }, (_, i) => `${i}`);
   const dead = async () => {
     const bench = new Bench();
@@ -72,7 +72,7 @@ describe('when the process has ended while it worked on a great many', () => {
     return bench;
   };
 
-  it('they are done again beside each other, and no more of them than may be suspect after that', async () => {
+  it('they are processed in parallel again, at most as many as may be suspect afterwards', async () => {
     const bench = await dead();
     expect(many.every((key) => bench.guard.companyOf(key) === 'doubtful' && bench.guard.isHeldOff(key))).toBe(true);
     let begun = 0;
@@ -94,7 +94,7 @@ describe('when the process has ended while it worked on a great many', () => {
     expect(many.some((key) => bench.start().isHeldOff(key))).toBe(false);
   });
 
-  it('those that it ends among are suspect, the others as doubtful as before, and the second end of one alone names it', async () => {
+  it('the items in progress at an end are suspect, the others stay doubtful, and the second end during one item alone names it', async () => {
     const bench = await dead();
     await bench.dieAt('a-new-one', ...many.slice(0, 20));
     const company = (key: string) => bench.guard.companyOf(key);
@@ -108,14 +108,14 @@ describe('when the process has ended while it worked on a great many', () => {
     expect(bench.quarantined()).toEqual(['7']);
   });
 
-  it('a second look at one that has just been sifted is a part of that', async () => {
+  it('the second run of an item that has just been narrowed down belongs to the same search', async () => {
     const bench = await dead();
     await bench.guard.work('0', 'h', done);
     await bench.dieAt('0');
     expect(bench.guard.companyOf('0')).toBe('apart');
   });
 
-  it('one that could not be tried stays what it was', async () => {
+  it('an item that could not be tried keeps its state', async () => {
     const bench = await dead();
     await bench.guard.work('0', 'h', () => Promise.resolve('retry' as const));
     expect(bench.guard.companyOf('0')).toBe('doubtful');
@@ -130,7 +130,7 @@ it('work that ends the process twice is not begun a third time', async () => {
   expect(await bench.guard.work('b', 'h', () => Promise.reject(new Error('begun')))).toBe('quarantined');
 });
 
-it('another content of the key is worked on as if nothing had been, and that is told', async () => {
+it('another content of the key is processed as new, and the change is reported', async () => {
   const bench = new Bench();
   await bench.dieAt('a');
   await bench.dieAt('a');
@@ -140,7 +140,7 @@ it('another content of the key is worked on as if nothing had been, and that is 
   expect([told, bench.quarantined()]).toEqual([1, []]);
 });
 
-it('what is quarantined is tried again after a minute, and a crash of that is enough', async () => {
+it('a quarantined item is tried again after a minute, and one crash is enough to quarantine it again', async () => {
   const bench = new Bench();
   await bench.dieAt('a');
   await bench.dieAt('a');

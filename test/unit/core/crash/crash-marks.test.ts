@@ -15,7 +15,7 @@ const start = { build: '1', wallMs: 1_000 };
 const at = (marks: Record<string, Mark>, wallMs = 1_000, build = '1') =>
   Object.fromEntries(afterStart(new Map(Object.entries(marks)), { build, wallMs }));
 
-it('one crash makes everything that was worked on suspect, and quarantines nothing', () => {
+it('one crash makes all items in progress suspect, and quarantines none', () => {
   const working = { hash: 'h', state: 'working', crashes: 0 } as const;
   expect(at({ a: working, b: working })).toEqual({
     a: { hash: 'h', state: 'suspect', crashes: 1 },
@@ -23,7 +23,7 @@ it('one crash makes everything that was worked on suspect, and quarantines nothi
   });
 });
 
-it('a second crash quarantines what was worked on alone, with the words of the process, and leaves the other suspects', () => {
+it('a second crash quarantines the item that ran alone, with the last message of the process, and leaves the other suspects', () => {
   const marks = new Map<string, Mark>([
     ['a', { hash: 'h', state: 'working', crashes: 1 }],
     ['b', { hash: 'h', state: 'suspect', crashes: 1 }],
@@ -40,7 +40,7 @@ it('a second crash quarantines what was worked on alone, with the words of the p
   expect(after.get('b')).toEqual(marks.get('b'));
 });
 
-it('a quarantine ends after a while, or when the clock was set back, by one attempt; another build begins anew', () => {
+it('a quarantine ends after a while, or when the clock was set back, with one attempt; another build starts without quarantines', () => {
   const mark: Mark = { hash: 'h', state: 'quarantined', crashes: 2, sinceMs: 1_000, build: '1' };
   expect(at({ a: mark }, 1_000 + quarantineMinMs - 1).a).toBe(mark);
   for (const ended of [at({ a: mark }, 1_000 + quarantineMinMs), at({ a: mark }, 999)]) {
@@ -57,7 +57,7 @@ it('each further crash doubles the quarantine, up to an hour', () => {
   expect(retryAfterMs({ hash: 'h', state: 'quarantined', crashes: 100 })).toBe(quarantineMaxMs);
 });
 
-it('more than a few are doubtful at first, and suspect once the process has ended while they were sifted', () => {
+it('more than a few items are doubtful at first, and suspect once the process has ended while they were narrowed down', () => {
   const working = { hash: 'h', state: 'working', crashes: 0 } as const;
   const named = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`${i}`, working]));
   const states = (marks: Record<string, Mark>) => new Set(Object.values(at(marks)).map(({ state }) => state));
@@ -90,7 +90,7 @@ function runToRest(keys: readonly string[], deadly: ReadonlySet<string>, concurr
   }
 }
 
-it('whatever is deadly is quarantined, and nothing else, after two crashes for each at most, and one more for what had to be sifted', () => {
+it('exactly the deadly items are quarantined, after at most two crashes for each, and one more for the narrowing down', () => {
   const plan = fc.record({
     keys: fc.uniqueArray(fc.string({ minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 40 }),
     deadly: fc.func(fc.integer({ min: 0, max: 5 })),

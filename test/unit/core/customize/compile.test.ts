@@ -50,26 +50,26 @@ describe('a Customizer', () => {
     expect(ofPatch(item)).toEqual([expect.stringContaining(message)]);
   });
 
-  it('with a path that is no JSONPath is refused with an example', () => {
+  it('with an invalid JSONPath is refused with an example', () => {
     for (const path of ['$.a[', '$', '', '$.a[?(@.b>1)].c'])
       expect(refusals({ replacements: [{ path, value: 1 }] })).toEqual([
         expect.stringMatching(/^spec\.replacements\[0\]\.path: .*is not a JSONPath to a field, such as \$\.data\.text/),
       ]);
   });
 
-  it('with a selector that selects nothing is refused', () => {
+  it('with a selector without rules is refused', () => {
     const target = { labelSelector: { matchExpressions: [{ key: 'a', operator: 'In' }] } };
     expect(refusals({ rules: [{ target, patch: [{ merge: {} }] }] })).toEqual([
       expect.stringContaining('spec.rules[0].target.labelSelector.matchExpressions[0].values'),
     ]);
   });
 
-  it('of the reference is taken', () => {
+  it('from the reference page is accepted', () => {
     const file = new URL('../../../../docs/reference/customizer.yaml', import.meta.url);
     expect(refusals((parse(readFileSync(file, 'utf8')) as { spec: object }).spec)).toEqual([]);
   });
 
-  it('with values of any type is taken', () => {
+  it('with values of any type is accepted', () => {
     for (const value of [null, 0, false, '', [], {}]) expect(ofPatch({ op: 'add', path: '/a', value })).toEqual([]);
   });
 });

@@ -19,7 +19,7 @@ describe('expanding parameters', () => {
     ['%%(a)', '%(a)'],
     ['%%%(a)', '%label'],
     ['%d %s', '%d %s'],
-  ])('makes %j to %j: labels, then annotations, then properties', (text, result) => {
+  ])('makes %j to %j: labels first, then annotations, then properties', (text, result) => {
     expect(expanded(text)).toEqual({ text: result });
   });
 
@@ -33,24 +33,24 @@ describe('expanding parameters', () => {
     });
   });
 
-  it('says which name is unknown, and where', () => {
+  it('names an unknown name, and its place', () => {
     expect(failure(configMap({ text: 'a %(stroe)' }), [], facts, true)).toMatch(
       /^annotation edge\.banyan\.io\/expand-parameters: data\.text: "%\(stroe\)" names no label and no annotation of the Location and no property/,
     );
   });
 
-  it('says where a name does not end', () => {
+  it('names the place of a name without an end', () => {
     expect(failure(configMap({ text: '%(a' }), [], facts, true)).toContain('data.text: "%(" without its ")"');
   });
 
-  it('does not expand what it has put in, and comes before Customizers', () => {
+  it('does not expand inserted values, and runs before Customizers', () => {
     const twice = shop({ annotations: { a: '%(b)', b: 'x' } });
     expect(rendered(configMap({ text: '%(a)' }), [], twice, true).object.data).toEqual({ text: '%(b)' });
     const spec = { replacements: [{ path: '$.data.more', value: '%(a) ${{ object.data.text }}' }] };
     expect(rendered(configMap({ text: '%(b)' }), spec, twice, true).object.data).toEqual({ text: 'x', more: '%(a) x' });
   });
 
-  it('may not make the object larger and larger', () => {
+  it('has a bounded result size', () => {
     const large = shop({ annotations: { a: 'x'.repeat(200_000) } });
     expect(failure(configMap({ text: '%(a)'.repeat(1_000) }), [], large, true)).toContain(
       'characters would be put into one object',

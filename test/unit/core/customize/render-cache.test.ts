@@ -21,7 +21,7 @@ function through(cache: RenderCache, object: KubeObject, spec: CustomizerSpec, e
     cache.find('key', facts) ?? cache.evaluate('key', facts, (recorder) => render(input, recorder));
 }
 
-describe('what was read', () => {
+describe('a recorded read', () => {
   it.each([
     ['${{ location.metadata.annotations["store-name"] }}', { annotations: { 'store-name': 'Other' } }],
     ['${{ location.metadata.labels.env }}', { labels: { env: 'test' } }],
@@ -31,7 +31,7 @@ describe('what was read', () => {
     ['${{ size(location.metadata.labels) }}', { labels: {} }],
     ['${{ location.metadata.labels.exists(l, l == "tier") ? "a" : "b" }}', { labels: { tier: 'x' } }],
     ['${{ syncTarget.spec.properties.tills }}', { properties: { tills: '4' } }],
-  ])('by %s no longer holds when it changes', (value, change) => {
+  ])('by %s is invalid when its value changes', (value, change) => {
     const { recorder } = rendered(configMap({}), greeting(value));
     expect(stillHolds(shop(), recorder.trace)).toBe(true);
     expect(stillHolds(shop(change), recorder.trace)).toBe(false);
@@ -42,7 +42,7 @@ describe('what was read', () => {
     '${{ "env" in location.metadata.labels ? location.metadata.labels["env"] : "" }}',
     '${{ properties["tills"] }}',
     'always the same',
-  ])('by %s holds while only something else changes', (value) => {
+  ])('by %s stays valid while only other values change', (value) => {
     const { recorder } = rendered(configMap({}), greeting(value));
     const other: Shop = {
       name: 'another',
@@ -54,7 +54,7 @@ describe('what was read', () => {
     expect(stillHolds(shop(other), recorder.trace)).toBe(true);
   });
 
-  it('by expanding parameters is only the names that occur', () => {
+  it('by expanding parameters has only the names that occur', () => {
     const { recorder } = rendered(configMap({ a: '%(region)' }), [], shop(), true);
     expect(recorder.trace.map(({ read }) => read.path.join('/'))).toEqual(['location/metadata/labels/region']);
   });
@@ -72,7 +72,7 @@ describe('the cache of renderings', () => {
     expect([cache.evaluations, cache.hits]).toEqual([3, 997]);
   });
 
-  it('evaluates a condition once per answer, and what stands under it only where it holds', () => {
+  it('evaluates a condition once per answer, and the rest only where the condition holds', () => {
     const cache = new RenderCache();
     const at = through(cache, configMap({ text: '' }), {
       rules: [
@@ -95,7 +95,7 @@ describe('the cache of renderings', () => {
     expect(cache.evaluations).toBe(1);
   });
 
-  it('stays within its bounds, and evaluates again what has gone', () => {
+  it('stays within its bounds, and evaluates removed renderings again', () => {
     const cache = new RenderCache({ entriesMax: 20, bytesMax: 10_000 });
     const at = through(cache, configMap({ text: '' }), greeting('${{ path }}'));
     for (let i = 0; i < 100; i++) at(shop({ path: `p-${i}` }));
@@ -107,7 +107,7 @@ describe('the cache of renderings', () => {
     expect(cache.evaluations).toBe(101);
   });
 
-  it('gives what an evaluation would give, whatever the expressions and the destinations', () => {
+  it('returns the same as an evaluation, whatever the expressions and the destinations', () => {
     const value = fc.constantFrom('a', 'b');
     const facts = fc
       .record({

@@ -7,20 +7,20 @@ const patch = (...items: object[]): CustomizerSpec => ({ rules: [{ patch: items 
 const replacing = (path: string, value: string | number): CustomizerSpec => ({ replacements: [{ path, value }] });
 
 describe('a JSON patch', () => {
-  it('takes a value that holds expressions', () => {
+  it('accepts a value with expressions', () => {
     const value = 'Welcome to ${{ location.metadata.annotations["store-name"] }}';
     expect(rendered(configMap({ text: '' }), patch({ op: 'replace', path: '/data/text', value })).object.data).toEqual({
       text: 'Welcome to Rivoli',
     });
   });
 
-  it('takes the type of a value that is one expression and nothing else', () => {
+  it('keeps the type of a value that is one expression and nothing else', () => {
     const value = '${{ int(properties.tills) + 1 }}';
     const { object } = rendered(deployment(), patch({ op: 'replace', path: '/spec/replicas', value }));
     expect(object.spec).toMatchObject({ replicas: 4 });
   });
 
-  it('is worked off in order: move, copy, test, remove', () => {
+  it('is applied in order: move, copy, test, remove', () => {
     const spec = patch(
       { op: 'copy', from: '/data/a', path: '/data/b' },
       { op: 'move', from: '/data/a', path: '/data/c' },
@@ -30,7 +30,7 @@ describe('a JSON patch', () => {
     expect(rendered(configMap({ a: 'x', d: 'y' }), spec).object.data).toEqual({ b: 'x', c: 'x' });
   });
 
-  it('that does not apply is a failure with the operation that does not', () => {
+  it('that does not apply is a failure that names the operation', () => {
     const spec = patch(
       { op: 'add', path: '/data/a', value: '1' },
       { op: 'replace', path: '/data/missing', value: '1' },
@@ -46,7 +46,7 @@ describe('a JSON patch', () => {
 });
 
 describe('a strategic merge patch', () => {
-  it('merges containers by their names in kinds that are known', () => {
+  it('merges containers by their names in known kinds', () => {
     const containers = [{ name: 'till', image: 'till:${{ properties.tills }}' }];
     const { object } = rendered(deployment(), patch({ merge: { spec: { template: { spec: { containers } } } } }));
     const { template } = object.spec as { template: { spec: { containers: object[] } } };
@@ -56,13 +56,13 @@ describe('a strategic merge patch', () => {
     ]);
   });
 
-  it('removes what is null', () => {
+  it('removes fields with null', () => {
     expect(rendered(configMap({ a: 'x', b: 'y' }), patch({ merge: { data: { a: null } } })).object.data).toEqual({
       b: 'y',
     });
   });
 
-  it('replaces lists in kinds that are not known', () => {
+  it('replaces lists in unknown kinds', () => {
     const board = { apiVersion: 'shop.example.com/v1', kind: 'Board', metadata: { name: 'b' }, spec: { rows: [1, 2] } };
     const { object } = rendered(board, patch({ merge: { spec: { rows: ['${{ size(path) }}'] } } }));
     expect(object.spec).toEqual({ rows: ['eu:paris:store-1'.length] });
@@ -91,7 +91,7 @@ describe('a replacement', () => {
     expect(rendered(configMap({}), replacing("$.data['a.b']", 'x')).object.data).toEqual({ 'a.b': 'x' });
   });
 
-  it('that leads nowhere is a failure with its path', () => {
+  it('without a match is a failure that names its path', () => {
     expect(failure(configMap({}), replacing('$.spec.replicas', 2))).toBe(
       'Customizer shop/greet: spec.replacements[0].path: $.spec.replicas leads to nothing in this object',
     );
@@ -103,7 +103,7 @@ describe('a rule', () => {
     rules: [{ when: condition, patch: [{ op: 'add', path: '/data/a', value: 'x' }] }],
   });
 
-  it('is worked off where its condition is true', () => {
+  it('is applied where its condition is true', () => {
     expect(rendered(configMap({}), when('location.metadata.labels.env == "prod"')).object.data).toEqual({ a: 'x' });
     expect(rendered(configMap({}), when('location.metadata.labels.env == "test"')).object.data).toEqual({});
   });
@@ -114,7 +114,7 @@ describe('a rule', () => {
     );
   });
 
-  it('whose condition reads what is not there is a failure', () => {
+  it('whose condition reads a missing value is a failure', () => {
     expect(failure(configMap({}), when('location.metadata.labels.tier == "store"'))).toBe(
       'Customizer shop/greet: spec.rules[0].when: no such key: tier',
     );
@@ -133,13 +133,13 @@ describe('a rule', () => {
     [{ labelSelector: { matchLabels: { role: 'till' } } }, false],
     [{ kind: 'ConfigMap', name: 'other' }, false],
     [{}, true],
-  ])('for the target %j is worked off: %s', (target, holds) => {
+  ])('for the target %j is applied: %s', (target, holds) => {
     const object = configMap({}, { labels: { role: 'sign' } });
     const spec = { rules: [{ target, patch: [{ op: 'add', path: '/data/a', value: 'x' }] }] };
     expect(rendered(object, spec).object.data).toEqual(holds ? { a: 'x' } : {});
   });
 
-  it('sees the object as the rules before it have left it, and not what it does itself', () => {
+  it('reads the object as the former rules have changed it, and not its own changes', () => {
     const count = { op: 'add', path: '/data/b', value: '${{ string(size(object.data)) }}' };
     const add = { op: 'add', path: '/data/a', value: 'x' };
     expect(rendered(configMap({}), { rules: [{ patch: [add, count] }] }).object.data).toEqual({ a: 'x', b: '0' });
@@ -159,7 +159,7 @@ describe('a rule', () => {
   });
 });
 
-describe('an object that comes out', () => {
+describe('the resulting object', () => {
   it.each([
     [
       { op: 'replace', path: '/metadata/name', value: 'other' },
@@ -180,7 +180,7 @@ describe('an object that comes out', () => {
     [{ op: 'replace', path: '/spec/replicas', value: -1 }, 'spec.replicas'],
     [{ op: 'replace', path: '/spec/selector/matchLabels/app', value: 'other' }, 'spec.template.metadata.labels'],
     [{ op: 'add', path: '/spec/replcas', value: 2 }, 'spec.replcas: a Deployment has no such field'],
-  ])('must be valid for its kind, as far as that is known: %j', (item, message) => {
+  ])('must be valid for its kind, as far as the node knows the kind: %j', (item, message) => {
     expect(failure(deployment(), patch(item))).toContain(message);
   });
 
@@ -196,7 +196,7 @@ describe('an object that comes out', () => {
     );
   });
 
-  it('can be given a label and an annotation, also its first', () => {
+  it('can get a label and an annotation, even its first ones', () => {
     const spec: CustomizerSpec = {
       ...patch({ op: 'add', path: '/metadata/labels/a', value: '${{ "b" in object.metadata.labels ? "b" : "none" }}' }),
       ...replacing("$.metadata.annotations['x.io/a']", 'b'),
@@ -210,13 +210,13 @@ describe('an object that comes out', () => {
     expect(rendered(configMap({}), { rules: [] }).object.metadata).toEqual({ name: 'greeting', namespace: 'shop' });
   });
 
-  it('has neither a status nor what only a space knows', () => {
+  it('has neither a status nor fields that belong to a space', () => {
     const spec = patch({ op: 'add', path: '/status', value: {} }, { op: 'add', path: '/metadata/uid', value: 'x' });
     const { object } = rendered({ apiVersion: 'x.io/v1', kind: 'X', metadata: { name: 'x' } }, spec);
     expect(object).toEqual({ apiVersion: 'x.io/v1', kind: 'X', metadata: { name: 'x' } });
   });
 
-  it('is the same bytes for the same input', () => {
+  it('has the same bytes for the same input', () => {
     const spec = patch({ merge: { data: { z: '${{ path }}', a: '1' } } });
     const [a, b] = [rendered(configMap({}), spec), rendered(configMap({}), spec)].map(({ outcome }) => outcome);
     expect(a).toEqual(b);
@@ -243,7 +243,7 @@ describe('the cost of an object', () => {
     );
   });
 
-  it('is limited when one value is put into many places', () => {
+  it('is limited when one value is inserted in many places', () => {
     const rows = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`row-${i}`, '']));
     const message = failure(configMap(rows), replacing('$.data.*', 'x'.repeat(10_000)));
     expect(message).toContain('characters would be put into one object');

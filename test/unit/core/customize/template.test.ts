@@ -54,7 +54,7 @@ describe('a string with expressions', () => {
     ['${{ duration("1h") }}', 'a Duration'],
     ['${{ quantity("1Gi") }}', 'a Quantity'],
     ['${{ 9223372036854775807 }}', 'beyond 2^53'],
-  ])('%s gives what no field can hold, and says so', (value, what) => {
+  ])('%s gives a value that no field can hold, and the error says so', (value, what) => {
     const message = failure(configMap({}), { replacements: [{ path: '$.data.a', value }] });
     expect(message).toContain('Customizer shop/greet: spec.replacements[0].value: gives ');
     expect(message).toContain(what);

@@ -4,7 +4,7 @@ import { entryKey } from '../../../../core/entries/entry-keys.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 
 describe('the guard of a down feed', () => {
-  it('lets go to whom a child belonged by the word of a parent that has lost it, and nothing else', () => {
+  it('lets the owner rows of a parent go that has lost them, and nothing else', () => {
     const guard = deletionGuard(new VirtualClock(), undefined);
     const keys = [
       entryKey.owner('till'),

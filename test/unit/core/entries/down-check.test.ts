@@ -28,7 +28,7 @@ describe('an entry of the down feed', () => {
     expect(flaw('relay', key, said, body)).toBeUndefined();
   });
 
-  it('is for relays alone, or for agents alone, where its kind says so', () => {
+  it('is only for relays, or only for agents, where its kind says so', () => {
     const tree = { path: 'eu', labels: { a: 'b' } };
     expect(flaw('relay', 'tree', tree)).toBeUndefined();
     expect(flaw('agent', 'tree', tree)).toEqual({ reason: 'only relays take this entry' });
@@ -65,7 +65,7 @@ describe('an entry of the down feed', () => {
     expect(flaw('relay', key, said, body)?.reason).toContain(reason);
   });
 
-  it('is judged by its body only where a node parses it: objects at agents, and at the relays that make them', () => {
+  it('is judged by its body only at nodes that parse the body: objects at agents, and at the relays that customize them', () => {
     expect(flaw('agent', objectKey, attributes, 'torn')?.reason).toContain('the body is no JSON');
     expect(flaw('agent', objectKey, attributes, 'torn')?.refs).toEqual(['shop']);
     const deep = `{"spec":${'['.repeat(2_000)}${']'.repeat(2_000)}}`;
@@ -77,7 +77,7 @@ describe('an entry of the down feed', () => {
     expect(flaw('agent', 'p/center.retail/shop', placement, '')).toBeUndefined();
   });
 
-  it('is judged whatever is in it', () => {
+  it('is judged without an exception, whatever it contains', () => {
     const prefix = fc.constantFrom(
       '',
       'tree',

@@ -19,7 +19,7 @@ const values: Readonly<Record<keyof KeyParts, fc.Arbitrary<KeyParts[keyof KeyPar
 };
 
 describe('the key of an entry', () => {
-  it.each(types)('%s is taken apart into what it was made of', (type) => {
+  it.each(types)('%s is parsed into the parts that it was made of', (type) => {
     const { parts } = keyForm(entryKinds[type].form);
     fc.assert(
       fc.property(fc.tuple(...parts.map((part) => values[part])), (made) => {
@@ -32,7 +32,7 @@ describe('the key of an entry', () => {
     );
   });
 
-  it('begins with a word of its own', () => {
+  it('begins with a word that no other kind has', () => {
     expect(new Set(types.map((type) => keyForm(entryKinds[type].form).word)).size).toBe(types.length);
   });
 
@@ -49,12 +49,12 @@ describe('the key of an entry', () => {
     ['o/center.retail/till', 'object'],
     ['q/center.retail/shop/till', 'promoted'],
     ['sum/center.retail/shop', 'summary'],
-  ])('%s is of no form, and meant for %s all the same', (key, type) => {
+  ])('%s is malformed, but still belongs to the kind %s', (key, type) => {
     expect(parseEntryKey(key)).toBeUndefined();
     expect(entryTypeOf(key)).toBe(type);
   });
 
-  it('of a later version is of no kind', () => {
+  it('of a later version has no kind', () => {
     for (const key of ['weather', 'weather/eu'])
       expect([parseEntryKey(key), entryTypeOf(key)]).toEqual([undefined, undefined]);
   });

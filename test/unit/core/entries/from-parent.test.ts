@@ -9,7 +9,7 @@ const check = (path: string, key: string, attributes = '{}') =>
     after: { key, attributes: Buffer.from(attributes), body: Buffer.alloc(0) },
   });
 
-describe('what a parent sends', () => {
+describe('an entry that a parent sends', () => {
   it.each([
     ['eu:paris', 'tree', '{"path":"eu:paris","labels":{}}'],
     ['eu:paris', 'p/center.retail/shop', '{}'],

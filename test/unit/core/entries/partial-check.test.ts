@@ -12,8 +12,8 @@ function partial(counts: { readonly [name in keyof DestinationCounts]?: number }
 
 const failureOf = (path: string) => ({ path, object: 'deployments.apps shop/till', reason: 'Failed', message: 'no' });
 
-describe('what a child says of a placement', () => {
-  it('is of one destination when the child is an agent', () => {
+describe('a child’s report about a placement', () => {
+  it('covers one destination if the child is an agent', () => {
     const one = { expected: 1, fresh: 1, synced: 1, applied: 1, available: 1 };
     expect(() => checkPartial(agent, partial(one, [failureOf('eu:paris')]))).not.toThrow();
     expect(() => checkPartial(agent, partial({ expected: 1, quarantined: 1, synced: 1 }))).not.toThrow();
@@ -24,7 +24,7 @@ describe('what a child says of a placement', () => {
     }
   });
 
-  it('adds up', () => {
+  it('has consistent sums', () => {
     const counts = { expected: 9, fresh: 4, stale: 3, never: 1, quarantined: 1, available: 4 };
     expect(() => checkPartial(relay, partial(counts))).not.toThrow();
     expect(() => checkPartial(relay, partial({}))).not.toThrow();
@@ -34,7 +34,7 @@ describe('what a child says of a placement', () => {
   });
 
   it.each(['synced', 'applied', 'available', 'failed', 'conflicted', 'outdated'])(
-    'knows no more of %s destinations than of those that it hears of',
+    'has no more %s destinations than destinations that have reported',
     (name) => {
       const counts = { expected: 9, fresh: 3, quarantined: 1, never: 5 };
       expect(() => checkPartial(relay, partial({ ...counts, [name]: 4 }))).not.toThrow();
@@ -44,7 +44,7 @@ describe('what a child says of a placement', () => {
     },
   );
 
-  it('names failures of its own destinations alone', () => {
+  it('names failures of the child’s own destinations only', () => {
     const counts = { expected: 2, fresh: 2, failed: 1 };
     expect(() => checkPartial(relay, partial(counts, [failureOf('eu:paris:rivoli')]))).not.toThrow();
     expect(() => checkPartial(relay, partial(counts, [failureOf('eu:parish')]))).toThrow(

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { formatServed, parseServed } from '../../../../core/entries/served-resources.ts';
 
-it('a served resource and its versions are one word, of which they can be read again', () => {
+it('a served resource and its versions are encoded in one text, and are decoded again', () => {
   for (const one of [
     { group: '', resource: 'pods', versions: ['v1'] },
     { group: 'autoscaling', resource: 'horizontalpodautoscalers', versions: ['v2', 'v1'] },
@@ -12,7 +12,7 @@ it('a served resource and its versions are one word, of which they can be read a
 });
 
 it.each(['', 'pods', '/pods', '/pods:', 'apps/Deployments:v1', 'apps/deploy/ments:v1', `${'a'.repeat(254)}/pods:v1`])(
-  '%j is no served resource',
+  '%j is no valid resource',
   (text) => {
     expect(parseServed(text)).toBeUndefined();
   },

@@ -21,8 +21,8 @@ function check(
   };
 }
 
-describe('what a child says', () => {
-  it('is taken when it is what its key says', () => {
+describe('an entry that a child reports', () => {
+  it('is accepted if it matches its key', () => {
     const partial = Buffer.from(encodePartial(emptyPartial(1, 2))).toString();
     const { empty } = summarizer({ combinedFields: [{ name: 'n', type: 'COUNT', k: 10 }] });
     const summary = Buffer.from(encodeUserPartial(empty)).toString();
@@ -38,11 +38,11 @@ describe('what a child says', () => {
     expect(check('node/eu:paris:deep', { attributes: { role: 'relay', version: '1' } })).not.toThrow();
   });
 
-  it('is passed over when its key is of a later version', () => {
+  it('is ignored if its key is of a later version', () => {
     expect(check('weather/eu', { attributes: 'anything' })).not.toThrow();
   });
 
-  it('is refused with the field that is wrong', () => {
+  it('is refused with the name of the wrong field', () => {
     expect(check('labels', { attributes: { leaves: -1, sets: [] } })).toThrow(
       /a label summary that is not valid: leaves: /,
     );
@@ -78,7 +78,7 @@ describe('what a child says', () => {
     expect(check('state/center.retail/till')).toThrow('the key names no object');
   });
 
-  it('is refused when it is of a node elsewhere, or what only a parent may say', () => {
+  it('is refused if it is of a node elsewhere, or of a kind that only a parent may send', () => {
     const attributes = { role: 'relay', version: '1' };
     expect(check('node/eu:rome', { attributes })).toThrow(
       '"eu:paris" speaks for the node "eu:rome", which is not below it',
@@ -88,7 +88,7 @@ describe('what a child says', () => {
     expect(check('tree')).toThrow('which only a parent may send');
   });
 
-  it('is refused when it is what only relays say, or of nodes below, and an agent says it', () => {
+  it('is refused if an agent reports an entry that only relays report, or an entry of another node', () => {
     const labels = { leaves: 1, sets: [] };
     const summary = asText(encodeUserPartial(summarizer({}).empty));
     const node = { version: '1' };
@@ -123,7 +123,7 @@ describe('what a child says', () => {
     }
   });
 
-  it('is a whole object only if it is the one of its key, in the form that views splice into', () => {
+  it('is a whole object only if it is the object of its key, in the form that views insert', () => {
     const metadata = { metadata: { name: 'till', namespace: 'shop' } };
     const object = { ...metadata, apiVersion: 'wgpolicyk8s.io/v1alpha2', kind: 'PolicyReport' };
     const key = 'wgpolicyk8s.io/policyreports/shop/till';

@@ -28,7 +28,7 @@ function bench() {
 }
 
 describe('the changes of a feed', () => {
-  it('are told once for a commit, when it has happened', () => {
+  it('are announced once for a commit, after the commit', () => {
     const { store, feed, heads, told } = bench();
     store.write((t) => {
       for (const key of ['a', 'b', 'c']) feed.put(t, content(key, '1'), 0);
@@ -39,7 +39,7 @@ describe('the changes of a feed', () => {
     expect(told()).toEqual([4]);
   });
 
-  it('are told of every kind: by content, by reference, and what is removed', () => {
+  it('are announced for every kind of change: by content, by reference, and removals', () => {
     const { store, feed, open, told } = bench();
     const other = open('mailbox/other', () => {});
     store.write((t) => other.put(t, content('a', '1'), 0));
@@ -48,7 +48,7 @@ describe('the changes of a feed', () => {
     expect(told()).toEqual([1]);
   });
 
-  it('are not told when there are none', () => {
+  it('are not announced if there are none', () => {
     const { store, feed, told } = bench();
     store.write((t) => feed.put(t, content('a', '1'), 5));
     told();
@@ -61,7 +61,7 @@ describe('the changes of a feed', () => {
     expect(told()).toEqual([]);
   });
 
-  it('are not told when the transaction fails, and are after the next one', () => {
+  it('are not announced if the transaction fails, and are announced after the next one', () => {
     const { store, feed, told } = bench();
     const fails = () =>
       store.write((t) => {
@@ -74,7 +74,7 @@ describe('the changes of a feed', () => {
     expect(told()).toEqual([1]);
   });
 
-  it('may be what another change follows from, which is told as well', () => {
+  it('may follow from another change, and are announced as well', () => {
     const { store, open } = bench();
     const heads: number[] = [];
     const feed: FeedProducer = open('outbox', () => {

@@ -10,7 +10,7 @@ const countOf = (store: MemoryStore, key: string, body: string) =>
   store.write((t) => referenceCount(t, { hash: contentHash(content(key, body)) }));
 
 describe('a content', () => {
-  it('comes back from its record, whatever its parts are', () => {
+  it('is read back from its record, whatever its parts are', () => {
     const part = fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes));
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 20 }), part, part, (key, attributes, body) => {
@@ -23,7 +23,7 @@ describe('a content', () => {
     );
   });
 
-  it('has another hash when the same bytes are cut into other parts', () => {
+  it('has another hash when the same bytes are split into other parts', () => {
     const [a, b] = [
       { key: 'k', attributes: Buffer.from('xy'), body: Buffer.from('z') },
       { key: 'k', attributes: Buffer.from('x'), body: Buffer.from('yz') },
@@ -31,7 +31,7 @@ describe('a content', () => {
     expect(contentHash(a)).not.toEqual(contentHash(b));
   });
 
-  it('is stored once, however many tables name it, and goes with the last row', () => {
+  it('is stored once, however many tables name it, and is removed with the last row', () => {
     const producer = new ProducerEnd();
     const { store } = producer;
     const consumer = new ConsumerEnd(store);
@@ -44,7 +44,7 @@ describe('a content', () => {
     expect([storedContents(store), countOf(store, 'a', '1')]).toEqual([0, 0]);
   });
 
-  it('is shared by reference without its bytes being given', () => {
+  it('is shared by reference without the caller passing its bytes', () => {
     const producer = new ProducerEnd();
     const { store } = producer;
     const source = store.write((t) => LocalTable.open(t, 'source/center.retail'));
@@ -61,7 +61,7 @@ describe('a content', () => {
     expect(countOf(store, 'a', '1')).toBe(1);
   });
 
-  it('is let go by the row that gets another one', () => {
+  it('is released by a row that gets another content', () => {
     const producer = new ProducerEnd();
     const consumer = new ConsumerEnd();
     for (const body of ['1', '2', '3']) {
@@ -83,7 +83,7 @@ describe('a content', () => {
     expect([countOf(producer.store, 'a', '1'), countOf(consumer.store, 'a', '1')]).toEqual([1, 1]);
   });
 
-  it('goes with the table whose rows alone named it, and no other does', () => {
+  it('is removed with the only table whose rows named it', () => {
     const producer = new ProducerEnd();
     const { store } = producer;
     const source = store.write((t) => LocalTable.open(t, 'source/center.retail'));
@@ -96,7 +96,7 @@ describe('a content', () => {
 });
 
 describe('a dropped table', () => {
-  it('begins anew under its name: no rows, no revisions, another epoch', () => {
+  it('starts anew under its name: no rows, no revisions, another epoch', () => {
     const producer = new ProducerEnd();
     const { epoch, incarnation } = producer.feed;
     producer.put('a', '1');

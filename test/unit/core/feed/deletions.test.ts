@@ -14,7 +14,7 @@ const lowest = Buffer.alloc(16);
 const highest = Buffer.alloc(17, 0xff);
 const seed = Buffer.alloc(8, 7);
 
-describe('the judgement of what a producer lacks', () => {
+describe('the decision about rows that a producer lacks', () => {
   const found = { gone: 0, lost: 0, held: 0, total: 1_000 };
 
   it.each([
@@ -25,11 +25,11 @@ describe('the judgement of what a producer lacks', () => {
     [{ ...found, gone: 1, lost: 1 }, 'lost'],
     [{ ...found, gone: 2, held: 199 }, 'all'],
     [{ ...found, gone: 0, held: 900 }, 'none'],
-  ] as const)('of %o is to hold %s', (what, verdict) => {
+  ] as const)('for %o is to hold %s', (what, verdict) => {
     expect(judge(what, deletionLimits)).toBe(verdict);
   });
 
-  it('never lets more than the budget go between two releases', () => {
+  it('never lets more rows go between two approvals than the budget allows', () => {
     fc.assert(
       fc.property(fc.nat(300), fc.nat(300), fc.integer({ min: 1, max: 400 }), (gone, alreadyHeld, rest) => {
         const total = gone + alreadyHeld + rest;
@@ -78,14 +78,14 @@ describe('a consumer with a guard', () => {
 
   const holding = ({ store, feed }: ConsumerEnd) => store.read((reader) => feed.held(reader));
 
-  it('lets go of what a producer lacks when it is little', () => {
+  it('removes the rows that a producer lacks if they are few', () => {
     const { producer, consumer } = emptied(50);
     expect(reconcile(producer, consumer).changes).toHaveLength(50);
     expect(holding(consumer)).toBeUndefined();
     expect(held(consumer)).toEqual({});
   });
 
-  it('keeps all of it when it is too much, durably, and goes on with the feed', () => {
+  it('keeps all of them if they are too many, durably, and continues with the feed', () => {
     const { producer, consumer } = emptied(60);
     expect(reconcile(producer, consumer).changes).toEqual([]);
     expect(holding(consumer)).toMatchObject({ entries: 60, sinceMs: 1_000 });
@@ -97,7 +97,7 @@ describe('a consumer with a guard', () => {
     expect(holding(again)).toEqual(holding(consumer));
   });
 
-  it('lets go of all that a producer has removed, when it was put back itself: nothing is lost where the producer has never ended since', () => {
+  it('removes all rows that a producer has removed if the consumer itself was restored: a producer that never ended has lost nothing', () => {
     const { consumer } = emptied(0);
     const producer = new ProducerEnd();
     for (const key of names(60)) producer.put(key, 'body', 7);
@@ -109,7 +109,7 @@ describe('a consumer with a guard', () => {
     expect(holding(consumer)).toBeUndefined();
   });
 
-  it('keeps it when that producer has ended in between, or is behind where the consumer was', () => {
+  it('keeps them if that producer has ended in between, or is behind the consumer', () => {
     for (const isRestarted of [true, false]) {
       const { consumer } = emptied(0);
       const producer = new ProducerEnd();
@@ -130,7 +130,7 @@ describe('a consumer with a guard', () => {
     }
   });
 
-  it('agrees with its producer on what it has beside', () => {
+  it('agrees with its producer on all other rows', () => {
     const { producer, consumer } = emptied(60);
     reconcile(producer, consumer);
     expect(reconcile(producer, consumer).requests).toBe(1);
@@ -144,7 +144,7 @@ describe('a consumer with a guard', () => {
     expect(one).toEqual(other);
   });
 
-  it('holds no longer what the producer has again, in the same form, an older or a newer one, or says to be gone', () => {
+  it('no longer holds a row that the producer has again, in the same, an older or a newer form, or that the producer has removed', () => {
     const { producer, consumer } = emptied(60);
     reconcile(producer, consumer);
     producer.put('k0', 'body', 7);
@@ -159,7 +159,7 @@ describe('a consumer with a guard', () => {
     expect(held(consumer).k3).toBeUndefined();
   });
 
-  it('fetches nothing of what it holds when it comes to a producer that has it, in the same form or an older one', () => {
+  it('fetches no held row when it attaches to a producer that has it, in the same form or an older one', () => {
     const { producer, consumer } = emptied(60);
     reconcile(producer, consumer);
     const other = new ProducerEnd(undefined, 3);
@@ -171,7 +171,7 @@ describe('a consumer with a guard', () => {
     expect(held(consumer)).toMatchObject({ k0: 'body', k58: 'body', k59: 'newer' });
   });
 
-  it('resumes nowhere between the moment that it holds something no longer and the end of the reconciliation', () => {
+  it('cannot resume between the moment that a row is no longer held and the end of the reconciliation', () => {
     const { producer, consumer } = emptied(60);
     reconcile(producer, consumer);
     const other = new ProducerEnd(undefined, 3);
@@ -186,7 +186,7 @@ describe('a consumer with a guard', () => {
       expect(store.read((reader) => feed.resumable(reader, resume))).toBe(false);
   });
 
-  it('deletes on release what is held then, and nothing on a word for another holding', () => {
+  it('removes the held rows on approval, and nothing on an approval of another token', () => {
     const { producer, consumer } = emptied(60);
     reconcile(producer, consumer);
     const release = (token: string) => consumer.store.write((t) => consumer.feed.release(t, token));
@@ -199,7 +199,7 @@ describe('a consumer with a guard', () => {
     expect(holding(consumer)).toBeUndefined();
   });
 
-  it('gives a holding to which something came another token', () => {
+  it('gets another token when a row is added to the held ones', () => {
     const { producer, consumer } = emptied(60);
     reconcile(producer, consumer);
     const before = holding(consumer)!;
@@ -210,7 +210,7 @@ describe('a consumer with a guard', () => {
     expect(holding(consumer)!.token).not.toBe(before.token);
   });
 
-  it('keeps what the origin has lost however little it is, and lets the rest go', () => {
+  it('keeps rows that the origin has lost, however few, and removes the others', () => {
     const { producer, consumer } = emptied(3, { isLost: (_reader, _table, key) => key === 'k1' });
     expect(
       reconcile(producer, consumer)
@@ -221,7 +221,7 @@ describe('a consumer with a guard', () => {
     expect(holding(consumer)).toMatchObject({ entries: 1, sample: ['k1'] });
   });
 
-  it('holds no row that stands for nothing, and counts none against the budget', () => {
+  it('holds no row that stands for nothing, and does not count such rows against the budget', () => {
     const over = emptied(61, { mayGo: (key) => key === 'k1' });
     expect(reconcile(over.producer, over.consumer).changes.map(({ key }) => key)).toEqual(['k1']);
     expect(holding(over.consumer)).toMatchObject({ entries: 60 });
@@ -229,7 +229,7 @@ describe('a consumer with a guard', () => {
     expect(reconcile(within.producer, within.consumer).changes).toHaveLength(51);
   });
 
-  it('tells once for each transaction that what it holds has changed', () => {
+  it('reports once for each transaction that the held rows have changed', () => {
     const { producer, consumer } = emptied(60);
     let told = 0;
     subscribeTo(consumer.store, heldRowsTopic, consumer.feed.name, () => told++);

@@ -31,7 +31,7 @@ function moved({ count, sum }: Digest, before: Uint8Array | undefined, after: Ui
 }
 
 describe('the digest of a table', () => {
-  it('is what a scan of its rows gives, after any changes, at both ends of a feed', () => {
+  it('equals a scan of its rows, after any changes, at both ends of a feed', () => {
     const change = fc.record({
       key: fc.constantFrom('a', 'b', 'c', 'd'),
       body: fc.option(fc.constantFrom('1', '2', '3')),
@@ -67,7 +67,7 @@ describe('the digest of a table', () => {
     );
   });
 
-  it('is moved by words as by big integers, over and under its modulus too', () => {
+  it('is computed with 32-bit words as with big integers, also over and under its modulus', () => {
     const word = fc.oneof(
       fc.uint8Array({ minLength: 16, maxLength: 16 }),
       fc.constantFrom(0, 255).map((byte) => new Uint8Array(16).fill(byte)),
@@ -87,7 +87,7 @@ describe('the digest of a table', () => {
     );
   });
 
-  it('differs by the same word as long as the same rows differ', () => {
+  it('differs by the same value as long as the same rows differ', () => {
     const [a, b, c] = ['a', 'b', 'c'].map((key) => hash128(key));
     const own = moved(moved(emptyDigest, undefined, a), undefined, b);
     const peer = moved(emptyDigest, undefined, a);

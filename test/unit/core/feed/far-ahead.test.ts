@@ -47,11 +47,11 @@ function next(before: ProducerEnd, revision: number, body?: string) {
   return { ...after.batch(0)!, epoch, incarnation, from, to: from + 1, head: from + 1 };
 }
 
-it('a space may be a year ahead of the clock here', () => {
+it('a revision may be a year ahead of the local clock', () => {
   expect([isFarAhead(nowMs + aheadMaxMs, nowMs), isFarAhead(nowMs + aheadMaxMs + 1, nowMs)]).toEqual([false, true]);
 });
 
-describe('a row that claims a revision that no space can have given', () => {
+describe('a row with a revision that no space can have given', () => {
   const lied = () => {
     const [liar, child] = [new ProducerEnd(), new Child()];
     liar.put(key, 'a lie', lie);
@@ -59,7 +59,7 @@ describe('a row that claims a revision that no space can have given', () => {
     return { liar, child };
   };
 
-  it('gives way to what is told later, and so to a deletion', () => {
+  it('is replaced by every later value, and by a deletion', () => {
     const { liar, child } = lied();
     expect(child.apply(next(liar, nowMs, 'true'))).toMatchObject([{ key, originRevision: nowMs }]);
     expect([held(child), child.origin]).toEqual([{ [key]: 'true' }, nowMs]);
@@ -68,7 +68,7 @@ describe('a row that claims a revision that no space can have given', () => {
     expect(held(other.child)).toEqual({});
   });
 
-  it('gives way to what an honest parent has, in a reconciliation', () => {
+  it('is replaced by the row of an honest parent, in a reconciliation', () => {
     const { child } = lied();
     const honest = new ProducerEnd(undefined, 2);
     honest.put(key, 'true', nowMs);
@@ -76,7 +76,7 @@ describe('a row that claims a revision that no space can have given', () => {
     expect([held(child), child.origin]).toEqual([{ [key]: 'true' }, nowMs]);
   });
 
-  it('is taken, since it may be a clock that is wrong', () => {
+  it('is accepted, since a wrong clock may be the reason', () => {
     const child = new Child();
     const producer = new ProducerEnd();
     producer.put(key, 'one', nowMs);
@@ -88,7 +88,7 @@ describe('a row that claims a revision that no space can have given', () => {
     expect(held(child)).toEqual({ [key]: 'three' });
   });
 
-  it('does not keep what is newer out of the mailbox of a child, nor is told as what the child has', () => {
+  it('does not keep newer rows out of a child’s mailbox, and is not reported as received', () => {
     const store = new MemoryStore();
     const random = new SeededRandom(1);
     const mailbox = store.write((t) =>
@@ -123,7 +123,7 @@ it('a number that is no revision of a space may be any number', () => {
   expect([put('newer', lie), put('older', nowMs)]).toEqual([true, false]);
 });
 
-it('what a parent that was put back has is older than a row of a plausible revision', () => {
+it('the row of a parent that was restored is older than a row of a plausible revision', () => {
   const child = new Child();
   const producer = new ProducerEnd();
   producer.put(key, 'new', nowMs + aheadMaxMs);

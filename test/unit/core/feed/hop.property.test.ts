@@ -89,7 +89,7 @@ describe('one hop diverges', () => {
     expect(diverges({ ...asTheProduct, resumable })).toBe(true);
   });
 
-  it('if a batch announces the durable head where superseding revisions are written', () => {
+  it('if a batch announces the durable head although superseding revisions are written', () => {
     expect(diverges({ ...asTheProduct, sent: (batch, head) => ({ ...batch, head }) })).toBe(true);
   });
 });

@@ -40,8 +40,8 @@ function receive(producer: ProducerEnd, consumer: ConsumerEnd) {
   return batch ? consumer.apply(batch) : [];
 }
 
-describe('a row that its producer has lost and can not make anew', () => {
-  it('stays where the producer says that it is to be kept, and goes where it says nothing', () => {
+describe('a row that its producer has lost and cannot make anew', () => {
+  it('stays if the producer sends a keep entry, and goes without one', () => {
     const { producer, consumer } = survivor('a', 'b');
     producer.put('keep a', '');
     expect(reconcile(producer, consumer).map(({ key }) => key)).toEqual(['b']);
@@ -56,7 +56,7 @@ describe('a row that its producer has lost and can not make anew', () => {
     expect(held(consumer)).toEqual({ a: 'old', 'keep a': '' });
   });
 
-  it('gives way to what the producer has made of it, also of an older write, and stays when its keeper goes then', () => {
+  it('is replaced by the producer’s new row, even of an older write, and that row stays when the keep entry goes', () => {
     const { producer, consumer } = survivor('a');
     producer.put('keep a', '');
     reconcile(producer, consumer);
@@ -66,7 +66,7 @@ describe('a row that its producer has lost and can not make anew', () => {
     expect(held(consumer)).toEqual({ a: 'new' });
   });
 
-  it('stays as it is when the producer has made the same of it', () => {
+  it('stays unchanged when the producer has made the same row', () => {
     const { producer, consumer } = survivor('a');
     producer.put('keep a', '');
     reconcile(producer, consumer);
@@ -76,7 +76,7 @@ describe('a row that its producer has lost and can not make anew', () => {
     expect(held(consumer)).toEqual({ a: 'old' });
   });
 
-  it('goes with its keeper when the producer has made nothing of it: nobody wants it any more', () => {
+  it('goes with its keep entry if the producer makes no row: no placement wants the object any more', () => {
     const { producer, consumer } = survivor('a');
     producer.put('keep a', '');
     reconcile(producer, consumer);
@@ -85,7 +85,7 @@ describe('a row that its producer has lost and can not make anew', () => {
     expect(held(consumer)).toEqual({});
   });
 
-  it('goes when a reconciliation finds neither it nor its keeper', () => {
+  it('goes when a reconciliation finds neither the row nor the keep entry', () => {
     const { producer, consumer } = survivor('a');
     producer.put('keep a', '');
     reconcile(producer, consumer);
@@ -97,7 +97,7 @@ describe('a row that its producer has lost and can not make anew', () => {
     ).toEqual(['a', 'keep a']);
   });
 
-  it('is not missed when a reconciliation finds it made and its keeper gone', () => {
+  it('stays when a reconciliation finds the row made and the keep entry gone', () => {
     const { producer, consumer } = survivor('a');
     producer.put('keep a', '');
     reconcile(producer, consumer);
@@ -107,7 +107,7 @@ describe('a row that its producer has lost and can not make anew', () => {
     expect(held(consumer)).toEqual({ a: 'old' });
   });
 
-  it('is replaced when a reconciliation finds another one made, also of an older write', () => {
+  it('is replaced when a reconciliation finds another row made, even of an older write', () => {
     const { producer, consumer } = survivor('a');
     producer.put('keep a', '');
     reconcile(producer, consumer);
@@ -117,7 +117,7 @@ describe('a row that its producer has lost and can not make anew', () => {
     expect(held(consumer)).toEqual({ a: 'new' });
   });
 
-  it('is nothing to a consumer that has none of it', () => {
+  it('does not matter to a consumer without the row', () => {
     const { producer, consumer } = survivor();
     producer.put('keep a', '');
     reconcile(producer, consumer);

@@ -48,7 +48,7 @@ const told = (child: ProducerEnd, from: number, key: string, body?: string) => {
   return { ...batch, epoch, incarnation, from, to: from + 1, head: from + 1 };
 };
 
-it('a later word replaces one that claimed a revision, and so does its end', () => {
+it('a later entry replaces one that claimed a revision, and so does its tombstone', () => {
   const [child, parent] = [lie(), new Reported()];
   sync(child, parent);
   expect(parent.origins).toEqual([0, 0]);
@@ -88,7 +88,7 @@ it.each([
   expect(held(parent)).toEqual({ 'state/a': 'honest', 'state/b': 'another' });
 });
 
-it('a feed of spaces keeps what is newer at its origin', () => {
+it('a feed of spaces keeps the newer value of its origin', () => {
   const child = lie();
   const parent = new Reported(undefined, false);
   sync(child, parent);

@@ -48,7 +48,7 @@ function counting<R extends Reader>(reader: R): { reader: R; read: { values: num
 }
 
 describe('pieces of contents', () => {
-  it('that are never finished, of a thousand of them, are kept of the last few', () => {
+  it('of a thousand unfinished contents are kept only for the last few', () => {
     const store = new MemoryStore();
     store.write((t) => {
       for (let i = 0; i < 1_000; i++) storePiece(t, table, piece(`content ${i}`));
@@ -73,7 +73,7 @@ describe('pieces of contents', () => {
     expect(held(store)).toEqual([{ contentHash: Buffer.from(hash128('other')), bytes: pieceBytesMin }]);
   });
 
-  it('may end with a small one; a whole that is not what its hash says is dropped', () => {
+  it('may end with a small piece; a content that does not have its hash is dropped', () => {
     const store = new MemoryStore();
     const record = bytes(pieceBytesMin + 1);
     const of = { contentHash: hash128(record), total: record.length };
@@ -99,7 +99,7 @@ describe('pieces of contents', () => {
     expect(held(store)).toEqual(before);
   });
 
-  it('are a content with the longest key that an entry may have', () => {
+  it('make up a content with the longest key that an entry may have', () => {
     const store = new MemoryStore();
     const key = 'é'.repeat(750);
     const record = encodeContent({ key, attributes: bytes(2), body: bytes(3) });
@@ -111,7 +111,7 @@ describe('pieces of contents', () => {
     expect(held(store)).toEqual([]);
   });
 
-  it('that come again are passed over', () => {
+  it('that arrive again are ignored', () => {
     const store = new MemoryStore();
     for (let i = 0; i < 3; i++) expect(take(store, piece('content'))).toBe(true);
     expect(held(store)).toMatchObject([{ bytes: pieceBytesMin }]);
@@ -170,7 +170,7 @@ describe('pieces of contents', () => {
     expect(store.size().usedBytes).toBe(0);
   });
 
-  it('that are larger than a row are put together again, and go with their content', () => {
+  it('that are larger than a row are put together, and go with their content', () => {
     const store = new MemoryStore();
     const record = Buffer.from(Array.from({ length: 200_000 }, (_, i) => i % 251));
     const of = { contentHash: hash128(record), total: record.length };

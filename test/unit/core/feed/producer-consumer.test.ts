@@ -30,14 +30,14 @@ describe('a producer', () => {
     expect(entriesOf(producer.batch(0))).toEqual(['b=1@4', 'a=4@5']);
   });
 
-  it('leaves a key at its revision that is set to what it has', () => {
+  it('keeps the revision of a key that gets the same value again', () => {
     const producer = new ProducerEnd();
     expect(producer.put('a', '1', 3)).toBe(true);
     expect(producer.put('a', '1', 3)).toBe(false);
     expect(producer.head).toBe(1);
   });
 
-  it('never replaces a value by one of an older origin revision, nor removes it for one', () => {
+  it('never replaces a value by one of an older origin revision, and does not remove it for one', () => {
     const producer = new ProducerEnd();
     producer.put('a', 'new', 5);
     expect(producer.put('a', 'old', 4)).toBe(false);
@@ -63,7 +63,7 @@ describe('a producer', () => {
     expect([tombstones(), producer.purgeRevision]).toEqual([0, 3]);
   });
 
-  it('takes a key up again that it had removed, with a tombstone or without', () => {
+  it('puts a removed key again, with a tombstone or without', () => {
     const producer = new ProducerEnd();
     producer.put('a', '1');
     producer.remove('a');
@@ -76,7 +76,7 @@ describe('a producer', () => {
     expect(producer.purgeRevision).toBe(4);
   });
 
-  it('does not go back on an acknowledgement, and refuses one beyond its head', () => {
+  it('never moves an acknowledgement back, and refuses one beyond its head', () => {
     const producer = new ProducerEnd();
     producer.put('a', '1');
     producer.put('b', '1');
@@ -94,7 +94,7 @@ describe('a producer', () => {
     expect(producer.batch(1, {}, 1)).toBeUndefined();
   });
 
-  it('counts what is not acknowledged as its backlog', () => {
+  it('counts unacknowledged entries as its backlog', () => {
     const producer = new ProducerEnd();
     for (const key of keys) producer.put(key, 'x'.repeat(100));
     producer.acknowledge(1);
@@ -105,7 +105,7 @@ describe('a producer', () => {
     expect(producer.store.read((reader) => producer.feed.backlog(reader))).toEqual({ entries: 0, bytes: 0 });
   });
 
-  it('reckons the bytes of a long backlog from some of its contents, and counts no further than a thousand', () => {
+  it('estimates the bytes of a long backlog from some of its contents, and counts at most a thousand', () => {
     const producer = new ProducerEnd();
     const backlog = () => producer.store.read((reader) => producer.feed.backlog(reader));
     producer.put('k0', 'x'.repeat(100));
@@ -123,7 +123,7 @@ describe('a producer', () => {
 });
 
 describe('a batch', () => {
-  it('holds at most as many entries as it may, and goes on where the last one ended', () => {
+  it('holds at most the allowed number of entries, and continues where the last one ended', () => {
     const producer = new ProducerEnd();
     for (const key of keys) producer.put(key, '1');
     const first = producer.batch(0, { maxEntries: 2 });
@@ -148,7 +148,7 @@ describe('a batch', () => {
     expect(producer.batch(head)).toBeUndefined();
   });
 
-  it('ends before the entry that would take it beyond its bytes', () => {
+  it('ends before the entry that would exceed its byte limit', () => {
     const producer = new ProducerEnd();
     for (const key of keys) producer.put(key, 'x'.repeat(1000));
     const batch = producer.batch(0, { maxBytes: 2500 });
@@ -156,7 +156,7 @@ describe('a batch', () => {
     expect(batch?.entries).toHaveLength(2);
   });
 
-  it('holds an entry larger than its bytes alone', () => {
+  it('holds an entry larger than its byte limit alone', () => {
     const producer = new ProducerEnd();
     producer.put('a', '1');
     producer.put('b', 'x'.repeat(1000));
@@ -167,7 +167,7 @@ describe('a batch', () => {
 });
 
 describe('a consumer', () => {
-  it('holds what its producer has, and tells what each batch changed', () => {
+  it('has the rows of its producer, and reports the changes of each batch', () => {
     const [producer, consumer] = [new ProducerEnd(), new ConsumerEnd()];
     producer.put('a', '1');
     producer.put('b', '1');
@@ -185,7 +185,7 @@ describe('a consumer', () => {
     expect(held(consumer)).toEqual({ a: '2', c: '1' });
   });
 
-  it('tells no change when a value comes again, but keeps its newer origin revision', () => {
+  it('reports no change when a value arrives again, but keeps its newer origin revision', () => {
     const consumer = new ConsumerEnd();
     consumer.apply(madeUp([entry('a', '1', 1, 3)], 0, 1));
     expect(consumer.apply(madeUp([entry('a', '1', 2, 7)], 1, 2))).toEqual([]);
@@ -193,7 +193,7 @@ describe('a consumer', () => {
     expect(held(consumer)).toEqual({ a: '1' });
   });
 
-  it('remembers how far it came, and what its producer announced with it', () => {
+  it('records its cursor, and the head that its producer announced with it', () => {
     const [producer, consumer] = [new ProducerEnd(), new ConsumerEnd()];
     for (const key of keys) producer.put(key, '1');
     consumer.apply(producer.batch(0, { maxEntries: 2 })!);
@@ -201,7 +201,7 @@ describe('a consumer', () => {
     expect(new ConsumerEnd(consumer.store).tuple).toEqual({ epoch, incarnation, cursor: 2, seenHead: 3 });
   });
 
-  it('ignores a batch that came before', () => {
+  it('ignores a batch that it has already', () => {
     const [producer, consumer] = [new ProducerEnd(), new ConsumerEnd()];
     producer.put('a', '1');
     const old = producer.batch(0)!;
@@ -217,7 +217,7 @@ describe('a consumer', () => {
   it.each([
     ['a gap', 2],
     ['an overlap', 0],
-  ])('refuses %s between batches and stays where it was', (_, from) => {
+  ])('refuses %s between batches and keeps its cursor', (_, from) => {
     const consumer = new ConsumerEnd();
     consumer.apply(madeUp([entry('a', '1', 1)], 0, 1));
     const odd = madeUp([entry('b', '1', 3)], from, 3);
@@ -234,7 +234,7 @@ describe('a consumer', () => {
     expect(held(consumer)).toEqual({ a: '1' });
   });
 
-  it('refuses an entry under a hash that is not that of its key, and the whole batch with it', () => {
+  it('refuses a batch with an entry whose hash is not the hash of its key', () => {
     const consumer = new ConsumerEnd();
     const forged = { ...entry('b', 'forged', 2), keyHash: hash128('a') };
     const batch = madeUp([entry('c', '1', 1), forged], 0, 2);
@@ -243,7 +243,7 @@ describe('a consumer', () => {
     expect(consumer.tuple.cursor).toBe(0);
   });
 
-  it('never replaces a value by one of an older origin revision, nor removes it for one, yet moves on', () => {
+  it('never replaces a value by one of an older origin revision, nor removes it for one, yet moves its cursor', () => {
     const consumer = new ConsumerEnd();
     consumer.apply(madeUp([entry('a', 'new', 1, 5), entry('b', 'new', 2, 5)], 0, 2));
     const older = [entry('a', 'old', 3, 4), { keyHash: hash128('b'), revision: 4, originRevision: 4 }];
@@ -252,7 +252,7 @@ describe('a consumer', () => {
     expect(consumer.tuple.cursor).toBe(4);
   });
 
-  it('takes a tombstone of a key that it never had', () => {
+  it('accepts a tombstone of a key that it never had', () => {
     const consumer = new ConsumerEnd();
     const gone = { keyHash: hash128('a'), revision: 1, originRevision: 0 };
     expect(consumer.apply(madeUp([gone], 0, 1))).toEqual([]);

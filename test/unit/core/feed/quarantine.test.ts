@@ -44,7 +44,7 @@ class Consumer extends ConsumerEnd {
   }
 }
 
-it('an entry that is not what its key says is stored as it came, the cursor goes on, and the rooms keep the form before', () => {
+it('a malformed entry is stored as received, the cursor moves on, and the rooms keep the former form', () => {
   const [producer, consumer] = [new ProducerEnd(), new Consumer()];
   producer.put('a', 'good');
   consumer.take(producer);
@@ -61,7 +61,7 @@ it('an entry that is not what its key says is stored as it came, the cursor goes
   ]);
 });
 
-it('the next good form ends the quarantine, and is told as a change of the last good one', () => {
+it('the next valid form ends the quarantine, and is reported as a change of the last valid form', () => {
   const [producer, consumer] = [new ProducerEnd(), new Consumer()];
   producer.put('a', 'good');
   consumer.take(producer);
@@ -75,7 +75,7 @@ it('the next good form ends the quarantine, and is told as a change of the last 
   expect(storedContents(consumer.store)).toBe(1);
 });
 
-it('the end of the key is told with the last good form, or not at all where there was none', () => {
+it('the removal of the key is reported with the last valid form, or not at all if there was none', () => {
   const [producer, consumer] = [new ProducerEnd(), new Consumer()];
   producer.put('a', 'good');
   consumer.take(producer);
@@ -89,7 +89,7 @@ it('the end of the key is told with the last good form, or not at all where ther
   expect(storedContents(consumer.store)).toBe(0);
 });
 
-it('a quarantine outlives its process, and goes with its table', () => {
+it('a quarantine survives its process, and goes with its table', () => {
   const [producer, consumer] = [new ProducerEnd(), new Consumer()];
   producer.put('a', 'good');
   consumer.take(producer);
@@ -103,7 +103,7 @@ it('a quarantine outlives its process, and goes with its table', () => {
   expect(storedContents(again.store)).toBe(0);
 });
 
-it('what is quarantined is told once for a transaction that changes it', () => {
+it('the quarantined keys are reported once for each transaction that changes them', () => {
   const [producer, consumer] = [new ProducerEnd(), new Consumer()];
   let told = 0;
   subscribeTo(consumer.store, quarantineTopic, consumer.feed.name, () => told++);
@@ -119,7 +119,7 @@ it('what is quarantined is told once for a transaction that changes it', () => {
   expect(told).toBe(2);
 });
 
-it('a session begins with the first revision again where nothing that was said is any good, and only there', () => {
+it('a session begins again with the first revision if every reported entry is malformed, and only then', () => {
   const [producer, consumer] = [new ProducerEnd(), new Consumer()];
   const begun = () => {
     consumer.store.write((t) => consumer.feed.restartIfAllQuarantined(t));

@@ -56,8 +56,8 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: 60 },
 );
 
-describe('a producer that has put rows itself', () => {
-  it('makes the same batches as one that reads all of them, whatever was undone or lost in between', () => {
+describe('a producer that keeps the rows that it put last', () => {
+  it('makes the same batches as a producer that reads all rows, whatever was undone or lost in between', () => {
     fc.assert(
       fc.property(steps, (run) => {
         const store = new MemoryStore({ manualFlush: true });
@@ -82,7 +82,7 @@ describe('a producer that has put rows itself', () => {
     });
   });
 
-  it('keeps none of them once they are sent', () => {
+  it('drops the kept rows once they are sent', () => {
     const rows = new RecentRows();
     const [before, head] = [Buffer.of(0), Buffer.of(1)];
     rows.put(before, head, undefined, { keyHash: hash128('a'), revision: 1, originRevision: 0 });

@@ -74,7 +74,7 @@ const ends = (ours: ReadonlyMap<number, number>, theirs: ReadonlyMap<number, num
 const numbered = (count: number, value = 0) => new Map(Array.from({ length: count }, (_, i) => [i, value]));
 
 describe('a reconciliation by prefixes', () => {
-  it('finds one row of a thousand with less than 700 bytes', () => {
+  it('finds one different row of a thousand with less than 700 bytes', () => {
     const { producer, consumer } = ends(numbered(1_000), new Map([...numbered(1_000), [7, 1]]));
     const { bytes, entries } = reconcile(producer, consumer);
     expect(held(consumer)).toEqual(held(producer));
@@ -82,7 +82,7 @@ describe('a reconciliation by prefixes', () => {
     expect(bytes).toBeLessThan(700);
   });
 
-  it('makes any two sets of rows equal, with bytes that grow with the difference and the logarithm of the rows', () => {
+  it('makes any two sets of rows equal, with bytes proportional to the difference and the logarithm of the rows', () => {
     const rows = fc
       .array(fc.tuple(fc.nat(600), fc.nat(2)), { maxLength: 60 })
       .map((list): ReadonlyMap<number, number> => new Map(list));
@@ -103,7 +103,7 @@ describe('a reconciliation by prefixes', () => {
     );
   });
 
-  it('of a consumer that has nothing lists without cutting to the last row', () => {
+  it('of an empty consumer lists rows without splitting to the last row', () => {
     const { producer, consumer } = ends(numbered(600), new Map());
     const { said, bytes } = reconcile(producer, consumer);
     expect(held(consumer)).toEqual(held(producer));
@@ -112,7 +112,7 @@ describe('a reconciliation by prefixes', () => {
     expect(bytes).toBeLessThan(600 * 60);
   });
 
-  it('says which producer it is in the first reply alone, and goes on with its feed', () => {
+  it('names the producer’s epoch only in the first reply, and continues with the feed', () => {
     const { producer, consumer } = ends(numbered(100, 1), numbered(100));
     const { said } = reconcile(producer, consumer);
     expect(said.length).toBeGreaterThan(2);
@@ -123,14 +123,14 @@ describe('a reconciliation by prefixes', () => {
     expect(consumer.tuple).toMatchObject({ epoch: producer.feed.epoch, cursor: producer.head });
   });
 
-  it('has other fingerprints with another seed: nobody can make rows that pass for others', () => {
+  it('has other fingerprints with another seed: nobody can make rows that pass as others', () => {
     const { consumer } = ends(new Map(), numbered(3));
     const said = [seed, Buffer.alloc(seedBytes, 8)].map((by) => begin(consumer, by).next()!.prefixes[0]!);
     expect(said[0]!.fingerprint).toHaveLength(fingerprintBytes);
     expect(said[0]!.fingerprint).not.toEqual(said[1]!.fingerprint);
   });
 
-  it('asks for what is wanted before it asks on, so that little waits', () => {
+  it('asks for wanted keys before further prefixes, so that few keys wait', () => {
     const { producer, consumer } = ends(numbered(2_000, 1), numbered(2_000));
     const reconciliation = begin(consumer);
     for (let request = reconciliation.next(); request; request = reconciliation.next()) {
@@ -182,7 +182,7 @@ describe('a producer that answers prefixes wrongly', () => {
     expect(held(consumer)).toEqual({ k0: '0' });
   });
 
-  it('and lists rows that it never sends is asked for them once and then refused', () => {
+  it('and lists rows that it never sends is refused after one more request', () => {
     const { reconciliation, take } = started();
     take({ ...honest, answers: [{ kind: 'list', items: [item] }] });
     const { round, wanted } = reconciliation.next()!;
@@ -199,7 +199,7 @@ describe('a producer that answers prefixes wrongly', () => {
     expect(() => take({ ...honest, round, answers })).toThrow('not about the prefix');
   });
 
-  it('and says without end that everything differs is left', () => {
+  it('and always reports a difference is abandoned', () => {
     const { reconciliation, take } = started();
     let rounds = 0;
     const lie = () => {
@@ -212,7 +212,7 @@ describe('a producer that answers prefixes wrongly', () => {
     expect(lie).toThrow('prefixes left; at most 65536');
   });
 
-  it('and cuts beyond the last digit is refused', () => {
+  it('and splits beyond the last digit is refused', () => {
     const { reconciliation, take } = started();
     const one: PrefixAnswer = {
       kind: 'split',
@@ -237,13 +237,13 @@ describe('a consumer that asks for prefixes', () => {
   const prefixes = (...list: string[]) =>
     list.map((one) => ({ prefix: Buffer.from([...one].map((digit) => Number.parseInt(digit, 16))) }));
 
-  it('for some that overlap is refused: all of them together are one scan', () => {
+  it('is refused if they overlap: all of them together are one scan', () => {
     expect(() => checkPrefixes(prefixes('12', '1', '3'))).toThrow('overlap at 12');
     expect(() => checkPrefixes(prefixes('', 'a'))).toThrow('overlap');
     expect(() => checkPrefixes(prefixes('f', 'f'))).toThrow('overlap');
   });
 
-  it('for some one beside the other is answered', () => {
+  it('is answered if they are adjacent', () => {
     expect(() => checkPrefixes(prefixes('13', '2', '12', '1ff', '0'))).not.toThrow();
   });
 

@@ -64,7 +64,7 @@ function reconcile(producer: ProducerEnd, consumer: ConsumerEnd, between: (round
 }
 
 describe('a reconciliation', () => {
-  it('of 5,000 keys of which 10 differ takes the 10 and at most 5 requests', () => {
+  it('of 5,000 keys with 10 differences transfers the 10 with at most 5 requests', () => {
     const { producer, consumer } = pair(names(5000));
     plant(consumer, Object.fromEntries(names(10).map((key) => [key, 'other'])));
     const { fetched, requests, replies } = reconcile(producer, consumer);
@@ -82,7 +82,7 @@ describe('a reconciliation', () => {
     expect(reconcile(producer, consumer)).toMatchObject({ requests: 1, fetched: 0, changes: [] });
   });
 
-  it('fetches what is missing, replaces what differs and removes what the producer lacks', () => {
+  it('fetches missing rows, replaces different ones and removes those that the producer lacks', () => {
     const { producer, consumer } = pair(names(300));
     plant(consumer, { k0: 'other', extra0: 'x', extra1: 'x' });
     forget(consumer, ['k7', 'k8']);
@@ -102,7 +102,7 @@ describe('a reconciliation', () => {
     expect(held(consumer)).toEqual(held(producer));
   });
 
-  it('removes nothing if its last transaction does not happen', () => {
+  it('removes nothing if its last transaction fails', () => {
     const { producer, consumer } = pair(names(3));
     plant(consumer, { extra: 'x' });
     const reconciliation = begin(consumer);
@@ -117,7 +117,7 @@ describe('a reconciliation', () => {
     expect(held(consumer)).toHaveProperty('extra');
   });
 
-  it('with an empty producer removes all, with an empty consumer fetches all', () => {
+  it('with an empty producer removes all rows, with an empty consumer fetches all', () => {
     const { producer, consumer } = pair(names(1000));
     const [noRows, fresh] = [new ProducerEnd(undefined, 2), new ConsumerEnd()];
     expect(reconcile(producer, fresh).fetched).toBe(1000);
@@ -126,7 +126,7 @@ describe('a reconciliation', () => {
     expect(held(consumer)).toEqual({});
   });
 
-  it('goes on with the feed at the head of its first reply, so that what changes meanwhile comes as batches', () => {
+  it('continues with the feed at the head of its first reply, so later changes arrive as batches', () => {
     const { producer, consumer } = pair(names(500));
     plant(consumer, { k3: 'other', k4: 'other' });
     forget(consumer, ['k5']);
@@ -148,7 +148,7 @@ describe('a reconciliation', () => {
     expect(held(consumer)).toEqual(held(producer));
   });
 
-  it('keeps a row of a newer origin revision than the producer has', () => {
+  it('keeps a row of a newer origin revision than the producer’s', () => {
     const producer = new ProducerEnd();
     const consumer = new ConsumerEnd();
     producer.put('a', 'new', 5);
@@ -162,7 +162,7 @@ describe('a reconciliation', () => {
     expect(held(consumer)).toEqual({ a: 'newest' });
   });
 
-  it('that was broken off lets the consumer resume nowhere, not even where it had been before', () => {
+  it('that was interrupted prevents any resumption, even at the former cursor', () => {
     const { producer: former, consumer } = pair(['a', 'b']);
     const producer = new ProducerEnd(undefined, 2);
     producer.put('a', 'other');
@@ -177,7 +177,7 @@ describe('a reconciliation', () => {
     expect(held(consumer)).toEqual(held(former));
   });
 
-  it('does not let the consumer resume at a copy of the producer from before its last reply', () => {
+  it('prevents a resumption at a copy of the producer from before its last reply', () => {
     const { producer, consumer } = pair(['a']);
     forget(consumer, ['a']);
     const copy = producer.store.copy();
@@ -197,7 +197,7 @@ describe('a reconciliation', () => {
     expect(held(consumer)).toEqual({ a: 'other' });
   });
 
-  it('cuts large contents into several replies', () => {
+  it('splits large contents into several replies', () => {
     const producer = new ProducerEnd();
     for (const key of names(20)) producer.put(key, key.padEnd(100_000, 'x'));
     const consumer = new ConsumerEnd();
@@ -207,7 +207,7 @@ describe('a reconciliation', () => {
     expect(held(consumer)).toEqual(held(producer));
   });
 
-  it('ends with equal rows whatever both sides had, and fetches no more than what differs', () => {
+  it('ends with equal rows from any start, and fetches no more than the differences', () => {
     const key = fc.nat(400).map((i) => `k${i}`);
     const differences = fc.record({
       changed: fc.uniqueArray(key, { maxLength: 8 }),

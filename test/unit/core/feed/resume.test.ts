@@ -7,7 +7,7 @@ import { ConsumerEnd, held, ProducerEnd, resumes, sync } from './feed-support.ts
  * A producer in its second incarnation: the first one ended at revision 4, the second has come to 7, and the tombstone at 3 was
  * purged. Each rule is broken on a tuple that satisfies all others.
  */
-describe('a consumer goes on from its cursor', () => {
+describe('a consumer resumes from its cursor', () => {
   let producer: ProducerEnd;
   let good: ResumeTuple;
   let first: string;
@@ -26,7 +26,7 @@ describe('a consumer goes on from its cursor', () => {
     expect([producer.head, producer.purgeRevision]).toEqual([7, 3]);
   });
 
-  it('if its epoch and incarnation are known and its cursor lies between the purged and the announced', () => {
+  it('if the producer knows its epoch and incarnation, and its cursor is between the purged and the announced revision', () => {
     expect(resumes(producer, good)).toBe(true);
     expect(resumes(producer, { ...good, cursor: 3, seenHead: 7 })).toBe(true);
     expect(resumes(producer, { ...good, incarnation: first, cursor: 4, seenHead: 4 })).toBe(true);
@@ -44,12 +44,12 @@ describe('a consumer goes on from its cursor', () => {
     expect(resumes(producer, { ...good, incarnation: '0'.repeat(32) })).toBe(false);
   });
 
-  it('not if an incarnation announced more than it came to', () => {
+  it('not if an incarnation announced more than it reached', () => {
     expect(resumes(producer, { ...good, seenHead: 8 })).toBe(false);
     expect(resumes(producer, { ...good, incarnation: first, cursor: 4, seenHead: 5 })).toBe(false);
   });
 
-  it('not if its cursor is beyond what was announced to it', () => {
+  it('not if its cursor is beyond the announced head', () => {
     expect(resumes(producer, { ...good, cursor: 7, seenHead: 6 })).toBe(false);
   });
 
@@ -58,7 +58,7 @@ describe('a consumer goes on from its cursor', () => {
   });
 });
 
-describe('a producer that was put back', () => {
+describe('a restored producer', () => {
   const wasPutBack = ({ store, feed }: ProducerEnd, tuple: ResumeTuple) =>
     store.read((reader) => feed.wasPutBack(reader, tuple));
 
@@ -70,7 +70,7 @@ describe('a producer that was put back', () => {
     return { producer, consumer, copy: producer.store.copy() };
   }
 
-  it('is told by a consumer that has what it never made, in this incarnation or one that it does not know', () => {
+  it('is recognised by a consumer with revisions that it never made, in this incarnation or an unknown one', () => {
     const { producer, consumer, copy } = attached();
     producer.put('b', '1');
     sync(producer, consumer);
@@ -81,7 +81,7 @@ describe('a producer that was put back', () => {
     expect(wasPutBack(new ProducerEnd(copy.copy(), 2), consumer.tuple)).toBe(true);
   });
 
-  it('is not one that goes on, that was emptied, or that lost in a crash what it had only announced', () => {
+  it('is not a producer that continues, that was emptied, or that lost in a crash only announced revisions', () => {
     const { producer, consumer, copy } = attached();
     expect(wasPutBack(producer.restart(), consumer.tuple)).toBe(false);
     expect(wasPutBack(new ProducerEnd(undefined, 3), consumer.tuple)).toBe(false);
@@ -94,7 +94,7 @@ describe('the history of a consumer', () => {
   const isOther = ({ store, feed }: ProducerEnd, tuple: ResumeTuple) =>
     store.read((reader) => feed.isOtherHistory(reader, tuple));
 
-  it('is of another one than the producer has, if that was put back or emptied, and perhaps in the middle of a reconciliation', () => {
+  it('differs from the producer’s if the producer was restored or emptied, and possibly during a reconciliation', () => {
     const producer = new ProducerEnd();
     const consumer = new ConsumerEnd();
     expect(isOther(producer, consumer.tuple)).toBe(false);
@@ -112,7 +112,7 @@ describe('the history of a consumer', () => {
 });
 
 describe('the incarnations of a producer', () => {
-  it('are remembered for its last 64 starts', () => {
+  it('are kept for its last 64 starts', () => {
     const producer = new ProducerEnd();
     const oldest = producer.feed.incarnation;
     producer.put('a', '1');
@@ -140,8 +140,8 @@ describe('the incarnations of a producer', () => {
   });
 });
 
-describe('after a producer was put back to an older copy', () => {
-  it('a consumer that saw what came after the copy reconciles, also when the producer has come further since', () => {
+describe('after a producer was restored from an older copy', () => {
+  it('a consumer that received later revisions reconciles, even when the producer has made more revisions since', () => {
     const [producer, consumer] = [new ProducerEnd(), new ConsumerEnd()];
     producer.put('a', '1');
     const copy = producer.store.copy();
@@ -152,7 +152,7 @@ describe('after a producer was put back to an older copy', () => {
     expect(resumes(producer, consumer.tuple)).toBe(false);
   });
 
-  it('a consumer that saw nothing of what came after goes on', () => {
+  it('a consumer that received no later revisions resumes', () => {
     const [producer, consumer] = [new ProducerEnd(), new ConsumerEnd()];
     producer.put('a', '1');
     sync(producer, consumer);
@@ -163,8 +163,8 @@ describe('after a producer was put back to an older copy', () => {
   });
 });
 
-describe('after a producer lost what was not flushed', () => {
-  it('a consumer reconciles if a lost revision had superseded one that its batch therefore left out', () => {
+describe('after a producer lost unflushed revisions', () => {
+  it('a consumer reconciles if a lost revision had superseded one that its batch omitted for this reason', () => {
     const store = new MemoryStore({ manualFlush: true });
     const [producer, consumer] = [new ProducerEnd(store), new ConsumerEnd()];
     producer.put('a', '1');

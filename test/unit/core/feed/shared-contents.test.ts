@@ -34,7 +34,7 @@ function mailboxes(count: number) {
 }
 
 describe('contents that mailboxes share', () => {
-  it('are read once for all of them, and are those of now after a change', () => {
+  it('are read once for all mailboxes, and are up to date after a change', () => {
     const { contents, put, bodies } = mailboxes(100);
     put('a', '1');
     expect(bodies()).toEqual(Array.from({ length: 100 }, () => ['1']));
@@ -44,7 +44,7 @@ describe('contents that mailboxes share', () => {
     expect(contents.reads).toBe(2);
   });
 
-  it('take no more memory than their bound', () => {
+  it('use no more memory than their bound', () => {
     const { contents, put, bodies } = mailboxes(2);
     const large = 'x'.repeat(sharedBytesMax * 0.6);
     put('a', `${large}1`);

@@ -25,12 +25,12 @@ describe('an authority', () => {
     expect(certificate.checkPrivateKey(createPrivateKey(authority.keyPem))).toBe(true);
   });
 
-  it('outlives what it issues', async () => {
+  it('is valid longer than the certificates that it issues', async () => {
     const leaf = read(await issueNode(authority, node, issuing));
     expect(Date.parse(leaf.validTo)).toBeLessThan(Date.parse(read(authority).validTo));
   });
 
-  it('takes the name of the tree as it is, whatever it would mean in the syntax of names', async () => {
+  it('takes the name of the tree literally, whatever it would mean in the syntax of names', async () => {
     const odd = '#1 "shop", O=admins+C=XX\\';
     const { subject } = read(await createAuthority(odd, issuing)).toLegacyObject();
     expect(subject).toEqual(expect.objectContaining({ CN: `banyan ${odd}` }));
@@ -49,12 +49,12 @@ describe("a node's certificate", () => {
     expect(certificate.checkPrivateKey(createPrivateKey(issued.keyPem))).toBe(true);
   });
 
-  it('takes a host of digits and dots that is no address for a name', async () => {
+  it('treats a host of digits and dots that is no address as a name', async () => {
     const certificate = read(await issueNode(authority, { ...node, hosts: ['10.1'] }, issuing));
     expect(certificate.subjectAltName).toContain('DNS:10.1');
   });
 
-  it('is signed by the authority, and says by which one of that name', async () => {
+  it('is signed by the authority, and identifies the authority among several of that name', async () => {
     const successor = await createAuthority('shop', issuing);
     const certificate = read(await issueNode(authority, node, issuing));
     expect(certificate.verify(read(authority).publicKey)).toBe(true);
@@ -66,21 +66,21 @@ describe("a node's certificate", () => {
     expect(read(await issueNode(authority, node, issuing)).ca).toBe(false);
   });
 
-  it('serves for both ends of a connection, and a user is none for a server', async () => {
+  it('is valid for both ends of a connection, and a user certificate is not valid for a server', async () => {
     const [serverAuth, clientAuth] = ['1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2'];
     expect(read(await issueNode(authority, node, issuing)).keyUsage).toEqual([serverAuth, clientAuth]);
     const user = { name: 'ann', groups: [] };
     expect(read(await issueUser(authority, user, issuing)).keyUsage).toEqual([clientAuth]);
   });
 
-  it('is valid an hour before it was issued, for clocks that are behind, and 397 days after', async () => {
+  it('is valid from an hour before it was issued, for clocks that are behind, until 397 days after', async () => {
     const certificate = read(await issueNode(authority, node, issuing));
     const nowMs = issuing.clock.wallMs();
     expect(Date.parse(certificate.validFrom)).toBe(nowMs - 3_600_000);
     expect(Date.parse(certificate.validTo)).toBe(nowMs + 397 * dayMs);
   });
 
-  it('has a key and a number of its own', async () => {
+  it('has a key and a serial number of its own', async () => {
     const [a, b] = [await issueNode(authority, node, issuing), await issueNode(authority, node, issuing)];
     expect(a.keyPem).not.toBe(b.keyPem);
     expect(read(a).serialNumber).not.toBe(read(b).serialNumber);
@@ -88,7 +88,7 @@ describe("a node's certificate", () => {
 });
 
 describe("a user's certificate", () => {
-  it('has the name and each group as they are, and nothing that makes it a node', async () => {
+  it('has the name and each group literally, and no node identity', async () => {
     const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }).filter((text) => !text.includes('\0'));
     await fc.assert(
       fc.asyncProperty(name, fc.uniqueArray(name, { maxLength: 3 }), async (user, groups) => {

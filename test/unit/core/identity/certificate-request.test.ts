@@ -35,7 +35,7 @@ async function request({ algorithm = p256, name = `CN=${path}`, names, extension
 }
 
 describe('a request for a certificate', () => {
-  it('that an agent makes is taken, and is for the key that it has', async () => {
+  it('that an agent makes is accepted, and is for the agent’s key', async () => {
     const own = newKey();
     const judged = await judgeRequest(await requestFor(path, own), path, id);
     expect(judged.publicKey.algorithm).toMatchObject({ name: 'ECDSA', namedCurve: 'P-256' });
@@ -45,7 +45,7 @@ describe('a request for a certificate', () => {
     expect(another.key).not.toBe(judged.key);
   });
 
-  it('may ask for the one name that it will have', async () => {
+  it('may ask for the one name of that agent', async () => {
     await expect(judgeRequest(await request({ names: [uri(id)] }), path, id)).resolves.toBeDefined();
     const p384 = { name: 'ECDSA', namedCurve: 'P-384', hash: 'SHA-384' };
     await expect(judgeRequest(await request({ algorithm: p384 }), path, id)).resolves.toBeDefined();
@@ -74,7 +74,7 @@ describe('a request for a certificate', () => {
     await expect(judgeRequest(await request(odd), path, id)).rejects.toThrow(words);
   });
 
-  it('is refused when it is signed by another key than the one that it is for', async () => {
+  it('is refused if another key signed it than the one that it is for', async () => {
     const [one, two] = await Promise.all([request({}), request({})]);
     const der = (pem: string) => Buffer.from(x509.PemConverter.decodeFirst(pem));
     // Both have the same form: the signature of the one behind the rest of the other.
@@ -90,7 +90,7 @@ describe('a request for a certificate', () => {
     'garbage',
     '-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----',
     'x'.repeat(9_000),
-  ])('is refused in words when it is none: %s', async (text) => {
+  ])('is refused with a message if it is invalid: %s', async (text) => {
     await expect(judgeRequest(text, path, id)).rejects.toMatchObject({
       code: expect.stringMatching(/^(BadRequest|TooLarge)$/),
     });

@@ -9,8 +9,8 @@ import { TestTree } from '../../../support/test-tree.ts';
 
 const hourMs = 3_600_000;
 
-describe('the life of a certificate', () => {
-  it('begins an hour before it is issued, for clocks that are behind, or a tenth of a short life', () => {
+describe('the lifetime of a certificate', () => {
+  it('begins an hour before it is issued, for clocks that are behind, or a tenth of a short lifetime', () => {
     const from = (lifeMs: number) => {
       const { notBefore, notAfter } = validityFrom(1_000_000_000, lifeMs);
       return [1_000_000_000 - notBefore.getTime(), notAfter.getTime() - 1_000_000_000];
@@ -19,7 +19,7 @@ describe('the life of a certificate', () => {
     expect(from(60_000)).toEqual([6_000, 60_000]);
   });
 
-  it('is what the relay says, and its renewal falls into it', async () => {
+  it('is the relay’s setting, and its renewal comes before its end', async () => {
     const clock = new VirtualClock(Math.floor(Date.now() / 1_000) * 1_000);
     const tree = await TestTree.create('shop');
     const ports = { clock, random: systemRandom };
@@ -36,7 +36,7 @@ describe('the life of a certificate', () => {
     });
   });
 
-  it.each([59, 397 * 86_400 + 1, 60.5, '1h'])('is not to be %s seconds', (certificateSeconds) => {
+  it.each([59, 397 * 86_400 + 1, 60.5, '1h'])('must not be %s seconds', (certificateSeconds) => {
     expect(issuedSchema.safeParse({ certificateSeconds }).success).toBe(false);
   });
 });

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 
 describe('the expiry of a link', () => {
-  it('is that of the certificate that ends first, and says whose it is and who renews it', () => {
+  it('is that of the earlier certificate, and says whose it is and who renews it', () => {
     const atMs = start + leafDays * 86_400_000;
     expect(firstExpiry(early, late)).toEqual({
       atMs,
@@ -29,18 +29,18 @@ describe('the expiry of a link', () => {
     });
   });
 
-  it('is the one that is known where the other end shows none, and unknown where neither does', () => {
+  it('is that of the known certificate if the other end shows none, and unknown if neither does', () => {
     expect(firstExpiry(undefined, late)?.atMs).toBe(late.validToDate.getTime());
     expect(firstExpiry(late, undefined)?.atMs).toBe(late.validToDate.getTime());
     expect(firstExpiry(undefined, undefined)).toBeUndefined();
   });
 
-  it('is read from what certificates of Node 20 have too, which know their dates as text alone', () => {
+  it('is read from certificates of Node 20 too, which have their dates only as text', () => {
     const { subject, subjectAltName, validTo } = late;
     expect(firstExpiry(undefined, { subject, subjectAltName, validTo })).toEqual(firstExpiry(undefined, late));
   });
 
-  it('goes by the first certificate of each chain', () => {
+  it('uses the first certificate of each chain', () => {
     expect(expiryOfChains([late.raw, early.raw], [late.raw, early.raw])).toEqual(firstExpiry(late, late));
     expect(expiryOfChains([], [])).toBeUndefined();
   });

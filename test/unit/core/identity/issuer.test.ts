@@ -103,7 +103,7 @@ async function shown(own: { readonly certPem: string; readonly keyPem: string })
 }
 
 describe("a relay's issuer", () => {
-  it('signs an agent right below the relay, whom TLS and a proof then know by its path', async () => {
+  it('signs an agent directly below the relay, which TLS and a proof then identify by its path', async () => {
     const own = await joined('eu:kid');
     expect(await shown(own)).toEqual({ authorized: true, judged: { path: 'eu:kid', role: 'agent' } });
     const leaf = trustedLeaf(ders(own.certPem), { caPem: tree.with(own).caPem, wallMs: Date.now(), usage: 'client' });
@@ -111,7 +111,7 @@ describe("a relay's issuer", () => {
     expect(new X509Certificate(own.certPem).subjectAltName).toBe('URI:spiffe://shop/node/agent/eu/kid');
   });
 
-  it('signs for the center what is right below the center', async () => {
+  it('signs for the center the nodes directly below it', async () => {
     const center = await createIssuer(tree.authority, { tree: 'shop', path: '' }, issuing);
     expect(await shown(await joined('hq', center))).toMatchObject({ judged: { path: 'hq', role: 'agent' } });
     expect((await shown(await joined('eu:kid', center))).judged).toMatch(
@@ -128,7 +128,7 @@ describe("a relay's issuer", () => {
     ['the relay itself', 'spiffe://shop/node/relay/eu'],
     ['the center', 'spiffe://shop/node/center'],
     ['an agent of another tree', 'spiffe://other/node/agent/eu/kid'],
-  ])('is believed nothing of %s, which TLS would take from it', async (_what, id) => {
+  ])('is not trusted for %s, though TLS would accept it', async (_what, id) => {
     const { authorized, judged } = await shown(await forged({ id }));
     expect(authorized).toBe(true);
     expect(judged).toMatch(
@@ -141,14 +141,14 @@ describe("a relay's issuer", () => {
     ['OU=banyan-issuer\\ , CN=spiffe://shop/node/relay/eu', true],
     ['CN=banyan shop', false],
     ['OU=banyan-issuer, CN=spiffe://shop/node/center', false],
-  ])('is known under its name however that is written: %s', async (issuerName, isSameName) => {
+  ])('is recognised by its name in any encoding: %s', async (issuerName, isSameName) => {
     const own = await forged({ id: 'spiffe://shop/node/center', issuerName });
     const { authorized, judged } = await shown(own);
     expect(authorized).toBe(isSameName);
     expect(judged).toEqual(expect.any(String));
   });
 
-  it('makes no authority of its own, in TLS by the length of the path, in a proof by its name', async () => {
+  it('cannot make a further authority, in TLS because of the path length, in a proof because of its name', async () => {
     const below = await forged({ subject: 'CN=banyan shop two', ca: true });
     const own = await forged({ id: 'spiffe://shop/node/center', by: below });
     expect(await shown(own)).toMatchObject({ authorized: false });
@@ -158,7 +158,7 @@ describe("a relay's issuer", () => {
     );
   });
 
-  it('makes no server: clients that know nothing of paths refuse it', async () => {
+  it('cannot make a server: clients that know nothing of paths refuse it', async () => {
     const own = await forged({ subject: 'CN=localhost', usage: x509.ExtendedKeyUsage.serverAuth });
     const server = createServer({ cert: own.certPem, key: own.keyPem });
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
@@ -177,7 +177,7 @@ describe("a relay's issuer", () => {
     await new Promise((done) => server.close(done));
   });
 
-  it('makes no user: an API takes nobody from it, whatever groups it writes', async () => {
+  it('cannot make a user: an API refuses its users, whatever groups they name', async () => {
     const { caPem, certPem, keyPem } = await tree.credentials('eu', 'relay');
     const api = new ApiServer({
       host: '127.0.0.1',
@@ -200,7 +200,7 @@ describe("a relay's issuer", () => {
     await api[Symbol.asyncDispose]();
   });
 
-  it('signs nothing that outlives it, and nothing when it has expired', async () => {
+  it('signs nothing that is valid longer than itself, and nothing when it has expired', async () => {
     const clock = new VirtualClock(Date.now() + 700 * 86_400_000);
     const own = new X509Certificate((await joined('eu:kid', issuer, clock)).certPem);
     expect(own.validTo).toBe(new X509Certificate(issuer.certPem).validTo);

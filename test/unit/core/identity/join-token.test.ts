@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 
 describe('a join token', () => {
-  it('is read back as it was written, also with space around it', () => {
+  it('is parsed back as it was written, also with space around it', () => {
     fc.assert(
       fc.property(fc.integer(), (seed) => {
         const token = newJoinToken(ca, new SeededRandom(seed));
@@ -30,7 +30,7 @@ describe('a join token', () => {
     );
   });
 
-  it('has a secret of 256 bits, which is known by its hash and not to be had from it', () => {
+  it('has a secret of 256 bits; its hash identifies the secret and does not reveal it', () => {
     const { secret } = newJoinToken(ca, new SeededRandom(1));
     expect(Buffer.from(secret, 'base64url')).toHaveLength(32);
     expect(isSecretOf(secret, hashOfSecret(secret))).toBe(true);
@@ -38,7 +38,7 @@ describe('a join token', () => {
     expect(isSecretOf(secret, 'no hash')).toBe(false);
   });
 
-  it('pins the authority of its tree, among others that may be trusted there', () => {
+  it('pins the authority of its tree, also among several trusted authorities', () => {
     const { pin } = newJoinToken(ca, new SeededRandom(1));
     expect(pinned(`${otherCa}\n${ca}`, pin).map((one) => one.trim())).toEqual([ca.trim()]);
     expect(pinned(otherCa, pin)).toEqual([]);
@@ -51,11 +51,11 @@ describe('a join token', () => {
     ['banyan-join-2.a.b.c', /the text is no join token/],
     ['banyan-join-1.a.b.c', /a part of the join token is missing or has another length/],
     ['banyan-join-1', /a part of the join token is missing/],
-  ])('is refused in words where it is malformed: %s', (text, words) => {
+  ])('is refused with a message if it is malformed: %s', (text, words) => {
     expect(() => readJoinToken(text, 'file')).toThrow(words);
   });
 
-  it('shows nothing of its secret where a part of it is wrong', () => {
+  it('shows nothing of its secret if a part of it is wrong', () => {
     const token = newJoinToken(ca, new SeededRandom(1));
     const cut = writeJoinToken(token).slice(0, -1);
     const words = (() => {

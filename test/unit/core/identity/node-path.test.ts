@@ -11,7 +11,7 @@ import {
 } from '../../../../core/identity/node-path.ts';
 
 describe('the order of paths', () => {
-  it('keeps every subtree whole where one name begins with another', () => {
+  it('keeps every subtree together when one name begins with another', () => {
     const inOrder = [
       '',
       'eu',
@@ -27,14 +27,14 @@ describe('the order of paths', () => {
     expect([...inOrder].reverse().sort(comparePaths)).toEqual(inOrder);
   });
 
-  it('is one order, also of siblings with numbers of two digits', () => {
+  it('is total, also for replicas with numbers of two digits', () => {
     expect(['eu~10', 'eu~9', 'eu'].sort(comparePaths)).toEqual(['eu', 'eu~9', 'eu~10']);
     expect(comparePaths('eu:paris', 'eu:paris')).toBe(0);
   });
 });
 
-describe('what lies below a path', () => {
-  it('is told by names, and not by the text', () => {
+describe('a path below another', () => {
+  it('is recognised by names, and not by the text', () => {
     expect(isBelow('eu-west', 'eu')).toBe(false);
     expect(isBelow('eu-west:lab', 'eu')).toBe(false);
     expect(isBelow('eu:lab', 'eu')).toBe(true);
@@ -49,26 +49,26 @@ describe('what lies below a path', () => {
     expect(childTowards('eu', 'eu')).toBeUndefined();
   });
 
-  it('has everything above it among its ancestors, the root first', () => {
+  it('has all nodes above it among its ancestors, the root first', () => {
     expect(ancestorsOf('eu:paris:rivoli')).toEqual(['', 'eu', 'eu:paris']);
     expect(ancestorsOf('')).toEqual([]);
   });
 });
 
 describe('the path of a child', () => {
-  it('is the one of its parent with its name, and of the root the name alone', () => {
+  it('is the path of its parent with its name, and below the root the name alone', () => {
     expect(childPath('eu:paris', 'store-17')).toBe('eu:paris:store-17');
     expect(childPath('', 'eu')).toBe('eu');
   });
 
-  it('is shared by replicas, who are shown apart', () => {
+  it('is shared by replicas, which are shown separately', () => {
     expect(childPath('eu', 'paris~1')).toBe('eu:paris');
     expect(replicaNodePath('eu', 'paris~1')).toBe('eu:paris~1');
   });
 });
 
 describe('the name of the object of a node', () => {
-  it('is a name of Kubernetes, and no two paths have one', () => {
+  it('is a valid Kubernetes name, and differs for any two paths', () => {
     expect(['', 'eu', 'eu:paris~1'].map(objectName)).toEqual(['center', 'eu', 'eu.paris--1']);
   });
 });

@@ -17,7 +17,7 @@ const refusal = (act: () => unknown): BanyanError => {
 describe('a SPIFFE identity', () => {
   const label = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,8}[a-z0-9])?$/);
 
-  it('names every node of a tree in one way, which is read back as that node', () => {
+  it('has one form for each node of a tree, and is parsed back as that node', () => {
     const node = fc.record({
       role: fc.constantFrom('relay' as const, 'agent' as const),
       path: fc.array(label, { minLength: 1, maxLength: 6 }).map((names) => names.join(':')),
@@ -29,7 +29,7 @@ describe('a SPIFFE identity', () => {
     );
   });
 
-  it('of the center has nothing behind its role', () => {
+  it('of the center has no path', () => {
     expect(spiffeId('shop', { role: 'center', path: '' })).toBe('spiffe://shop/node/center');
     expect(identityOfSpiffeId('spiffe://shop/node/center')).toEqual({ role: 'center', path: '' });
   });
@@ -41,13 +41,13 @@ describe('a SPIFFE identity', () => {
     ['shop', { role: 'agent', path: 'eu::kid' }, 'agent "eu::kid" of tree "shop": "" in its path'],
     ['shop', { role: 'agent', path: 'eu/kid' }, 'agent "eu/kid" of tree "shop": a slash in a name'],
     ['shop', { role: 'relay', path: '' }, 'relay "" of tree "shop": a path has to follow the role relay'],
-  ] as const)('is not made for what could not be read back: tree %s, %o', (tree, identity, reason) => {
+  ] as const)('is not made if it could not be parsed back: tree %s, %o', (tree, identity, reason) => {
     const error = refusal(() => spiffeId(tree, identity));
     expect(error.code).toBe('Invalid');
     expect(error.message).toContain(reason);
   });
 
-  it('that is read is the only text for its node', () => {
+  it('that is accepted is the only text for its node', () => {
     const piece = fc.constantFrom('spiffe:', 'shop', 'node', 'center', 'agent', 'eu', 'a:b', 'A', '', '.', '..', '%61');
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 6 }), (pieces) => {
@@ -94,7 +94,7 @@ describe('a SPIFFE identity', () => {
 });
 
 describe("a certificate's identity", () => {
-  it('is its URI, whatever hosts it names beside', async () => {
+  it('is its URI, whatever hosts it also names', async () => {
     const der = await certificateWith([
       { type: 'dns', value: 'localhost' },
       { type: 'url', value: 'spiffe://shop/node/relay/eu/paris' },
@@ -103,7 +103,7 @@ describe("a certificate's identity", () => {
     expect(identityOfCertificate(der)).toEqual({ role: 'relay', path: 'eu:paris' });
   });
 
-  it('is refused when there is none, with the names that there are', async () => {
+  it('is refused if it has no URI, with the names that it has', async () => {
     const user = await certificateWith([]);
     expect(refusal(() => identityOfCertificate(user)).message).toBe(
       'the certificate names no node of a tree (it has no alternative names)',
@@ -114,7 +114,7 @@ describe("a certificate's identity", () => {
     );
   });
 
-  it('is refused when there are two, since either could be the meant one', async () => {
+  it('is refused if it has two URIs, since either could be meant', async () => {
     const der = await certificateWith([
       { type: 'url', value: 'spiffe://shop/node/agent/eu/kid' },
       { type: 'url', value: 'spiffe://shop/node/center' },
@@ -127,14 +127,14 @@ describe("a certificate's identity", () => {
   });
 
   it.each(['URI:spiffe://shop/node/center', 'x, URI:spiffe://shop/node/center'])(
-    'is not found inside of another name: %s',
+    'is not found inside another name: %s',
     async (value) => {
       const der = await certificateWith([{ type: 'dns', value }]);
       expect(refusal(() => identityOfCertificate(der)).message).toContain('names no node of a tree');
     },
   );
 
-  it('is refused when its URI has a separator of names in it', async () => {
+  it('is refused if its URI has a separator of names in it', async () => {
     const der = await certificateWith([
       { type: 'url', value: 'spiffe://shop/node/agent/eu, URI:spiffe://x/node/center' },
     ]);

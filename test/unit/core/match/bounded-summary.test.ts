@@ -27,8 +27,8 @@ function summaryOf(properties: number, characters: number, labels: Record<string
 }
 const bytesOf = (summary: LabelSummary) => encodeLabelSummary(summary).length;
 
-describe('a label summary as it is told', () => {
-  it('is the summary as long as that is small, and sets are', () => {
+describe('a label summary in its bounded form', () => {
+  it('is the summary itself while it is small, and sets are kept', () => {
     const byKey = summaryOf(4, 30);
     const sets = summaryOfAgent([{ labels: { site: 'paris' } }]);
     expect(byKey.keys).toBeDefined();
@@ -36,7 +36,7 @@ describe('a label summary as it is told', () => {
     expect(boundedSummary(byKey)).toBe(byKey);
   });
 
-  it('leaves out values where there are too many of them, of the largest keys first, and is decoded as it was', () => {
+  it('omits values if there are too many, of the largest keys first, and decodes to the same', () => {
     const whole = summaryOf(60, 55);
     expect(bytesOf(whole)).toBeGreaterThan(summaryCharactersMax);
     const told = boundedSummary(whole);
@@ -51,13 +51,13 @@ describe('a label summary as it is told', () => {
     expect(boundedSummary(whole)).toBe(told);
   });
 
-  it('rules nothing out that the whole summary allows', () => {
+  it('excludes nothing that the full summary allows', () => {
     const whole = summaryOf(60, 55);
     expect(covers(boundedSummary(whole), whole)).toBe(true);
     expect(covers(whole, boundedSummary(whole))).toBe(false);
   });
 
-  it('says nothing of properties when their names alone are too many', () => {
+  it('omits properties when their names alone are too many', () => {
     const properties = Object.fromEntries(
       Array.from({ length: 500 }, (_, i) => [
         `${i}-`.padEnd(1_200, 'n'),
@@ -75,7 +75,7 @@ describe('a label summary as it is told', () => {
     expect(covers(told, whole)).toBe(true);
   });
 
-  it('says that there are more labels when the names of these are too many, and keeps those that most places have', () => {
+  it('marks omitted labels when their names are too many, and keeps those that most places have', () => {
     const places = Array.from({ length: agents }, (_, i): LocationLabels => {
       const own = Array.from({ length: 60 }, (_, key) => [`host-${i}-${key}`, `${key}`]);
       return { labels: { site: `s${i % 9}`, ...Object.fromEntries(own) }, properties: {}, targetLabels: {} };
@@ -94,7 +94,7 @@ describe('a label summary as it is told', () => {
     expect([matchSummary(rule, told).matches, matchSummary(rule, whole).matches]).toEqual([true, false]);
   });
 
-  it('is merged with another one to what both of them know', () => {
+  it('merges with another one to the common knowledge of both', () => {
     const key = (present: number) => ({ present, values: { a: present }, complete: true });
     const one: LabelSummary = { leaves: 2, keys: { site: key(2), own: key(1) }, moreKeys: true };
     const other: LabelSummary = { leaves: 3, keys: { site: key(3), rack: key(3) } };

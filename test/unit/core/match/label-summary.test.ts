@@ -73,7 +73,7 @@ describe('a label summary', () => {
     );
   });
 
-  it('never says no either where a part does not tell all labels', () => {
+  it('never says no if a part omits labels', () => {
     const parts = fc.array(fc.tuple(fc.array(labels, { minLength: 1, maxLength: 4 }), fc.array(key)), { minLength: 1 });
     fc.assert(
       fc.property(parts, selector, (all, one) => {
@@ -86,20 +86,20 @@ describe('a label summary', () => {
     );
   });
 
-  it('prunes a value that no destination has, from counts', () => {
+  it('excludes a value that no destination has, from counts', () => {
     const summary = byKeys([leaf({ env: 'prod' }), leaf({ env: 'test' })]);
     expect(summary.sets).toBeUndefined();
     expect(match(summary, { matchLabels: { env: 'stage' } })).toEqual({ matches: false, expected: 0 });
     expect(match(summary, { matchLabels: { env: 'prod' } })).toEqual({ matches: true, expected: undefined });
   });
 
-  it('counts a value that a requirement names twice once', () => {
+  it('counts a value once that a requirement names twice', () => {
     const all = Array.from({ length: exactSetsMax + 1 }, (_, i) => leaf({ env: i < 2 ? 'prod' : 'test', n: `v${i}` }));
     const notTest = { key: 'env', operator: 'NotIn' as const, values: ['test', 'test'] };
     expect(match(mergeLabelSummaries(all), { matchExpressions: [notTest] }).matches).toBe(true);
   });
 
-  it('adds the leaves of equal sets and keeps an order of its own', () => {
+  it('adds the leaves of equal sets and keeps a fixed order', () => {
     const [a, b] = [leaf({ env: 'prod' }), leaf({ env: 'test' })];
     expect(mergeLabelSummaries([a, b, a])).toEqual(mergeLabelSummaries([b, a, a]));
     expect(mergeLabelSummaries([a, a]).sets).toEqual([
@@ -116,7 +116,7 @@ describe('a label summary', () => {
     expect([match(some, site('lyon')).matches, match(some, site('rome')).matches]).toEqual([true, false]);
   });
 
-  it('asks for a missing key at each Location, also by key', () => {
+  it('checks for a missing key at each Location, also by key', () => {
     const all = Array.from({ length: exactSetsMax + 1 }, (_, i) =>
       summaryOfAgent([{ labels: { site: `s${i}` } }, { labels: { other: 'x' } }]),
     );
@@ -124,42 +124,42 @@ describe('a label summary', () => {
     expect(match(mergeLabelSummaries(all), absent).matches).toBe(true);
   });
 
-  it('asks for a missing key beside a child that says that it has the key at more places than it has', () => {
+  it('matches a missing key beside a child that claims the key at more places than it has', () => {
     const absent = { matchExpressions: [{ key: 'site', operator: 'DoesNotExist' as const }] };
     const site = { present: 1_000, values: {}, complete: false };
     const liar = decodeLabelSummary(Buffer.from(JSON.stringify({ leaves: 1, keys: { site } })));
     expect(match(mergeLabelSummaries([liar, byKeys([leaf({})])]), absent).matches).toBe(true);
   });
 
-  it('does not know whether a cordoned agent has what matches', () => {
+  it('answers "maybe" for a cordoned agent that matches', () => {
     const summary = mergeLabelSummaries([leaf({ env: 'prod' }), summaryOfAgent([{ labels: { env: 'test' } }], true)]);
     expect(match(summary, { matchLabels: { env: 'prod' } })).toEqual({ matches: true, expected: 1 });
     expect(match(summary, {})).toEqual({ matches: true, expected: undefined });
   });
 
-  it('keeps a range, and no values, of a key with too many', () => {
+  it('keeps a range, and no values, of a key with too many values', () => {
     const all = Array.from({ length: valuesPerKeyMax + 1 }, (_, i) => leaf({}, { 'carbon.gPerKWh': `${i}.5` }));
     const one = mergeLabelSummaries(all).properties?.['carbon.gPerKWh'];
     expect(one).toEqual({ present: valuesPerKeyMax + 1, values: {}, complete: false, numbers: [0.5, 256.5] });
   });
 
-  it('keeps no range where a value is a number without a place in it', () => {
+  it('keeps no range if a value is a number without an order', () => {
     const numbers = Array.from({ length: valuesPerKeyMax }, (_, i) => leaf({}, { load: `${i}` }));
     expect(mergeLabelSummaries([...numbers, leaf({}, { load: 'NaN' })]).properties?.load?.numbers).toBeUndefined();
   });
 
-  it('does not tell the properties of a place that has too much of them, and does not say that it has none', () => {
+  it('omits the properties of a place that has too many, and does not claim that it has none', () => {
     const big = leaf({}, { text: 'x'.repeat(propertyCharactersMax) });
     expect(big.sets?.[0]?.properties).toBeUndefined();
     expect(keyedOf(mergeLabelSummaries([big, leaf({}, { a: '1' })])).properties).toBeUndefined();
   });
 
-  it('does not tell properties by key when there are too many keys', () => {
+  it('omits properties by key when there are too many keys', () => {
     const all = Array.from({ length: propertyKeysMax + 1 }, (_, i) => leaf({}, { [`p${i}`]: '1' }));
     expect(mergeLabelSummaries(all).properties).toBeUndefined();
   });
 
-  it('is what it was after a journey, by sets and by key', () => {
+  it('is unchanged after encoding and decoding, by sets and by key', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(labels, labels), { maxLength: 6 }), fc.boolean(), (all, isKeyed) => {
         const leaves = all.map(([one, properties]) => leaf(one, properties));
@@ -169,7 +169,7 @@ describe('a label summary', () => {
     );
   });
 
-  it('that leaves out properties, or the bounds of values, is read, and nothing is taken for granted of these', () => {
+  it('without properties, or without bounds of values, is readable, and the missing parts may be anything', () => {
     const old = decodeLabelSummary(Buffer.from('{"leaves":2,"sets":[{"labels":{"env":"prod"},"leaves":2}]}'));
     expect(match(old, { matchLabels: { env: 'prod' } })).toEqual({ matches: true, expected: 2 });
     expect(keyedOf(old).properties).toBeUndefined();
@@ -186,7 +186,7 @@ describe('a label summary that covers another', () => {
     return isKeyed ? byKeys(leaves) : mergeLabelSummaries(leaves);
   };
 
-  it('matches whatever the other matches', () => {
+  it('matches everything that the other matches', () => {
     let covered = 0;
     fc.assert(
       fc.property(some, some, fc.boolean(), selector, (a, b, isKeyed, s) => {
@@ -199,7 +199,7 @@ describe('a label summary that covers another', () => {
     expect(covered).toBeGreaterThan(0);
   });
 
-  it('is itself, and the empty one is covered by all', () => {
+  it('covers itself, and every summary covers the empty one', () => {
     const one = leaf({ env: 'prod' });
     expect([covers(one, one), covers(one, emptyLabelSummary), covers(emptyLabelSummary, one)]).toEqual([
       true,
@@ -208,7 +208,7 @@ describe('a label summary that covers another', () => {
     ]);
   });
 
-  it('is not one that lacks a set, a value, a number or an absence', () => {
+  it('does not cover it if a set, a value, a number or an absence is missing', () => {
     const [prod, test] = [leaf({ env: 'prod' }), leaf({ env: 'test' })];
     expect(covers(mergeLabelSummaries([prod, prod]), test)).toBe(false);
     expect(covers(byKeys([prod]), byKeys([test]))).toBe(false);

@@ -47,7 +47,7 @@ const part: fc.Arbitrary<MovePart> = fc
   );
 
 describe('a part of a move', () => {
-  it('merges in any order, and with nothing into itself', () => {
+  it('merges in any order, and is unchanged by an empty part', () => {
     fc.assert(
       fc.property(part, part, part, (a, b, c) => {
         expect(mergeMoveParts(mergeMoveParts(a, b), c)).toEqual(mergeMoveParts(a, mergeMoveParts(b, c)));
@@ -57,7 +57,7 @@ describe('a part of a move', () => {
     );
   });
 
-  it('travels in a partial, and comes out as it went in', () => {
+  it('is unchanged by its way through a partial', () => {
     fc.assert(
       fc.property(part, (move) => {
         const partial = { ...emptyPartial(1, 2), move };
@@ -67,7 +67,7 @@ describe('a part of a move', () => {
     );
   });
 
-  it('of an agent says on which side it is, and what is waited for', () => {
+  it('of an agent says which side the agent is on, and what the agent waits for', () => {
     const row = (state: MoveRow['state']): MoveRow => ({ state, sinceMs: 1_000, generation: 1 });
     const order = (which: 'MakeBeforeBreak' | 'BreakBeforeMake') => ({ order: which, deadlineSeconds: 10 });
     const [m, b] = [order('MakeBeforeBreak'), order('BreakBeforeMake')];
@@ -83,7 +83,7 @@ describe('a part of a move', () => {
     expect(agentPart(b, row('gone'), false, 'eu:a')).toEqual(breaks({ done: 1 }));
   });
 
-  it('of a relay that is silent keeps what it holds, and knows nothing of what was available', () => {
+  it('of a silent relay keeps its held copies, and drops its available ones', () => {
     const told = make({ sequence: 5, leaving: 2, done: 1, serving: 3 });
     expect(relayPart('MakeBeforeBreak', view({ part: told }))).toEqual(told);
     expect(relayPart('MakeBeforeBreak', view({ part: told, connected: false }))).toEqual(
@@ -93,7 +93,7 @@ describe('a part of a move', () => {
     expect(relayPart('BreakBeforeMake', view({ part: gone, connected: false }))).toEqual(gone);
   });
 
-  it('of a relay that has not told of the present target says so, where something may go on there', () => {
+  it('of a relay that has not reported the present target says so, if something may continue there', () => {
     const outdated = { part: make({ sequence: 5, leaving: 1, done: 2 }), current: false };
     expect(relayPart('MakeBeforeBreak', view(outdated))).toMatchObject({
       sequence: 5,
@@ -116,7 +116,7 @@ describe('a part of a move', () => {
 });
 
 describe('a grant', () => {
-  it('is given by any node that sees as many that have made good as are held, with none to come', () => {
+  it('is given by any node that sees as many available copies as held ones, with none to come', () => {
     expect(decidesToGrant(make({ leaving: 2, done: 2 }), false)).toBe(true);
     expect(decidesToGrant(make({ leaving: 2, done: 1, serving: 5 }), false)).toBe(false);
     expect(decidesToGrant(make({ leaving: 1, done: 1, joining: 1 }), false)).toBe(false);
@@ -125,7 +125,7 @@ describe('a grant', () => {
     expect(decidesToGrant(make({ done: 3 }), false)).toBe(false);
   });
 
-  it('is given by the origin for what has no other side, when all have told and a copy serves', () => {
+  it('is given by the origin for a move with one side, when all have reported and a copy is available', () => {
     expect(decidesToGrant(make({ leaving: 2, serving: 1 }), true)).toBe(true);
     expect(decidesToGrant(make({ leaving: 2 }), true)).toBe(false);
     expect(decidesToGrant(make({ leaving: 2, serving: 1, unheard: 1 }), true)).toBe(false);
@@ -136,7 +136,7 @@ describe('a grant', () => {
 });
 
 describe('the sequence of a move', () => {
-  it('goes around, however great those of children are, and still tells what is ahead of what', () => {
+  it('wraps around, however large the children’s sequences are, and keeps its order', () => {
     const greatest = make({ sequence: sequences - 1 });
     const sum = Array.from({ length: 1000 }, () => greatest).reduce(mergeMoveParts, make({ sequence: 1005 }));
     expect(sum.sequence).toBe(5);
@@ -148,7 +148,7 @@ describe('the sequence of a move', () => {
   });
 });
 
-describe('a move in words', () => {
+describe('the message of a move', () => {
   it('says who waits for whom, and until when', () => {
     const untilMs = Date.UTC(2026, 0, 1, 12, 3, 10);
     expect(movingCondition(make({ leaving: 1, joining: 1, waitsFor: ['us:nyc:store-3'], untilMs }))).toMatchObject({

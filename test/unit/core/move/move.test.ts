@@ -15,13 +15,13 @@ const facts = { ...now, matches: false, available: false, letGo: false };
 const late = { ...facts, nowMs: 11_000 };
 
 describe('the strategy of a move', () => {
-  it('is None without spec.move, and Auto with one that does not name it', () => {
+  it('is None without spec.move, and Auto if spec.move does not name one', () => {
     expect(moveOf(undefined, false)).toBeUndefined();
     expect(moveOf({ strategy: 'None' }, true)).toBeUndefined();
     expect(moveOf({}, false)).toEqual({ order: 'MakeBeforeBreak', deadlineSeconds: 600 });
   });
 
-  it('of Auto is to break first when a volume is carried that one node at a time may write', () => {
+  it('of Auto is BreakBeforeMake if the placement carries a volume that one node at a time may write', () => {
     expect(moveOf({ strategy: 'Auto', deadlineSeconds: 5 }, true)).toEqual({
       order: 'BreakBeforeMake',
       deadlineSeconds: 5,
@@ -29,7 +29,7 @@ describe('the strategy of a move', () => {
     expect(moveOf({ strategy: 'MakeBeforeBreak' }, true)?.order).toBe('MakeBeforeBreak');
   });
 
-  it('looks at claims, and at the templates of StatefulSets', () => {
+  it('considers claims, and the templates of StatefulSets', () => {
     const claim = (...accessModes: string[]) => ({ spec: { accessModes } });
     const of = (apiVersion: string, kind: string, spec: object) =>
       carriesOnce({ apiVersion, kind, metadata: { name: 'x' }, spec });
@@ -49,7 +49,7 @@ describe('a destination under MakeBeforeBreak', () => {
     expect(mayJoin(make, undefined, now)).toEqual({ may: true, row: row('joined') });
   });
 
-  it('leaves when it is granted or when its deadline has passed, and says the latter', () => {
+  it('leaves when it is granted or when its deadline has passed, and reports the latter', () => {
     expect(mayLeave(make, undefined, now)).toEqual({ may: false, row: row('leaving') });
     expect(mayLeave(make, row('leaving'), now).may).toBe(false);
     const next = granted(make, row('leaving'));
@@ -59,7 +59,7 @@ describe('a destination under MakeBeforeBreak', () => {
     expect(review(make, row('leaving'), late).ask).toBe(true);
   });
 
-  it('that began ahead of a clock that was set back begins now', () => {
+  it('that started in the future of a clock that was set back starts now', () => {
     const ahead = row('leaving', { sinceMs: 5_000 });
     expect(review(make, ahead, facts)).toEqual({ row: row('leaving'), ask: false });
     expect(review(make, row('leaving'), facts)).toEqual({ row: row('leaving'), ask: false });
@@ -69,7 +69,7 @@ describe('a destination under MakeBeforeBreak', () => {
     expect(review(make, row('leaving'), { ...facts, matches: true }).row).toEqual(row('joined'));
   });
 
-  it('that matches again while it breaks gets its objects when its cluster has let go', () => {
+  it('that matches again while it breaks gets its objects when its cluster has removed them', () => {
     expect(mayJoin(make, row('breaking', { asked: 7 }), now)).toEqual({
       may: false,
       row: row('returning', { asked: 7 }),
@@ -90,7 +90,7 @@ describe('a destination under MakeBeforeBreak', () => {
 });
 
 describe('a destination under BreakBeforeMake', () => {
-  it('gets nothing until it is granted, or until its deadline, and says the latter', () => {
+  it('gets nothing until it is granted, or until its deadline, and reports the latter', () => {
     expect(mayJoin(breaks, undefined, now)).toEqual({ may: false, row: row('joining') });
     const next = granted(breaks, row('joining'));
     expect(mayJoin(breaks, next.row, now)).toEqual({ may: true, row: undefined });
@@ -99,7 +99,7 @@ describe('a destination under BreakBeforeMake', () => {
     expect(review(breaks, row('joining'), facts).row).toBeUndefined();
   });
 
-  it('loses its objects at once, and has gone when its cluster has let go or is waited for no longer', () => {
+  it('loses its objects at once, and has gone when its cluster has removed them or the wait is over', () => {
     expect(mayLeave(breaks, undefined, now)).toEqual({ may: true, row: row('breaking') });
     expect(review(breaks, row('breaking', { asked: 7 }), facts).row?.state).toBe('breaking');
     const gone = review(breaks, row('breaking', { asked: 7 }), { ...facts, letGo: true });
@@ -110,7 +110,7 @@ describe('a destination under BreakBeforeMake', () => {
     });
   });
 
-  it('pays for itself when it has gone and matches again in the same generation, and for nobody in the next', () => {
+  it('pays for itself if it has gone and matches again in the same generation, and for nobody in the next one', () => {
     expect(mayJoin(breaks, row('gone'), now)).toEqual({ may: true, row: undefined });
     expect(mayJoin(breaks, row('gone'), { ...now, generation: 3 })).toMatchObject({ may: false });
     expect(review(breaks, row('gone'), { ...facts, generation: 3 }).row).toBeUndefined();
@@ -119,13 +119,13 @@ describe('a destination under BreakBeforeMake', () => {
 });
 
 describe('a strategy that changes during a move', () => {
-  it('to None lets everything go on', () => {
+  it('to None lets everything continue', () => {
     expect(review(undefined, row('leaving'), facts)).toEqual({ row: undefined, ask: true });
     expect(mayLeave(undefined, row('leaving'), now)).toEqual({ may: true, row: undefined });
     expect(mayJoin(undefined, row('joining'), now)).toEqual({ may: true, row: undefined });
   });
 
-  it('from one order to the other asks again for what was held', () => {
+  it('from one order to the other asks again for held copies', () => {
     expect(review(breaks, row('leaving'), facts).ask).toBe(true);
     expect(mayLeave(breaks, row('leaving'), now)).toEqual({ may: true, row: row('breaking') });
     expect(review(make, row('joining'), { ...facts, matches: true })).toEqual({ row: undefined, ask: true });

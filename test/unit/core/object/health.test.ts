@@ -32,7 +32,7 @@ describe('health of a Deployment', () => {
   };
   const with3 = (status?: object) => object('Deployment', { replicas: 3 }, status, 2);
 
-  it('is Current only when all replicas are updated and available and none is left over', () => {
+  it('is Current only when all replicas are updated and available and no old one remains', () => {
     expect(states(with3(done))).toBe('Current');
     expect(states(with3({ ...done, replicas: 2 }))).toBe('InProgress LessReplicas');
     expect(states(with3({ ...done, updatedReplicas: 1 }))).toBe('InProgress LessUpdated');
@@ -41,7 +41,7 @@ describe('health of a Deployment', () => {
     expect(states(with3({ ...done, readyReplicas: 2 }))).toBe('InProgress LessReady');
   });
 
-  it('says why its pods are not made, also when it has waited for too long', () => {
+  it('says why its pods are not created, also after it has waited for too long', () => {
     const refused = condition('ReplicaFailure', 'True', 'FailedCreate', 'exceeded quota: shop');
     const late = condition('Progressing', 'False', 'ProgressDeadlineExceeded', 'it has timed out progressing');
     const none = { ...done, replicas: 0, updatedReplicas: 0, availableReplicas: 0, readyReplicas: 0 };
@@ -60,7 +60,7 @@ describe('health of a Deployment', () => {
     expect(states(with3({ ...none, conditions: [over] }))).toBe('InProgress LessReplicas');
   });
 
-  it('is in progress while its controller has not seen the newest generation, whatever the old status says', () => {
+  it('is in progress while its controller has not observed the newest generation, whatever the old status says', () => {
     expect(states(with3({ ...done, observedGeneration: 1 }))).toBe('InProgress LatestGenerationNotObserved');
     expect(states(with3())).toBe('InProgress NoStatus');
   });
@@ -81,7 +81,7 @@ describe('health of a Deployment', () => {
     });
   });
 
-  it('wants one replica when the spec does not say how many', () => {
+  it('expects one replica if the spec has no number', () => {
     const status = {
       ...done,
       observedGeneration: 1,
@@ -204,7 +204,7 @@ describe('health of other kinds', () => {
     expect(crd(condition('NamesAccepted', 'False', 'ListKindConflict'))).toBe('Failed ListKindConflict');
   });
 
-  it('of anything else reads the usual conditions, and existing is enough without any', () => {
+  it('of anything else reads the usual conditions; without conditions, existence is enough', () => {
     const custom = (status?: object, generation?: number) =>
       states(as('shop.example.com/v1', object('PriceBoard', {}, status, generation)));
     expect(custom()).toBe('Current');

@@ -14,11 +14,11 @@ it.each([
   ['{"a\\"":1,"a":"\\"a\\":","b":"\\\\"}', []],
   ['{"__proto__":1,"__proto__":2}', ['__proto__']],
   ['"a"', []],
-])('%s has twice: %j', (json, places) => {
+])('%s repeats: %j', (json, places) => {
   expect(duplicatesOf(json)).toEqual(places);
 });
 
-it('what a value is written as has nothing twice, however it is spaced', () => {
+it('a serialised value repeats no field, with any spacing', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.constantFrom('', ' ', '\t'), (value, space) => {
       expect(duplicatesOf(JSON.stringify(value, undefined, space))).toEqual([]);
@@ -27,7 +27,7 @@ it('what a value is written as has nothing twice, however it is spaced', () => {
   );
 });
 
-it('one field more with a name that is there is found, wherever', () => {
+it('one additional field with an existing name is found, wherever', () => {
   const fields = fc.uniqueArray(fc.string(), { minLength: 1, maxLength: 5 });
   fc.assert(
     fc.property(fields, fc.nat(), fc.jsonValue(), fc.jsonValue(), (names, pick, first, second) => {
@@ -40,7 +40,7 @@ it('one field more with a name that is there is found, wherever', () => {
   );
 });
 
-it('tells the first hundred fields that are there twice, each once', () => {
+it('reports the first hundred repeated fields, each once', () => {
   const many = Array.from({ length: 300 }, (_, i) => `"k${i >> 1}":1`).join();
   expect(duplicatesOf(`{"spec":{${many}}}`)).toEqual(Array.from({ length: 100 }, (_, i) => `spec.k${i}`));
   expect(duplicatesOf('{"a":1,"a":2,"a":3}')).toEqual(['a']);

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import { SharedValues } from '../../../../core/object/shared-values.ts';
 
-it('gives the first of all that say the same', () => {
+it('returns the first of all equal values', () => {
   const shared = new SharedValues();
   const first = shared.of(['retail/shops']);
   expect(shared.of(['retail/shops'])).toBe(first);
   expect(shared.of(['retail/shops', 'retail/tills'])).toEqual(['retail/shops', 'retail/tills']);
 });
 
-it('keeps apart what differs in its kind alone', () => {
+it('distinguishes values that differ only in their type', () => {
   const shared = new SharedValues();
   expect([shared.of('1'), shared.of(1), shared.of(null), shared.of(undefined), shared.of([])]).toEqual([
     '1',
@@ -19,7 +19,7 @@ it('keeps apart what differs in its kind alone', () => {
   ]);
 });
 
-it('begins anew when it has remembered many, and goes on giving what is asked for', () => {
+it('starts anew when it has stored many values, and still returns equal values', () => {
   const shared = new SharedValues();
   const first = shared.of({ name: 'first' });
   for (let i = 0; i < 1_023; i++) shared.of({ i });

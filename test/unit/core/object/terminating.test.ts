@@ -8,19 +8,19 @@ const going = (more: object, status?: object) => ({
   ...(status ? { status } : {}),
 });
 
-test('an object that waits for nothing is only gone later', () => {
+test('an object that waits for nothing is only late', () => {
   expect(terminatingMessage(going({}))).toBe(
     'the object is being deleted since 2026-01-02T03:04:05Z, and is applied again when it is gone',
   );
 });
 
-test('finalizers are named, with what may be done about them', () => {
+test('finalizers are named, with a remedy', () => {
   expect(terminatingMessage(going({ finalizers: ['a.example/x', 'b.example/y'] }))).toMatch(
     /; it waits for a\.example\/x, b\.example\/y: if the controller that sets them does not run any more, remove them/,
   );
 });
 
-test('a namespace says itself what is left in it', () => {
+test('a namespace’s own conditions name its remaining contents', () => {
   const conditions = [
     { type: 'NamespaceDeletionDiscoveryFailure', status: 'False', message: 'All resources successfully discovered' },
     {
@@ -41,13 +41,13 @@ test('a namespace says itself what is left in it', () => {
   expect(words).not.toMatch(/discovered|other/);
 });
 
-test('what it says stays short, whatever the cluster holds', () => {
+test('the message stays short, whatever the cluster holds', () => {
   const finalizers = Array.from({ length: 1_000 }, (_, i) => `f${i}.example.com/keep`);
   expect(terminatingMessage(going({ finalizers })).length).toBeLessThan(800);
   expect(terminatingMessage(going({}, { conditions: 'none' }))).toContain('is being deleted');
 });
 
-test('of one that nobody wants it is not said that it comes again', () => {
+test('the message does not promise that an unwanted object comes back', () => {
   expect(removalMessage(going({ finalizers: ['a.example/x'] }))).toMatch(
     /^the object is being deleted since 2026-01-02T03:04:05Z, as nobody wants it any more; it waits for a\.example\/x/,
   );

@@ -22,7 +22,7 @@ describe('an amount', () => {
     expect(shareOf(amount, local, total)).toBe(is);
   });
 
-  it('is exceeded by all shares together by less than one for each that shares', () => {
+  it('is exceeded by all shares together by less than one for each share', () => {
     const amount = fc.integer({ min: 1, max: 50 });
     fc.assert(
       fc.property(amount, fc.array(fc.integer({ min: 1, max: 100 }), { minLength: 1, maxLength: 20 }), (n, locals) => {
@@ -34,7 +34,7 @@ describe('an amount', () => {
     );
   });
 
-  it('of errors is spent by as many failures, and never without one', () => {
+  it('of errors is used up by that many failures, and never without one', () => {
     expect([0, 1, 2, 3].map((failed) => isSpent(2, failed, 100))).toEqual([false, false, true, true]);
     expect([0, 1].map((failed) => isSpent(0, failed, 100))).toEqual([false, true]);
     expect([0, 1].map((failed) => isSpent('10%', failed, 6))).toEqual([false, true]);

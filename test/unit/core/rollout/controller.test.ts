@@ -43,7 +43,7 @@ describe('a release in waves', () => {
     expect(sim.outcome.message).toBe('release 1 is promoted');
   });
 
-  it('never reaches a destination of a later wave before the earlier one is through', () => {
+  it('never reaches a destination of a later wave before the earlier wave has passed', () => {
     const sim = new RolloutSim(canary, 10, 30);
     sim.edit();
     sim.until(() => sim.state.phase === 'Soaking');
@@ -54,7 +54,7 @@ describe('a release in waves', () => {
     expect(Math.abs(sim.exposed().length - 150)).toBeLessThan(45);
   });
 
-  it('says where it is and what it waits for', () => {
+  it('reports its state and what it waits for', () => {
     const sim = new RolloutSim(
       { waves: [{ name: 'one', count: 10, soakSeconds: 60, gates: [{ rolloutGate: 'threat' }] }] },
       2,
@@ -71,7 +71,7 @@ describe('a release in waves', () => {
     );
   });
 
-  it('soaks anew, and no longer, when the clock was set back', () => {
+  it('soaks again, and not longer, when the clock was set back', () => {
     const sim = new RolloutSim(
       { waves: [{ name: 'one', count: 10, soakSeconds: 60 }], progressDeadlineSeconds: 600 },
       2,
@@ -89,7 +89,7 @@ describe('a release in waves', () => {
     expect(sim.nowMs - fromMs).toBeLessThan(90_000);
   });
 
-  it('is one release for all objects that are written at once, and hands out none before they have come to rest', () => {
+  it('is one release for all objects that are written together, and hands out none before they have settled', () => {
     const sim = new RolloutSim({}, 1, 4);
     for (let held = 1; held <= 3; held++) {
       sim.edit(held);
@@ -99,7 +99,7 @@ describe('a release in waves', () => {
     expect(sim.state.release).toBe(1);
   });
 
-  it('begins anew, as another release with other first destinations, when the objects change meanwhile', () => {
+  it('starts anew, as another release with other first destinations, when the objects change meanwhile', () => {
     const sim = new RolloutSim(canary, 10, 30);
     sim.edit();
     sim.until(() => sim.state.phase === 'Soaking');
@@ -111,7 +111,7 @@ describe('a release in waves', () => {
     sim.until(() => isPromoted(sim));
   });
 
-  it('is over when the objects are what was promoted again', () => {
+  it('ends when the objects equal the promoted ones again', () => {
     const sim = new RolloutSim(canary, 2, 30);
     sim.edit();
     sim.until(() => sim.state.phase === 'Soaking');
@@ -121,14 +121,14 @@ describe('a release in waves', () => {
     expect(sim.outcome.wave).toBeUndefined();
   });
 
-  it('passes over a wave to which nobody belongs', () => {
+  it('skips a wave without destinations', () => {
     const waves = [{ name: 'none', selector: { matchLabels: { ring: 'x' } }, soakSeconds: 600, gates: [ratio] }];
     const sim = new RolloutSim({ waves }, 1, 10);
     sim.edit();
     expect(course(sim, isPromoted)).not.toContain('1/2 none Soaking');
   });
 
-  it('takes a count as exactly so many', () => {
+  it('applies a count exactly', () => {
     const sim = new RolloutSim({ waves: [{ name: 'three', count: 3, soakSeconds: 10 }] }, 5, 20);
     sim.edit();
     sim.until(() => sim.state.phase === 'Soaking');
@@ -153,7 +153,7 @@ describe('a release in waves', () => {
   });
 });
 
-describe('a release that breaks', () => {
+describe('a release that fails', () => {
   it('at the second wave is paused within its error budget, with the first wave as it was', () => {
     const sim = new RolloutSim({ ...canary, errorBudget: 20 }, 10, 30);
     sim.edit();
@@ -173,7 +173,7 @@ describe('a release that breaks', () => {
     expect(first.every((name) => sim.children.find((child) => child.name === name)!.health === 'available')).toBe(true);
   });
 
-  it('is stopped by each last hop when its share of the budget is spent, before the root knows', () => {
+  it('is stopped by each last hop when its share of the budget is used up, before the root knows', () => {
     const sim = new RolloutSim({ errorBudget: '10%' }, 1, 30);
     sim.fate = () => 'failed';
     sim.edit();
@@ -183,7 +183,7 @@ describe('a release that breaks', () => {
     expect(sim.exposed().length).toBeLessThanOrEqual(3);
   });
 
-  it('is taken back everywhere if that is wanted, as a release of its own, until something changes', () => {
+  it('is rolled back everywhere if the placement says so, as a release of its own, until something changes', () => {
     const sim = new RolloutSim({ ...canary, onFailure: 'Rollback' }, 10, 30);
     sim.edit();
     sim.until(() => sim.state.phase === 'Soaking');
@@ -198,7 +198,7 @@ describe('a release that breaks', () => {
     expect(sim.state.release).toBe(3);
   });
 
-  it('that was paused by a failure goes on when the placement is changed, and is tried anew when the objects are', () => {
+  it('that a failure paused continues when the placement changes, and starts anew when the objects change', () => {
     const sim = new RolloutSim({ errorBudget: 1 }, 1, 10);
     sim.fate = () => 'failed';
     sim.edit();
@@ -210,7 +210,7 @@ describe('a release that breaks', () => {
     expect(sim.state.release).toBe(1);
   });
 
-  it('without an error runs into its progress deadline', () => {
+  it('without an error reaches its progress deadline', () => {
     const sim = new RolloutSim({ progressDeadlineSeconds: 60 }, 1, 10);
     sim.fate = () => 'neither';
     sim.edit();
@@ -236,7 +236,7 @@ describe('gates', () => {
   const gated = (gate: object) =>
     new RolloutSim({ progressDeadlineSeconds: 60, waves: [{ name: 'a', count: 2, gates: [gate] }] }, 1, 4);
 
-  it('of another program are waited for, and must speak of this release and wave', () => {
+  it('of another program are awaited, and must name this release and wave', () => {
     const sim = gated({ rolloutGate: 'threat' });
     sim.edit();
     sim.until(() => sim.state.phase === 'WaitingForGate');
@@ -253,7 +253,7 @@ describe('gates', () => {
     sim.until(() => isPromoted(sim));
   });
 
-  it('that say that it failed stop it', () => {
+  it('that report a failure stop the release', () => {
     const sim = gated({ rolloutGate: 'threat' });
     sim.gates.set('threat', { phase: 'Failed', message: 'an attack' });
     sim.edit();
@@ -261,14 +261,14 @@ describe('gates', () => {
     expect(sim.state.stopped).toEqual({ reason: 'GateFailed', message: "wave 1/2 'a': gate 'threat' (an attack)" });
   });
 
-  it('that nobody writes are waited for until the progress deadline', () => {
+  it('that nobody writes are awaited until the progress deadline', () => {
     const sim = gated({ rolloutGate: 'threat' });
     sim.edit();
     sim.until(() => isPaused(sim));
     expect(sim.outcome.message).toContain('no progress for 60 s; waits for gate');
   });
 
-  it('behind a webhook ask it, until it lets the wave pass', () => {
+  it('behind a webhook call it until it lets the wave pass', () => {
     const sim = gated({ webhook: { url: 'https://x', timeoutSeconds: 1 } });
     sim.edit();
     sim.until(() => sim.state.phase === 'WaitingForGate');
@@ -289,8 +289,8 @@ describe('gates', () => {
   });
 });
 
-describe('by hand', () => {
-  it('a release is paused and goes on where it was', () => {
+describe('manually', () => {
+  it('a release is paused and continues where it was', () => {
     const sim = new RolloutSim(canary, 10, 30);
     sim.edit();
     sim.until(() => sim.state.phase === 'Soaking');
@@ -304,7 +304,7 @@ describe('by hand', () => {
     expect(sim.state.release).toBe(1);
   });
 
-  it('other waves begin a release anew', () => {
+  it('changed waves start a release anew', () => {
     const sim = new RolloutSim(canary, 10, 30);
     sim.edit();
     sim.until(() => sim.state.wave === 1);
@@ -314,8 +314,8 @@ describe('by hand', () => {
   });
 });
 
-describe('destinations that are offline', () => {
-  it('hold nobody up, and get what is promoted when they are back', () => {
+describe('offline destinations', () => {
+  it('block nobody, and get the promoted objects when they are back', () => {
     const sim = new RolloutSim(canary, 10, 30);
     sim.cutOff.add(3);
     for (const child of sim.children.slice(0, 30)) child.connected = false;
@@ -328,7 +328,7 @@ describe('destinations that are offline', () => {
     expect(away.every(({ exposed }) => exposed === sim.state.id)).toBe(true);
   });
 
-  it('are waited for anew with each release, however long those of an earlier one were away', () => {
+  it('are awaited anew with each release, however long they were away during an earlier one', () => {
     const sim = new RolloutSim({ waves: [{ name: 'one', count: 1 }] }, 1, 2);
     sim.edit();
     sim.until(() => sim.exposed().length === 1);
@@ -346,7 +346,7 @@ describe('destinations that are offline', () => {
     expect(sim.state.wave).toBe(0);
   });
 
-  it('are waited for no shorter when the clock was set back', () => {
+  it('are awaited no shorter when the clock was set back', () => {
     const sim = new RolloutSim({ waves: [{ name: 'one', count: 1 }] }, 1, 2);
     for (const child of sim.children) child.connected = false;
     sim.edit();
@@ -373,7 +373,7 @@ describe('destinations that are offline', () => {
 });
 
 describe('authorisations', () => {
-  it('are renewed three times before they would expire, while a release goes on, and not after it', () => {
+  it('are renewed three times before they would expire, during a release, and not after it', () => {
     const sim = new RolloutSim({ waves: [{ name: 'a', count: 1, gates: [{ rolloutGate: 'g' }] }] }, 1, 4);
     sim.edit();
     sim.until(() => sim.state.phase === 'WaitingForGate');

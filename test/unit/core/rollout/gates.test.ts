@@ -12,7 +12,7 @@ const gate = (expression: string, some: object = {}) => ({ expression, ...some }
 const ratio = 'available/expected >= 0.99';
 
 describe('a gate over counts', () => {
-  it('divides as it reads', () => {
+  it('divides with the documented precedence', () => {
     expect(evaluateGate(gate(ratio), counts(100, 100, 99), counts(100, 100, 99))).toEqual({ passed: true });
     expect(evaluateGate(gate(ratio), counts(100, 100, 98), counts(100, 100, 98))).toEqual({
       passed: false,
@@ -21,18 +21,18 @@ describe('a gate over counts', () => {
     });
   });
 
-  it('leaves destinations that are not connected out of the denominator', () => {
+  it('leaves unconnected destinations out of the denominator', () => {
     expect(evaluateGate(gate(ratio), counts(100, 60, 60), counts(0, 0, 0)).passed).toBe(true);
     expect(evaluateGate(gate('available/total >= 0.99'), counts(100, 60, 60), counts(0, 0, 0)).passed).toBe(false);
   });
 
-  it('sees the wave alone beside all that have the release', () => {
+  it('reads only the wave, or all destinations with the release', () => {
     expect(evaluateGate(gate('wave.failed == 0.0 && failed == 1.0'), counts(9, 9, 8, 1), counts(3, 3, 3)).passed).toBe(
       true,
     );
   });
 
-  it('judges no empty sample: it waits for one destination unless it asks for more', () => {
+  it('passes no empty sample: it waits for one destination unless it requires more', () => {
     const none = evaluateGate(gate(ratio), counts(3, 0, 0), counts(3, 0, 0));
     expect(none).toMatchObject({
       passed: false,
@@ -47,14 +47,14 @@ describe('a gate over counts', () => {
     expect(half).toMatchObject({ passed: false, message: '8 of 10 connected are less than its minimumFresh 0.9' });
   });
 
-  it('that can not be evaluated waits, and says why', () => {
+  it('that cannot be evaluated waits, and says why', () => {
     const wrong = evaluateGate(gate('[1][int(failed)] == 1'), counts(1, 1, 0, 1), counts(1, 1, 0, 1));
     expect(wrong).toMatchObject({ passed: false, failed: false });
     expect(JSON.stringify(wrong)).toContain('[1][int(failed)] == 1: ');
   });
 
   it.each(['available/expected', 'availabel > 1.0', 'wave.availabel > 1.0', 'available >'])(
-    '%s is none',
+    '%s is invalid',
     (expression) => {
       expect(() => compileGate(expression)).toThrow();
     },

@@ -38,7 +38,7 @@ function hop(some: Partial<ReleaseAttributes>, children: number): LocalRelease {
 }
 
 describe('a release at a last hop', () => {
-  it('has no more in flight than its share of what may be unavailable', () => {
+  it('has at most its share of maxUnavailable in flight', () => {
     const local = hop({ maxUnavailable: 10 }, 20);
     const first = local.admit(0).children;
     expect(first).toHaveLength(2);
@@ -48,11 +48,11 @@ describe('a release at a last hop', () => {
     expect(local.admit(0).children).toHaveLength(1);
   });
 
-  it('has no more in flight than its share of the error budget, whatever else it may', () => {
+  it('has at most its share of the error budget in flight, whatever else is allowed', () => {
     expect(hop({ maxUnavailable: '50%', errorBudget: '10%' }, 20).admit(0).children).toHaveLength(2);
   });
 
-  it('hands out no faster than its share of the rate, and says when the next one may be', () => {
+  it('hands out at most its share of the rate, and says when the next one is due', () => {
     const local = hop({ ratePerMinute: 60 }, 50);
     const first = local.admit(0);
     expect(first).toEqual({ children: ['c0'], waitMs: 2_000 });
@@ -61,7 +61,7 @@ describe('a release at a last hop', () => {
     expect(local.admit(2_000).children).toEqual(['c1']);
   });
 
-  it('hands out nothing while it is halted, and nothing to who belongs to a later wave or is not connected', () => {
+  it('hands out nothing while it is halted, and nothing to destinations of a later wave or without a connection', () => {
     expect(hop({ halted: true }, 4).admit(0).children).toEqual([]);
     expect(hop({ waves: [{ fraction: 0 }] }, 4).admit(0).children).toEqual([]);
     const local = hop({}, 2);
@@ -69,7 +69,7 @@ describe('a release at a last hop', () => {
     expect(local.admit(0).children).toEqual(['c1']);
   });
 
-  it('does not count who is not connected as in flight', () => {
+  it('does not count unconnected destinations as in flight', () => {
     const local = hop({ maxUnavailable: 1 }, 3);
     local.set('c0', facts({ exposed: true }));
     expect(local.admit(0).children).toEqual([]);
@@ -77,7 +77,7 @@ describe('a release at a last hop', () => {
     expect(local.admit(0).children).toEqual(['c1']);
   });
 
-  it('tells how many its own spent budget bars', () => {
+  it('reports how many destinations its exhausted budget blocks', () => {
     const local = hop({ errorBudget: 10 }, 20);
     for (const name of ['c0', 'c1']) local.set(name, facts({ exposed: true, failed: true }));
     expect([local.own().barred, local.admit(0).children]).toEqual([18, []]);
@@ -85,7 +85,7 @@ describe('a release at a last hop', () => {
     expect(local.own().barred).toBe(0);
   });
 
-  it('says of each child in which wave it is and how', () => {
+  it('reports the wave and the state of each child', () => {
     const local = hop({ waves: [{ fraction: 0 }] }, 1);
     expect(local.set('c0', facts({ exposed: true, available: true }))).toMatchObject({
       release: 3,
@@ -104,12 +104,12 @@ describe('a release at a last hop', () => {
     });
   });
 
-  it('tells positions only until they are drawn', () => {
+  it('reports positions only until they are drawn', () => {
     expect(hop({ waves: [{ count: 5 }] }, 1).set('c0', facts()).smallest).toHaveLength(1);
     expect(hop({ waves: [{ count: 5 }], drawn: [0.5] }, 1).set('c0', facts()).smallest).toEqual([]);
   });
 
-  it('forgets a child that left', () => {
+  it('forgets a removed child', () => {
     const local = hop({}, 1);
     local.delete('c0');
     expect([local.waiting, local.admit(0).children]).toEqual([0, []]);

@@ -42,14 +42,14 @@ describe('parts of a release', () => {
     expect(mergeParts(a, b)).toEqual(part({ waves: [counts(3, 1), counts(3, 2, 1, 1)], smallest: [0.1, 0.3] }));
   });
 
-  it('of an older release count for nothing but that it was not heard of', () => {
+  it('of an older release count only as not received', () => {
     const newer = part({ release: 5, waves: [counts(1)] });
     const older = part({ waves: [counts(7, 7, 7)] });
     expect(mergeParts(newer, older)).toEqual({ ...newer, heard: notReceived });
     expect(mergeParts(older, newer)).toEqual({ ...newer, heard: notReceived });
   });
 
-  it('merge to the same in any order and any grouping', () => {
+  it('merge to the same result in any order and any grouping', () => {
     fc.assert(
       fc.property(anyPart, anyPart, anyPart, (a, b, c) => {
         expect(mergeParts(mergeParts(a, b), c)).toEqual(mergeParts(a, mergeParts(b, c)));
@@ -59,7 +59,7 @@ describe('parts of a release', () => {
     );
   });
 
-  it('are as small as the waves and the greatest count, however many are merged', () => {
+  it('are as small as the waves and the largest count, however many are merged', () => {
     const merged = Array.from({ length: 500 }, (_, i) => part({ waves: [counts(1)], smallest: [i / 500] })).reduce(
       (a, b) => mergeParts(a, b)!,
     );
@@ -67,7 +67,7 @@ describe('parts of a release', () => {
     expect(countsUpTo(merged, 0)).toEqual(counts(500));
   });
 
-  it('of a silent child say who belongs to the waves, and neither who has the release nor how it is there', () => {
+  it('of a silent child keep the members of the waves, and drop who has the release and in which state', () => {
     const silent = silentPart(part({ waves: [counts(4, 3, 2, 1)], smallest: [0.2] }));
     expect(silent).toEqual(
       part({ heard: receivedByAll, waves: [{ expected: 4, fresh: 0, exposed: 0, available: 0, failed: 0 }] }),
@@ -80,7 +80,7 @@ describe('parts of a release', () => {
     expect(countsUpTo(undefined, 1)).toEqual(counts(0));
   });
 
-  it('from another node are refused when they are larger than any may be', () => {
+  it('from another node are refused if they are larger than allowed', () => {
     const decode = (value: object) => decodeChecked('a part', partSchema, text(JSON.stringify(value)));
     expect(decode(part({}))).toEqual(part({}));
     expect(() => decode(part({ smallest: new Array(1001).fill(0.5) }))).toThrow('smallest');

@@ -14,7 +14,7 @@ describe('the wave of a destination', () => {
     expect(Math.abs(first.length - 1_000)).toBeLessThan(150);
   });
 
-  it('by a greater fraction has every destination of a smaller one', () => {
+  it('by a larger fraction has every destination of a smaller one', () => {
     fc.assert(
       fc.property(fc.string(), fc.uuid(), fc.double({ min: 0, max: 1, noNaN: true }), (salt, path, fraction) => {
         const smaller = wave([{ fraction }], path, salt) === 0;
@@ -28,19 +28,19 @@ describe('the wave of a destination', () => {
     expect(uids(100).map((path) => wave([{ fraction: 0 }, { fraction: 1 }], path))).toEqual(new Array(100).fill(1));
   });
 
-  it('is another for another salt: the same destinations are not always the first', () => {
+  it('differs with the salt: the first destinations are not always the same', () => {
     const first = (salt: string) => uids(200).filter((path) => wave([{ fraction: 0.1 }], path, salt) === 0);
     expect(first('a')).not.toEqual(first('b'));
   });
 
-  it('is the first whose condition holds, and the rest if none does', () => {
+  it('is the first whose condition holds, and the rest if none holds', () => {
     const conditions = [{ selector: { matchLabels: { ring: 'canary' } } }, { fraction: 0 }];
     expect(waveOf(conditions, null, [{ ring: 'canary' }], 0.5)).toBe(0);
     expect(waveOf(conditions, null, [{ ring: 'a' }, { ring: 'canary' }], 0.5)).toBe(0);
     expect(waveOf(conditions, null, [{ ring: 'a' }], 0.5)).toBe(2);
   });
 
-  it('by count has exactly as many, found by merging the smallest of any parts in any order', () => {
+  it('by count has exactly that many, found by merging the smallest positions of any parts in any order', () => {
     const count = fc.integer({ min: 1, max: 40 });
     fc.assert(
       fc.property(fc.uniqueArray(fc.uuid(), { minLength: 1 }), count, fc.nat(5), (all, k, parts) => {
@@ -59,7 +59,7 @@ describe('the wave of a destination', () => {
     expect(waveOf([{ count: 3 }], [0.2, 0.4], [{}], 0.3)).toBe(1);
   });
 
-  it('by count takes from the start as many as it counts, over several waves', () => {
+  it('by count takes its number from the start, over several waves', () => {
     const waves = [{ count: 1 }, { count: 3 }];
     expect([0.1, 0.2, 0.3, 0.4].map((position) => waveOf(waves, [0.1, 0.2, 0.3], [{}], position))).toEqual([
       0, 1, 1, 2,

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import { cliCommand, shellWord } from '../../../../core/runtime/cli-command.ts';
 
-it('is a command that runs in a checkout, where this test runs', () => {
+it('is a command that runs in a checkout, as this test does', () => {
   expect(cliCommand('tree', '--data', '/var/lib/banyan')).toBe('npm exec -- banyan tree --data /var/lib/banyan');
 });
 

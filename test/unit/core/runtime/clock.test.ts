@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 
 describe('the virtual clock', () => {
-  it('fires timers in order of their time, then of their making, and none that was stopped', () => {
+  it('fires timers in order of their time, then of their creation, and no stopped timer', () => {
     const timer = fc.record({ delayMs: fc.nat(20), stops: fc.boolean() });
     fc.assert(
       fc.property(fc.array(timer, { maxLength: 60 }), (timers) => {
@@ -24,7 +24,7 @@ describe('the virtual clock', () => {
     );
   });
 
-  it('fires what a timer asks for on the way, and stands at the end of the time that it was given', () => {
+  it('fires timers that another timer starts on the way, and stops at the given time', () => {
     const clock = new VirtualClock(100);
     const seen: number[] = [];
     clock.after(5, () => clock.after(5, () => seen.push(clock.monotonicMs())));
@@ -33,7 +33,7 @@ describe('the virtual clock', () => {
     expect(clock.monotonicMs()).toBe(115);
   });
 
-  it('fires one timer at a time when asked to, and none that is due later', () => {
+  it('fires one timer at a time on request, and none that is due later', () => {
     const clock = new VirtualClock(0);
     const seen: string[] = [];
     clock.after(3, () => seen.push('a'));

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { CoalescedTask } from '../../../../core/runtime/coalesced-task.ts';
 
-describe('a turn', () => {
+describe('a coalesced task', () => {
   let waiting: (() => void)[];
   let ran: number;
   const next = () => waiting.shift()?.();
@@ -20,7 +20,7 @@ describe('a turn', () => {
       },
     );
 
-  it('runs soon and not at once, once however often it was asked for', () => {
+  it('runs shortly after the request, not at once, and once for several requests', () => {
     const one = turn();
     one.ask();
     one.ask();
@@ -29,7 +29,7 @@ describe('a turn', () => {
     expect([ran, waiting.length]).toEqual([1, 0]);
   });
 
-  it('runs again when it is asked for while it runs', () => {
+  it('runs again if it is requested while it runs', () => {
     const one: CoalescedTask = turn(() => {
       if (ran === 1) one.ask();
     });
@@ -39,7 +39,7 @@ describe('a turn', () => {
     expect(ran).toBe(2);
   });
 
-  it('does not run once it is stopped, whether it was asked for before or after', () => {
+  it('does not run once it is stopped, whether it was requested before or after', () => {
     const one = turn();
     one.ask();
     one.stop();

@@ -27,14 +27,14 @@ afterEach(() => {
   server.close();
 });
 
-it('closes a connection on which nothing was ever asked', async () => {
+it('closes a connection without any request', async () => {
   clock.advance(999);
   expect(session.closed).toBe(false);
   clock.advance(1);
   await once(client, 'close');
 });
 
-it('closes one when its last stream has been over for so long, and not before', async () => {
+it('closes a connection when its last stream has been over for the idle time, and not before', async () => {
   const [first, second] = [client.request(), client.request()];
   for (const stream of [first, second]) await once(stream, 'response');
   first.destroy();

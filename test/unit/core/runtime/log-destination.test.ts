@@ -41,7 +41,7 @@ it.skipIf(withoutSmallDisk)(`a log on a full disk ends nobody, and goes on when 
   rmSync(directory, { recursive: true });
 });
 
-describe('a log that has become large', () => {
+describe('a large log', () => {
   const rotation = { fileMiB: 0.01, files: 3 };
   const within = (test: (file: string, numbers: () => number[]) => void) => {
     const directory = mkdtempSync(join(tmpdir(), 'banyan-log-'));
@@ -61,7 +61,7 @@ describe('a log that has become large', () => {
     for (let number = from; number < from + count; number++) log.info({ number, filling: 'x'.repeat(100) }, 'line');
   };
 
-  it('is put aside between two lines, none of which is lost, cut or told twice', () => {
+  it('is rotated between two lines; no line is lost, cut or repeated', () => {
     within((file, numbers) => {
       fill(file, 0, 120);
       expect(numbers()).toEqual(Array.from({ length: 120 }, (_, number) => number));
@@ -71,7 +71,7 @@ describe('a log that has become large', () => {
     });
   });
 
-  it('is kept in a bounded number of files, the newest lines of all', () => {
+  it('is kept in a bounded number of files, with the newest lines', () => {
     within((file, numbers) => {
       fill(file, 0, 1_000);
       expect(readdirSync(join(file, '..')).sort()).toEqual(['eu.log', 'eu.log.1', 'eu.log.2']);
@@ -81,7 +81,7 @@ describe('a log that has become large', () => {
     });
   });
 
-  it('counts what a former process wrote, killed or not, and goes on behind it', () => {
+  it('counts the bytes that a former process wrote, killed or not, and continues behind them', () => {
     within((file, numbers) => {
       for (let start = 0; start < 12; start++) fill(file, 10 * start, 10);
       expect(numbers()).toEqual(Array.from({ length: 120 }, (_, number) => number));
@@ -89,7 +89,7 @@ describe('a log that has become large', () => {
     });
   });
 
-  it('may be one file alone', () => {
+  it('may be a single file', () => {
     within((file, numbers) => {
       fill(file, 0, 200, { ...rotation, files: 1 });
       expect(readdirSync(join(file, '..'))).toEqual(['eu.log']);
@@ -97,7 +97,7 @@ describe('a log that has become large', () => {
     });
   });
 
-  it('takes lines on where it can not be put aside', () => {
+  it('still accepts lines if it cannot be rotated', () => {
     within((file, numbers) => {
       mkdirSync(join(`${file}.2`, 'of somebody else'), { recursive: true });
       fill(file, 0, 300);

@@ -12,7 +12,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const modeOf = (path: string) => statSync(path).mode & 0o7777;
 
-it('takes from a folder and all below it what others may do, and leaves what the owner may', () => {
+it('removes from a folder and everything in it the rights of others, and keeps those of the owner', () => {
   const [own, deep, other] = ['own', 'own/deep', 'other'].map((name) => join(folder, name)) as [string, string, string];
   mkdirSync(deep, { recursive: true });
   const [file, program, elsewhere] = [join(deep, 'file'), join(own, 'program'), other];
@@ -25,6 +25,6 @@ it('takes from a folder and all below it what others may do, and leaves what the
   expect(after).toEqual({ [own]: 0o700, [deep]: 0o2700, [file]: 0o600, [program]: 0o500, [elsewhere]: 0o644 });
 });
 
-it('leaves what is not there', () => {
+it('ignores a missing folder', () => {
   makePrivate(join(folder, 'nothing'));
 });

@@ -12,14 +12,14 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
-describe('a file that is written whole', () => {
+describe('a file that is written as a whole', () => {
   it('has the content and a mode that nobody else can read, with nothing beside it', () => {
     const file = join(folder, 'key');
     writeWhole(file, 'größer');
     expect([readFileSync(file, 'utf8'), modeOf(file), readdirSync(folder)]).toEqual(['größer', 0o600, ['key']]);
   });
 
-  it('takes the place of an older one, with the mode that is asked for and not the older mode', () => {
+  it('replaces an older file, with the requested mode and not the older one', () => {
     const file = join(folder, 'key');
     writeFileSync(file, 'old and longer than the new one', { mode: 0o644 });
     writeWhole(file, 'new');
@@ -28,7 +28,7 @@ describe('a file that is written whole', () => {
     expect([readFileSync(file, 'utf8'), modeOf(file)]).toEqual(['public', 0o444 & ~process.umask()]);
   });
 
-  it('is another file than the older one, so that who reads that reads all of it', () => {
+  it('is a new file, so a reader of the older one reads all of it', () => {
     const file = join(folder, 'config');
     writeWhole(file, 'a');
     const before = statSync(file).ino;
@@ -36,7 +36,7 @@ describe('a file that is written whole', () => {
     expect(statSync(file).ino).not.toBe(before);
   });
 
-  it('has its folders made, for its owner alone', () => {
+  it('gets its folders, for its owner only', () => {
     const file = join(folder, 'a', 'b', 'key');
     writeWhole(file, 'x');
     expect([readFileSync(file, 'utf8'), modeOf(join(folder, 'a')), modeOf(join(folder, 'a', 'b'))]).toEqual([
@@ -46,12 +46,12 @@ describe('a file that is written whole', () => {
     ]);
   });
 
-  it('may be named from the folder where the process is', () => {
+  it('may be named relative to the working directory', () => {
     writeWhole(relative(process.cwd(), join(folder, 'new', 'key')), 'x');
     expect(readFileSync(join(folder, 'new', 'key'), 'utf8')).toBe('x');
   });
 
-  it('does not take over the mode or content of what a killed process left', () => {
+  it('does not use the mode or content that a killed process left', () => {
     const file = join(folder, 'key');
     const left = `${file}.${process.pid}.tmp`;
     writeFileSync(left, 'left over');
@@ -60,7 +60,7 @@ describe('a file that is written whole', () => {
     expect([readFileSync(file, 'utf8'), modeOf(file), readdirSync(folder)]).toEqual(['x', 0o600, ['key']]);
   });
 
-  it('leaves what was there, and nothing beside it, where it can not be put in place', () => {
+  it('leaves the former file, and nothing beside it, if it cannot be put in place', () => {
     const taken = join(folder, 'taken');
     mkdirSync(taken);
     writeFileSync(join(taken, 'inside'), 'kept');
@@ -73,7 +73,7 @@ describe('a file that is written whole', () => {
     expect([readdirSync(folder), readFileSync(join(taken, 'inside'), 'utf8')]).toEqual([['taken'], 'kept']);
   });
 
-  it('names the file where its folder can not be made', () => {
+  it('is named in the error if its folder cannot be made', () => {
     writeFileSync(join(folder, 'file'), 'kept');
     expect(() => writeWhole(join(folder, 'file', 'key'), 'x')).toThrow(/\/file\/key was not written \(E/);
     expect(readFileSync(join(folder, 'file'), 'utf8')).toBe('kept');

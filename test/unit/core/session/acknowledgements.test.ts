@@ -49,7 +49,7 @@ function bench() {
 }
 
 describe('acknowledgements', () => {
-  it('are written together, the last one for all of them, as long after the first as their bound says', () => {
+  it('are written together, the last one for all of them, after the bound from the first one', () => {
     const { clock, acknowledgements } = bench();
     const session = new Session();
     for (const cursor of [1, 2, 5]) {
@@ -64,7 +64,7 @@ describe('acknowledgements', () => {
     expect(session.stored).toEqual([5, 6]);
   });
 
-  it('are the greatest of those that came, in whatever order', () => {
+  it('are the highest ones received, in any order', () => {
     const { clock, acknowledgements } = bench();
     const session = new Session();
     for (const cursor of [8, 5]) acknowledgements.note(session, cursor);
@@ -72,7 +72,7 @@ describe('acknowledgements', () => {
     expect(session.stored).toEqual([8]);
   });
 
-  it('of many sessions are written in one transaction, and of very many in some', () => {
+  it('of many sessions are written in one transaction, and of very many in several', () => {
     const { clock, store, acknowledgements } = bench();
     const sessions = Array.from({ length: 1_200 }, () => new Session());
     for (const session of sessions.slice(0, 400)) acknowledgements.note(session, 1);
@@ -84,7 +84,7 @@ describe('acknowledgements', () => {
     expect(sessions.map(({ stored }) => stored.at(-1))).toEqual(sessions.map(() => 2));
   });
 
-  it('are written at once when they are settled, and not again', () => {
+  it('are written at once on request, and not again', () => {
     const { clock, acknowledgements } = bench();
     const [one, other] = [new Session(), new Session()];
     acknowledgements.note(one, 3);
@@ -96,7 +96,7 @@ describe('acknowledgements', () => {
     expect([one.stored, other.stored]).toEqual([[3], [4]]);
   });
 
-  it('that are refused are told to their session, and the others are written', () => {
+  it('that are refused are reported to their session, and the others are written', () => {
     const { clock, acknowledgements } = bench();
     const refusal = new BanyanError('Conflict', 'another session has taken over');
     const [old, other] = [new Session(refusal), new Session()];
@@ -108,7 +108,7 @@ describe('acknowledgements', () => {
     expect(other.stored).toEqual([1]);
   });
 
-  it('that the store does not take are told to every session', () => {
+  it('that the store does not accept are reported to every session', () => {
     const { clock, store, acknowledgements } = bench();
     const sessions = [new Session(), new Session()];
     for (const session of sessions) acknowledgements.note(session, 1);

@@ -7,7 +7,7 @@ import { ReconcileSlots, reconcilesMax, slotMs } from '../../../../core/session/
 import { HandshakeRateLimiter } from '../../../../core/wire/network/handshake-rate-limiter.ts';
 
 describe('turns', () => {
-  it('let a burst through at once, then one an interval, and forget a burst after a pause', () => {
+  it('let a burst through at once, then one an interval, and refill after a pause', () => {
     const rate = { intervalMs: 10, burst: 3 };
     let turns: RateState;
     const waits = (times: number, nowMs: number) =>
@@ -43,8 +43,8 @@ describe('turns', () => {
   });
 });
 
-describe('the door', () => {
-  it('lets connections wait for some seconds and closes those for whom it would be longer', () => {
+describe('the handshake rate limiter', () => {
+  it('lets connections wait for some seconds and closes those that would wait longer', () => {
     const door = new HandshakeRateLimiter();
     const waits = Array.from({ length: 2_000 }, () => door.admit(0));
     expect(waits.filter((wait) => wait === 0)).toHaveLength(100);
@@ -55,7 +55,7 @@ describe('the door', () => {
 });
 
 describe('the turns of hellos', () => {
-  it('tell each child its own time, and keep it', () => {
+  it('give each child its own time, and keep it', () => {
     const turns = new HelloRateLimiter();
     const names = Array.from({ length: 1_000 }, (_, i) => `kid-${i}`);
     const waits = new Map(names.map((name) => [name, turns.admit(name, 0)]));
@@ -68,13 +68,13 @@ describe('the turns of hellos', () => {
     expect(turns.admit('kid-999', told)).toBe(0);
   });
 
-  it('are told in whole milliseconds, as a Retry says them, whatever the clock says', () => {
+  it('are given in whole milliseconds, as a Retry has them, whatever the clock says', () => {
     const turns = new HelloRateLimiter();
     for (let i = 0; i < 1_000; i++) turns.admit(`kid-${i}`, 0.25);
     expect(turns.admit('kid-999', 500.125)).toBe(1_001);
   });
 
-  it('are forgotten when nobody comes', () => {
+  it('are dropped when nobody comes', () => {
     const turns = new HelloRateLimiter();
     for (let i = 0; i < 500; i++) turns.admit(`kid-${i}`, 0);
     expect(turns.admit('kid-499', 100_000)).toBe(0);
@@ -101,7 +101,7 @@ describe('the slots for reconciliations', () => {
     expect(begun.at(-1)).toBe('again');
   });
 
-  it('do not begin for who has gone, and go on without who takes long', () => {
+  it('do not begin for a child that has gone, and continue without a child that takes long', () => {
     const clock = new VirtualClock();
     const slots = new ReconcileSlots(clock);
     const begun: string[] = [];

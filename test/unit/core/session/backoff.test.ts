@@ -14,12 +14,12 @@ describe('the wait before the next dial', () => {
     expect(nextWait(backoff, 0).waitMs).toBe(0);
   });
 
-  it('is what the parent asked for, and little more, but no longer than ten minutes', () => {
+  it('is the time that the parent named, and a little more, but at most ten minutes', () => {
     expect(nextWait({ attempt: 9 }, 0.999, 4_000).waitMs).toBe(4_500);
     expect(nextWait({ attempt: 9 }, 0, Number.MAX_SAFE_INTEGER).waitMs).toBe(600_000);
   });
 
-  it('is as long as a parent that ended in order is away, and up to twice that', () => {
+  it('is as long as an orderly ended parent is away, and up to twice that', () => {
     expect(waitForReturn(0, 2_000)).toBe(2_000);
     expect(waitForReturn(1, 2_000)).toBe(4_000);
   });

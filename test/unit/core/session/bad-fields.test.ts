@@ -30,14 +30,14 @@ async function outcomes(side: Side, kind: string, path: FieldPath, variants: rea
 }
 
 describe.each(sides)('a %s', (side) => {
-  it.each(kinds)('takes a right %s in its place, and knows why it takes none', async (kind) => {
+  it.each(kinds)('accepts a right %s in its place, and knows why it does not accept one elsewhere', async (kind) => {
     const wrongPlace = side === 'parent' ? ['welcome', 'retry'] : ['hello', 'resume'];
     const over = kind === 'goodbye' ? 'ends InOrder' : kind === 'retry' ? 'refused busy' : 'goes on';
     expect(await tell(side, kind, ({ value }) => value)).toBe(wrongPlace.includes(kind) ? 'ends Protocol' : over);
   });
 
   it.each(kinds)(
-    'that hears a %s with a field at its limits and beyond does as is written in test/fixtures/bad-fields, and keeps its store',
+    'that receives a %s with a field at its limits and beyond acts as test/fixtures/bad-fields records, and keeps its store',
     async (kind) => {
       const { message } = saidTo(side, new OneSide(side)).find((each) => each.kind === kind)!;
       const lines: string[] = [];

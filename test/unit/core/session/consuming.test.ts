@@ -36,19 +36,19 @@ const full = () => {
 };
 
 describe('changes that a session has stored', () => {
-  it('are told of', () => {
+  it('are announced', () => {
     const { apply, heard, has } = bench(() => {});
     apply();
     expect([has(), heard]).toEqual([1, ['a']]);
   });
 
-  it('are told of where they stand, though what follows from them fails', () => {
+  it('are announced with their place, though their consequences fail', () => {
     const { apply, heard, has } = bench((t) => t.afterCommit(full));
     expect(apply).toThrow('the disk is full');
     expect([has(), heard]).toEqual([1, ['a']]);
   });
 
-  it('are not told of where they do not', () => {
+  it('are not announced if they are not stored', () => {
     const { apply, heard, has } = bench(full);
     expect(apply).toThrow('the disk is full');
     expect([has(), heard]).toEqual([0, []]);

@@ -23,8 +23,8 @@ const digests = (pair: SessionPair) =>
 const has = (pair: SessionPair, key: string) =>
   pair.child.store.read((reader) => pair.child.consumer.get(reader, hash128(key))?.content !== undefined);
 
-describe('a feed in which something is written whenever a beat goes', () => {
-  it('is compared behind a batch, every five minutes or so', async () => {
+describe('a feed that changes whenever a beat is sent', () => {
+  it('is compared behind a batch, about every five minutes', async () => {
     const pair = new SessionPair();
     pair.put('a', '1');
     pair.child.session.start();

@@ -18,7 +18,7 @@ function said(pair: SessionPair): string[] {
 }
 
 describe('a session on a link whose certificates expire', () => {
-  it('ends when the first of them does, on either side, with the reason in words', async () => {
+  it('ends when the earlier one expires, on either side, with the reason in its message', async () => {
     const pair = new SessionPair();
     pair.expiry = { atMs: pair.clock.wallMs() + 5_000, words };
     pair.child.session.start();
@@ -31,7 +31,7 @@ describe('a session on a link whose certificates expire', () => {
     expect(goodbyes).toContainEqual({ reason: words, returnAfterMs: 0 });
   });
 
-  it('begins anew, and goes on from where it was, when the certificate was renewed meanwhile', async () => {
+  it('starts anew, and resumes, if the certificate was renewed meanwhile', async () => {
     const pair = new SessionPair();
     pair.expiry = { atMs: pair.clock.wallMs() + 5_000, words };
     pair.child.session.start();
@@ -46,7 +46,7 @@ describe('a session on a link whose certificates expire', () => {
     expect(pair.held()).toEqual({ 'p/center.a/x': 'one', 'p/center.a/y': 'two' });
   });
 
-  it('does not begin when one of them has ended before the welcome could be sent', async () => {
+  it('does not begin if one of them has expired before the welcome could be sent', async () => {
     const pair = new SessionPair();
     pair.put('p/center.a/x', 'one');
     pair.expiry = { atMs: pair.clock.wallMs() + 1, words };
@@ -57,7 +57,7 @@ describe('a session on a link whose certificates expire', () => {
     expect(pair.parent.sessions.ends.refused.get('expired')).toBe(1);
   });
 
-  it('does not begin when one of them has ended while the welcome was on its way', async () => {
+  it('does not begin if one of them has expired while the welcome was on its way', async () => {
     const pair = new SessionPair();
     pair.put('p/center.a/x', 'one');
     pair.expiry = { atMs: pair.clock.wallMs() + 3, words };
@@ -71,7 +71,7 @@ describe('a session on a link whose certificates expire', () => {
     expect(pair.child.session.ends.refused.get('expired')).toBe(1);
   });
 
-  it('outlives no certificate that ends long after, though timers reach less far', async () => {
+  it('ends with a certificate that expires late, though timers do not reach that far', async () => {
     const pair = new SessionPair();
     pair.expiry = { atMs: pair.clock.wallMs() + 3 * hourMs, words };
     pair.child.session.start();

@@ -19,20 +19,20 @@ import { content } from '../../../support/session-pair.ts';
 const source = 'center.retail';
 const key = (name: string) => `o/${source}/core/configmaps/ns/${name}`;
 
-describe('which parent is tried next', () => {
-  it('is the next one after one that does not answer, round and round', () => {
+describe('the parent that is tried next', () => {
+  it('is the next one after one that does not answer, in a circle', () => {
     const [first, second] = [candidates(3), notReached(candidates(3))];
     expect([first.next, second.next, notReached(second).next, notReached(notReached(second)).next]).toEqual([
       0, 1, 2, 0,
     ]);
   });
 
-  it('is the same again when a session ends, and the next one when it ended at once', () => {
+  it('is the same again when a session ends, and the next one if the session ended at once', () => {
     expect(ended({ count: 2, next: 1 }, sessionMinMs).next).toBe(1);
     expect(ended({ count: 2, next: 0 }, sessionMinMs - 1).next).toBe(1);
   });
 
-  it('is home after a long time elsewhere, and when the child itself ended the session for that', () => {
+  it('is the home after a long time elsewhere, and when the child itself ended the session for that reason', () => {
     expect(ended({ count: 2, next: 1 }, returnAfterMs).next).toBe(0);
     expect(ended({ count: 2, next: 1 }, sessionMinMs, 'home').next).toBe(0);
   });
@@ -44,14 +44,14 @@ describe('which parent is tried next', () => {
 });
 
 describe('an attach sequence', () => {
-  it('grows when the parent is another one than the last, and only then', () => {
+  it('grows when the parent is another one than last time, and only then', () => {
     const first = attachTo(undefined, 'eu', 1_700);
     expect(first).toEqual({ sequence: 1_700, parent: 'eu' });
     expect(attachTo(first, 'eu', 9_999)).toBe(first);
     expect(attachTo(first, 'eu~1', 1_600)).toEqual({ sequence: 1_701, parent: 'eu~1' });
   });
 
-  it('goes on above one that the parent names, which is no lower and not beyond all sense', () => {
+  it('continues above the number that the parent names, which is not lower and not absurdly high', () => {
     const store = new MemoryStore();
     const told = (known: number) => {
       store.write((t) => passAttachSequence(t, known));
@@ -66,13 +66,13 @@ describe('an attach sequence', () => {
     expect(store.write((t) => beginAttach(t, { path: 'eu', role: 'relay' }, clock)).sequence).toBe(sequence + 8);
   });
 
-  it('is of no clock that is far ahead of any, and is right again when the clock is', () => {
+  it('ignores a clock that is far ahead, and is right again when the clock is', () => {
     const far = 2 ** 43;
     expect(attachTo(undefined, 'eu', far)).toEqual({ sequence: 1, parent: 'eu' });
     expect(attachTo({ sequence: far, parent: 'eu' }, 'eu', 1_700)).toEqual({ sequence: 1_700, parent: 'eu' });
   });
 
-  it('is beyond all that was said before a store was put back', () => {
+  it('is above all numbers sent before a store was restored', () => {
     const backup = attachTo(undefined, 'eu', 1_700);
     const lost = attachTo(backup, 'eu~1', 1_800);
     expect(attachTo(backup, 'eu~2', 1_900).sequence).toBeGreaterThan(lost.sequence);
@@ -80,7 +80,7 @@ describe('an attach sequence', () => {
 });
 
 describe('watermarks', () => {
-  it('never decrease, and say of which source a parent has too little', () => {
+  it('never decrease, and name the sources of which a parent has too little', () => {
     expect(raised({ a: 5, b: 1 }, { a: 3, b: 2 })).toEqual({ a: 5, b: 2 });
     expect(describeParentLag({ a: 5 }, { a: 5 })).toBeUndefined();
     expect(describeParentLag({ a: 4 }, { a: 5 })).toContain('a is at revision 4 there, and at 5 here');
@@ -88,8 +88,8 @@ describe('watermarks', () => {
   });
 });
 
-describe('a child of siblings', () => {
-  it('goes on with the other one, and tells with a higher sequence', async () => {
+describe('a child of replicas', () => {
+  it('continues with the other replica, and attaches with a higher sequence', async () => {
     const mesh = new Siblings();
     mesh.put([0, 1], 'a', 1, 'one');
     mesh.watermark([0, 1], { [source]: 1 });
@@ -104,7 +104,7 @@ describe('a child of siblings', () => {
     expect(mesh.sequence()).toBeGreaterThan(before);
   });
 
-  it('goes on with the other one when its home takes connections and says nothing in time', async () => {
+  it('continues with the other replica when its home accepts connections and sends nothing in time', async () => {
     const mesh = new Siblings();
     mesh.put([1], 'a', 1, 'one');
     mesh.watermark([0, 1], { [source]: 1 });
@@ -120,7 +120,7 @@ describe('a child of siblings', () => {
     expect(mesh.attachedTo()).toBe(1);
   });
 
-  it('goes on with the other one when its home refuses, however late', async () => {
+  it('continues with the other replica when its home refuses, however late', async () => {
     const mesh = new Siblings();
     mesh.watermark([0, 1], { [source]: 1 });
     mesh.far(0, 1_500);
@@ -130,7 +130,7 @@ describe('a child of siblings', () => {
     expect(mesh.attachedTo()).toBe(1);
   });
 
-  it('takes nothing from one that is behind: neither an older value, nor a deletion, nor what was deleted since', async () => {
+  it('accepts nothing from a replica that is behind: no older value, no deletion, and no row that was deleted since', async () => {
     const mesh = new Siblings();
     for (const name of ['a', 'gone']) mesh.put([0, 1], name, 1, 'one');
     mesh.watermark([0, 1], { [source]: 1 });
@@ -161,7 +161,7 @@ describe('a child of siblings', () => {
     expect(mesh.watermarks()).toEqual({ own: { [source]: 5 }, told: { [source]: 5 } });
   });
 
-  it('follows one that was far enough before it was ready, and says so without anything new to tell', async () => {
+  it('follows a replica that was up to date before it was ready, and reports so without new data to send', async () => {
     const mesh = new Siblings();
     mesh.put([0, 1], 'a', 1, 'one');
     mesh.put([0], 'gone', 1, 'one');

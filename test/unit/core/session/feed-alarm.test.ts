@@ -7,7 +7,7 @@ import { content, SessionPair } from '../../../support/session-pair.ts';
 const hourMs = 3_600_000;
 
 describe('the alarm of a feed', () => {
-  it('lasts for a day after the last difference, and tells when it is over', () => {
+  it('lasts for a day after the last difference, and its end is announced', () => {
     const clock = new VirtualClock(1_000);
     let over = 0;
     const alarm = new FeedAlarm(clock, () => over++);
@@ -27,7 +27,7 @@ describe('the alarm of a feed', () => {
 describe('a difference between the ends of a feed', () => {
   const beatMs = 16_000;
 
-  it('is an alarm at the parent, for the child whose feed it is, over its next session', async () => {
+  it('is an alarm at the parent, for the child’s feed, over its next session', async () => {
     const pair = new SessionPair();
     const { store, producer, session } = pair.child;
     store.write((t) => {

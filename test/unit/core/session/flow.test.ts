@@ -38,8 +38,8 @@ function run(line: { bytesPerMs: number; roundTripMs: number }, forMs: number, c
   return { flow, deliveredBytes };
 }
 
-describe('what may be in flight', () => {
-  it('begins small, since nothing is known of the line', () => {
+describe('the bytes in flight', () => {
+  it('begin with few, since the line is unknown', () => {
     expect(flowWindowBytes(openFlow(windowMaxBytes, 0))).toBe(windowMinBytes);
   });
 
@@ -48,17 +48,17 @@ describe('what may be in flight', () => {
     { name: '10 Mbit/s and 50 ms', bytesPerMs: 1_250, roundTripMs: 50, share: 0.9 },
     { name: '1 Mbit/s and 600 ms', bytesPerMs: 125, roundTripMs: 600, share: 0.9 },
     { name: '50 kbit/s and 100 ms', bytesPerMs: 6.25, roundTripMs: 100, share: 0.9 },
-  ])('fills a line of $name', ({ bytesPerMs, roundTripMs, share }) => {
+  ])('fill a line of $name', ({ bytesPerMs, roundTripMs, share }) => {
     const { deliveredBytes } = run({ bytesPerMs, roundTripMs }, 30_000);
     expect(deliveredBytes).toBeGreaterThan(share * bytesPerMs * 30_000);
   });
 
-  it('is at most some seconds of a thin line', () => {
+  it('are at most some seconds of a thin line', () => {
     const { flow } = run({ bytesPerMs: 6.25, roundTripMs: 600 }, 60_000);
     expect(flow.inFlightBytes).toBeLessThanOrEqual(windowMinBytes);
   });
 
-  it('falls when the line becomes thin', () => {
+  it('fall when the line becomes thin', () => {
     let { flow } = run({ bytesPerMs: 1_250, roundTripMs: 50 }, 10_000);
     expect(flowWindowBytes(flow)).toBeGreaterThan(200_000);
     flow = onAcknowledged(flow, Number.MAX_SAFE_INTEGER, 10_000);
@@ -71,7 +71,7 @@ describe('what may be in flight', () => {
     expect(flowWindowBytes(flow)).toBe(windowMinBytes);
   });
 
-  it('does not fall because there was little to send', () => {
+  it('do not fall because there was little to send', () => {
     let { flow } = run({ bytesPerMs: 1_250, roundTripMs: 50 }, 10_000);
     flow = onAcknowledged(flow, Number.MAX_SAFE_INTEGER, 10_000);
     const before = flowWindowBytes(flow);
@@ -85,7 +85,7 @@ describe('what may be in flight', () => {
   it.each([
     ['was an answer without entries', 0],
     ['was one removal', 64],
-  ])('grows as fast where what was acknowledged first %s', (_what, firstBytes) => {
+  ])('grow as fast if the first acknowledgements %s', (_what, firstBytes) => {
     const grown = (flow: Flow) => {
       let turns = 0;
       for (let nowMs = 1_000; flowWindowBytes(flow) < windowMaxBytes && turns < 100; turns++) {
@@ -102,7 +102,7 @@ describe('what may be in flight', () => {
     expect(grown(first)).toBeLessThanOrEqual(8);
   });
 
-  it('does not fall because something without bytes is acknowledged while it is used up', () => {
+  it('do not fall because a message without bytes is acknowledged while the window is used up', () => {
     let { flow } = run({ bytesPerMs: 1_250, roundTripMs: 50 }, 10_000);
     flow = onAcknowledged(flow, Number.MAX_SAFE_INTEGER, 10_000);
     flow = onSent(flow, 'credit', flowWindowBytes(flow), 10_000);
@@ -111,19 +111,19 @@ describe('what may be in flight', () => {
     expect(flowWindowBytes(flow)).toBe(before);
   });
 
-  it('never exceeds what the peer allows, but for a first message', () => {
+  it('never exceed the peer’s credit, except for a first message', () => {
     const { flow } = run({ bytesPerMs: 12_500, roundTripMs: 200 }, 5_000, 40_000);
     expect(flow.inFlightBytes).toBeLessThanOrEqual(40_000);
     expect(roomBytes(openFlow(1, 0))).toBe(1);
   });
 
-  it('takes no credit for what was not sent', () => {
+  it('accept no credit for bytes that were not sent', () => {
     const flow = onSent(openFlow(windowMaxBytes, 0), 'credit', 1_000, 0);
     expect(onCredit(flow, 1_001, 1)).toBeUndefined();
     expect(onCredit(flow, 1_000, 1)?.inFlightBytes).toBe(0);
   });
 
-  it('takes credit in whichever order and parts it comes, up to what was sent', () => {
+  it('accept credit in any order and parts, up to the bytes sent', () => {
     const parts = fc.array(fc.integer({ min: 1, max: 20_000 }), { minLength: 1, maxLength: inFlightMax });
     const anyOrder = parts.chain((sent) =>
       fc.tuple(fc.constant(sent), fc.shuffledSubarray(sent, { minLength: sent.length })),
@@ -146,7 +146,7 @@ describe('what may be in flight', () => {
     );
   });
 
-  it('stays within its bounds whatever is sent and acknowledged, and when', () => {
+  it('stay within their bounds whatever is sent and acknowledged, and when', () => {
     const event = fc.record({
       kind: fc.constantFrom('sent', 'beside', 'ack', 'credit'),
       bytes: fc.nat(100_000),

@@ -17,7 +17,7 @@ const sideOf = (file: string) => file.split('-')[0] as Side;
 const runs = 150;
 
 describe('the promises of a session', () => {
-  it.each(kept)('hold in the conversation that is kept as %s', async (file) => {
+  it.each(kept)('hold in the kept conversation %s', async (file) => {
     expect(await broken(sideOf(file), conversation(file))).toBeUndefined();
   });
 

@@ -39,7 +39,7 @@ describe('the admission of a child', () => {
     expect(admit(hello(), 'eu:paris', known)).toMatchObject({ admitted: true, record: { sessionSequence: 4 } });
   });
 
-  it('takes a child that has started again', () => {
+  it('accepts a child that has started again', () => {
     expect(admit(hello({ bootCounter: 8, bootNonce: nonce(2) }), 'eu:paris', known)).toMatchObject({ admitted: true });
   });
 
@@ -66,7 +66,7 @@ describe('the admission of a child', () => {
     );
   });
 
-  it('takes the highest version that both speak', () => {
+  it('chooses the highest version that both speak', () => {
     expect(admit(hello({ versionMin: 1, versionMax: 9 }), 'eu:paris', undefined)).toMatchObject({ version: 1 });
   });
 
@@ -78,7 +78,7 @@ describe('the admission of a child', () => {
   });
 });
 
-describe('a child that has left for good', () => {
+describe('a child that was removed for good', () => {
   const store = new MemoryStore();
   store.write((t) => writeSession(t, 'eu:paris', known));
   const fence = fenceOf('eu:paris', known);
@@ -89,7 +89,7 @@ describe('a child that has left for good', () => {
       store.read((reader) => readSession(reader, 'eu:paris')),
     );
 
-  it('leaves its name to whoever comes by it next, however seldom that was started', () => {
+  it('frees its name for the next node of that name, however seldom that node was started', () => {
     expect(admitted({ bootCounter: 1, bootNonce: nonce(9) })).toMatchObject({ admitted: false });
     store.write((t) => forgetStarts(t, 'eu:paris'));
     expect(admitted({ bootCounter: 1, bootNonce: nonce(9) })).toMatchObject({
@@ -102,7 +102,7 @@ describe('a child that has left for good', () => {
     expect(() => store.write((t) => fence(t))).toThrow('session 3 of "eu:paris" is over');
   });
 
-  it('leaves nothing if it was never here', () => {
+  it('leaves nothing behind if it never attached', () => {
     store.write((t) => forgetStarts(t, 'eu:lyon'));
     expect(store.read((reader) => readSession(reader, 'eu:lyon'))).toBeUndefined();
   });

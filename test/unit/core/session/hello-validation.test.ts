@@ -12,7 +12,7 @@ const welcome: Welcome = { ...Welcome.decode(new Uint8Array(0)), version: 1 };
 const tuple = { epoch: Buffer.alloc(16), incarnation: Buffer.alloc(16), cursor: 0, seenHead: 0 };
 
 describe('a hello', () => {
-  it('may leave out what has a meaning when it is absent', () => {
+  it('may omit fields whose absence has a meaning', () => {
     expect(validateHello(hello, 'agent')).toBeUndefined();
     expect(validateHello({ ...hello, down: { ...tuple, epoch: Buffer.alloc(0) } }, 'agent')).toBeUndefined();
   });
@@ -42,7 +42,7 @@ describe('a hello', () => {
 });
 
 describe('a welcome', () => {
-  it('may leave out what has a meaning when it is absent', () => {
+  it('may omit fields whose absence has a meaning', () => {
     expect(validateWelcome(welcome)).toBeUndefined();
   });
 

@@ -214,7 +214,7 @@ const goodHello = (): Frame => ({
 const rowsOf = (pair: SessionPair, side: 'parent' | 'child', consumer: FeedConsumer) =>
   pair[side].store.read((reader) => [...consumer.rows(reader)].length);
 
-describe('a peer that says anything in any order', () => {
+describe('a peer that sends anything in any order', () => {
   it('as a child ends its session at most', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyFrame, { maxLength: 8 }), fc.boolean(), async (said, greets) => {
@@ -268,7 +268,7 @@ describe('a peer that says anything in any order', () => {
     );
   });
 
-  it('is told by a typed error when its bytes are no frame', () => {
+  it('causes a typed error when its bytes are no frame', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (noise) => {
         try {
@@ -281,7 +281,7 @@ describe('a peer that says anything in any order', () => {
     );
   });
 
-  it('is told by a typed error when bytes of a frame are changed', () => {
+  it('causes a typed error when bytes of a frame are changed', () => {
     fc.assert(
       fc.property(anyFrame, fc.nat(), fc.nat(255), (frame, at, value) => {
         const encoded = encodeFrame(frame);

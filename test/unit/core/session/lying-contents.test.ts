@@ -80,7 +80,7 @@ const cases = sides.flatMap((side) =>
   Object.keys(ways).flatMap((way) => Object.keys(records).map((what) => ({ side, way, what }))),
 );
 
-describe('a content in pieces that is none', () => {
+describe('an invalid content in pieces', () => {
   it.each(cases)('ends the session of a $side that finds $what where $way names it', async ({ side, way, what }) => {
     const one = new OneSide(side);
     const record = records[what]!;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Mismatch } from '../../../../core/session/mismatch.ts';
 
 describe('a difference of digests', () => {
-  it('is a mismatch once; what a reconciliation has left as it is, is meant', () => {
+  it('is a mismatch once; a difference that a reconciliation leaves unchanged is intended', () => {
     const mismatch = new Mismatch();
     expect(mismatch.isOne('')).toBe(false);
     expect(mismatch.isOne('1/ab')).toBe(true);
@@ -11,7 +11,7 @@ describe('a difference of digests', () => {
     expect(mismatch.isOne('')).toBe(false);
   });
 
-  it('is one again when other rows differ', () => {
+  it('is a mismatch again when other rows differ', () => {
     const mismatch = new Mismatch();
     expect(mismatch.isOne('1/ab')).toBe(true);
     expect(mismatch.isOne('1/ab')).toBe(false);

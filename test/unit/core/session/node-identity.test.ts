@@ -20,10 +20,10 @@ function passed(known: (own: number) => number): number {
   return store.read((reader) => readNodeIdentity(reader))!.bootCounter - bootCounter;
 }
 
-describe('what the last process with this identity was', () => {
+describe('the last process with this identity', () => {
   const known = { bootCounter: 2 ** 32, attachedNonce: 'ab'.repeat(16) };
 
-  it('is taken up by a successor with another store: a higher counter, and the nonce that the parent welcomed', () => {
+  it('is continued by a successor with another store: a higher counter, and the nonce that the parent welcomed', () => {
     const store = new MemoryStore();
     const clock = new VirtualClock();
     const boot = (forebear?: Forebear) => store.write((t) => beginBoot(t, clock, new SeededRandom(1), forebear));
@@ -34,7 +34,7 @@ describe('what the last process with this identity was', () => {
     expect(boot(known)).toMatchObject({ bootCounter: 2 ** 32 + 2, attachedNonce: bootNonce });
   });
 
-  it('is not believed beyond what any clock says', () => {
+  it('is ignored if its numbers are beyond any clock', () => {
     const store = new MemoryStore();
     const clock = new VirtualClock();
     const liar = { ...known, bootCounter: 2 ** 47 };
@@ -43,8 +43,8 @@ describe('what the last process with this identity was', () => {
   });
 });
 
-describe('a clock that is far ahead of any', () => {
-  it('is passed over, and what a store had of it is forgotten when the clock is right again', () => {
+describe('a clock that is far ahead', () => {
+  it('is ignored, and a store drops its effects when the clock is right again', () => {
     const store = new MemoryStore();
     const boot = (wallMs: number) =>
       store.write((t) => beginBoot(t, new VirtualClock(wallMs), new SeededRandom(1))).bootCounter;
@@ -58,13 +58,13 @@ describe('a clock that is far ahead of any', () => {
   });
 });
 
-describe('the boot counter that a parent knows', () => {
-  it('is passed by one when it is not below the own one', () => {
+describe('the boot counter that a parent names', () => {
+  it('is exceeded by one if it is not below the own counter', () => {
     expect(passed((own) => own)).toBe(1);
     expect(passed((own) => own + 40)).toBe(41);
   });
 
-  it('changes nothing when it is below, or beyond what any clock says', () => {
+  it('changes nothing if it is below, or beyond any clock', () => {
     expect(passed((own) => own - 1)).toBe(0);
     expect(passed(() => 2 ** 47)).toBe(0);
     // The next one would be.
@@ -73,7 +73,7 @@ describe('the boot counter that a parent knows', () => {
   });
 });
 
-describe('a start that a parent knows', () => {
+describe('a start that a parent names', () => {
   const clock = new VirtualClock();
   const boot = (store: MemoryStore) => {
     clock.advance(5_000);
@@ -82,7 +82,7 @@ describe('a start that a parent knows', () => {
   const isFormer = (store: MemoryStore, nonce: string) =>
     store.read((reader) => isFormerStoreIncarnation(reader, nonce));
 
-  it('is of a former life when it was before the first of this store, once that has caught up', () => {
+  it('is of a former store if it was before the first start of this store, once this store has caught up', () => {
     const [former, store] = [new MemoryStore(), new MemoryStore()];
     const then = boot(former);
     const own = [boot(store), boot(store)];
@@ -95,7 +95,7 @@ describe('a start that a parent knows', () => {
     expect(own.some((nonce) => isFormer(former, nonce))).toBe(false);
   });
 
-  it('is not when it says a counter that no start can have', () => {
+  it('is not, if its counter is one that no start can have', () => {
     const store = new MemoryStore();
     boot(store);
     store.write((t) => markCaughtUp(t));

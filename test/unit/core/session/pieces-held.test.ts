@@ -6,8 +6,8 @@ import { dropPieces, heldMax, heldPieces, pieceBytesMin, storePiece } from '../.
 import { heldWithPieces, noPieces, type PiecesHeld, withoutPieces } from '../../../../core/session/pieces-held.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 
-describe('what a producer knows of the pieces that its consumer has', () => {
-  it('is nothing more, once one content too many was begun, until all is dropped', () => {
+describe('the producer’s record of the pieces that its consumer has', () => {
+  it('is empty once one content too many was begun, until all are dropped', () => {
     let held: PiecesHeld = noPieces;
     for (let i = 0; i < heldMax; i++) held = heldWithPieces(held, `h${i}`, 10);
     expect(heldWithPieces(held, 'h0', 20)?.get('h0')).toBe(20);
@@ -17,7 +17,7 @@ describe('what a producer knows of the pieces that its consumer has', () => {
     expect(withoutPieces(held, 'h0')).toBeUndefined();
   });
 
-  it('is never more than the consumer has, whatever is begun, left and taken up again', () => {
+  it('never exceeds the consumer’s pieces, whatever is begun, left and resumed', () => {
     const contents = Array.from({ length: heldMax + 3 }, (_, i) => ({
       key: `k${i}`,
       attributes: new Uint8Array(0),

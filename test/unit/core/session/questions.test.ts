@@ -41,7 +41,7 @@ function wordsOf(effects: readonly Effect[]): string | undefined {
   return effects.flatMap((effect) => (effect.type === 'close' && effect.error ? [effect.error.message] : []))[0];
 }
 
-describe('a producer of which a consumer asks in a reconciliation', () => {
+describe('a producer that a consumer queries in a reconciliation', () => {
   it('answers in the order of rounds, and none of them twice', () => {
     const first = ask(unresumed(), 1);
     expect(first.isAnswered).toBe(true);
@@ -50,12 +50,12 @@ describe('a producer of which a consumer asks in a reconciliation', () => {
     expect(ask(unresumed(), 2).words).toContain('of round 2 behind round 0');
   });
 
-  it('answers nothing more when the consumer goes on from a cursor', () => {
+  it('answers nothing more when the consumer resumes from a cursor', () => {
     const { state } = stepSession(ask(unresumed(), 1).state, { type: 'ack', cursor: 9 }, 0);
     expect(ask(state, 2).words).toContain('for a feed that goes on, and was sent up to 9');
   });
 
-  it.each(Object.entries(wholes))('reads its whole table 33 times and no more for %s', (_form, asks) => {
+  it.each(Object.entries(wholes))('reads its whole table at most 33 times for %s', (_form, asks) => {
     let state = unresumed();
     for (let round = 1; round <= 33; round++) {
       const asked = ask(state, round, asks);
@@ -65,7 +65,7 @@ describe('a producer of which a consumer asks in a reconciliation', () => {
     expect(ask(state, 34, asks).words).toContain('34 times the whole table; at most 33');
   });
 
-  it('is asked for far less than that by one of which all rows differ', async () => {
+  it('gets far fewer requests from a consumer whose rows all differ', async () => {
     const [rows, pair] = [2_000, new SessionPair(new MemoryStore(), new MemoryStore())];
     pair.child.store.write((t) => {
       pair.child.consumer.setResume(t, {

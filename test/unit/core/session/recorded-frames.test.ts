@@ -10,8 +10,8 @@ const kinds = (frames: readonly Frame[]) => frames.map(({ frame }) => frame?.$ca
 const of = (from: 'child' | 'parent', frames: readonly RecordedFrame[]) =>
   frames.filter((frame) => frame.from === from);
 
-describe.each(recordings())('what version $version said in "$name"', (recording) => {
-  it('is understood, and encoded as it was', () => {
+describe.each(recordings())('the frames of version $version in "$name"', (recording) => {
+  it('are decoded, and encoded to the same bytes', () => {
     for (const { kind, bytes } of sessionsOf(recording).flat()) {
       const frame = decodeFrame(bytes);
       expect(frame.frame?.$case).toBe(kind);
@@ -19,7 +19,7 @@ describe.each(recordings())('what version $version said in "$name"', (recording)
     }
   });
 
-  it('is a session with the parent of today', async () => {
+  it('are a session with the present parent', async () => {
     const [session] = sessionsOf(recording);
     const pair = new SessionPair();
     const values = { reconciled: 99, pieces: 0 }[recording.name] ?? 5;
@@ -49,7 +49,7 @@ describe.each(recordings())('what version $version said in "$name"', (recording)
     }
   });
 
-  it('is a session with the child of today', async () => {
+  it('are a session with the present child', async () => {
     const [session] = sessionsOf(recording);
     const pair = new SessionPair();
     const link = new ReplayLink({ path: 'eu', role: 'relay' });
@@ -73,7 +73,7 @@ describe.each(recordings())('what version $version said in "$name"', (recording)
   });
 });
 
-it('each frame that a session of version 1 has is recorded', () => {
+it('each frame of a session of version 1 is recorded', () => {
   const frames = recordings()
     .filter(({ version }) => version === 'v1')
     .flatMap(sessionsOf)

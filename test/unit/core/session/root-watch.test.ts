@@ -36,26 +36,26 @@ function beats(
 const cutOff = (atMs: number) => atMs;
 const day = 86_400_000;
 
-describe('a child of siblings that listens to how old the root is', () => {
-  it('stays where the root is fresh, for good', () => {
+describe('a child of replicas that watches the age of the root', () => {
+  it('stays for good while the root is fresh', () => {
     expect(beats(rootWatch, { fromMs: 0, forMs: day, ageMs: () => rootStaleMs - 1 }).leftAtMs).toBeUndefined();
   });
 
-  it('leaves one that has heard nothing for three minutes, within a minute that is spread by chance', () => {
+  it('leaves a replica that has received nothing for three minutes, at a random time within a minute', () => {
     const leftAt = (fraction: number) => beats(rootWatch, { fromMs: 0, forMs: day, ageMs: cutOff }, fraction).leftAtMs!;
     expect(leftAt(0)).toBe(rootStaleMs);
     expect(leftAt(0.5)).toBe(rootStaleMs + leaveSpreadMs / 2);
     expect(leftAt(0.999)).toBeLessThanOrEqual(rootStaleMs + leaveSpreadMs + beatMs);
   });
 
-  it('does not leave one that hears of the root again while it waits for its moment', () => {
+  it('does not leave a replica that receives from the root again while the child waits', () => {
     const waiting = beats(rootWatch, { fromMs: 0, forMs: rootStaleMs + beatMs, ageMs: cutOff }, 0.9);
     expect(waiting.leftAtMs).toBeUndefined();
     const again = onRootReport(waiting.watch, { ageMs: 0, nowMs: rootStaleMs + 2 * beatMs, isHome: true }, () => 0);
     expect([again.leaves, again.watch.leavesAtMs]).toEqual([false, undefined]);
   });
 
-  it('stays for ten minutes where it has gone to, and counts it as worth it when the root is fresher there by a margin', () => {
+  it('stays for ten minutes at its new replica, and counts the change as worth it if the root is fresher there by a margin', () => {
     const left = beats(rootWatch, { fromMs: 0, forMs: day, ageMs: cutOff });
     const atMs = left.leftAtMs! + 2_000;
     const judged = (ageMs: number) => onRootReport(left.watch, { ageMs, nowMs: atMs, isHome: false }, () => 0).watch;
@@ -67,7 +67,7 @@ describe('a child of siblings that listens to how old the root is', () => {
     expect(judged(atMs - fresherByMs + 1)).toMatchObject({ vainMoves: 1, staysUntilMs: atMs + 2 * staysForMs });
   });
 
-  it('tries less than ten times on a day on which all of them are cut off', () => {
+  it('changes less than ten times a day if all replicas are cut off', () => {
     let [watch, atMs, moves, isHome] = [rootWatch, 0, 0, true];
     for (;;) {
       const { watch: next, leftAtMs } = beats(watch, { fromMs: atMs, forMs: day - atMs, isHome, ageMs: cutOff });
@@ -78,7 +78,7 @@ describe('a child of siblings that listens to how old the root is', () => {
     expect(moves).toBeLessThan(10);
   });
 
-  it('takes longer for its way home each time that home was found cut off, until the root is fresh there', () => {
+  it('doubles its way home each time that the home was cut off, until the root is fresh there', () => {
     let watch: RootWatch = rootWatch;
     const factors: number[] = [];
     for (let round = 0; round < 5; round++) {
@@ -92,14 +92,14 @@ describe('a child of siblings that listens to how old the root is', () => {
     expect(returnDelayFactor(fresh)).toBe(1);
   });
 
-  it('begins to wait for its moment anew in another session', () => {
+  it('starts its waiting time anew in another session', () => {
     const waiting = beats(rootWatch, { fromMs: 0, forMs: rootStaleMs, ageMs: cutOff }, 0.9).watch;
     expect(waiting.leavesAtMs).toBeDefined();
     expect(onSessionChanged(waiting, false).leavesAtMs).toBeUndefined();
     expect(onSessionChanged(rootWatch, false)).toBe(rootWatch);
   });
 
-  it('does not stay with one that is cut off because another one was worth staying at, which then ended', () => {
+  it('does not stay with a cut-off replica because an earlier session elsewhere was worth it', () => {
     const left = beats(rootWatch, { fromMs: 0, forMs: day, ageMs: cutOff });
     const atMs = left.leftAtMs! + 2_000;
     const found = onRootReport(

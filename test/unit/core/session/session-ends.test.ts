@@ -14,14 +14,14 @@ import { content, SessionPair } from '../../../support/session-pair.ts';
 const mebibyte = 1024 * 1024;
 
 describe('the end of a session', () => {
-  it('is counted by a word for its reason, or by the code of its error', () => {
+  it('is counted by a fixed word for its reason, or by the code of its error', () => {
     expect(endOf(undefined)).toBe('InOrder');
     expect(endOf(new SessionError('Silence', 'Unavailable', 'no frame was received for 60 s'))).toBe('Silence');
     expect(endOf(new BanyanError('Protocol', 'a frame that says 17'))).toBe('Protocol');
     expect(endOf(new Error('ECONNRESET'))).toBe('Other');
   });
 
-  it('is a metric, apart for both kinds of peers', async () => {
+  it('is a metric, separate for the two kinds of peers', async () => {
     const registry = new Registry();
     const [children, parent] = [new SessionEnds(), new SessionEnds()];
     measureSessions(registry, { children, parent });
@@ -43,8 +43,8 @@ describe('the end of a session', () => {
   });
 });
 
-describe('a connection that never comes to a session', () => {
-  it('is counted by why it is refused, or as no_hello when nothing came, once', async () => {
+describe('a connection that never becomes a session', () => {
+  it('is counted once, by the reason of its refusal, or as no_hello if nothing came', async () => {
     const { parent, clock } = new SessionPair();
     const { refused } = parent.sessions.ends;
     const come = (path: string, role: 'agent' | 'relay') => {
@@ -92,7 +92,7 @@ describe('a pair of sessions', () => {
     }
   }
 
-  it('counts one that ended in order at both ends', async () => {
+  it('counts an orderly end at both ends', async () => {
     pair.child.session.close();
     await pair.run(10);
     expect([...pair.child.session.ends.by]).toEqual([['InOrder', 1]]);
@@ -107,7 +107,7 @@ describe('a pair of sessions', () => {
     expect(pair.parent.sessions.ends.by.has('CreditExceeded')).toBe(false);
   });
 
-  it('ends when a peer has well more in flight than it was given, before what is too much is stored', async () => {
+  it('ends when a peer has clearly more in flight than its credit, before the excess is stored', async () => {
     send(20, mebibyte);
     await pair.run(5);
     expect(pair.up).toHaveLength(7);
@@ -115,7 +115,7 @@ describe('a pair of sessions', () => {
     expect(pair.said.some((line) => line.includes('where 4194304 and one message are allowed'))).toBe(true);
   });
 
-  it('ends when a peer has pieces of contents in flight well beyond that, before they are on the disk', async () => {
+  it('ends when a peer has pieces in flight clearly beyond its credit, before they are on the disk', async () => {
     const pieceBytes = 64 * 1024;
     const total = 4 * mebibyte;
     for (let i = 0; i < 200; i++) {
@@ -132,7 +132,7 @@ describe('a pair of sessions', () => {
     expect(held.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(8 * mebibyte);
   });
 
-  it('lets a peer that waits for what it is told send as much as it likes', async () => {
+  it('lets a peer that waits for its answers send any number of them', async () => {
     const { store, producer } = pair.child;
     store.write((t) => {
       for (let i = 0; i < 400; i++) producer.put(t, content(`k${i}`, 'x'.repeat(48 * 1024)), 0);

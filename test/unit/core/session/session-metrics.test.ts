@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { SessionEnds } from '../../../../core/session/session-ends.ts';
 import { measureSessions } from '../../../../core/session/session-metrics.ts';
 
-it('tells in seconds how old the word of the root is, and nothing of it at the root', async () => {
+it('reports the age of the root’s data in seconds, and nothing at the root', async () => {
   const [below, root] = [new Registry(), new Registry()];
   let ageMs = 1_500;
   measureSessions(below, { rootAgeMs: () => ageMs });

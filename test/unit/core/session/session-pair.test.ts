@@ -59,7 +59,7 @@ async function pass(pair: SessionPair, seconds: number): Promise<void> {
 }
 
 describe('a child and its parent', () => {
-  it('exchange hello and welcome, then what the parent has', async () => {
+  it('exchange hello and welcome, then the parent’s entries', async () => {
     const pair = new SessionPair();
     pair.put('a', '1');
     pair.child.session.start();
@@ -70,7 +70,7 @@ describe('a child and its parent', () => {
     expect(pair.said).toContain('child: caught up');
   });
 
-  it('send what changes, each key once and in its last state', async () => {
+  it('send changes, each key once and in its last state', async () => {
     const pair = new SessionPair();
     pair.child.session.start();
     await pair.run(50);
@@ -85,7 +85,7 @@ describe('a child and its parent', () => {
     expect(pair.stored.at(-1)).toBe(3);
   });
 
-  it('count as acknowledged what the child says to have when it comes again: the word for it may have been lost with the connection', async () => {
+  it('count as acknowledged what the child’s hello names: the acknowledgement may have been lost with the connection', async () => {
     const store = new HeldFlushes();
     const pair = new SessionPair(new MemoryStore(), store);
     pair.child.session.start();
@@ -105,7 +105,7 @@ describe('a child and its parent', () => {
     expect(pair.stored.at(-1)).toBe(1);
   });
 
-  it('tell the parent in the transaction that moves its cursor, also when nothing has changed', async () => {
+  it('notify the parent in the transaction that moves its cursor, even if nothing has changed', async () => {
     const pair = new SessionPair();
     pair.child.session.start();
     await pair.run(50);
@@ -121,7 +121,7 @@ describe('a child and its parent', () => {
     expect(pair.upCursors).toEqual([1, 3]);
   });
 
-  it('have what the child writes as it attaches among what it has to say, before its parent takes it for all', async () => {
+  it('include what the child writes while it attaches before the parent treats the feed as complete', async () => {
     const pair = new SessionPair();
     pair.attaching = (t) => void pair.child.producer.put(t, content('seen/center.retail', '7'), 0);
     pair.child.session.start();
@@ -129,7 +129,7 @@ describe('a child and its parent', () => {
     expect(pair.upWhenCaughtUp).toEqual(['seen/center.retail']);
   });
 
-  it('tell why there is no session, once for each reason, until there is one', async () => {
+  it('report why there is no session, once for each reason, until there is one', async () => {
     const pair = new SessionPair();
     pair.cut = true;
     pair.child.session.start();
@@ -144,7 +144,7 @@ describe('a child and its parent', () => {
   });
 
   it.each([true, false])(
-    'stay by the newest word of readiness, %s, when its flush is done before that of an older one',
+    'keep the newest statement of readiness, %s, if its flush is done before the flush of an older one',
     async (newest) => {
       const store = new HeldFlushes();
       const pair = new SessionPair(store);
@@ -185,7 +185,7 @@ describe('a child and its parent', () => {
     expect(pair.held()).toEqual({ a: '1' });
   });
 
-  it('send what could not be made durable when there is room again, though nobody writes anything then', async () => {
+  it('send the delayed entries when there is room again, though nobody writes anything then', async () => {
     const [above, below] = [new FullDisk(), new FullDisk()];
     const pair = new SessionPair(above, below);
     pair.child.session.start();
@@ -200,7 +200,7 @@ describe('a child and its parent', () => {
     expect([pair.held(), pair.up.map(({ key }) => key)]).toEqual([{ a: '1' }, ['labels']]);
   });
 
-  it('attach once, and stay, when the disk was full for the moment in which the child was to say hello', async () => {
+  it('attach once, and stay, if the disk was full at the moment of the child’s hello', async () => {
     const pair = new SessionPair();
     const { session, dialer, store } = pair.child;
     const dial = dialer.dial.bind(dialer);
@@ -222,7 +222,7 @@ describe('a child and its parent', () => {
     expect([...pair.parent.sessions.ends.refused]).toEqual([['no_hello', 1]]);
   });
 
-  it('attach at the next attempt when the disk was full for the moment in which the parent answered', async () => {
+  it('attach at the next attempt if the disk was full at the moment of the parent’s answer', async () => {
     const pair = new SessionPair();
     const { session, dialer, store } = pair.child;
     const dial = dialer.dial.bind(dialer);
@@ -244,7 +244,7 @@ describe('a child and its parent', () => {
     expect([session.connected, attached, detached]).toEqual([true, 1, 0]);
   });
 
-  it('close a connection on which the parent refused the child before its hello', async () => {
+  it('close a connection if the parent refused the child before its hello', async () => {
     const store = new HeldFlushes();
     const pair = new SessionPair(undefined, store);
     const link = new ReplayLink({ path: 'eu', role: 'relay' });
@@ -263,7 +263,7 @@ describe('a child and its parent', () => {
     expect([link.sent, link.closed]).toEqual([[], 'the attempt is over']);
   });
 
-  it('part with a reason when the child is removed between its hello and the welcome', async () => {
+  it('part with a reason if the child is removed between its hello and the welcome', async () => {
     const store = new MemoryStore({ manualFlush: true });
     const pair = new SessionPair(store);
     pair.child.session.start();
@@ -275,7 +275,7 @@ describe('a child and its parent', () => {
     expect(pair.parent.sessions.status('kid').connected).toBe(false);
   });
 
-  it('begin no session, and write nothing, once the child ends, however far it had come', async () => {
+  it('begin no session, and write nothing, once the child ends, at any stage', async () => {
     for (const afterMs of [0, 1, 2]) {
       const pair = new SessionPair();
       pair.put('a', '1');
@@ -292,7 +292,7 @@ describe('a child and its parent', () => {
     }
   });
 
-  it('keep the newest session when the flush for an older one is done later', async () => {
+  it('keep the newest session if the flush for an older one finishes later', async () => {
     const flushes: (() => void)[] = [];
     const store = new MemoryStore();
     store.flushed = () => new Promise((resolve) => flushes.push(resolve));
@@ -314,7 +314,7 @@ describe('a child and its parent', () => {
     expect(pair.said).toEqual(['parent: connected']);
   });
 
-  it('go on where they were after the line broke', async () => {
+  it('resume after the line broke', async () => {
     const pair = new SessionPair();
     for (let i = 0; i < 10; i++) pair.put(`k${i}`, 'x');
     pair.child.session.start();
@@ -341,7 +341,7 @@ describe('a child and its parent', () => {
     expect(pair.up.map((change) => change.key)).toEqual(['labels']);
   });
 
-  it('tell readiness only with a head that covers it', async () => {
+  it('state readiness only with a head that covers it', async () => {
     const store = new MemoryStore({ manualFlush: true });
     const pair = new SessionPair(store);
     pair.parentReady = false;
@@ -360,7 +360,7 @@ describe('a child and its parent', () => {
     expect(pair.held()).toEqual({ a: '1' });
   });
 
-  it('begin with a child that is ready when all it has to say is durable, also what it wrote after its hello', async () => {
+  it('begin with a ready child when all its entries are durable, including those written after its hello', async () => {
     const store = new MemoryStore({ manualFlush: true });
     const pair = new SessionPair(new MemoryStore(), store);
     pair.child.session.start();
@@ -382,7 +382,7 @@ describe('a child and its parent', () => {
     expect(pair.up.map(({ key }) => key)).toEqual(['labels']);
   });
 
-  it('keep what an emptied child had said until it is ready', async () => {
+  it('keep the reports of an emptied child until it is ready', async () => {
     const pair = new SessionPair();
     pair.child.store.write((t) => pair.child.producer.put(t, content('labels', '{}'), 0));
     pair.child.session.start();
@@ -402,7 +402,7 @@ describe('a child and its parent', () => {
     expect(said()).toBe(0);
   });
 
-  it('show a child that has lost its store once what it was before, also when a sibling of the parent knows it by that', async () => {
+  it('show a child that lost its store its former tuple once, also if a replica of the parent knows the child by it', async () => {
     const pair = new SessionPair();
     pair.put('a', '1');
     const say = () => pair.child.store.write((t) => pair.child.producer.put(t, content('labels', '{}'), 0));
@@ -434,7 +434,7 @@ describe('a child and its parent', () => {
     expect(pair.putBacks).toBe(2);
   });
 
-  it('show nothing new to a child that has lost its store and caught up with a sibling of the parent, which had never met it', async () => {
+  it('show nothing new to a child that lost its store and caught up with a replica of the parent that had never met it', async () => {
     const pair = new SessionPair();
     const known = pair.parent.store;
     pair.child.store.write((t) => pair.child.producer.put(t, content('labels', '{}'), 0));
@@ -454,7 +454,7 @@ describe('a child and its parent', () => {
     expect([pair.putBacks, pair.said.filter((one) => one === 'child: caught up').length]).toEqual([0, 3]);
   });
 
-  it('keep what a child has while an emptied parent is not ready, and reconcile when it is', async () => {
+  it('keep the child’s rows while an emptied parent is not ready, and reconcile when it is', async () => {
     const pair = new SessionPair();
     for (let i = 0; i < 300; i++) pair.put(`k${i}`, 'x');
     pair.child.session.start();
@@ -479,7 +479,7 @@ describe('a child and its parent', () => {
     expect(pair.held().later).toBe('1');
   });
 
-  it('reconcile when the parent was put back to an older copy', async () => {
+  it('reconcile when the parent was restored from an older copy', async () => {
     const pair = new SessionPair();
     pair.put('a', '1');
     const backup = pair.parent.store.copy();
@@ -495,7 +495,7 @@ describe('a child and its parent', () => {
     expect(pair.otherHistories).toEqual(['kid']);
   });
 
-  it('take any age of the root from a parent, and hand on one that the next hop takes', async () => {
+  it('accept any age of the root from a parent, and pass on one that the next hop accepts', async () => {
     const [above, below] = [new SessionPair(), new SessionPair()];
     above.rootAgeMs = () => Number.MAX_SAFE_INTEGER;
     below.rootAgeMs = () => above.child.session.rootAgeMs();
@@ -537,7 +537,7 @@ describe('a child and its parent', () => {
     expect(retries()).toContain('clone');
   });
 
-  it('let a child in again whose attachment is older than one that is over, once its place has been vacant for two minutes', async () => {
+  it('admit a child again whose attachment is older than one that is over, once its place has been vacant for two minutes', async () => {
     const pair = new SessionPair();
     pair.child.session.start();
     await pair.run(50);
@@ -553,7 +553,7 @@ describe('a child and its parent', () => {
     expect(pair.attachedWith).toBe(attachedWith + 1);
   });
 
-  it('let a child in again that was put back while its clock was behind, once its place has been vacant for two minutes', async () => {
+  it('admit a child again that was restored while its clock was behind, once its place has been vacant for two minutes', async () => {
     const pair = new SessionPair();
     const backup = pair.child.store.copy();
     // Starts within one second: each counts one more.

@@ -43,11 +43,11 @@ function play(state: SessionState, inputs: readonly Input[], nowMs = 0) {
 }
 
 describe('an established session', () => {
-  it('begins with a beat that tells the head', () => {
+  it('begins with a beat that has the head', () => {
     expect(begin({ ...start, head: 5 }).effects[0]).toEqual({ type: 'sendBeat', head: 5, ready: true });
   });
 
-  it('asks for one batch at a time and stops at the window', () => {
+  it('sends one batch at a time and stops at the window', () => {
     let { state } = begin(start);
     const first = stepSession(state, { type: 'produced', head: 100 }, 0);
     expect(first.effects).toEqual([
@@ -79,7 +79,7 @@ describe('an established session', () => {
     ]);
   });
 
-  it('has heard a peer out that is not ready when it has its head, or has to wait to reconcile', () => {
+  it('has received all reports of a peer that is not ready when it has the peer’s head, or has to wait to reconcile', () => {
     const goesOn = play(begin({ ...start, peerReady: false }).state, [{ type: 'beat', head: 3, ready: false }]);
     expect(types(goesOn.effects)).not.toContain('reportedAll');
     const there = play(goesOn.state, [{ type: 'batch', batch: batch(0, 3) }]);
@@ -89,7 +89,7 @@ describe('an established session', () => {
     expect(types(play(waits, [{ type: 'beat', head: 3, ready: true }]).effects)).toEqual(['startReconcile']);
   });
 
-  it('ends when the peer is not ready any more in the middle of a reconciliation', () => {
+  it('ends if the peer is no longer ready during a reconciliation', () => {
     const { state } = begin({ ...start, resumes: false });
     expect(state.mode).toBe('reconciling');
     const stays = stepSession(state, { type: 'beat', head: 3, ready: true }, 0);
@@ -127,7 +127,7 @@ describe('an established session', () => {
     ]);
   });
 
-  it('beats when nothing else was sent, and dies of silence', () => {
+  it('sends a beat when nothing else was sent, and ends after silence', () => {
     const { state } = begin(start);
     expect(types(stepSession(state, { type: 'tick' }, beatEveryMs).effects)).toEqual(['sendBeat']);
     expect(stepSession(state, { type: 'tick' }, deathAfterMs).effects).toEqual([

@@ -24,7 +24,7 @@ const timesOf = (lines: readonly string[], what: RegExp) =>
   lines.filter((line) => what.test(line)).map((line) => Number(line.trim().split(' ')[0]));
 
 describe('a line of 50 kbit/s with a large object among small ones', () => {
-  it('brings beats throughout, breaks nothing and does not starve the small ones', async () => {
+  it('transmits beats throughout, breaks nothing and does not starve the small ones', async () => {
     const world = await fill((put) => {
       for (let i = 0; i < 100; i++) put(objectKey(`before-${i}`), 300);
       put(objectKey('large'), 1_000_000);
@@ -54,7 +54,7 @@ describe('a line of 50 kbit/s with a large object among small ones', () => {
     expect(Math.max(...world.line('kid').waits('parent', 'beat'))).toBeLessThan(3_000);
   });
 
-  it('lets small ones pass that are written while the large one is on its way, with the target that moves behind each of them', async () => {
+  it('lets small objects overtake that are written while the large one is on its way, with the target behind each of them', async () => {
     const world = await fill((put) => {
       put(objectKey('large'), 1_000_000);
       put('t/center.s/p', 2);
@@ -71,7 +71,7 @@ describe('a line of 50 kbit/s with a large object among small ones', () => {
     expect(world.held('kid')).not.toContain('t/center.s/p');
   });
 
-  it('goes on with what has come when the line breaks every half minute', async () => {
+  it('keeps the received pieces when the line breaks every half minute', async () => {
     const world = await fill((put) => put(objectKey('large'), 600_000));
     for (let i = 0; i < 5; i++) {
       await world.run(30_000);
@@ -82,7 +82,7 @@ describe('a line of 50 kbit/s with a large object among small ones', () => {
     expect(world.line('kid').carriedBytes('parent')).toBeLessThan(1.2 * 600_000);
   });
 
-  it('brings several large ones, and the small ones before them', async () => {
+  it('transmits several large ones, and the small ones before them', async () => {
     const world = await fill((put) => {
       for (const name of ['large-1', 'large-2', 'large-3']) put(objectKey(name), 100_000);
       for (let i = 0; i < 50; i++) put(objectKey(`small-${i}`), 300);
@@ -94,7 +94,7 @@ describe('a line of 50 kbit/s with a large object among small ones', () => {
     expect(world.show('parent')[0]).toContain('head 53 acknowledged 53');
   });
 
-  it('lets nothing overtake what it may need: a definition, or another kind of entry', async () => {
+  it('lets nothing overtake its requirements: a definition, or another kind of entry', async () => {
     const world = await fill((put) => {
       put('o/center.s/apiextensions.k8s.io/customresourcedefinitions//big.example.com', 100_000);
       put(objectKey('small'), 300);
@@ -105,7 +105,7 @@ describe('a line of 50 kbit/s with a large object among small ones', () => {
     expect(world.held('kid')).toHaveLength(2);
   });
 
-  it('forgets a large content that has changed on its way', async () => {
+  it('drops a large content that has changed on its way', async () => {
     const world = await fill((put) => put(objectKey('large'), 400_000));
     await world.run(20_000);
     world.put('parent', objectKey('large'), 'small by now');
@@ -116,7 +116,7 @@ describe('a line of 50 kbit/s with a large object among small ones', () => {
     expect(world.line('kid').carriedBytes('parent')).toBeLessThan(200_000);
   });
 
-  it('goes on with what has come of a large content that changed on its way and changes back', async () => {
+  it('reuses the pieces of a large content that changed on its way and changes back', async () => {
     const world = await fill((put) => put(objectKey('large'), 200_000));
     await world.run(20_000);
     world.put('parent', objectKey('large'), 'small for a moment');
@@ -126,7 +126,7 @@ describe('a line of 50 kbit/s with a large object among small ones', () => {
     expect(world.line('kid').carriedBytes('parent')).toBeLessThan(220_000);
   });
 
-  it('begins anew with a large content that comes again after all has come, and breaks nothing', async () => {
+  it('starts anew with a large content that comes again after it was complete, and breaks nothing', async () => {
     const world = await fill((put) => put(objectKey('large'), 200_000));
     await world.run(20_000);
     world.line('kid').break();
@@ -139,7 +139,7 @@ describe('a line of 50 kbit/s with a large object among small ones', () => {
     expect(timesOf(world.told(), /Protocol|dials/)).toEqual([]);
   });
 
-  it('ends with what the parent has, whatever is put, removed and broken meanwhile', async () => {
+  it('ends with the parent’s rows, whatever is put, removed and broken meanwhile', async () => {
     const step = fc.record({
       what: fc.constantFrom('put', 'put', 'put', 'remove', 'break', 'restart'),
       key: fc.constantFrom('large-1', 'large-2', 'a', 'b', 'c'),

@@ -8,7 +8,7 @@ import { WatermarkGate, type WatermarkWait } from '../../../../core/session/wate
 import { prefixOf } from '../../../../core/store/keyspace.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 
-describe('a child that comes to one of several siblings', () => {
+describe('a child that attaches to one of several replicas', () => {
   let store: MemoryStore;
   let consumer: FeedConsumer;
   let waiting: WatermarkWait | undefined;
@@ -41,7 +41,7 @@ describe('a child that comes to one of several siblings', () => {
   const row = (key: string, originRevision: number) => ({ keyHash: hash128(key), key, originRevision });
   const took = (own: Record<string, number>) => store.write((t) => raiseWatermarks(t, { own }, 0));
 
-  it('takes nothing from one that is behind, and says what it lacks', () => {
+  it('accepts nothing from a replica that is behind, and reports what is missing', () => {
     took({ 'center.retail': 7 });
     const at = gate('eu:shop');
     expect([at.isOpen(), waiting?.for]).toEqual([false, 'center.retail is at revision 0 there, and at 7 here']);
@@ -50,14 +50,14 @@ describe('a child that comes to one of several siblings', () => {
     expect(waiting).toBeUndefined();
   });
 
-  it('counts for a source what is a revision of its space, and no number of a grant or of a question', () => {
+  it('counts revisions of a space for a source, and no numbers of a grant or of a question', () => {
     const at = gate('eu:shop', true);
     const changes = [row('t/center.ops/p', 9), row('g/center.ops/p', 90), row('w/center.ops/p', 99)];
     store.write((t) => at.applied(t, changes));
     expect(store.read((reader) => readWatermarks(reader)).own).toEqual({ 'center.ops': 9 });
   });
 
-  it('waits for nothing that no space can have given, and hands nothing of it on', () => {
+  it('waits for no revision that no space can have given, and passes none on', () => {
     const lie = 2 ** 47;
     took({ 'center.retail': 7, 'center.ops': 3 });
     const withLie = { own: { 'center.retail': lie, 'center.ops': 3 }, told: { 'center.retail': lie } };
@@ -75,7 +75,7 @@ describe('a child that comes to one of several siblings', () => {
     });
   });
 
-  it('has nothing of what the sibling says before the feed was reconciled, however far the feed of another one had come', () => {
+  it('ignores the watermarks of the replica before the feed was reconciled, however far another replica’s feed was', () => {
     store.write((t) => consumer.setResume(t, { epoch: 'aa', incarnation: 'bb', cursor: 54, seenHead: 54 }));
     isResumed = false;
     const at = gate('eu:shop');
@@ -87,19 +87,19 @@ describe('a child that comes to one of several siblings', () => {
     expect(told()).toEqual({ 'center.retail': 9 });
   });
 
-  it('goes on at once where its feed goes on', () => {
+  it('continues at once if its feed resumes', () => {
     took({ 'center.retail': 7 });
     expect(gate('eu:shop', true).isOpen()).toBe(true);
   });
 
-  it('does not wait for a source that is not above it since it was moved', () => {
+  it('does not wait for a source that is no longer above it since it was moved', () => {
     took({ 'eu.paris.ops': 9, 'eu.ops': 4 });
     const at = gate('eu:shop');
     expect(waiting?.for).toBe('eu.ops is at revision 0 there, and at 4 here');
     expect(at.receive({ 'eu.ops': 4 }, 1)).toBe(true);
   });
 
-  it('believes that all up to a watermark is here when what has superseded a part of it has come too', () => {
+  it('trusts a watermark when the rows that superseded a part of it have arrived too', () => {
     const at = gate('eu:shop', true);
     const told = () => store.read((reader) => readWatermarks(reader)).told;
     const come = (cursor: number, seenHead: number) => {

@@ -15,7 +15,7 @@ describe('the format of a store', () => {
     expect(JSON.parse(asText(store.read((reader) => reader.get(prefixOf('format')))!))).toEqual(record);
   });
 
-  it('stays as it is when the store is opened again', () => {
+  it('stays the same when the store is opened again', () => {
     const store = new MemoryStore();
     const first = openFormatted(store, clock);
     expect(openFormatted(store, new VirtualClock(0))).toEqual(first);
@@ -36,7 +36,7 @@ describe('the format of a store', () => {
     expect(() => openFormatted(store, clock)).toThrow(expect.objectContaining({ code: 'StoreCorrupt' }));
   });
 
-  it('is refused when there is data and no record', () => {
+  it('is refused if there is data and no record', () => {
     const store = storeWith(prefixOf('tableRow'), 'row');
     expect(() => openFormatted(store, clock)).toThrow('the store has data and no format record');
   });

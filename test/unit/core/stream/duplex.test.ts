@@ -43,7 +43,7 @@ describe('a stream as a Duplex', () => {
     asked.destroy();
   });
 
-  it('takes no more from a reader that stalls than the windows on the way', async () => {
+  it('accepts from a reader that stalls no more than the windows on the way', async () => {
     const tree = await chain();
     const far = new Promise<Duplex>((resolve) => {
       tree.register('a:b', 'test', (offer) => resolve(duplexOf('a:b', (handler) => offer.accept(handler))));
@@ -70,7 +70,7 @@ describe('a stream as a Duplex', () => {
     near.destroy();
   });
 
-  it('keeps little more than the window of a reader that stalls, however small the frames are', async () => {
+  it('keeps little more than the window of a stalled reader, however small the frames are', async () => {
     let arrive = (_bytes: Uint8Array) => {};
     let consumed = 0;
     const stalled = duplexOf('', (handler) => {
@@ -93,7 +93,7 @@ describe('a stream as a Duplex', () => {
     expect(Buffer.concat(chunks).every((byte, i) => byte === i % 251)).toBe(true);
   });
 
-  it('is destroyed by a reset with the error that a client is told, and resets the stream when it is destroyed', async () => {
+  it('is destroyed by a reset with the error for the client, and resets the stream when it is destroyed', async () => {
     const tree = await chain();
     const nobody = open(tree, 'unknown');
     nobody.resume();

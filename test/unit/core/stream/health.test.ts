@@ -5,7 +5,7 @@ import { readHealth } from '../../../../core/stream/health.ts';
 const who = { path: 'eu:till', role: 'agent', version: '1' };
 const read = (said: object) => readHealth(Readable.from([Buffer.from(`${JSON.stringify({ ...who, ...said })}\n`)]));
 
-it('takes from a node why it is not ready, in words, and nothing else for a reason', async () => {
+it('uses a node’s own message why it is not ready, and no other value as a reason', async () => {
   expect(await read({ ready: false, notReady: 'waits' })).toEqual({ ...who, ready: false, notReady: 'waits' });
   for (const notReady of [[], {}, '', 1]) {
     expect(await read({ ready: true, notReady })).toEqual({ ...who, ready: true });

@@ -63,7 +63,7 @@ async function through(act: (request: IncomingMessage, response: ServerResponse)
   return { port: await listening(near), far, users, counts };
 }
 
-it('a request arrives as it came, without what belongs to its connection, and so does the answer', async () => {
+it('a request arrives unchanged, without the headers of its connection, and so does the answer', async () => {
   const { port, users, counts } = await through(async (from, to) => {
     const body = await buffer(from);
     to.writeHead(201, { 'x-kind': 'answer', 'keep-alive': 'timeout=7' });
@@ -88,7 +88,7 @@ it('a request arrives as it came, without what belongs to its connection, and so
   expect([...counts.closedBy.keys()]).toEqual(['']);
 });
 
-it('an answer is there from its head on, piece by piece, and who hangs up ends it at the other end too', async () => {
+it('an answer is passed on piece by piece from its head on, and a client that hangs up ends it at the other end too', async () => {
   let gone: () => void = () => {};
   const over = new Promise<void>((resolve) => {
     gone = resolve;
@@ -114,7 +114,7 @@ it('an answer is there from its head on, piece by piece, and who hangs up ends i
   await expect.poll(() => counts.open).toBe(0);
 });
 
-it('a request that is answered before it has all arrived leaves nothing open', async () => {
+it('a request that is answered before it has fully arrived leaves nothing open', async () => {
   const { port, counts } = await through((_, to) => void to.writeHead(413).end('too much'));
   const sent = request({ port, method: 'POST', path: '/' });
   sent.on('error', () => {}).write(Buffer.alloc(3_000_000));
@@ -148,7 +148,7 @@ it('a connection that becomes another protocol carries bytes both ways', async (
   await expect.poll(() => counts.open).toBe(0);
 });
 
-it('what was said last arrives, when the server hangs up before the client does', async () => {
+it('the last bytes arrive even if the server hangs up before the client does', async () => {
   const { port, far } = await through(() => {});
   const last = Buffer.alloc(200_000, 'x');
   far.on('upgrade', (_, socket) => {
@@ -163,7 +163,7 @@ it('what was said last arrives, when the server hangs up before the client does'
   expect(head.length + (await buffer(socket)).length).toBe(last.length);
 });
 
-it('a server that stays with its protocol is heard', async () => {
+it('a server that keeps its protocol gets its answer through', async () => {
   const { port } = await through((_, to) => void to.writeHead(403, { 'x-why': 'rights' }).end('no exec here'));
   const headers = { connection: 'Upgrade', upgrade: 'websocket' };
   const answer = await new Promise<IncomingMessage>((resolve) => request({ port, headers }, resolve).end());
@@ -201,7 +201,7 @@ it.each([
   await expect.poll(() => begun?.destroyed).toBe(true);
 });
 
-it('what resets the stream before it has begun is the reason that is given', async () => {
+it('an error that resets the stream before its start is the reported reason', async () => {
   const { port } = await through(() => {}, 'jo may not');
   const answer = await fetch(`http://127.0.0.1:${port}/`);
   expect(await answer.text()).toMatch(/eu: jo may not \(Forbidden\)/);
@@ -213,7 +213,7 @@ describe.each(['HTTP/1.1', 'HTTP/2'])('over %s', (version) => {
     ['has the status 600', '600 X'],
     ['has the status 101', '101 X'],
     ['changes the protocol', '101 X\r\nConnection: Upgrade\r\nUpgrade: x'],
-  ])('what is no answer, since it %s, is told as a failure', async (why, head) => {
+  ])('an answer that is invalid, since it %s, is reported as a failure', async (why, head) => {
     const far = createTcpServer((socket) => {
       socket.on('error', () => {}).once('data', () => void socket.end(`HTTP/1.1 ${head}\r\n\r\n`));
     });
@@ -237,7 +237,7 @@ async function overHttp2(port: number): Promise<string> {
   return said;
 }
 
-describe('an upgrade that is answered as any other request', () => {
+describe('an upgrade that gets an ordinary answer', () => {
   const head = 'POST / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: x\r\n';
   const asked = `${head}\r\n`;
   /** As much of a body as comes for now. */
@@ -260,14 +260,14 @@ describe('an upgrade that is answered as any other request', () => {
     return [await near, client];
   }
 
-  it.each([asked, begun])('is over when its connection breaks, and nothing else is: %j', async (words) => {
+  it.each([asked, begun])('is over when its connection breaks, and at no other event: %j', async (words) => {
     const [near] = await upgrading(words, () => {});
     near.destroy(new Error('read ECONNRESET'));
     // Not `once`, which hears the error itself.
     await new Promise<void>((resolve) => near.on('close', resolve));
   });
 
-  it('hears when there is room for more of the answer', async () => {
+  it('is notified when there is room for more of the answer', async () => {
     let drained: Promise<unknown> | undefined;
     const [, client] = await upgrading(asked, (answer) => {
       drained = once(answer, 'drain');
@@ -278,7 +278,7 @@ describe('an upgrade that is answered as any other request', () => {
     client.destroy();
   });
 
-  it('ends a connection on which the request before it is not answered yet', async () => {
+  it('ends a connection on which the previous request is not answered yet', async () => {
     const server = createServer();
     const near = new Promise<Duplex>((resolve) => {
       server.on('upgrade', (from, socket) => {
@@ -292,13 +292,10 @@ describe('an upgrade that is answered as any other request', () => {
     await once(client.resume(), 'close');
   });
 
-  it.each([asked, begun])(
-    'is over once it is answered, also where the client leaves its half open: %j',
-    async (words) => {
-      const [near, client] = await upgrading(words, (answer) => void answer.writeHead(404).end('none'));
-      await once(near, 'close');
-      expect(await text(client)).toMatch(/^HTTP\/1.1 404 .*none/s);
-      client.destroy();
-    },
-  );
+  it.each([asked, begun])('is over once it is answered, even if the client leaves its half open: %j', async (words) => {
+    const [near, client] = await upgrading(words, (answer) => void answer.writeHead(404).end('none'));
+    await once(near, 'close');
+    expect(await text(client)).toMatch(/^HTTP\/1.1 404 .*none/s);
+    client.destroy();
+  });
 });

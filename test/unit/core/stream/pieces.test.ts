@@ -8,7 +8,7 @@ import { errorOfReset, resetCodes, streamWindowBytes } from '../../../../core/st
 import { resetFrame, resetFromWire } from '../../../../core/stream/stream-frames.ts';
 
 describe('a queue of bytes', () => {
-  it('gives what was put in, in order, in pieces of any size', () => {
+  it('returns its contents in order, in pieces of any size', () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 30 });
     fc.assert(
       fc.property(sizes, sizes, (put, take) => {
@@ -26,7 +26,7 @@ describe('a queue of bytes', () => {
     );
   });
 
-  it('gives them in order whatever is copied, passed through, taken in between or cleared', () => {
+  it('returns them in order, whatever is copied, passed through, removed in between or cleared', () => {
     const size = fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 3_000, max: 9_000 }));
     const step = fc.record({ put: size, shared: fc.boolean(), take: fc.nat(8_000), all: fc.boolean() });
     const numbered = Buffer.from(Array.from({ length: 40 * 9_000 }, (_, i) => i % 251));
@@ -108,7 +108,7 @@ describe('the next hop', () => {
 });
 
 describe('a census', () => {
-  it('finds what is unknown twice in a row, and forgets what was known in between', () => {
+  it('finds ids that are unknown twice in a row, and forgets ids that were known in between', () => {
     const known = new Set([2]);
     const list = [2, 4, 6];
     const first = takeCensus(noSuspects, list, (id) => known.has(id), 10);
@@ -124,7 +124,7 @@ describe('a census', () => {
 });
 
 describe('a reset', () => {
-  it('comes over the wire with its code, its words, who said them and since when, as far as they are sensible', () => {
+  it('arrives with its code, message, node and time, as far as they are valid', () => {
     const reset = { code: 'Disconnected', message: 'gone', at: 'a:b', sinceMs: 5_000 } as const;
     const { frame } = resetFrame(4, reset);
     expect(frame).toMatchObject({ $case: 'reset', value: { stream: 4, code: resetCodes.Disconnected } });
@@ -139,7 +139,7 @@ describe('a reset', () => {
     expect([odd.code, odd.message.length, odd.at.length, odd.sinceMs]).toEqual(['Internal', 1024, 1024, undefined]);
   });
 
-  it('is told to a client with the node that found the reason', () => {
+  it('is reported to a client with the node that found the reason', () => {
     const error = errorOfReset({
       code: 'Disconnected',
       message: 'the child a:b is not connected',

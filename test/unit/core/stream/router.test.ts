@@ -17,7 +17,7 @@ function taker() {
 }
 
 describe('a stream through the tree', () => {
-  it('reaches a node four levels down, and each direction ends by itself', async () => {
+  it('reaches a node four levels down, and each direction ends separately', async () => {
     const tree = await new StreamTree(chain).attach();
     const { taken, endpoint } = taker();
     tree.register(deep, 'test', endpoint);
@@ -37,7 +37,7 @@ describe('a stream through the tree', () => {
     expect(tree.openEnds()).toBe(0);
   });
 
-  it('is served by the node itself when it is the one that is meant', async () => {
+  it('is served by the node itself if the node is the target', async () => {
     const tree = new StreamTree(['a']);
     tree.register('a', 'test', echoEndpoint);
     const asked = tree.open('a', { path: 'a' });
@@ -48,7 +48,7 @@ describe('a stream through the tree', () => {
     expect(tree.openEnds()).toBe(0);
   });
 
-  it('hands on who asks, what for, and less of the deadline at each hop', async () => {
+  it('passes on the user, the purpose, and a shorter deadline at each hop', async () => {
     const tree = await new StreamTree(chain).attach();
     const { endpoint } = taker();
     let seen: unknown;
@@ -75,7 +75,7 @@ describe('a stream through the tree', () => {
     });
   });
 
-  it('goes up to the lowest common ancestor and down again where that is allowed, and no higher', async () => {
+  it('goes up to the lowest common ancestor and down again if that is allowed, and no higher', async () => {
     const tree = await new StreamTree(['a', 'a:b', 'a:c', 'a:c:d'], { fromBelow: true }).attach();
     tree.register('a:c:d', 'test', echoEndpoint);
     const asked = tree.open('a:b', { path: 'a:c:d' });
@@ -88,14 +88,14 @@ describe('a stream through the tree', () => {
   });
 });
 
-describe('a stream to a place with siblings', () => {
+describe('a stream to a place with replicas', () => {
   const siblings = async () => {
     const tree = new StreamTree(['a', 'a~1', 'a:b']);
     for (const path of ['a', 'a~1']) await tree.dial(path);
     return tree;
   };
 
-  it('reaches a node that is attached to the second of them', async () => {
+  it('reaches a node that is attached to the second replica', async () => {
     const tree = await siblings();
     await tree.dial('a:b', 'a~1');
     tree.register('a:b', 'test', echoEndpoint);
@@ -107,7 +107,7 @@ describe('a stream to a place with siblings', () => {
     expect(tree.openEnds()).toBe(0);
   });
 
-  it('goes to the next when one of them is silent, within the deadline', async () => {
+  it('goes to the next replica when one is silent, within the deadline', async () => {
     const tree = await siblings();
     await tree.dial('a:b', 'a~1');
     tree.register('a:b', 'test', echoEndpoint);
@@ -117,7 +117,7 @@ describe('a stream to a place with siblings', () => {
     expect(asked.events).toEqual(['accepted']);
   });
 
-  it('is refused with the word of one that knows the child, when it is attached to none of them', async () => {
+  it('is refused with the answer of a replica that knows the child, if the child is attached to none of them', async () => {
     const tree = await siblings();
     const asked = tree.open('', { path: 'a:b' });
     await tree.run(30);
@@ -125,7 +125,7 @@ describe('a stream to a place with siblings', () => {
     expect(tree.openEnds()).toBe(0);
   });
 
-  it('is withdrawn from the one that is asked, and no other is asked then', async () => {
+  it('is withdrawn from the replica that is being asked, and no other is asked then', async () => {
     const tree = await siblings();
     tree.isSilent = () => true;
     const asked = tree.open('', { path: 'a' });
@@ -154,7 +154,7 @@ describe('a stream is refused', () => {
     expect(tree.openEnds()).toBe(0);
   });
 
-  it('by the hop above a child that is not connected, with how long it is away', async () => {
+  it('by the hop above an unconnected child, with the time since the child left', async () => {
     const tree = await attached(['a', 'a:b', 'a:b:c']);
     tree.cut('a:b');
     await tree.run(5);
@@ -168,7 +168,7 @@ describe('a stream is refused', () => {
     });
   });
 
-  it('by the hop above a child that says nothing, before those above it lose patience', async () => {
+  it('by the hop above a silent child, before the deadlines of the nodes above it', async () => {
     const tree = await attached(chain);
     tree.isSilent = (path) => path === deep;
     const asked = tree.open('', { path: deep, deadlineMs: 2_000 });
@@ -191,7 +191,7 @@ describe('a stream is refused', () => {
     expect(asked.reset).toMatchObject({ code: 'Forbidden', at: '', message: expect.stringContaining('mallory') });
   });
 
-  it('when a child asks for one by way of its parent, whoever it says that it asks for', async () => {
+  it('when a child asks through its parent, whatever user it names', async () => {
     const tree = await attached(['a', 'b']);
     tree.register('a', 'test', echoEndpoint);
     const asked = tree.open('b', { path: 'a' });
@@ -225,7 +225,7 @@ describe('a stream is refused', () => {
     expect(asked.reset).toMatchObject({ code: 'NotFound', at: '' });
   });
 
-  it('when too little of the deadline is left to go on', async () => {
+  it('when too little of the deadline is left to continue', async () => {
     const tree = await attached(['a']);
     const asked = tree.open('', { path: 'a', deadlineMs: 15 });
     await tree.run(5);
@@ -234,7 +234,7 @@ describe('a stream is refused', () => {
 });
 
 describe('a stream that is under way', () => {
-  it('is reset at both ends with the code when a line in the middle breaks, and nothing of it is left', async () => {
+  it('is reset at both ends with the code when a line in the middle breaks, and leaves nothing behind', async () => {
     const tree = await new StreamTree(chain).attach();
     const { taken, endpoint } = taker();
     tree.register(deep, 'test', endpoint);
@@ -248,7 +248,7 @@ describe('a stream that is under way', () => {
   });
 
   it.each(Object.keys(resetCodes))(
-    'carries a reset with %s to the other end, with its words and who said them',
+    'passes a reset with %s to the other end, with its message and origin',
     async (code) => {
       const tree = await new StreamTree(chain).attach();
       const { taken, endpoint } = taker();
@@ -263,7 +263,7 @@ describe('a stream that is under way', () => {
     },
   );
 
-  it('is withdrawn before it was taken: nobody further down goes on with it', async () => {
+  it('is withdrawn before it was taken: no node further down continues it', async () => {
     const tree = await new StreamTree(chain).attach();
     let gone: unknown;
     tree.register(deep, 'test', (offer) => offer.onGone((reset) => (gone = reset)));
@@ -276,7 +276,7 @@ describe('a stream that is under way', () => {
     expect(tree.openEnds()).toBe(0);
   });
 
-  it('that nobody reads holds a window at each hop and no more, and stalls no other', async () => {
+  it('that nobody reads holds a window at each hop and no more, and stalls no other stream', async () => {
     const tree = await new StreamTree(chain).attach();
     const { taken, endpoint } = taker();
     tree.register(deep, 'stalls', endpoint);

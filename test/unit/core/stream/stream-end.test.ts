@@ -48,7 +48,7 @@ function onCall() {
 }
 
 describe('an end on its call', () => {
-  it('gives a sign of life whenever it has sent nothing else for a while, and none when it has', () => {
+  it('sends a sign of life whenever it has sent nothing else for a while, and none otherwise', () => {
     const { clock, sent, end, hear } = onCall();
     for (let i = 0; i < 5; i++) {
       hear();
@@ -63,7 +63,7 @@ describe('an end on its call', () => {
     expect(sent).toEqual([{ frame: undefined }]);
   });
 
-  it('is over, and hangs up, when it has heard nothing for four beats, though it could send all the time', () => {
+  it('ends, and hangs up, when it has received nothing for four beats, though it could send all the time', () => {
     const { clock, log, counts, closed } = onCall();
     clock.advance(streamDeathAfterMs - 1);
     expect(log.closed).toBe(false);
@@ -77,7 +77,7 @@ describe('an end on its call', () => {
     expect(counts.open).toBe(0);
   });
 
-  it('takes any byte for life, also of a frame that it does not know', () => {
+  it('counts any byte as life, also of an unknown frame', () => {
     const { clock, log, end, hear } = onCall();
     for (let i = 0; i < 4; i++) {
       clock.advance(streamDeathAfterMs - 1);
@@ -95,7 +95,7 @@ describe('an end on its call', () => {
     expect(sent).toEqual([]);
   });
 
-  it('refuses to be written to behind its end, which is a mistake of whoever holds it', () => {
+  it('throws if somebody writes to it after its end, which is a mistake of the caller', () => {
     const { end } = onCall();
     end.end();
     expect(() => end.write(Buffer.from('x'))).toThrow('behind its end');
@@ -110,7 +110,7 @@ describe('the pulse of a call', () => {
     [50_000, 0, streamDeathAfterMs - 10, false, false, 10],
     [50_000, 0, streamDeathAfterMs, false, true, 0],
   ])(
-    'sent at %i, heard at %i, looked at %i ms: beat %s, dead %s, again in %i',
+    'sent at %i, received at %i, checked at %i ms: beat %s, dead %s, again in %i',
     (sentAtMs, receivedAtMs, nowMs, beat, dead, afterMs) => {
       expect(pulseOf({ sentAtMs, receivedAtMs }, nowMs)).toEqual({ beat, dead, afterMs });
     },

@@ -30,7 +30,7 @@ class Machine {
 }
 
 describe('the side that asks', () => {
-  it('sends nothing before the other side gave credit, and all of it that it may then, a frame at a time', () => {
+  it('sends nothing before it has credit, and then everything that the credit allows, a frame at a time', () => {
     const machine = asks();
     expect(machine.step({ type: 'write', bytes: 90_000 }, { type: 'drained' })).toEqual([]);
     expect(machine.step({ type: 'credit', bytes: 70_000 })).toEqual([
@@ -45,7 +45,7 @@ describe('the side that asks', () => {
     expect(machine.step({ type: 'credit', bytes: 1 })).toEqual([{ type: 'sendData', bytes: 1 }]);
   });
 
-  it('sends its end behind what is queued, also when it wrote none', () => {
+  it('sends its end after all queued data, also without any data', () => {
     const empty = asks();
     expect(empty.step({ type: 'drained' }, { type: 'end' })).toEqual([]);
     expect(empty.step({ type: 'credit', bytes: 1 })).toEqual([{ type: 'accepted' }, { type: 'sendFin' }]);
@@ -59,7 +59,7 @@ describe('the side that asks', () => {
     ]);
   });
 
-  it('waits with data while the transport is full, and with nothing else', () => {
+  it('delays data while the transport is full, and nothing else', () => {
     const machine = asks();
     machine.step({ type: 'drained' }, { type: 'credit', bytes: window }, { type: 'write', bytes: 2 * dataBytesMax });
     expect(machine.step({ type: 'sent', full: true })).toEqual([]);
@@ -68,7 +68,7 @@ describe('the side that asks', () => {
     expect(machine.step({ type: 'drained' })).toEqual([{ type: 'sendData', bytes: dataBytesMax }]);
   });
 
-  it('is over when nobody took the stream in time, and not when somebody did', () => {
+  it('ends when nobody took the stream in time, and not when somebody did', () => {
     const late = asks();
     expect(late.step({ type: 'deadline' })).toEqual([
       {
@@ -84,14 +84,14 @@ describe('the side that asks', () => {
 });
 
 describe('the side that is asked', () => {
-  it('takes the stream with its window, and sends what it was given credit for', () => {
+  it('takes the stream with its window, and sends as much as its credit allows', () => {
     const machine = answers(5);
     machine.step({ type: 'drained' });
     expect(machine.step({ type: 'accept' })).toEqual([{ type: 'sendCredit', bytes: window }]);
     expect(machine.step({ type: 'write', bytes: 9 })).toEqual([{ type: 'sendData', bytes: 5 }]);
   });
 
-  it('gives credit back by halves of its window, and none behind the end', () => {
+  it('gives credit back by halves of its window, and none after the end', () => {
     const machine = answers();
     machine.step({ type: 'accept' }, { type: 'data', bytes: window });
     expect(machine.step({ type: 'consumed', bytes: window / 2 - 1 })).toEqual([]);
@@ -108,14 +108,14 @@ describe('the side that is asked', () => {
     expect(machine.step({ type: 'consumed', bytes: 7 })).toEqual([{ type: 'closed', sendReset: false }]);
   });
 
-  it('takes it as an end in order when the other side, done, hangs up first', () => {
+  it('treats it as an orderly end when the finished other side hangs up first', () => {
     const machine = answers();
     machine.step({ type: 'accept' }, { type: 'data', bytes: 7 }, { type: 'fin' }, { type: 'end' });
     expect(machine.step({ type: 'lost' })).toEqual([{ type: 'closed', sendReset: false }]);
   });
 });
 
-describe('a peer that breaks the rules is told so and loses the stream', () => {
+describe('a peer that breaks the rules gets a reset and loses the stream', () => {
   const open = () => {
     const machine = answers();
     machine.step({ type: 'accept' });
@@ -154,7 +154,7 @@ describe('a peer that breaks the rules is told so and loses the stream', () => {
   });
 });
 
-describe('whatever comes, in whatever order', () => {
+describe('any input in any order', () => {
   const amount = fc.oneof(
     fc.integer({ min: 0, max: 40_000 }),
     fc.constantFrom(0, 1, window, creditBytesMax, 2 ** 53 - 1),
@@ -177,7 +177,7 @@ describe('whatever comes, in whatever order', () => {
     }),
   );
 
-  it('one close at most, nothing behind it, never more sent than credited, and no window overdrawn', () => {
+  it('gives one close at most, nothing after it, never more data than credit, and no exceeded window', () => {
     fc.assert(
       fc.property(fc.boolean(), fc.array(input, { maxLength: 60 }), (asking, inputs) => {
         const machine = asking ? asks() : answers();

@@ -156,7 +156,7 @@ describe.each(['parent', 'child'] as const)('a stream that the %s asks for', (si
     );
   });
 
-  it('tells the other end of a reset, once, and both are gone', async () => {
+  it('reports a reset to the other end, once, and both ends are gone', async () => {
     const { asked, taken } = await pair.joined(side);
     taken.stream.reset({ code: 'Internal', message: 'it broke', at: 'eu:kid' });
     taken.stream.reset({ code: 'Internal', message: 'again', at: 'eu:kid' });
@@ -175,7 +175,7 @@ describe.each(['parent', 'child'] as const)('a stream that the %s asks for', (si
     expect([pair.parent.size, pair.child.size]).toEqual([0, 0]);
   });
 
-  it('is refused when more are open than may be, and taken again when one has ended', async () => {
+  it('is refused when too many are open, and accepted again when one has ended', async () => {
     const logs = Array.from({ length: streamsMax + 1 }, () => pair.open(side, { deadlineMs: 60_000 }));
     await pair.run(3);
     const refused = logs.filter((log) => log.closed);
@@ -192,7 +192,7 @@ describe.each(['parent', 'child'] as const)('a stream that the %s asks for', (si
 });
 
 describe('the windows of a session', () => {
-  it('are never more than there may be in all, whatever is asked for first, and every stream gets one', async () => {
+  it('never exceed their total, whatever is asked for first, and every stream gets one', async () => {
     const logs = Array.from({ length: streamsMax }, (_, i) => pair.open('parent', { bulk: i % 3 === 0 }));
     await pair.run(3);
     expect(logs.some((log) => log.closed)).toBe(false);
@@ -207,7 +207,7 @@ describe('the windows of a session', () => {
 });
 
 describe('the parent', () => {
-  it('refuses a call for a stream that it did not ask for, gave up, or has the call of', async () => {
+  it('refuses a call for a stream that it did not ask for, has withdrawn, or already has', async () => {
     const { asked } = await pair.joined('parent');
     const late = pair.open('parent');
     late.stream.reset({ code: 'Cancelled', message: 'never mind', at: 'eu' });
@@ -223,7 +223,7 @@ describe('the parent', () => {
     expect(pair.counts.parent.refusedBy.get('Unknown')).toBe(4);
   });
 
-  it('hangs up on a call that the child opens by itself without an open on it', async () => {
+  it('closes a call that the child opens by itself without an open on it', async () => {
     const seen: Frame[] = [];
     const events = { onFrame: (frame: Frame) => seen.push(frame), onBytes() {}, onDrain() {}, onClose() {} };
     const call = await pair.links.child.openStream!(1, false, events);
@@ -235,7 +235,7 @@ describe('the parent', () => {
     expect(pair.parent.size).toBe(0);
   });
 
-  it('tells a child that withdraws nothing more, and a call that comes then is refused', async () => {
+  it('sends nothing more to a child that withdraws, and refuses a call that comes then', async () => {
     const asked = pair.open('parent');
     await pair.run(3);
     asked.stream.reset({ code: 'Cancelled', message: 'never mind', at: 'eu' });
@@ -260,7 +260,7 @@ describe('calls of the child without an open on them', () => {
     errors.length = 0;
   });
 
-  it('are so many at once, others are refused in words, and all end in time', async () => {
+  it('have a limit, the others are refused with a message, and all end in time', async () => {
     await Promise.all(Array.from({ length: 1_000 }, (_, i) => call(i)));
     await pair.run(5);
     expect(refusals()).toBe(1_000 - streamsMax);
@@ -278,7 +278,7 @@ describe('calls of the child without an open on them', () => {
     expect(errors.filter((error) => error === undefined).length).toBe(streamsMax);
   });
 
-  it('are refused when they come too fast, also if each is ended at once, and so is one with an open', async () => {
+  it('are refused when they come too fast, even if each is ended at once, and so is a call with an open', async () => {
     for (let i = 0; i < streamsMax; i++) {
       const one = await call(i);
       if (i % 2 === 0) one.close('enough');
@@ -293,7 +293,7 @@ describe('calls of the child without an open on them', () => {
     expect([later.closed, pair.offers.parent.length]).toEqual([false, 1]);
   });
 
-  it('may bring their opens in another order than that of their ids, as each may have a connection of its own', async () => {
+  it('may carry their opens in another order than their ids, since each may have a connection of its own', async () => {
     const calls = [await call(0), await call(1), await call(2)];
     for (const i of [2, 0, 1]) calls[i]!.send(openFrame(2 * i + 1, request, 1_000));
     await pair.run(5);
@@ -306,7 +306,7 @@ describe('calls of the child without an open on them', () => {
     expect(pair.parent.size).toBe(2);
   });
 
-  it('do not stay with an open that is turned away, however much was answered before', async () => {
+  it('do not stay with a refused open, however many were answered before', async () => {
     const streams = Array.from({ length: streamsMax }, (_, i) => 2 * i + 1);
     for (let i = 0; i < 4; i++) pair.parent.receive({ frame: { $case: 'census', value: { streams } } });
     const one = await call(0);
@@ -317,7 +317,7 @@ describe('calls of the child without an open on them', () => {
     expect(pair.counts.parent.refusedBy.get('BadRequest')).toBe(1);
   });
 
-  it('take nothing from a child that says at once what its calls are for', async () => {
+  it('take nothing from a child that sends the opens of its calls at once', async () => {
     const logs = Array.from({ length: streamsMax }, () => pair.open('child'));
     await pair.run(5);
     expect([refusals(), pair.offers.parent.length]).toEqual([0, streamsMax]);
@@ -325,8 +325,8 @@ describe('calls of the child without an open on them', () => {
   });
 });
 
-describe('an offer that is taken too late', () => {
-  it('is told to whoever takes it, with the reason', async () => {
+describe('an offer that is accepted too late', () => {
+  it('reports the reason to the caller', async () => {
     const asked = pair.open('parent');
     const late = pair.open('parent', { deadlineMs: 20 });
     await pair.run(3);
@@ -411,7 +411,7 @@ describe('a side that is asked', () => {
     expect(pair.child.size).toBe(0);
   });
 
-  it('a million times at once does little, answers few, and serves the next that comes in time', async () => {
+  it('a million times at once does little work, sends few answers, and serves the next request that comes in time', async () => {
     const many = 1_000_000;
     const frame = openFrame(2, request, 1_000);
     const open = frame.frame!.$case === 'open' ? frame.frame.value : undefined;
@@ -429,7 +429,7 @@ describe('a side that is asked', () => {
 });
 
 describe('the census', () => {
-  it('ends a stream of which the other side knows nothing, at the second list and not at the first', async () => {
+  it('ends a stream that the other side does not know, at the second list and not at the first', async () => {
     const { asked, taken } = await pair.joined('parent');
     pair.deaf = true;
     const lost = pair.open('parent', { deadlineMs: 3_600_000 });
@@ -450,7 +450,7 @@ describe('the census', () => {
     expect([...pair.kinds('parent'), ...pair.kinds('child')]).not.toContain('census');
   });
 
-  it('takes no more of a list than there can be streams', () => {
+  it('reads no more of a list than there can be streams', () => {
     const streams = Array.from({ length: 100_000 }, (_, i) => 2 * i + 2);
     const list: Frame = { frame: { $case: 'census', value: { streams } } };
     pair.child.receive(list);
@@ -458,7 +458,7 @@ describe('the census', () => {
     expect(pair.kinds('child').filter((kind) => kind === 'reset').length).toBe(streamsMax);
   });
 
-  it('a thousand times at once is answered no more than opens are, and in full again at its time', async () => {
+  it('a thousand times at once gets no more answers than opens do, and full answers again at its time', async () => {
     const streams = Array.from({ length: streamsMax }, (_, i) => 2 * i + 2);
     const list: Frame = { frame: { $case: 'census', value: { streams } } };
     const resets = () => pair.kinds('child').filter((kind) => kind === 'reset').length;
@@ -474,7 +474,7 @@ describe('the census', () => {
 });
 
 describe('frames in any order', () => {
-  it('end the streams that they concern at most', () => {
+  it('end at most the streams that they concern', () => {
     const id = fc.constantFrom(0, 1, 2, 3, 4, 5, 6, 2 ** 53 - 1);
     const frame: fc.Arbitrary<Frame> = fc.oneof(
       fc

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UsedIds } from '../../../../core/stream/used-ids.ts';
 
-describe('ids of streams that the other side gives', () => {
-  it('are taken once each, in whatever order their calls come', () => {
+describe('stream ids of the other side', () => {
+  it('are accepted once each, in whatever order their calls come', () => {
     const ids = fc.uniqueArray(fc.nat(200).map((n) => 2 * n + 1));
     fc.assert(
       fc.property(ids, (order) => {
@@ -20,7 +20,7 @@ describe('ids of streams that the other side gives', () => {
     expect([1, 2, 3, 0].map((id) => new UsedIds(2, 8).take(id))).toEqual([false, true, false, false]);
   });
 
-  it('that were passed over are remembered as far as is said, the last ones, however far a jump goes', () => {
+  it('that were passed over are remembered up to the limit, the last ones, however large a jump is', () => {
     const used = new UsedIds(1, 3);
     expect(used.take(2 ** 52 + 1)).toBe(true);
     expect([2 ** 52 - 7, 2 ** 52 - 5, 2 ** 52 - 3, 2 ** 52 - 1].map((id) => used.take(id))).toEqual([

@@ -131,7 +131,7 @@ class Run {
   }
 }
 
-describe('after whatever befell a tree', () => {
+describe('after any faults in a tree', () => {
   it.each(seeds)('every end is closed, and every stream that ended in order is whole (seed %i)', async (seed) => {
     const run = new Run(seed);
     await run.tree.attach();

@@ -30,14 +30,14 @@ const silent = (partial: Partial, silentMs: number, expected?: number): ChildVie
   reported: partial,
 });
 
-describe('what a child adds to a summary', () => {
-  it('is "never" for all that is expected below it before it has reported, connected or not', () => {
+describe('the contribution of a child to a summary', () => {
+  it('is "never" for all expected destinations below it before it has reported, connected or not', () => {
     const none = { ...emptyPartial(3, 70), counts: counts({ expected: 4, never: 4 }) };
     expect(contribution(wanted, connected(undefined, 4))).toEqual(none);
     expect(contribution(wanted, { connected: false, silentMs: 9, expected: 4 })).toEqual(none);
   });
 
-  it('is quarantined as a whole while what it says can not be read, and stale when it is silent then', () => {
+  it('is quarantined as a whole while its report is unreadable, and stale if it is silent then', () => {
     const refused = { expected: undefined, refused: 4 };
     const told = contribution(wanted, { ...refused, connected: true, silentMs: 0 });
     expect(told).toEqual({ ...emptyPartial(3, 70), counts: counts({ expected: 4, quarantined: 4 }) });
@@ -45,30 +45,30 @@ describe('what a child adds to a summary', () => {
     expect([away, oldestAgeMs]).toEqual([counts({ expected: 4, stale: 4 }), 9_000]);
   });
 
-  it('is nothing if it has not reported and what is below it is not known exactly', () => {
+  it('is nothing if the child has not reported and the number below it is not known exactly', () => {
     expect(contribution(wanted, connected(undefined, undefined))).toEqual(emptyPartial(3, 70));
   });
 
-  it('is what it reported, if that is of the wanted target and it is connected', () => {
+  it('is its report, if the report is about the wanted target and the child is connected', () => {
     const own = reported({ expected: 5, fresh: 4, never: 1, available: 3, failed: 1, applied: 4, synced: 4 });
     expect(contribution(wanted, connected(own, 5))).toEqual(own);
   });
 
-  it('is outdated if it reported of an older target: fresh, and nothing known of its state', () => {
+  it('is outdated if the report is about an older target: fresh, without its state', () => {
     const own = reported({ expected: 5, fresh: 4, stale: 1, available: 4, failed: 1, synced: 4 }, { target: 60 });
     const { counts: told, failures, target } = contribution(wanted, connected(own, 5));
     expect(told).toEqual(counts({ expected: 5, fresh: 4, stale: 1, outdated: 4 }));
     expect([failures, target]).toEqual([[], 70]);
   });
 
-  it('is stale if it is not connected: what was fresh is stale, and neither available nor failed', () => {
+  it('is stale if the child is not connected: fresh destinations are stale, and neither available nor failed', () => {
     const own = reported({ expected: 6, fresh: 3, stale: 1, never: 1, quarantined: 1, available: 3, failed: 1 });
     const { counts: told, failures, oldestAgeMs } = contribution(wanted, silent(own, 5_000, 6));
     expect(told).toEqual(counts({ expected: 6, stale: 4, never: 1, quarantined: 1 }));
     expect([failures, oldestAgeMs]).toEqual([[], 5_000]);
   });
 
-  it('is as old as the oldest silence below it, and as its own on top', () => {
+  it('is as old as the longest silence below it, plus its own', () => {
     const own = { ...reported({ expected: 2, fresh: 1, stale: 1 }), oldestAgeMs: 1_000 };
     expect(contribution(wanted, connected(own, 2)).oldestAgeMs).toBe(1_000);
     expect(contribution(wanted, silent(own, 5_000, 2)).oldestAgeMs).toBe(6_000);
@@ -80,7 +80,7 @@ describe('what a child adds to a summary', () => {
     ];
     const own = reported({ expected: 1, fresh: 1, synced: 1, applied: 1, available: 1 });
 
-    it('is failed, whatever the agent says of the others, with both samples of failures', () => {
+    it('is failed, whatever the agent reports of the others, with both samples of failures', () => {
       const { counts: told, failures } = contribution(wanted, { ...connected(own, 1), heldBack });
       expect(told).toEqual(counts({ expected: 1, fresh: 1, failed: 1 }));
       expect(failures).toEqual([...heldBack, failure]);
@@ -91,14 +91,14 @@ describe('what a child adds to a summary', () => {
       expect([told, failures]).toEqual([counts({ expected: 1, stale: 1 }), []]);
     });
 
-    it('is outdated while it has reported of an older target only', () => {
+    it('is outdated while the agent has reported about an older target only', () => {
       const older = reported({ expected: 1, fresh: 1, available: 1 }, { target: 60 });
       const { counts: told, failures } = contribution(wanted, { ...connected(older, 1), heldBack });
       expect([told, failures]).toEqual([counts({ expected: 1, fresh: 1, outdated: 1 }), heldBack]);
     });
   });
 
-  it('counts destinations by what the node knows now, if the child reported of another selection', () => {
+  it('counts destinations by the node’s own knowledge if the child reported about another selection', () => {
     const own = reported({ expected: 5, fresh: 5, available: 5 }, { generation: 2, target: 60 });
     expect(contribution(wanted, connected(own, 8)).counts).toEqual(
       counts({ expected: 8, fresh: 5, never: 3, outdated: 5 }),
@@ -109,7 +109,7 @@ describe('what a child adds to a summary', () => {
     );
   });
 
-  it('always sorts every expected destination into one of fresh, stale, never and quarantined', () => {
+  it('puts every expected destination into exactly one of fresh, stale, never and quarantined', () => {
     const some = fc.nat(20);
     const own = fc
       .record({ fresh: some, stale: some, never: some, quarantined: some, available: some, failed: some })

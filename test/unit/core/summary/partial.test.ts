@@ -57,7 +57,7 @@ describe('the partial of the built-in summary', () => {
     );
   });
 
-  it('is not changed by merging with the empty partial', () => {
+  it('is unchanged by merging with the empty partial', () => {
     fc.assert(
       fc.property(partial, (a) => {
         expect(mergePartials(a, emptyPartial(a.generation, a.target))).toEqual(a);
@@ -73,7 +73,7 @@ describe('the partial of the built-in summary', () => {
     );
   });
 
-  it('keeps the smallest failures by path and no more than its bound', () => {
+  it('keeps the smallest failures by path up to its bound', () => {
     const many = (paths: string[]): Partial => ({
       ...emptyPartial(1, 1),
       failures: paths.map((path) => ({ path, object: 'Deployment shop/till', reason: 'r', message: 'm' })),
@@ -83,14 +83,14 @@ describe('the partial of the built-in summary', () => {
     expect(merged.failures).toHaveLength(failuresMax);
   });
 
-  it('reports the age of the destination that has been silent for the longest', () => {
+  it('reports the age of the destination that has been silent the longest', () => {
     const silent = (oldestAgeMs: number): Partial => ({ ...emptyPartial(1, 1), oldestAgeMs });
     expect(mergePartials(silent(5), silent(70)).oldestAgeMs).toBe(70);
     expect(mergePartials(silent(0), emptyPartial(1, 1)).oldestAgeMs).toBe(0);
     expect(mergePartials(emptyPartial(1, 1), emptyPartial(1, 1))).not.toHaveProperty('oldestAgeMs');
   });
 
-  it('comes back from its bytes, and equal partials have equal bytes', () => {
+  it('is restored from its bytes, and equal partials have equal bytes', () => {
     fc.assert(
       fc.property(partial, (a) => {
         expect(decodePartial(encodePartial(a))).toEqual(a);
@@ -99,7 +99,7 @@ describe('the partial of the built-in summary', () => {
     );
   });
 
-  it('reads a count that the sender did not know as 0', () => {
+  it('reads a count that the sender does not know as 0', () => {
     const bytes = Buffer.from('{"counts":{"expected":3},"failures":[],"generation":1,"target":2}');
     expect(decodePartial(bytes).counts).toMatchObject({ expected: 3, conflicted: 0 });
   });

@@ -45,7 +45,7 @@ describe('SegmentTree', () => {
     expect(tree.merges - before).toBeLessThanOrEqual(10);
   });
 
-  it('merges once a slot when all have changed', () => {
+  it('merges once per slot when all have changed', () => {
     const tree = new SegmentTree<number>((a, b) => a + b);
     for (let round = 1; round <= 3; round++) {
       const before = tree.merges;
@@ -55,7 +55,7 @@ describe('SegmentTree', () => {
     }
   });
 
-  it('gives the total again without a merge', () => {
+  it('returns the total again without a merge', () => {
     const tree = new SegmentTree<number>((a, b) => a + b);
     for (let i = 0; i < 10; i++) tree.set(`child-${i}`, 1);
     tree.total();

@@ -6,7 +6,7 @@ const shops = (...values: unknown[]): RowGiven[] =>
 const subject = 'returned.status.value';
 
 describe('aggregates', () => {
-  it('COUNT counts rows without a subject, and rows with a value with one', () => {
+  it('COUNT counts all rows without a subject, and the rows with a value otherwise', () => {
     const of = summarizer({ combinedFields: [field('all', 'COUNT'), field('some', 'COUNT', subject)] });
     expect(lines(of, shops(1, undefined, 'x', null))).toEqual([[4, 2]]);
   });
@@ -23,20 +23,20 @@ describe('aggregates', () => {
     expect(lines(of, shops(5, -8))).toEqual([[-3]]);
   });
 
-  it('SUM takes quantities and durations, the latter in seconds', () => {
+  it('SUM accepts quantities and durations, the latter in seconds', () => {
     const quantities = summarizer({ combinedFields: [field('sum', 'SUM', `quantity(${subject})`)] });
     expect(lines(quantities, shops('100m', '1.5', '1Ki'))).toEqual([['1025.6']]);
     const durations = summarizer({ combinedFields: [field('sum', 'SUM', `duration(${subject})`)] });
     expect(lines(durations, shops('1m30s', '500ms'))).toEqual([['90.5']]);
   });
 
-  it('MIN and MAX are of what is there, and forget what has gone', () => {
+  it('MIN and MAX cover the present rows, and forget removed ones', () => {
     const of = summarizer({ combinedFields: [field('least', 'MIN', subject), field('most', 'MAX', subject)] });
     expect(lines(of, shops(3, -2.5, 7, undefined))).toEqual([['-2.5', 7]]);
     expect(lines(of, shops(3, undefined))).toEqual([[3, 3]]);
   });
 
-  it('DISTINCT counts different values, a number and its text among them', () => {
+  it('DISTINCT counts different values; a number and its text are different', () => {
     const of = summarizer({ combinedFields: [field('different', 'DISTINCT', subject)] });
     expect(lines(of, shops(1, '1', 'a', 'a', undefined, true))).toEqual([[4]]);
   });
@@ -57,7 +57,7 @@ describe('aggregates', () => {
     ]);
   });
 
-  it('TOPK gives the most frequent values with their counts, equals by value', () => {
+  it('TOPK returns the most frequent values with their counts, and equal counts by value', () => {
     const of = summarizer({ combinedFields: [field('top', 'TOPK', subject, 2)] });
     expect(lines(of, shops('b', 'a', 'c', 'b', 'a', undefined))).toEqual([
       [
@@ -116,7 +116,7 @@ describe('groups', () => {
   });
   const rows = [placed('eu', 3, 1), placed('us', 2, 2), placed('eu', 4, 3)];
 
-  it('are by the values of their expressions, in order of these', () => {
+  it('are formed by the values of their expressions, and ordered by them', () => {
     const of = summarizer({
       groupBy: [...byRegion.groupBy, { name: 'image', def: 'obj.spec.image' }],
       combinedFields: [field('replicas', 'SUM', 'returned.status.replicas')],
@@ -133,7 +133,7 @@ describe('groups', () => {
     ]);
   });
 
-  it('are left out by having, which sees the columns', () => {
+  it('are excluded by having, which reads the columns', () => {
     const of = summarizer({
       ...byRegion,
       combinedFields: [field('sum', 'SUM', 'returned.status.replicas')],
@@ -142,7 +142,7 @@ describe('groups', () => {
     expect(lines(of, rows)).toEqual([['eu', 7]]);
   });
 
-  it('are left out where having fails, and that is counted', () => {
+  it('are excluded if having fails, and the failures are counted', () => {
     const of = summarizer({
       ...byRegion,
       combinedFields: [field('mean', 'AVG', 'returned.status.x')],
@@ -152,7 +152,7 @@ describe('groups', () => {
     expect(table(of, rows).rowErrors.count).toBe(2);
   });
 
-  it('compares in having as numbers what JSON holds as text', () => {
+  it('compares in having as numbers the values that JSON stores as text', () => {
     const of = summarizer({
       ...byRegion,
       combinedFields: [field('mean', 'AVG', 'returned.status.replicas')],
@@ -173,7 +173,7 @@ describe('groups', () => {
     expect(lines(byLeast, [...rows, one]).map((columns) => (columns as string[])[0])).toEqual(['us', 'eu']);
   });
 
-  it('of ten thousand are a thousand, exact, and the others in one', () => {
+  it('of ten thousand are reduced to a thousand exact ones, and one for the others', () => {
     const of = summarizer({
       groupBy: [{ name: 'name', def: 'obj.name' }],
       combinedFields: [field('n', 'COUNT'), field('sum', 'SUM', 'obj.value')],
@@ -205,7 +205,7 @@ describe('a selection', () => {
     { name: 'reason', def: 'propagation.reason' },
   ];
 
-  it('shows the columns of the rows that pass the filter, no more than the limit, with the true total', () => {
+  it('shows the columns of the rows that pass the filter, up to the limit, with the true total', () => {
     const of = summarizer({ filter: 'propagation.failed', select, limit: 7 });
     const shown = table(of, failing);
     expect(shown.total).toBe(25);
@@ -214,14 +214,14 @@ describe('a selection', () => {
       expect(columns).toEqual([expect.stringMatching(/^eu:shop-\d*[02468]$/), 'Broken']);
   });
 
-  it('is a sample that does not depend on what the rows hold', () => {
+  it('is a sample that does not depend on the contents of the rows', () => {
     const of = summarizer({ select, limit: 7 });
     const other = failing.map((given) => ({ ...given, failed: !given.failed }));
     const names = (rows: RowGiven[]) => lines(of, rows).map((columns) => (columns as string[])[0]);
     expect(names(failing)).toEqual(names(other));
   });
 
-  it('shows as null what is not there, and cuts what is long', () => {
+  it('shows missing values as null, and cuts long ones', () => {
     const of = summarizer({
       select: [
         { name: 'a', def: 'returned.status.nope' },
@@ -238,7 +238,7 @@ describe('errors of rows', () => {
   const bad: RowGiven = { path: 'eu:bad', status: { value: 'abc' }, obj: { text: 'x'.repeat(2_000) } };
   const good: RowGiven = { path: 'eu:good', status: { value: 2 } };
 
-  it('SUM over a string is an error of the row, with the message, and the row counts nowhere', () => {
+  it('SUM over a string is an error of the row, with the message, and the row is not counted', () => {
     const of = summarizer({ combinedFields: [field('n', 'COUNT'), field('sum', 'SUM', subject)] });
     const { rows, rowErrors, total } = table(of, [bad, good]);
     expect(rows).toEqual([{ columns: [1, 2] }]);
@@ -332,7 +332,7 @@ describe('errors of rows', () => {
 });
 
 describe('a summarizer', () => {
-  it('asks only for the variables and fields that it names', () => {
+  it('reads only the variables and fields that it names', () => {
     const asked: [string, string[] | undefined][] = [];
     const given = row({ path: 'p', obj: { spec: { a: 1 } } });
     const of = summarizer({ combinedFields: [field('sum', 'SUM', 'obj.spec.a'), field('n', 'COUNT', 'obj.kind')] });
@@ -346,7 +346,7 @@ describe('a summarizer', () => {
     expect(asked).toEqual([['obj', ['spec', 'kind']]]);
   });
 
-  it('has the same fingerprint when only what is shown changes', () => {
+  it('has the same fingerprint if only its presentation changes', () => {
     const base = { combinedFields: [field('n', 'COUNT')] };
     const { fingerprint } = summarizer(base);
     expect(summarizer({ ...base, having: 'n > 1', orderBy: [{ name: 'n', descending: true }] }).fingerprint).toBe(

@@ -92,7 +92,7 @@ describe.each([
     );
   });
 
-  it('is the same through three levels of nodes, whose children come, go, repeat themselves and restart', () => {
+  it('is the same through three levels of nodes, whose children come, go, repeat their reports and restart', () => {
     fc.assert(
       fc.property(rowsArbitrary, stepsArbitrary, (rows, steps) => {
         const partials = leaves(of, rows);
@@ -119,7 +119,7 @@ describe.each([
     );
   });
 
-  it('travels unchanged', () => {
+  it('is unchanged by the wire', () => {
     fc.assert(
       fc.property(rowsArbitrary, (rows) => {
         const partial = fold(of, leaves(of, rows));
@@ -130,7 +130,7 @@ describe.each([
 });
 
 describe('the bounds', () => {
-  it('of a sketch keep the greatest values, in any order', () => {
+  it('of a sketch keep the highest values, in any order', () => {
     const of = summarizer({ combinedFields: [field('p50', 'P50', 'obj.value')] });
     fc.assert(
       fc.property(
@@ -144,7 +144,7 @@ describe('the bounds', () => {
     );
   });
 
-  it('of what is sent halve the groups of a partial that is too large, and lose no row', () => {
+  it('of an encoded partial halve its groups if it is too large, and lose no row', () => {
     const of = summarizer({
       groupBy: [{ name: 'g', def: 'obj.name' }],
       combinedFields: [field('n', 'COUNT'), field('top', 'TOPK', 'obj.name'), field('more', 'TOPK', 'obj.name + "x"')],
@@ -169,7 +169,7 @@ describe('the bounds', () => {
   });
 });
 
-describe('what a child sent', () => {
+describe('a partial from a child', () => {
   const good = encodeUserPartial(
     fold(grouped, leaves(grouped, [{ path: 'p', obj: { filter: true, group: 1 }, status: { value: 3 } }])),
   );
@@ -181,7 +181,7 @@ describe('what a child sent', () => {
     [asText(good).replace('["3000000000",1]', '["3.5",1]'), 'a cell of sum'],
     [asText(good).replace('"groupsMax":3', '"groupsMax":100000'), 'a summary that is not valid'],
     [asText(good).replace('"count"', '"counts"'), 'a summary that is not valid'],
-  ])('is refused when it is no partial: %s', (text, message) => {
+  ])('is refused if it is invalid: %s', (text, message) => {
     expect(text).not.toBe(asText(good));
     expect(() => decodeUserPartial(Buffer.from(text))).toThrow(message);
   });

@@ -59,7 +59,7 @@ describe('the buffer of a link', () => {
     expect(link.send(quarter())).toBe(true);
   });
 
-  it('stays full until it says that it is drained, also to who sends a control frame in between', () => {
+  it('stays full until it reports the drain, also to a sender of a control frame in between', () => {
     for (let i = 0; i < 4; i++) link.send(quarter());
     call.take();
     expect(link.queuedBytes()).toBeLessThan(256 * kib);
@@ -68,7 +68,7 @@ describe('the buffer of a link', () => {
     expect(log.drains).toBe(1);
   });
 
-  it('owes one drain for each time it was full, and none otherwise', () => {
+  it('owes one drain for each time that it was full, and none otherwise', () => {
     const step = fc.oneof(fc.constant('take' as const), fc.integer({ min: 0, max: 200 * kib }));
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
@@ -97,7 +97,7 @@ describe('the buffer of a link', () => {
     );
   });
 
-  it('has an end: a peer that takes nothing of 64 MiB loses the link', async () => {
+  it('has a limit: a peer that does not read 64 MiB loses the link', async () => {
     let sent = 0;
     while (call.aborts.length === 0) {
       link.send(dataOfFrameBytes(maxFrameBytes));
@@ -114,7 +114,7 @@ describe('the buffer of a link', () => {
     expect(call.queue).toHaveLength(17);
   });
 
-  it('tells no drain once the link is closed', async () => {
+  it('reports no drain once the link is closed', async () => {
     for (let i = 0; i < 4; i++) link.send(quarter());
     link.close('enough');
     while (call.queue.length > 0) call.take();
@@ -125,14 +125,14 @@ describe('the buffer of a link', () => {
 });
 
 describe('a link that is not started yet', () => {
-  it('owes the drain of what was sent and has left', () => {
+  it('reports the drain of its sent bytes after its start', () => {
     for (let i = 0; i < 4; i++) link.send(quarter());
     while (call.queue.length > 0) call.take();
     link.start(log);
     expect(log.drains).toBe(1);
   });
 
-  it('tells its end when it is started', async () => {
+  it('reports its end after its start', async () => {
     link.failed(new Error('broke'));
     await nextTurn();
     link.start(log);
@@ -144,7 +144,7 @@ describe('a link that is not started yet', () => {
 describe('closing a link', () => {
   beforeEach(() => link.start(log));
 
-  it('ends this side, and is told when the other side has ended too', async () => {
+  it('ends this side, and is reported when the other side has ended too', async () => {
     link.close('enough');
     expect(call.ends).toBe(1);
     await nextTurn();
@@ -154,7 +154,7 @@ describe('closing a link', () => {
     expect(call.ends).toBe(1);
   });
 
-  it('waits 3 s for the other side, then breaks the call off', async () => {
+  it('waits 3 s for the other side, then aborts the call', async () => {
     link.close('enough');
     clock.advance(2_999);
     expect(call.aborts).toEqual([]);
@@ -163,7 +163,7 @@ describe('closing a link', () => {
     expect(await log.closed()).toBeUndefined();
   });
 
-  it('waits for as long as something is queued, of which a write tells nothing on its way, and 3 s more', async () => {
+  it('waits as long as something is queued, even if a write reports no progress, and 3 s more', async () => {
     link.send(quarter());
     link.close('enough');
     clock.advance(20_000);
@@ -175,7 +175,7 @@ describe('closing a link', () => {
     expect(await log.closed()).toBeUndefined();
   });
 
-  it('waits for as long as something is read', () => {
+  it('waits as long as it receives bytes', () => {
     link.close('enough');
     for (let i = 0; i < 10; i++) {
       call.read++;
@@ -196,7 +196,7 @@ describe('closing a link', () => {
     expect(await log.closed()).toBeUndefined();
   });
 
-  it('is in order even if the other side breaks meanwhile', async () => {
+  it('is orderly even if the other side breaks meanwhile', async () => {
     link.close('enough');
     link.failed(new Error('broke'));
     expect(await log.closed()).toBeUndefined();
@@ -213,7 +213,7 @@ describe('closing a link', () => {
     expect(link.isOpen).toBe(false);
   });
 
-  it('drops what comes after it', async () => {
+  it('drops everything that comes after it', async () => {
     link.close('enough');
     link.received(encodeFrame(beat(1)));
     link.ended();
@@ -222,7 +222,7 @@ describe('closing a link', () => {
     expect(log.order).toEqual(['close']);
   });
 
-  it('is told once, whatever ends it first', async () => {
+  it('is reported once, whatever ends it first', async () => {
     const ways = ['close', 'ended', 'failed', 'garbage', 'tooLarge', 'wait'] as const;
     await fc.assert(
       fc.asyncProperty(fc.array(fc.constantFrom(...ways), { minLength: 1, maxLength: 6 }), async (steps) => {
@@ -265,7 +265,7 @@ describe('signs of life', () => {
     expect(log.bytes).toBe(1_300);
   });
 
-  it('are the bytes of a frame, once', () => {
+  it('are the bytes of a frame, counted once', () => {
     const bytes = encodeFrame(data(Buffer.alloc(1_000)));
     call.read += bytes.length + 40;
     link.received(bytes);
@@ -281,7 +281,7 @@ describe('signs of life', () => {
     expect(log.order).toEqual([]);
   });
 
-  it('are not looked for any more when the link is over', async () => {
+  it('are no longer watched when the link is over', async () => {
     link.failed(new Error('broke'));
     await log.closed();
     call.read += 10_000;

@@ -56,7 +56,7 @@ const halfOf = (pem: Buffer) => pem.subarray(0, pem.length / 2);
 const joined = (...pems: Buffer[]) => Buffer.from(pems.join('\n'));
 
 describe('the credentials of a node', () => {
-  it('are what the files say by now', () => {
+  it('are the present contents of the files', () => {
     const read = credentials();
     expect(read.certPem).toEqual(first.certPem);
     files = second;
@@ -65,14 +65,14 @@ describe('the credentials of a node', () => {
     expect(currentOf(currentOf(read)).keyPem).toEqual(second.keyPem);
   });
 
-  it('are looked at once a second, however many ask', () => {
+  it('are read once a second, however many ask', () => {
     const read = credentials();
     clock.advance(1_000);
     for (let i = 0; i < 100; i++) currentOf(read);
     expect(reads).toBe(2);
   });
 
-  it('stay the same object while the files are the same, so that nothing is made of them twice', () => {
+  it('stay the same object while the files are the same, so that nothing is derived from them twice', () => {
     const read = credentials();
     let made = 0;
     const made$ = perCredentials(read, () => ++made);
@@ -85,7 +85,7 @@ describe('the credentials of a node', () => {
     expect([made$(), made$()]).toEqual([2, 2]);
   });
 
-  it('stay what they were while only half of the files is renewed, and say so once', () => {
+  it('do not change while only half of the files is renewed, and report this once', () => {
     const read = credentials();
     files = { ...first, certPem: second.certPem };
     for (let i = 0; i < 3; i++) {
@@ -98,7 +98,7 @@ describe('the credentials of a node', () => {
     expect(currentOf(read).certPem).toEqual(second.certPem);
   });
 
-  it('stay what they were while a file is only half written', () => {
+  it('do not change while a file is only half written', () => {
     const whole = first.caPem;
     const half = halfOf(second.certPem);
     const read = credentials();
@@ -130,7 +130,7 @@ describe('renewed files', () => {
     return shown.trim();
   }
 
-  it('are what a listener shows to new connections, and leave those that are open', async () => {
+  it('are shown by a listener to new connections, and do not affect open ones', async () => {
     const accepted: Link[] = [];
     const listener = await listenMesh({
       host: '127.0.0.1',
@@ -157,7 +157,7 @@ describe('renewed files', () => {
     }
   });
 
-  it('that are only half written leave a listener with those that it has', async () => {
+  it('that are only half written leave a listener with the former ones', async () => {
     const own = credentials();
     const listener = await listenMesh({
       host: '127.0.0.1',
@@ -175,7 +175,7 @@ describe('renewed files', () => {
     }
   });
 
-  it('are what a child dials with the next time', async () => {
+  it('are used by a child at its next dial', async () => {
     const listener = await listenMesh({
       host: '127.0.0.1',
       port: 0,

@@ -103,7 +103,7 @@ it.each<[string, string, () => Promise<unknown>]>([
   expect(await counts()).toEqual([refusal]);
 });
 
-it('counts as no_session who says nothing', async () => {
+it('counts a silent peer as no_session', async () => {
   await listen();
   const socket = tlsConnect({ ...place(), ...shown(kid), ALPNProtocols: ['h2'] });
   await once(socket, 'data');
@@ -111,7 +111,7 @@ it('counts as no_session who says nothing', async () => {
   expect(await counts()).toEqual(['no_session']);
 });
 
-it('counts as join whose request for a certificate is refused', async () => {
+it('counts a refused certificate request as join', async () => {
   await listen();
   const request = httpsRequest({ ...place(), path: joinPath, method: 'POST', agent: false }).end('{}');
   const [response] = await once(request, 'response');
@@ -119,7 +119,7 @@ it('counts as join whose request for a certificate is refused', async () => {
   expect(await counts()).toEqual(['join']);
 });
 
-it('leaves it to who accepts links to count those that it does not', async () => {
+it('leaves it to the acceptor of links to count the links that it refuses', async () => {
   accepts = false;
   await listen();
   await calls(kid);

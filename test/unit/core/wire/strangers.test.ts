@@ -12,8 +12,8 @@ function bench() {
   return { clock, lines, strangers, warnings };
 }
 
-describe('connections that come to no session', () => {
-  it('are told of at once when they are few', () => {
+describe('connections that never become a session', () => {
+  it('are logged at once if they are few', () => {
     const { clock, strangers, warnings } = bench();
     strangers.refused('10.0.0.1:4711', new Error('its certificate has expired'));
     const line = {
@@ -27,7 +27,7 @@ describe('connections that come to no session', () => {
     expect(warnings()).toHaveLength(2);
   });
 
-  it('are one line an interval when they are many, with counts and the newest address of each reason', () => {
+  it('are one line an interval if they are many, with counts and the newest address of each reason', () => {
     const { clock, lines, strangers, warnings } = bench();
     for (let probe = 1; probe <= 1_000; probe++) strangers.refused(`10.0.0.9:${probe}`, new Error('read ECONNRESET'));
     strangers.refused('10.0.0.1:4711', new Error('its certificate has expired'));
@@ -53,7 +53,7 @@ describe('connections that come to no session', () => {
     expect(lines.filter(({ level }) => level === 'debug')).toHaveLength(999);
   });
 
-  it('take few lines and little memory, whatever words they choose', () => {
+  it('use few lines and little memory, whatever text they choose', () => {
     const { clock, strangers, warnings } = bench();
     for (let path = 0; path < 10_000; path++) {
       strangers.refused(`10.0.0.9:${path}`, new Error(`there is no WebSocket at /${path}${'x'.repeat(10_000)}`));
@@ -67,7 +67,7 @@ describe('connections that come to no session', () => {
   });
 });
 
-it('an interval in which all was told at once has no summary', () => {
+it('have no summary in an interval in which all were logged at once', () => {
   const strangers = new Strangers();
   expect([strangers.add('a', 'first'), strangers.add('b', 'second')]).toEqual([true, true]);
   expect(strangers.summary()).toBeUndefined();

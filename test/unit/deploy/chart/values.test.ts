@@ -36,13 +36,13 @@ function groups(one: Schema): Schema[] {
 }
 
 describe('the values of the chart', () => {
-  it('are all in its schema, and what is in the schema is in the values, to be read there', () => {
+  it('are all in its schema, and the schema has no other values', () => {
     // Helm gives `global` to every chart by itself.
     const described = pathsOfSchema(schema).filter((path) => path !== 'global');
     expect(pathsOfValues(values, schema).sort()).toEqual(described.sort());
   });
 
-  it('refuse names that they do not have, at every level, and say what each is for', () => {
+  it('refuse unknown names, at every level, and describe each value', () => {
     for (const group of groups(schema)) {
       expect(group.additionalProperties).toBe(false);
       for (const [name, { description }] of Object.entries(group.properties ?? {}))

@@ -55,7 +55,7 @@ describe.skipIf(process.platform !== 'linux')(
       return { file, unpacked, json, blob, sizes };
     };
 
-    it('names every blob by its hash and length, and says what a layer is unpacked', () => {
+    it('names every blob by its hash and length, and the hash of each unpacked layer', () => {
       const { unpacked, json, blob, sizes } = write();
       for (const name of readdirSync(join(unpacked, 'blobs/sha256')))
         expect(sha256(readFileSync(join(unpacked, 'blobs/sha256', name)))).toBe(`sha256:${name}`);
@@ -76,7 +76,7 @@ describe.skipIf(process.platform !== 'linux')(
       });
     });
 
-    it('is named as containerd names it and as engines do', () => {
+    it('has the names that containerd and other engines use', () => {
       const names = (name: string) => {
         const { json } = write(name);
         const { annotations } = json<{ manifests: Descriptor[] }>('index.json').manifests[0]!;
@@ -94,7 +94,7 @@ describe.skipIf(process.platform !== 'linux')(
       expect(names('localhost:5000/thing:1')[0]).toBe('localhost:5000/thing:1');
     });
 
-    it('has files that belong to root, that everybody reads and nobody else writes', () => {
+    it('has files that belong to root, that everybody reads and only root writes', () => {
       const { json, unpacked } = write();
       const [{ Layers: packed }] = json<[{ Layers: string[] }]>('manifest.json');
       const listed = packed.map((layer) => execFileSync('tar', ['-tvzf', join(unpacked, layer)], { encoding: 'utf8' }));

@@ -23,13 +23,13 @@ function withImage(image: string): KubeObject {
 }
 
 describe('an agent beside an embedded cluster', () => {
-  it('brings a whole workload to life: every object applied, every object current, the placement available', async () => {
+  it('makes a whole workload available: every object applied, every object current, the placement available', async () => {
     const bench = await running();
     expect(bench.unhealthy(workload)).toEqual([]);
     expect(bench.counts()).toEqual(allGood);
   });
 
-  it('writes nothing once everything is as it should be', async () => {
+  it('writes nothing once everything is in its desired state', async () => {
     const bench = await running();
     const revision = bench.space.storage.revision();
     const reports = bench.reports();
@@ -38,7 +38,7 @@ describe('an agent beside an embedded cluster', () => {
     expect(bench.reports()).toBe(reports);
   });
 
-  it('is available for a new image only when the rollout is through', async () => {
+  it('is available for a new image only when the rollout is complete', async () => {
     const bench = await running();
     await bench.place([withImage('lamp:2')]);
     await bench.pass(50);
@@ -68,7 +68,7 @@ describe('an agent beside an embedded cluster', () => {
     expect(bench.ready('lamp')).toBe(3);
   });
 
-  it('puts back what a user deletes or edits on the cluster, and keeps what a user adds', async () => {
+  it('restores objects that a user deletes or edits on the cluster, and keeps a user’s additions', async () => {
     const bench = await running();
     const key = bench.space.keyOf(lamp);
     const live = bench.space.get(key)!;
@@ -93,7 +93,7 @@ describe('an agent beside an embedded cluster', () => {
     expect(bench.unhealthy(workload)).toEqual([]);
   });
 
-  it('leaves the cluster as it was when the workload goes', async () => {
+  it('leaves the cluster as it was when the workload is removed', async () => {
     const bench = await running();
     await bench.remove(workload);
     await bench.pass(5_000);

@@ -21,13 +21,13 @@ async function withShop() {
 }
 
 describe('applying', () => {
-  it('applies the namespace before what lies in it, in whatever order they arrived', async () => {
+  it('applies the namespace before the objects in it, in whatever order they arrived', async () => {
     const { cluster } = await withShop();
     expect(cluster.log[0]).toBe(`apply ${shop}`);
     expect([...cluster.objects.keys()].sort()).toEqual([shop, till, web].sort());
   });
 
-  it('marks what it applies, and keeps the labels that came with it', async () => {
+  it('marks the objects that it applies, and keeps the labels that came with them', async () => {
     const bench = await withShop();
     const labelled = configMap('till');
     labelled.metadata.labels = { app: 'till' };
@@ -63,7 +63,7 @@ describe('applying', () => {
     expect(bench.cluster.log).toEqual([`apply ${crd}`, `apply ${key}`]);
   });
 
-  it('says of an unknown kind that it is unknown, and applies it when somebody installs the kind', async () => {
+  it('reports an unknown kind, and applies the object when somebody installs the kind', async () => {
     const bench = await withShop();
     const key = 'shop.example.com/boards/shop/front';
     await bench.receive(bench.object(key, board('front'), ['shop-prod']));
@@ -75,7 +75,7 @@ describe('applying', () => {
     expect(bench.cluster.objects.has(key)).toBe(true);
   });
 
-  it('says of a kind that it is unknown only where the cluster says what it serves', async () => {
+  it('reports a kind as unknown only if the cluster has reported the kinds that it serves', async () => {
     const bench = await withShop();
     bench.cluster.unknown.set('shop.example.com', 'its server does not answer');
     await bench.receive(bench.object('shop.example.com/boards/shop/front', board('front'), ['shop-prod']));
@@ -83,7 +83,7 @@ describe('applying', () => {
     expect(attributes).toMatchObject({ reason: 'Unavailable', message: 'its server does not answer' });
   });
 
-  it('is sent in a version that the cluster serves where that is the same, and is not taken for drifted', async () => {
+  it('sends an object in an equivalent version that the cluster serves, and does not treat it as drifted', async () => {
     const bench = await withShop();
     const key = 'apps/deployments/shop/old';
     const old = { ...deployment('old'), apiVersion: 'apps/v1beta2' };
@@ -100,7 +100,7 @@ describe('applying', () => {
     });
   });
 
-  it('goes on with everything else when the cluster refuses one object, and tries that one again', async () => {
+  it('continues with everything else when the cluster refuses one object, and retries that one', async () => {
     const bench = new AgentBench();
     bench.cluster.refuse.set(till, 'data: too odd');
     await bench.start();
@@ -136,8 +136,8 @@ describe('applying', () => {
   });
 });
 
-describe('what is not ours', () => {
-  it('is not taken over when somebody else keeps it by server-side apply', async () => {
+describe('an object that the agent does not own', () => {
+  it('is not taken over if somebody else keeps it by server-side apply', async () => {
     const bench = await new AgentBench().start();
     bench.cluster.write(till, (object) => {
       object.metadata.managedFields = [{ manager: 'argocd', operation: 'Apply' }];
@@ -150,7 +150,7 @@ describe('what is not ours', () => {
     expect(bench.cluster.objects.has(till)).toBe(true);
   });
 
-  it('is neither taken over nor removed when the agent of another tree has applied it, which is named', async () => {
+  it('is neither taken over nor removed if the agent of another tree, which is named, has applied it', async () => {
     const bench = await new AgentBench().start();
     bench.cluster.write(till, ({ metadata }) => {
       metadata.labels = { 'banyan.io/managed': 'true' };
@@ -178,7 +178,7 @@ describe('what is not ours', () => {
     expect(bench.cluster.objects.has(till)).toBe(true);
   });
 
-  it('is taken over when nobody manages it', async () => {
+  it('is taken over if nobody manages it', async () => {
     const bench = await new AgentBench().start();
     bench.cluster.write(shop, (object) => {
       object.metadata.managedFields = [{ manager: 'kubectl', operation: 'Update' }];
@@ -189,7 +189,7 @@ describe('what is not ours', () => {
 });
 
 describe('pruning', () => {
-  it('removes what is wanted no more, the namespace last', async () => {
+  it('removes objects that are no longer wanted, the namespace last', async () => {
     const bench = await withShop();
     bench.cluster.log.length = 0;
     await bench.receive(...[shop, till, web].map((key) => bench.gone(`o/center.retail/${key}`)));
@@ -197,7 +197,7 @@ describe('pruning', () => {
     expect(bench.cluster.objects.size).toBe(0);
   });
 
-  it('keeps the namespace until the last of its objects has really gone', async () => {
+  it('keeps the namespace until the last of its objects is really gone', async () => {
     const bench = await withShop();
     bench.cluster.finalized.add(till);
     await bench.receive(...[shop, till, web].map((key) => bench.gone(`o/center.retail/${key}`)));
@@ -207,7 +207,7 @@ describe('pruning', () => {
     expect(bench.cluster.objects.size).toBe(0);
   });
 
-  it('keeps a definition while an object by it is wanted by somebody else, and no longer', async () => {
+  it('keeps a definition while somebody else wants an object of its kind, and no longer', async () => {
     const crd = 'apiextensions.k8s.io/customresourcedefinitions//boards.shop.example.com';
     const board1 = 'shop.example.com/boards/shop/one';
     const bench = await withShop();
@@ -225,7 +225,7 @@ describe('pruning', () => {
     expect(bench.cluster.log).toEqual([`remove ${board1}`, `remove ${crd}`]);
   });
 
-  it('leaves an object whose mark somebody has taken away', async () => {
+  it('leaves an object whose mark somebody has removed', async () => {
     const bench = await withShop();
     await bench.agent.stop();
     bench.cluster.write(till, (object) => {
@@ -236,7 +236,7 @@ describe('pruning', () => {
     expect(bench.cluster.objects.has(till)).toBe(true);
   });
 
-  it('leaves an object of the same name that it has no record of, mark or not', async () => {
+  it('leaves an object of the same name that it has no record of, with or without a mark', async () => {
     const bench = await new AgentBench().start();
     bench.cluster.write(till, (object) => {
       object.metadata.labels = { 'banyan.io/managed': 'true' };
@@ -245,7 +245,7 @@ describe('pruning', () => {
     expect(bench.cluster.objects.has(till)).toBe(true);
   });
 
-  it('gives back a namespace that was there before, without what it had put on it', async () => {
+  it('releases a namespace that was there before, without its own labels on it', async () => {
     const bench = await new AgentBench().start();
     bench.cluster.write(shop, (object) => {
       object.kind = 'Namespace';
@@ -260,7 +260,7 @@ describe('pruning', () => {
   it.each([
     ['after the agent was refused', ({ refuse }: FakeCluster) => void refuse.set(shop, 'no')],
     ['after the one of the agent had gone', () => {}],
-  ])('gives back a namespace that somebody has made %s', async (_, prepare) => {
+  ])('releases a namespace that somebody has made %s', async (_, prepare) => {
     const bench = await new AgentBench().start();
     prepare(bench.cluster);
     await bench.receive(bench.object(shop, namespace('shop'), ['shop-prod']), bench.target(placement));
@@ -276,7 +276,7 @@ describe('pruning', () => {
     expect(bench.cluster.objects.get(shop)).toMatchObject({ metadata: { uid: 'theirs' } });
   });
 
-  it('removes after a restart what stopped being wanted while the process was down', async () => {
+  it('removes after a restart objects that were withdrawn while the process was down', async () => {
     const bench = await withShop();
     await bench.agent.stop();
     bench.receiveUnheard(bench.gone(`o/center.retail/${till}`));
@@ -289,7 +289,7 @@ describe('pruning', () => {
 describe('two sources with one object', () => {
   const other = 'eu.paris.ops';
 
-  it('follow the one nearer the center, whichever came first, and the other is told', async () => {
+  it('follow the source nearer the center, whichever came first, and the other placement reports a conflict', async () => {
     const bench = await new AgentBench().start();
     await bench.receive(
       bench.object(shop, namespace('shop'), ['local'], other),
@@ -308,7 +308,7 @@ describe('two sources with one object', () => {
     expect(bench.said(`state/${other}/${till}`)!.attributes).toMatchObject({ reason: 'Conflicted' });
   });
 
-  it('give the object to the next one when the winner lets go, without removing it between', async () => {
+  it('give the object to the next source when the winner withdraws, without removing it between', async () => {
     const bench = await withShop();
     await bench.receive(
       bench.object(till, configMap('till', { from: 'paris' }), ['local'], other),
@@ -324,7 +324,7 @@ describe('two sources with one object', () => {
 });
 
 describe('drift', () => {
-  it('is put back at once, a changed field as well as a deleted object', async () => {
+  it('is corrected at once, a changed field as well as a deleted object', async () => {
     const bench = await withShop();
     bench.cluster.write(till, (object) => {
       object.data = { a: 'hacked' };
@@ -336,7 +336,7 @@ describe('drift', () => {
     expect(bench.cluster.objects.has(till)).toBe(true);
   });
 
-  it('is none when others add fields of their own or report a status', async () => {
+  it('does not include fields that others add, or a status', async () => {
     const bench = await withShop();
     bench.cluster.log.length = 0;
     bench.cluster.write(web, (object) => {
@@ -348,7 +348,7 @@ describe('drift', () => {
     expect(bench.cluster.log).toEqual([]);
   });
 
-  it('against somebody who never gives up is put back at a bounded rate', async () => {
+  it('by a writer who never gives up is corrected at a bounded rate', async () => {
     const bench = await withShop();
     bench.cluster.log.length = 0;
     const fight = async () => {
@@ -363,7 +363,7 @@ describe('drift', () => {
     expect(bench.cluster.log).toHaveLength(6);
   });
 
-  it('against somebody who never gives up is told of, without its being unavailable, until that is over', async () => {
+  it('by a writer who never gives up is reported, without the object being unavailable, until it ends', async () => {
     const bench = await withShop();
     const state = () => bench.said(`state/center.retail/${web}`)!.attributes;
     const fight = async (replicas: number) => {
@@ -390,7 +390,7 @@ describe('drift', () => {
     expect(bench.said(`partial/${placement}`)!.body.failures).toEqual([]);
   });
 
-  it('of a restarted agent without a parent is put back from its own store', async () => {
+  it('at a restarted agent without a parent is corrected from the agent’s own store', async () => {
     const bench = await withShop();
     await bench.agent.stop();
     bench.cluster.erase(till);
@@ -404,7 +404,7 @@ describe('drift', () => {
 });
 
 describe('reports', () => {
-  it('count a placement as applied first and available only when the cluster says so', async () => {
+  it('count a placement as applied first, and as available only when the cluster says so', async () => {
     const bench = await withShop();
     expect(bench.counts(placement)).toEqual({ expected: 1, fresh: 1, synced: 1, applied: 1 });
     bench.cluster.settle(web, 2);
@@ -416,7 +416,7 @@ describe('reports', () => {
     });
   });
 
-  it('take availability back the moment that new content arrives, until the cluster has done that too', async () => {
+  it('withdraw availability at the moment that new content arrives, until the cluster has completed it', async () => {
     const bench = await withShop();
     bench.cluster.settle(web, 2);
     await bench.settle();
@@ -436,7 +436,7 @@ describe('reports', () => {
     expect(bench.counts(placement)).toMatchObject({ applied: 1, available: 1 });
   });
 
-  it('never say available for a target in any write before the cluster reflects it', async () => {
+  it('never claim availability for a target in any write before the cluster shows it', async () => {
     const bench = await withShop();
     bench.cluster.settle(web, 2);
     await bench.settle();
@@ -467,7 +467,7 @@ describe('reports', () => {
     ]);
   });
 
-  it('are not repeated for what changes nothing, and are at most one a second per key after a burst', async () => {
+  it('are not repeated for changes without effect, and come at most once a second per key after a burst', async () => {
     const bench = await withShop();
     bench.cluster.settle(web, 2);
     await bench.settle();
@@ -492,7 +492,7 @@ describe('reports', () => {
     expect(bench.said(`state/center.retail/${web}`)!.body.collisionCount).toBe(39);
   });
 
-  it('end with what they were about', async () => {
+  it('end with their subject', async () => {
     const bench = await withShop();
     await bench.receive(bench.gone(`o/center.retail/${till}`));
     expect(bench.said(`state/center.retail/${till}`)).toBeUndefined();
@@ -501,7 +501,7 @@ describe('reports', () => {
     expect(bench.counts(placement)).toBeUndefined();
   });
 
-  it('are silent after a restart until the cluster has been asked, so that nothing known is unsaid', async () => {
+  it('wait after a restart until the cluster was asked, so that no known report is withdrawn', async () => {
     const bench = await withShop();
     bench.cluster.settle(web, 2);
     await bench.settle();
@@ -510,7 +510,7 @@ describe('reports', () => {
     expect(bench.reports() - before).toBe(0);
   });
 
-  it('are silent while the cluster does not answer after a restart, but not for ever', async () => {
+  it('wait while the cluster does not answer after a restart, but for a bounded time', async () => {
     const bench = await withShop();
     bench.cluster.settle(web, 2);
     await bench.settle();
@@ -536,7 +536,7 @@ describe('reports', () => {
 });
 
 describe('watching', () => {
-  it('is of the resources that have applied objects, and ends with the last of them', async () => {
+  it('covers the resources with applied objects, and ends with the last of them', async () => {
     const bench = await withShop();
     const always = 'apiextensions.k8s.io/customresourcedefinitions';
     expect(bench.cluster.watched()).toEqual(['/configmaps', '/namespaces', always, 'apps/deployments']);
@@ -545,8 +545,8 @@ describe('watching', () => {
   });
 });
 
-describe('a target that lets an object go', () => {
-  it('is not done before the cluster has let it go too', async () => {
+describe('a target that removes an object', () => {
+  it('is not complete before the cluster has removed it too', async () => {
     const bench = await withShop();
     bench.cluster.settle(web, 2);
     await bench.settle();
@@ -580,7 +580,7 @@ describe('a full disk', () => {
     expect(bench.counts(placement)).toMatchObject({ available: 1 });
   });
 
-  it('that has taken what is wanted, and nothing after that, ends nothing', async () => {
+  it('that accepted the desired state, and nothing after it, ends no process', async () => {
     const bench = await withShop();
     const recorded = () => new OwnerRecords(bench.store).get(till)?.placements;
     await bench.receive(bench.object(till, configMap('till'), ['shop-prod']));
@@ -613,7 +613,7 @@ describe('an object that several sources deliver', () => {
     return { bench, by };
   }
 
-  it('goes to the one of the greater priority, and back, and is never made anew', async () => {
+  it('goes to the placement with the higher priority, and back, and is never made anew', async () => {
     const { bench, by } = await contested();
     const { uid } = bench.cluster.objects.get(till)!.metadata;
     expect(by()).toEqual({ by: 'ops' });
@@ -655,7 +655,7 @@ describe('an object that several sources deliver', () => {
     expect(by()).toEqual({ by: 'ops' });
   });
 
-  it('is removed as its last placement said, though nothing says so any more', async () => {
+  it('is removed as its last placement specified, though no placement is left', async () => {
     const { bench } = await contested();
     await bench.receive(bench.gone(`o/center.ops/${till}`), bench.gone(`t/${ops}`));
     bench.cluster.log.length = 0;
@@ -666,7 +666,7 @@ describe('an object that several sources deliver', () => {
 });
 
 describe('removal by policy', () => {
-  it('is as the placement said that has gone before the object, also where the object was applied meanwhile', async () => {
+  it('follows the placement that was deleted before the object, even if the object was applied meanwhile', async () => {
     const bench = await withShop();
     await bench.receive(bench.target(placement, 2, { deletion: 'Orphan', apply: { ignored: ['.spec.replicas'] } }));
     await bench.receive(bench.gone(`t/${placement}`));
@@ -677,7 +677,7 @@ describe('removal by policy', () => {
     expect(bench.cluster.log).toEqual([`apply ${web}`, `remove ${web} Orphan`]);
   });
 
-  it('is as a placement said that came and went while the cluster was away', async () => {
+  it('follows a placement that came and went while the cluster was away', async () => {
     const bench = await withShop();
     const get = bench.cluster.get.bind(bench.cluster);
     bench.cluster.get = () => Promise.reject(new BanyanError('Unavailable', 'away'));
@@ -690,7 +690,7 @@ describe('removal by policy', () => {
     expect(bench.cluster.log).toEqual([`remove ${web} Orphan`]);
   });
 
-  it('leaves a namespace where what is in it is to stay', async () => {
+  it('leaves a namespace if its contents are to stay', async () => {
     const bench = await withShop();
     await bench.receive(bench.target(placement, 2, { deletion: 'Orphan' }));
     bench.cluster.log.length = 0;
@@ -716,14 +716,14 @@ describe('the status of an object that changes all the time', () => {
     return bench.reports() - before;
   };
 
-  it('is told once a second after a burst, and many times a second where its placement wants it exact', async () => {
+  it('is reported once a second after a burst, and many times a second if its placement wants exact status', async () => {
     expect(await following(false)).toBeLessThanOrEqual(4 + 2 + 2);
     expect(await following(true)).toBeGreaterThanOrEqual(4 + 30);
   });
 });
 
-describe('a cluster that can not be used', () => {
-  it('is told of by the node, until it can', async () => {
+describe('an unusable cluster', () => {
+  it('is reported by the node until it is usable', async () => {
     const bench = new AgentBench();
     bench.cluster.away = new BanyanError('Unavailable', 'nobody answers');
     await bench.start();
@@ -739,7 +739,7 @@ describe('a cluster that can not be used', () => {
 });
 
 describe('an object that is being deleted while it is wanted', () => {
-  it('is told of with what it waits for, and is no failure', async () => {
+  it('is reported with what it waits for, and is no failure', async () => {
     const bench = await withShop();
     bench.cluster.write(till, (object) => {
       object.metadata.deletionTimestamp = '2026-01-02T03:04:05Z';
@@ -754,8 +754,8 @@ describe('an object that is being deleted while it is wanted', () => {
   });
 });
 
-describe('an object that the cluster has not been asked about yet', () => {
-  it('is told of with the answer, or when that takes long', async () => {
+describe('an object that the cluster has not answered about yet', () => {
+  it('is reported with the answer, or when the answer takes long', async () => {
     const bench = await withShop();
     await bench.advance(60_000);
     const state = () => bench.said(`state/center.retail/${till}`)?.attributes;
@@ -776,7 +776,7 @@ describe('an object that the cluster has not been asked about yet', () => {
     expect(state()).toMatchObject({ applied: true, available: true });
   });
 
-  it('costs one entry for each change when the cluster answers soon', async () => {
+  it('costs one entry for each change if the cluster answers quickly', async () => {
     const bench = await withShop();
     await bench.advance(60_000);
     const before = bench.reports();

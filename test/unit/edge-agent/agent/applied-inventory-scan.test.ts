@@ -47,8 +47,8 @@ class Bench {
   }
 }
 
-describe('taking stock', () => {
-  test('goes on until the cluster answers, and says why it does not', async () => {
+describe('the applied-inventory scan', () => {
+  test('continues until the cluster answers, and reports why it does not', async () => {
     const bench = new Bench();
     const away = () => Promise.reject(new Error('away'));
     bench.answers = [away, away];
@@ -64,7 +64,7 @@ describe('taking stock', () => {
     expect(bench.taken).toBe(1);
   });
 
-  test('ends when the agent is active no more', async () => {
+  test('ends when the agent is no longer active', async () => {
     const bench = new Bench();
     let isOver = false;
     bench.answers = [
@@ -77,7 +77,7 @@ describe('taking stock', () => {
     expect(bench.taken).toBe(0);
   });
 
-  test('is not waited for where one resource is broken: that one is asked for again, less and less often, until it is known', async () => {
+  test('is not delayed by one broken resource: that resource is asked for again, less and less often, until it answers', async () => {
     const bench = new Bench();
     const broken = () => Promise.resolve({ objects: [], unknown: ['tills.shop.example: no answer'] });
     bench.answers = [broken, broken, () => Promise.reject(new Error('away'))];
@@ -97,7 +97,7 @@ describe('taking stock', () => {
     expect(bench.taken).toBe(3);
   });
 
-  test('looks for what was broken no more when the agent is active no more', async () => {
+  test('stops asking for the broken resource when the agent is no longer active', async () => {
     const bench = new Bench();
     let isOver = false;
     bench.answers = [() => Promise.resolve({ objects: [], unknown: ['tills.shop.example: no answer'] })];
@@ -109,8 +109,8 @@ describe('taking stock', () => {
   });
 });
 
-describe('stock', () => {
-  test('is taken when the parent has said what is wanted, and at no later attachment', async () => {
+describe('the time of a scan', () => {
+  test('is after the parent has sent the desired state, and no later attachment', async () => {
     const bench = new Bench();
     const taking = bench.taking(true);
     await settle();
@@ -122,7 +122,7 @@ describe('stock', () => {
     }
   });
 
-  test('is taken again each time that the cluster was put back, and not before the parent has said what is wanted', async () => {
+  test('comes again each time that the cluster was restored, and not before the parent has sent the desired state', async () => {
     const bench = new Bench();
     const taking = bench.taking(false);
     taking.wentBack();
@@ -136,7 +136,7 @@ describe('stock', () => {
     expect(bench.taken).toBe(2);
   });
 
-  test('is taken once more where the cluster was put back while it was asked', async () => {
+  test('comes once more if the cluster was restored during the scan', async () => {
     const bench = new Bench();
     const taking = bench.taking(true);
     bench.answers = [
@@ -150,7 +150,7 @@ describe('stock', () => {
     expect(bench.taken).toBe(2);
   });
 
-  test('has what is broken asked for once more, however often the cluster was put back meanwhile', async () => {
+  test('includes the broken resource once more, however often the cluster was restored meanwhile', async () => {
     const bench = new Bench();
     const broken = () => Promise.resolve({ objects: [], unknown: ['tills.shop.example: no answer'] });
     bench.answers = Array.from({ length: 20 }, () => broken);

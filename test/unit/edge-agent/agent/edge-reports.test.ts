@@ -73,14 +73,14 @@ function ownerOf(key: string, owner: KubeObject | undefined) {
   return { apiVersion, kind, name, uid: owner?.metadata.uid ?? `uid-${key}`, controller: true };
 }
 
-describe('objects born at the edge', () => {
+describe('objects created at the edge', () => {
   let bench: AgentBench;
 
   beforeEach(async () => {
     bench = await new AgentBench().start();
   });
 
-  it('come up whole where a rule matches, without what only their cluster needs', async () => {
+  it('are reported whole if a rule matches, without fields that only their cluster needs', async () => {
     born(bench, till, { data: { a: '1' } });
     born(bench, '/configmaps/home/other', {});
     await bench.receive(bench.rules(placement, { upsync: [maps] }), bench.target(placement));
@@ -92,7 +92,7 @@ describe('objects born at the edge', () => {
     expect(body.metadata).not.toHaveProperty('resourceVersion');
   });
 
-  it('follow what is changed, deleted, and matches no more', async () => {
+  it('follow changes and deletions, and end when the rule no longer matches', async () => {
     await bench.receive(
       bench.rules(placement, { upsync: [{ ...maps, labelSelectors: [{ matchLabels: { up: '1' } }] }] }),
     );
@@ -110,7 +110,7 @@ describe('objects born at the edge', () => {
     expect(bench.saidKeys('up/')).toEqual([]);
   });
 
-  it('are told once for each source, with the placements that take them and the farthest way that one asks for', async () => {
+  it('are reported once for each source, with the placements that want them and the highest requested level', async () => {
     born(bench, till, {});
     await bench.receive(
       bench.rules(placement, { upsync: [maps] }),
@@ -124,14 +124,14 @@ describe('objects born at the edge', () => {
     expect(bench.said(up(till, 'eu.ops'))).toBeUndefined();
   });
 
-  it('of a resource that is watched already are found when a rule grows', async () => {
+  it('of a resource that is already watched are found when a rule grows', async () => {
     for (const name of ['a', 'b']) born(bench, `/configmaps/shop/${name}`, {});
     await bench.receive(bench.rules(placement, { upsync: [{ ...maps, names: ['a'] }] }));
     await bench.receive(bench.rules(placement, { upsync: [{ ...maps, names: ['a', 'b'] }] }));
     expect(bench.saidKeys('up/')).toEqual([up('/configmaps/shop/a'), up('/configmaps/shop/b')]);
   });
 
-  it('are as they are now after a restart, and nothing is sent of what is as it was', async () => {
+  it('are up to date after a restart, and unchanged ones are not sent again', async () => {
     born(bench, till, {});
     born(bench, '/configmaps/shop/b', {});
     await bench.receive(bench.rules(placement, { upsync: [maps] }));
@@ -143,7 +143,7 @@ describe('objects born at the edge', () => {
     expect(bench.reports()).toBe(before);
   });
 
-  it('stay as they were told while a cluster does not say what it has', async () => {
+  it('keep their reports while a cluster does not list its objects', async () => {
     born(bench, till, {});
     await bench.receive(bench.rules(placement, { upsync: [maps] }));
     const release = await bench.restartHanging();
@@ -156,7 +156,7 @@ describe('objects born at the edge', () => {
     expect(bench.saidKeys('up/')).toEqual([]);
   });
 
-  it('stay as they were told while the cluster does not say what it serves of their group', async () => {
+  it('keep their reports while the cluster does not list the kinds of their group', async () => {
     bench.cluster.served = servedAs(bench, 'ConfigMap', 'maps.example');
     const rule = { apiGroup: 'maps.example', resources: ['configmaps'], namespaces: ['shop'] };
     const [a, b] = ['maps.example/configmaps/shop/a', 'maps.example/configmaps/shop/b'];
@@ -173,7 +173,7 @@ describe('objects born at the edge', () => {
     expect(bench.saidKeys('up/')).toEqual([up(a)]);
   });
 
-  it('of a kind that comes without a definition come up once it is served', async () => {
+  it('of a kind without a definition are reported once the kind is served', async () => {
     const { cluster } = bench;
     const reports = { apiGroup: 'reports.example', resources: ['reports'], namespaces: ['shop'] };
     await bench.receive(bench.rules(placement, { upsync: [reports] }), bench.target(placement));
@@ -185,7 +185,7 @@ describe('objects born at the edge', () => {
     expect(bench.saidKeys('up/')).toEqual([up(report)]);
   });
 
-  it('of a resource that the cluster keeps back hold up no others', async () => {
+  it('of a resource that the cluster withholds block no others', async () => {
     bench.cluster.silent.add('/secrets');
     born(bench, till, {});
     await bench.receive(bench.rules(placement, { upsync: [maps, { ...maps, resources: ['secrets'] }] }));
@@ -200,7 +200,7 @@ describe('objects born at the edge', () => {
     expect(bench.said(up(till))).toBeUndefined();
   });
 
-  describe('of a kind of which more objects are sent down than the agent works on at once', () => {
+  describe('of a kind with more placed objects than the agent processes at once', () => {
     const some = { ...maps, labelSelectors: [{ matchLabels: { up: '1' } }] };
     const secret = (i: number) => `/secrets/shop/s${i}`;
     const service = '/services/shop/web';
@@ -215,13 +215,16 @@ describe('objects born at the edge', () => {
         bench.object(service, sent('Service', 'web'), ['shop-prod']),
       );
 
-    it.each(['Forbidden', 'NotFound'] as const)('hold up none that the cluster refuses to list as %s', async (code) => {
-      bench.cluster.unlisted.set('/secrets', code);
-      await receive();
-      for (const key of [service, ...many]) expect(bench.cluster.objects.has(key)).toBe(true);
-    });
+    it.each(['Forbidden', 'NotFound'] as const)(
+      'block no object if the cluster refuses to list it as %s',
+      async (code) => {
+        bench.cluster.unlisted.set('/secrets', code);
+        await receive();
+        for (const key of [service, ...many]) expect(bench.cluster.objects.has(key)).toBe(true);
+      },
+    );
 
-    it('hold up only those whose list has not come, which say so', async () => {
+    it('block only objects whose list has not arrived, and these report it', async () => {
       bench.cluster.silent.add('/secrets');
       await receive();
       await bench.advance(1_000);
@@ -235,7 +238,7 @@ describe('objects born at the edge', () => {
       });
     });
 
-    it('are applied, or left to the cluster, as soon as the list has come', async () => {
+    it('are applied, or left to the cluster, as soon as the list has arrived', async () => {
       const list = holdBack(bench, 'secrets');
       born(bench, secret(3), { labels: { up: '1' }, data: { mine: '1' } });
       await receive();
@@ -248,7 +251,7 @@ describe('objects born at the edge', () => {
       expect(bench.said(`state/center.retail/${secret(3)}`)!.attributes).toMatchObject({ reason: 'Conflicted' });
     });
 
-    it('stay as they were told while a list takes long after a restart', async () => {
+    it('keep their reports while a list takes long after a restart', async () => {
       await receive();
       await bench.advance(1_000);
       const before = bench.reports();
@@ -264,7 +267,7 @@ describe('objects born at the edge', () => {
     });
   });
 
-  it('are bounded for each placement, which reads it', async () => {
+  it('are bounded for each placement, which reports the bound', async () => {
     const name = (i: number) => `/configmaps/shop/m${String(i).padStart(5, '0')}`;
     for (let i = 0; i < upsyncObjectsMax + 2; i++) born(bench, name(i), {});
     await bench.receive(bench.rules(placement, { upsync: [maps] }), bench.target(placement));
@@ -284,7 +287,7 @@ describe('objects born at the edge', () => {
     expect(bench.said(`partial/${placement}`)!.body).toMatchObject({ failures: [] });
   });
 
-  it('stay above as they were told while they are larger than an entry may be, and their placement reads it', async () => {
+  it('keep their former report while they are larger than an entry may be, and their placement shows it', async () => {
     born(bench, till, { data: { a: '1' } });
     await bench.receive(bench.rules(placement, { upsync: [maps] }), bench.target(placement));
     await bench.advance(1_000);
@@ -305,7 +308,7 @@ describe('objects born at the edge', () => {
     expect(bench.said(up(till))).toBeUndefined();
   });
 
-  it('win over what is sent down under their name, and give way when no rule takes them any more', async () => {
+  it('win over placed objects of the same name, and yield when no rule matches them any more', async () => {
     born(bench, till, { data: { mine: '1' } });
     await bench.receive(
       bench.rules('center.ops/reports', { upsync: [maps] }),
@@ -326,7 +329,7 @@ describe('objects born at the edge', () => {
     expect(bench.counts(placement)).toMatchObject({ available: 1 });
   });
 
-  it('are left alone from then on where they were sent down before', async () => {
+  it('are left alone from then on if they were placed before', async () => {
     await bench.receive(
       bench.object(shop, namespace('shop'), ['shop-prod']),
       bench.object(till, configMap('till', { theirs: '1' }), ['shop-prod']),
@@ -339,7 +342,7 @@ describe('objects born at the edge', () => {
     expect(bench.said(up(till))!.body).toMatchObject({ data: { mine: '1' } });
   });
 
-  it('are without the mark from then on, by which another store of the agent would take them for its own', async () => {
+  it('lose the mark from then on, since another store of the agent would treat them as its own', async () => {
     await bench.receive(
       bench.object(shop, namespace('shop'), ['shop-prod']),
       bench.object(till, configMap('till', { theirs: '1' }), ['shop-prod']),
@@ -358,7 +361,7 @@ describe('objects born at the edge', () => {
     expect(bench.cluster.log).toHaveLength(before);
   });
 
-  it('are not removed by their mark where stock is taken', async () => {
+  it('are not removed because of their mark by a scan', async () => {
     await bench.receive(
       bench.object(shop, namespace('shop'), ['shop-prod']),
       bench.object(till, configMap('till'), ['shop-prod']),
@@ -378,7 +381,7 @@ describe('objects born at the edge', () => {
   });
 });
 
-describe('objects that placed ones own', () => {
+describe('objects that placed objects own', () => {
   const pod = (i: number) => `/pods/shop/web-1-${i}`;
   const set = 'apps/replicasets/shop/web-1';
   const rules = (limit: number, resources = ['pods']) => ({ associated: [{ apiGroup: '', resources, limit }] });
@@ -395,7 +398,7 @@ describe('objects that placed ones own', () => {
     );
   }
 
-  it('come up over any number of steps, in whatever order they are seen', async () => {
+  it('are reported over any number of steps, in whatever order they are seen', async () => {
     await placed(rules(20));
     born(bench, pod(1), { owner: set });
     born(bench, '/pods/shop/stray', { owner: 'apps/replicasets/shop/other' });
@@ -424,7 +427,7 @@ describe('objects that placed ones own', () => {
       await bench.settle();
     });
 
-    it('are no more than the rule allows, those that fail first', async () => {
+    it('are limited by the rule, and failing ones come first', async () => {
       expect(bench.saidKeys('assoc/')).toEqual([pod(1), pod(2)].map((key) => assoc(key)));
       bench.cluster.write(pod(3), (object) => {
         Object.assign(object, { kind: 'Pod', status: { phase: 'Failed' } });
@@ -436,7 +439,7 @@ describe('objects that placed ones own', () => {
       expect(bench.saidKeys('assoc/')).toEqual([pod(1), pod(2)].map((key) => assoc(key)));
     });
 
-    it('count one that stays without a node among those that fail, without another event', async () => {
+    it('count a pod that stays without a node among the failing ones, without another event', async () => {
       const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }];
       bench.cluster.write(pod(3), (object) => {
         Object.assign(object, { kind: 'Pod', status: { phase: 'Pending', conditions } });
@@ -448,7 +451,7 @@ describe('objects that placed ones own', () => {
       expect(bench.saidKeys('assoc/')).toEqual([pod(1), pod(3)].map((key) => assoc(key)));
     });
 
-    it('are watched whole where a rule names them, and kinds between without their bodies', async () => {
+    it('are watched whole if a rule names them, and kinds in between without their bodies', async () => {
       const always = 'apiextensions.k8s.io/customresourcedefinitions';
       expect(bench.cluster.watchedBare()).toEqual([always, 'apps/replicasets']);
       const all = [{ resources: ['*'], limit: 2 }];
@@ -468,7 +471,7 @@ describe('objects that placed ones own', () => {
       expect(bench.cluster.watched()).not.toContain('/pods');
     });
 
-    it('say which of the placements that want the placed object ask for them', async () => {
+    it('name the placements, of those that want the placed object, that ask for them', async () => {
       const refs = () => bench.said(assoc(pod(1)))?.attributes;
       expect(refs()).toMatchObject({ refs: ['shop-prod'] });
       await bench.receive(
@@ -482,7 +485,7 @@ describe('objects that placed ones own', () => {
       expect(refs()).toMatchObject({ refs: ['audit'] });
     });
 
-    it.each(['refuses', 'does not tell'])('go while the cluster %s what owns others', async (way) => {
+    it.each(['refuses', 'does not tell'])('go while the cluster %s the owners of others', async (way) => {
       if (way === 'refuses') bench.cluster.unlisted.set('/configmaps', 'Forbidden');
       else bench.cluster.silent.add('/configmaps');
       born(bench, '/pods/shop/foreign', { owner: '/configmaps/shop/operator' });
@@ -496,7 +499,7 @@ describe('objects that placed ones own', () => {
       expect(bench.saidKeys('assoc/')).toEqual([assoc(pod(3))]);
     });
 
-    it('stay as they were told while it is not known whose they are, and go as it is', async () => {
+    it('keep their reports while their owners are unknown, and go if these are known to be others', async () => {
       const list = holdBack(bench, 'replicasets');
       bench.cluster.objects.delete(set);
       bench.cluster.objects.delete(pod(1));
@@ -509,7 +512,7 @@ describe('objects that placed ones own', () => {
     });
 
     it.each(['', 'apps'])(
-      'stay as they were told while it is not said what is served of the group %j',
+      'keep their reports while the cluster does not list the kinds of the group %j',
       async (group) => {
         bench.cluster.unknown.set(group, 'its server does not answer');
         bench.cluster.objects.delete(pod(1));
@@ -523,7 +526,7 @@ describe('objects that placed ones own', () => {
       },
     );
 
-    it('stay as they were told while the cluster does not say what it serves', async () => {
+    it('keep their reports while the cluster does not list its kinds', async () => {
       const { served } = bench.cluster;
       bench.cluster.served = () => Promise.reject(new Error('away'));
       await bench.restart();
@@ -541,7 +544,7 @@ describe('objects that placed ones own', () => {
       expect(bench.saidKeys('assoc/')).toEqual([]);
     });
 
-    it('belong to whose the placed object is', async () => {
+    it('belong to the placements of the placed object', async () => {
       await bench.receive(
         bench.object(web, deployment('web'), ['b'], 'center.a'),
         bench.target('center.a/b', 1, { priority: 9 }),
@@ -551,7 +554,7 @@ describe('objects that placed ones own', () => {
       expect(bench.saidKeys('assoc/')).toEqual([assoc(pod(1), 'center.a')]);
     });
 
-    it('are told anew after a restart only if they have changed', async () => {
+    it('are reported again after a restart only if they have changed', async () => {
       const before = bench.reports();
       await bench.restart();
       expect(bench.reports()).toBe(before);

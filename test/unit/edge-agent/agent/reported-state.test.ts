@@ -28,7 +28,7 @@ const seen = (state: 'Current' | 'InProgress' | 'Failed'): ObjectObservation => 
 const target = { generation: 2, target: 9, singleton: false, priority: 0, created: '', uid: '' };
 
 describe('the state of an object', () => {
-  it('is available only when its present content was applied and the cluster says that it is current', () => {
+  it('is available only if its present content was applied and the cluster reports it as current', () => {
     expect(objectState(delivery, delivery, applied, seen('Current'))).toMatchObject({ desired: 7, available: true });
     const older: ApplyProgress = { ...applied, bodyHash: 'h1' };
     expect(objectState(delivery, delivery, older, seen('Current'))).toMatchObject({ applied: false, available: false });
@@ -41,7 +41,7 @@ describe('the state of an object', () => {
     expect(objectState(delivery, delivery, applied, seen('Failed'))).toMatchObject({ available: false, failed: true });
   });
 
-  it('says what somebody has changed and is left so, also while the object is not as it is to be', () => {
+  it('names a tolerated change by somebody else, also while the object is not in its desired state', () => {
     const drifted: ApplyProgress & { drift: string } = {
       ...applied,
       phase: 'applied',
@@ -61,7 +61,7 @@ describe('the state of an object', () => {
     expect(objectState(delivery, delivery, drifted, seen('Failed'))).toMatchObject({ failed: true, reason: 'Failed' });
   });
 
-  it('is not available by what another source has applied', () => {
+  it('is not available because of an object that another source has applied', () => {
     const other: ApplyProgress = { ...applied, source: 'eu.ops' };
     expect(objectState(delivery, delivery, other, seen('Current'))).toMatchObject({ applied: false, available: false });
     const winner = { ...delivery, source: 'center.a' };
@@ -90,7 +90,7 @@ describe('the partial of a placement', () => {
       true,
     ).counts;
 
-  it('is all or nothing for what is applied and available, and any for what fails', () => {
+  it('needs all objects for applied and available, and one object for failed', () => {
     expect(counts({}, {})).toMatchObject({ expected: 1, fresh: 1, synced: 1, applied: 1, available: 1, failed: 0 });
     expect(counts({}, { available: false })).toMatchObject({ applied: 1, available: 0 });
     expect(counts({}, { applied: false, available: false })).toMatchObject({ applied: 0, available: 0 });
@@ -101,7 +101,7 @@ describe('the partial of a placement', () => {
     });
   });
 
-  it('of nothing is available, unless something has still to go', () => {
+  it('without objects is available, unless an object has still to go', () => {
     expect(placementPartial('eu:store', target, [], true).counts).toMatchObject({ applied: 1, available: 1 });
     expect(placementPartial('eu:store', target, [], false).counts).toMatchObject({ applied: 0, available: 0 });
   });

@@ -60,7 +60,7 @@ class Bench {
   }
 }
 
-test('a cluster is described by its version, its nodes and what it serves', async () => {
+test('a cluster is described by its version, its nodes and its served kinds', async () => {
   const bench = new Bench();
   await bench.settle();
   expect(bench.description.reported).toEqual({
@@ -72,7 +72,7 @@ test('a cluster is described by its version, its nodes and what it serves', asyn
   });
 });
 
-test('many changes are told of together, and no more often than each five seconds', async () => {
+test('many changes are reported together, at most every five seconds', async () => {
   const bench = new Bench();
   await bench.advance(60_000);
   const before = bench.asked;
@@ -90,7 +90,7 @@ test('many changes are told of together, and no more often than each five second
   expect(bench.asked).toBe(before + 1 + 4);
 });
 
-test('a change while the cluster is being asked is not missed', async () => {
+test('a change during a query of the cluster is not missed', async () => {
   const bench = new Bench();
   bench.description.changed();
   await bench.settle();
@@ -99,7 +99,7 @@ test('a change while the cluster is being asked is not missed', async () => {
   expect(bench.asked).toBe(2);
 });
 
-test('kinds that have come since it was asked last are told of, and not those that are away', async () => {
+test('kinds that have come since the last query are reported, but not those that are away', async () => {
   const bench = new Bench();
   const [deployments] = bench.served;
   await bench.advance(60_000);
@@ -115,7 +115,7 @@ test('kinds that have come since it was asked last are told of, and not those th
   expect(bench.came).toBe(2);
 });
 
-test('a cluster that is away is told of with what was known of it', async () => {
+test('an absent cluster is reported with its last known description', async () => {
   const bench = new Bench();
   await bench.settle();
   bench.away = new BanyanError('Unavailable', 'nobody answers');
@@ -127,7 +127,7 @@ test('a cluster that is away is told of with what was known of it', async () => 
   expect(bench.description.reported).not.toHaveProperty('trouble');
 });
 
-test('a cluster that may be away is asked at once, and while it is, each ten seconds', async () => {
+test('a cluster that may be away is asked at once, and every ten seconds while it is away', async () => {
   const bench = new Bench();
   await bench.advance(20_000);
   bench.away = new BanyanError('Unavailable', 'nobody answers');
@@ -142,7 +142,7 @@ test('a cluster that may be away is asked at once, and while it is, each ten sec
   expect(bench.asked).toBe(before + 2);
 });
 
-test('one that has ended asks and tells nothing more', async () => {
+test('an ended description neither asks nor reports', async () => {
   const bench = new Bench();
   await bench.settle();
   bench.description.stop();
@@ -153,7 +153,7 @@ test('one that has ended asks and tells nothing more', async () => {
   expect([bench.asked, bench.told]).toEqual([asked, told]);
 });
 
-test('where more is served than is told of, it is what Kubernetes itself serves that is told of', () => {
+test('if more is served than the report can hold, Kubernetes’ own kinds are reported', () => {
   const many = Array.from({ length: servedMax }, (_, i) => resource('acme.example', `things${i}`));
   const { served, servedCount } = servedResourceNames([...many, resource('apps', 'deployments'), resource('', 'pods')]);
   expect(servedCount).toBe(servedMax + 2);

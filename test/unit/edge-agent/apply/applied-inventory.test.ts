@@ -21,8 +21,8 @@ const record = (uid: string): OwnerRecord => ({
 });
 const none = new Map<string, OwnerRecord>();
 
-describe('taking stock of what the agent has applied by another store', () => {
-  test('puts on record what is there and was not, wanted or not', () => {
+describe('a scan of the objects that the agent applied with another store', () => {
+  test('records existing objects without a record, wanted or not', () => {
     const { records, kept } = appliedInventoryOf([found('a'), found('b')], none, (key) => key === keyOf('a'), limits);
     expect([...records.keys()]).toEqual([keyOf('a'), keyOf('b')]);
     expect(records.get(keyOf('b'))).toEqual({
@@ -36,7 +36,7 @@ describe('taking stock of what the agent has applied by another store', () => {
     expect([...kept]).toEqual([]);
   });
 
-  test('leaves a record of the same object as it is, and renews one of an object that was made anew', () => {
+  test('keeps a record of the same object, and renews one of an object that was made anew', () => {
     const known = new Map([
       [keyOf('a'), record('uid-a')],
       [keyOf('b'), record('before')],
@@ -47,7 +47,7 @@ describe('taking stock of what the agent has applied by another store', () => {
     ]);
   });
 
-  test('renews a record of content that another store has applied since, where the object is wanted', () => {
+  test('renews a record of content that another store has applied since, if the object is wanted', () => {
     const known = new Map([[keyOf('a'), record('uid-a')]]);
     const take = (content: string, isWanted: boolean) =>
       appliedInventoryOf([found('a', { content })], known, () => isWanted, limits).records.get(keyOf('a'));
@@ -56,7 +56,7 @@ describe('taking stock of what the agent has applied by another store', () => {
     expect(take('newer', false)).toBeUndefined();
   });
 
-  test('has it removed one day as its signature says', () => {
+  test('has the object removed later as its mark specifies', () => {
     const { records } = appliedInventoryOf(
       [found('a', { deletion: 'Foreground' }), found('b')],
       none,
@@ -66,20 +66,20 @@ describe('taking stock of what the agent has applied by another store', () => {
     expect([records.get(keyOf('a'))?.deletion, records.get(keyOf('b'))?.deletion]).toEqual(['Foreground', undefined]);
   });
 
-  test('remembers of a container that it came with the agent', () => {
+  test('records of a container that it came with the agent', () => {
     const namespace = found('shop', { created: true });
     const { records } = appliedInventoryOf([namespace], none, () => false, limits);
     expect(records.get(keyOf('shop'))?.created).toBe(true);
   });
 
-  test('leaves alone what nobody wants when it is more than the budget, and takes the rest', () => {
+  test('leaves unwanted objects alone if they exceed the budget, and takes the others', () => {
     const many = ['a', 'b', 'c', 'd'].map((name) => found(name));
     const { records, kept } = appliedInventoryOf(many, none, (key) => key === keyOf('a'), limits);
     expect([...records.keys()]).toEqual([keyOf('a')]);
     expect([...kept.keys()]).toEqual([keyOf('b'), keyOf('c'), keyOf('d')]);
   });
 
-  test('takes an object that is served under two groups for one: the one that is known', () => {
+  test('counts an object that is served under two groups once, under the known group', () => {
     const other = found('a', { key: { group: 'extensions', resource: 'configmaps', namespace: 'shop', name: 'a' } });
     for (const both of [
       [found('a'), other],

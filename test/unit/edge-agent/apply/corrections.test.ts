@@ -11,7 +11,7 @@ describe('an object that somebody changes', () => {
   });
   const take = (key: string, times: number) => Array.from({ length: times }, () => corrections.delayMs(key));
 
-  it('is put back at once five times, then ten seconds later, and again at once after a while of quiet', () => {
+  it('is corrected at once five times, then ten seconds later, and again at once after a quiet time', () => {
     expect(take('till', 5)).toEqual([0, 0, 0, 0, 0]);
     expect(take('till', 1)).toEqual([10_000]);
     expect(take('web', 1)).toEqual([0]);
@@ -19,7 +19,7 @@ describe('an object that somebody changes', () => {
     expect(take('till', 5)).toEqual([0, 0, 0, 0, 0]);
   });
 
-  it('has one turn for all changes before it', () => {
+  it('has one turn for all earlier changes', () => {
     take('till', 5);
     expect(take('till', 2)).toEqual([10_000, 10_000]);
     clock.advance(4_000);
@@ -28,19 +28,22 @@ describe('an object that somebody changes', () => {
     expect(take('till', 1)).toEqual([10_000]);
   });
 
-  it.each([0, 1_000])('is put back every ten seconds while it is changed again %d ms after each time', (againMs) => {
-    let times = 0;
-    const putBack = (): void => {
-      times++;
-      clock.after(againMs, () => {
-        const delayMs = corrections.delayMs('till');
-        if (delayMs === 0) putBack();
-        else clock.after(delayMs, putBack);
-      });
-    };
-    expect(corrections.delayMs('till')).toBe(0);
-    putBack();
-    clock.advance(10 * 60_000);
-    expect(times).toBe(5 + 60);
-  });
+  it.each([0, 1_000])(
+    'is corrected every ten seconds while it is changed again %d ms after each correction',
+    (againMs) => {
+      let times = 0;
+      const putBack = (): void => {
+        times++;
+        clock.after(againMs, () => {
+          const delayMs = corrections.delayMs('till');
+          if (delayMs === 0) putBack();
+          else clock.after(delayMs, putBack);
+        });
+      };
+      expect(corrections.delayMs('till')).toBe(0);
+      putBack();
+      clock.advance(10 * 60_000);
+      expect(times).toBe(5 + 60);
+    },
+  );
 });

@@ -37,20 +37,20 @@ const foreign = (metadata: ObjectMeta = {}): KubeObject => ({
   metadata: { name: 'a', uid: 'u2', ...metadata },
 });
 
-describe('what to do about an object that is wanted', () => {
-  it('is to apply it when it is not there, and to keep it when it is as it was applied', () => {
+describe('the decision about a wanted object', () => {
+  it('is to apply it if it is not there, and to keep it if it is as it was applied', () => {
     expect(decide(wanted, undefined, undefined)).toEqual({ do: 'apply', created: true });
     expect(decide(wanted, record, ours)).toEqual({ do: 'keep' });
   });
 
-  it('is to apply it when content, source, uid or the live object differ', () => {
+  it('is to apply it if content, source, uid or the live object differ', () => {
     expect(decide({ ...wanted, bodyHash: 'h2' }, record, ours).do).toBe('apply');
     expect(decide({ ...wanted, source: 'eu.ops' }, record, ours).do).toBe('apply');
     expect(decide(wanted, { ...record, uid: 'u0' }, ours).do).toBe('apply');
     expect(decide(wanted, record, { ...ours, data: { a: '2' } }).do).toBe('apply');
   });
 
-  it('is to sign it anew when it is to be removed in another way', () => {
+  it('is to mark it again if it is to be removed in another way', () => {
     const live = signedBy('eu:shop');
     const known = { ...record, fingerprint: fingerprint(ours, live) };
     expect(decide({ ...wanted, deletion: 'Background' }, known, live)).toEqual({ do: 'keep' });
@@ -63,7 +63,7 @@ describe('what to do about an object that is wanted', () => {
     expect(decide(wanted, record, foreign({ deletionTimestamp: 'now' })).do).toBe('wait');
   });
 
-  it('is to refuse what a controller or another applier keeps, unless it is signed or on record', () => {
+  it('is to refuse an object that a controller or another applier keeps, unless it has the mark or a record', () => {
     const applier = [{ manager: 'argocd', operation: 'Apply' }];
     const owner = [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'x', uid: 'y' }];
     expect(decide(wanted, undefined, foreign({ managedFields: applier }))).toMatchObject({ reason: 'NotOwned' });
@@ -72,7 +72,7 @@ describe('what to do about an object that is wanted', () => {
     expect(decide(wanted, undefined, signedBy('eu:shop', applier)).do).toBe('apply');
   });
 
-  it('is to refuse what another agent has signed, and to name that one, on record or not', () => {
+  it('is to refuse an object with the mark of another agent, and to name that agent, with or without a record', () => {
     const words = 'the object exists and is not taken over: the agent us:rivoli has applied it';
     const refusal = { do: 'refuse', reason: 'NotOwned', message: `${words} (spec.adopt: Always would take it)` };
     expect(decide(wanted, undefined, signedBy('us:rivoli'))).toEqual(refusal);
@@ -86,20 +86,20 @@ describe('what to do about an object that is wanted', () => {
     expect(decide(always, undefined, signedBy('us:rivoli'))).toEqual({ do: 'apply', created: false });
   });
 
-  it('is to know its own objects again without a record, and under its former path with one', () => {
+  it('is to recognise its own objects without a record, and under its former path with a record', () => {
     const never = { ...wanted, bodyHash: 'h2', rules: { ...defaultRules, adopt: 'Never' as const } };
     expect(decide(never, undefined, signedBy('eu:shop')).do).toBe('apply');
     expect(decide(never, { ...record, agent: 'eu:old' }, signedBy('eu:old')).do).toBe('apply');
     expect(decide(never, undefined, signedBy('eu:old')).do).toBe('refuse');
   });
 
-  it('is not to take for its own what a controller has made with copied labels', () => {
+  it('is not to claim an object that a controller made with copied labels', () => {
     const owner = [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'x', uid: 'y' }];
     const copied = { ...ours, metadata: { ...ours.metadata, ownerReferences: owner } };
     expect(decide(wanted, undefined, copied)).toMatchObject({ reason: 'NotOwned' });
   });
 
-  it('is to refuse what Helm or Argo CD keeps, which is named, but for its own objects that came with such a note', () => {
+  it('is to refuse an object that Helm or Argo CD keeps, and to name the keeper, except for its own objects with such an annotation', () => {
     const helm = { 'meta.helm.sh/release-name': 'tills', 'meta.helm.sh/release-namespace': 'shop' };
     const argo = { 'argocd.argoproj.io/tracking-id': 'argo_tills:apps/Deployment:shop/till' };
     expect(decide(wanted, undefined, foreign({ annotations: helm }))).toMatchObject({
@@ -116,17 +116,17 @@ describe('what to do about an object that is wanted', () => {
     expect(decide(wanted, { ...record, uid: 'u2' }, foreign({ annotations: helm })).do).toBe('apply');
   });
 
-  it('is to take over what somebody has applied with kubectl, as a Namespace before anything is placed in it', () => {
+  it('is to take over an object that somebody applied with kubectl, such as a Namespace that was made before', () => {
     const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{}' };
     expect(decide(wanted, undefined, foreign({ annotations })).do).toBe('apply');
   });
 
-  it('is to take over what nobody keeps, without calling it created', () => {
+  it('is to take over an object that nobody keeps, without calling it created', () => {
     const edited = foreign({ managedFields: [{ manager: 'kubectl', operation: 'Update' }] });
     expect(decide(wanted, undefined, edited)).toEqual({ do: 'apply', created: false });
   });
 
-  it('follows spec.adopt where the object is there and not ours', () => {
+  it('follows spec.adopt if the object exists and has another owner', () => {
     const argo = foreign({ managedFields: [{ manager: 'argocd', operation: 'Apply' }] });
     const adopt = (rule: AdoptRule, live: KubeObject) =>
       decide({ ...wanted, rules: { ...defaultRules, adopt: rule } }, undefined, live);
@@ -136,7 +136,7 @@ describe('what to do about an object that is wanted', () => {
     expect(adopt('Never', signedBy('eu:shop')).do).toBe('apply');
   });
 
-  it('follows spec.drift where somebody has changed it, and applies what is wanted anew in any mode', () => {
+  it('follows spec.drift if somebody has changed the object, and applies new content in any mode', () => {
     const edited: KubeObject = { ...ours, data: { a: '2' } };
     const drift = (mode: DriftMode, of: Partial<DesiredObject> = {}) =>
       decide({ ...wanted, ...of, rules: { ...defaultRules, drift: mode } }, record, edited).do;
@@ -147,7 +147,7 @@ describe('what to do about an object that is wanted', () => {
     expect(decide({ ...wanted, rules: { ...defaultRules, drift: 'Ignore' } }, record, undefined).do).toBe('apply');
   });
 
-  it('does not look at fields that are the cluster’s own', () => {
+  it('does not compare fields that belong to the cluster', () => {
     const edited: KubeObject = { ...ours, data: { a: '2' } };
     const rules = { ...defaultRules, ignored: ['.data.a'] };
     const noted = { ...record, fingerprint: fingerprint(withoutFields(ours, rules.ignored), ours) };
@@ -157,38 +157,38 @@ describe('what to do about an object that is wanted', () => {
     );
   });
 
-  it('is nothing when it was only to be created and is there', () => {
+  it('is nothing if the object was only to be created and exists', () => {
     expect(decide({ ...wanted, createOnly: true }, undefined, foreign()).do).toBe('keep');
     expect(decide({ ...wanted, createOnly: true }, undefined, undefined).do).toBe('apply');
   });
 });
 
-describe('what to do about an object that is wanted no more', () => {
+describe('the decision about an object that is no longer wanted', () => {
   const plain = { agent: 'eu:shop', isContainer: false };
 
-  it('is to remove it by its uid when record and mark agree', () => {
+  it('is to remove it by its uid if record and mark agree', () => {
     expect(decideRemoval(record, ours, plain)).toEqual({ do: 'remove', uid: 'u1' });
   });
 
-  it("is to remove it by this agent's signature where the cluster has not answered, and to leave that of another agent", () => {
+  it("is to remove it by this agent's mark if the cluster has not answered, and to leave an object of another agent", () => {
     const unanswered = { ...record, uid: '' };
     expect(decideRemoval(unanswered, signedBy('eu:shop'), plain)).toEqual({ do: 'remove', uid: 'u1' });
     expect(decideRemoval(unanswered, signedBy('us:shop'), plain)).toEqual({ do: 'forget' });
     expect(decideRemoval(unanswered, ours, plain)).toEqual({ do: 'forget' });
   });
 
-  it('is only to forget it when another agent has signed it since, and not when that was this one under its former path', () => {
+  it('is only to forget it if another agent has marked it since, but not if that was this agent under its former path', () => {
     expect(decideRemoval({ ...record, agent: 'eu:shop' }, signedBy('us:shop'), plain)).toEqual({ do: 'forget' });
     expect(decideRemoval({ ...record, agent: 'eu:old' }, signedBy('eu:old'), plain).do).toBe('remove');
   });
 
-  it('is only to forget it when it is gone, was replaced, or has lost the mark', () => {
+  it('is only to forget it if it is gone, was replaced, or has lost the mark', () => {
     expect(decideRemoval(record, undefined, plain)).toEqual({ do: 'forget' });
     expect(decideRemoval({ ...record, uid: 'u0' }, ours, plain)).toEqual({ do: 'forget' });
     expect(decideRemoval(record, foreign({ uid: 'u1' }), plain)).toEqual({ do: 'forget' });
   });
 
-  it('is to give it back when it holds others and was there before us', () => {
+  it('is to release it if it holds other objects and existed before', () => {
     expect(decideRemoval({ ...record, created: false }, ours, { ...plain, isContainer: true })).toEqual({
       do: 'release',
     });

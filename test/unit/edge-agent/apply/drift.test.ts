@@ -7,7 +7,7 @@ const owned = {
   'f:spec': { 'f:replicas': whole, 'f:paused': whole, 'f:list': { 'k:{"name":"a"}': { '.': whole, 'f:v': whole } } },
 };
 
-test('a field that differs is named with both values', () => {
+test('a different field is named with both values', () => {
   const live = {
     spec: { replicas: 1, paused: false, list: [{ name: 'b' }, { name: 'a', v: 2, extra: true }], other: 'x' },
   };
@@ -16,14 +16,14 @@ test('a field that differs is named with both values', () => {
   );
 });
 
-test('fields that were not applied are nobody’s drift, and values are compared as the cluster makes them', () => {
+test('fields that were not applied are no drift, and values are compared in the cluster’s form', () => {
   const cpu = { 'f:spec': { 'f:cpu': whole } };
   const made = { spec: { cpu: '1', defaulted: true } };
   expect(driftMessage(cpu, made, { spec: { cpu: '1', defaulted: false } })).toBe('');
   expect(driftMessage(cpu, made, { spec: { cpu: '2' } })).toBe('spec.cpu is "2" and was applied as "1"');
 });
 
-test('of what is owned as a whole, what was added is named too', () => {
+test('additions to an atomically owned value are named too', () => {
   const wanted = { subjects: [{ name: 'a' }], podSelector: {}, rules: [{ verbs: ['get'] }] };
   const live = {
     subjects: [{ name: 'a' }, { name: 'b' }],
@@ -39,7 +39,7 @@ test('of what is owned as a whole, what was added is named too', () => {
   );
 });
 
-test('items of a list are found by their keys, and those of a set by their value', () => {
+test('list items are found by their keys, and set items by their value', () => {
   const mounts = {
     'f:mounts': { 'k:{"mountPath":"/b"}': { '.': whole, 'f:name': whole } },
     'f:set': { 'v:"x"': whole },
@@ -51,7 +51,7 @@ test('items of a list are found by their keys, and those of a set by their value
   );
 });
 
-test('a field that is gone is said to be missing, and a long tale is cut', () => {
+test('a removed field is reported as missing, and a long report is cut', () => {
   expect(driftMessage(owned, applied, { spec: { paused: false, list: applied.spec.list } })).toBe(
     'spec.replicas is missing and was applied as 3',
   );
@@ -59,7 +59,7 @@ test('a field that is gone is said to be missing, and a long tale is cut', () =>
   expect(driftMessage({ 'f:data': whole }, { data: many }, { data: {} })).toMatch(/; and 3 more$/);
 });
 
-test('of a Secret the fields are named without their values', () => {
+test('the fields of a Secret are named without their values', () => {
   const made = { kind: 'Secret', metadata: { labels: { a: '1' } }, data: { password: 'b2xk' } };
   const sent = { 'f:metadata': { 'f:labels': { 'f:a': whole } }, 'f:data': { 'f:password': whole } };
   const live = { kind: 'Secret', metadata: { labels: { a: '2' } }, data: { password: 'bmV3' } };
@@ -69,7 +69,7 @@ test('of a Secret the fields are named without their values', () => {
   expect(driftMessage(sent, made, { kind: 'Secret', metadata: made.metadata })).toBe('data is not as it was applied');
 });
 
-test('of a fight it is said what is changed, who wrote last, and what may be done', () => {
+test('a field conflict names the changed field, the last writer, and the possible remedies', () => {
   const answer = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: {}, spec: { replicas: 3 } };
   const managedFields = [
     { manager: 'kubectl', operation: 'Update', time: '2026-01-02T03:04:05Z' },

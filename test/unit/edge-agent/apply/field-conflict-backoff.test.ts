@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { FieldConflictBackoff } from '../../../../edge-agent/apply/field-conflict-backoff.ts';
 
-describe('an object that is put back', () => {
+describe('an object that is corrected', () => {
   let clock: VirtualClock;
   let fights: FieldConflictBackoff;
   let over: string[];
@@ -18,7 +18,7 @@ describe('an object that is put back', () => {
     }
   };
 
-  it('is no fight a few times, nor now and then', () => {
+  it('has no conflict after a few corrections, or after occasional ones', () => {
     putBack(5, 0);
     expect(fights.messageOf('till')).toBeUndefined();
     clock.advance(600_000);
@@ -27,7 +27,7 @@ describe('an object that is put back', () => {
     expect(over).toEqual([]);
   });
 
-  it('is a fight at once against somebody fast, and soon against an autoscaler, with what was changed last', () => {
+  it('has a conflict at once with a fast writer, and after a while with an autoscaler, with the last change', () => {
     putBack(6, 0);
     expect(fights.messageOf('till')).toBe('change 5');
     expect(fights.messageOf('web')).toBeUndefined();
@@ -36,7 +36,7 @@ describe('an object that is put back', () => {
     expect(fights.messageOf('till')).toBe('change 11');
   });
 
-  it('is none any more when it has been left alone for a minute, which is told once', () => {
+  it('has none any more after a minute without changes, which is reported once', () => {
     putBack(20, 15_000);
     clock.advance(30_000);
     expect(fights.messageOf('till')).toBeDefined();
@@ -46,7 +46,7 @@ describe('an object that is put back', () => {
     expect(over).toEqual(['till']);
   });
 
-  it('costs nothing once it is over', () => {
+  it('needs no memory once the conflict is over', () => {
     putBack(6, 0);
     fights.stop();
     clock.advance(600_000);

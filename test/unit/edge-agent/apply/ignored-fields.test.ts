@@ -22,7 +22,7 @@ const deployment = (replicas: number | undefined, image: string) => ({
 const replicas = '.spec.replicas';
 const image = ".spec.containers[?(@.name=='till')].image";
 
-test('what is applied has the values that the cluster has at ignored fields', () => {
+test('an applied object has the cluster’s values at ignored fields', () => {
   const merged = withLiveFields(deployment(2, 'new'), deployment(5, 'old'), [
     replicas,
     image,
@@ -31,18 +31,18 @@ test('what is applied has the values that the cluster has at ignored fields', ()
   expect(merged).toEqual(deployment(5, 'old'));
 });
 
-test('an object that is not there yet, or lacks the field, gets what is wanted', () => {
+test('an object that does not exist yet, or lacks the field, gets the desired value', () => {
   expect(withLiveFields(deployment(2, 'new'), undefined, [replicas])).toEqual(deployment(2, 'new'));
   expect(withLiveFields(deployment(2, 'new'), deployment(undefined, 'old'), [replicas])).toEqual(deployment(2, 'new'));
 });
 
-test('a field that nobody applies is not made one that is applied', () => {
+test('an ignored field that nobody applies is not applied', () => {
   expect(withLiveFields(deployment(undefined, 'new'), deployment(5, 'old'), [replicas])).toEqual(
     deployment(undefined, 'new'),
   );
 });
 
-test('ignored fields are left out of comparisons, and nothing else', () => {
+test('comparisons leave out ignored fields, and nothing else', () => {
   expect(withoutFields(deployment(2, 'new'), [replicas, image]).spec).toEqual({
     containers: [{ name: 'till' }, { name: 'side', image: 'x' }],
   });
@@ -51,7 +51,7 @@ test('ignored fields are left out of comparisons, and nothing else', () => {
   expect(object).toEqual(deployment(2, 'new'));
 });
 
-test('of an aggregated ClusterRole the rules are the cluster’s own', () => {
+test('the rules of an aggregated ClusterRole belong to the cluster', () => {
   const role = (more: object) => ({
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'ClusterRole',
@@ -63,7 +63,7 @@ test('of an aggregated ClusterRole the rules are the cluster’s own', () => {
   expect(ignoredOf({ ...role({ aggregationRule: {} }), apiVersion: 'example.com/v1' }, { ignored: [] })).toEqual([]);
 });
 
-test('an ignored field is in no set of owned fields, and takes with it what is owned as a whole', () => {
+test('an ignored field is in no set of owned fields, nor is an atomic value that contains it', () => {
   const till = (more: FieldSet) => ({ 'k:{"name":"till"}': { '.': leaf, 'f:name': leaf, ...more } });
   const owned = (more: FieldSet) => ({ 'f:spec': { 'f:replicas': leaf, 'f:containers': till(more) } });
   const kept = { 'f:spec': { 'f:replicas': leaf, 'f:containers': { 'k:{"name":"till"}': { 'f:name': leaf } } } };
@@ -75,7 +75,7 @@ test('an ignored field is in no set of owned fields, and takes with it what is o
   expect(withoutIgnored(owned({}), ['.data.a'])).toEqual(owned({}));
 });
 
-test('what is on the way to an ignored field is the same whether that is owned or not', () => {
+test('the parents of an ignored field count the same whether they are owned or not', () => {
   const owned = { 'f:spec': { '.': leaf, 'f:scale': { '.': leaf, 'f:replicas': leaf } } };
   const taken = { 'f:spec': { '.': leaf, 'f:scale': leaf } };
   const ignored = ['.spec.scale.replicas'];

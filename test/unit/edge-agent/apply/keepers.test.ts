@@ -11,8 +11,8 @@ const writtenBy = (manager: string, metadata: JsonObject, operation = 'Update') 
   { manager, operation, apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: { 'f:metadata': metadata, 'f:spec': {} } },
 ];
 
-describe('who else keeps an object', () => {
-  test('is Argo CD by the label alone where it has applied the object, under both of its names', () => {
+describe('the keeper of an object', () => {
+  test('is Argo CD by the label alone if it has applied the object, under both of its names', () => {
     const argo = 'the Argo CD application tills keeps it';
     for (const manager of ['argocd-controller', 'argocd-application-controller']) {
       expect(ownerOf({ labels: instance, managedFields: writtenBy(manager, labelled) })).toBe(argo);
@@ -30,7 +30,7 @@ describe('who else keeps an object', () => {
     }
   });
 
-  test('is not Argo CD for what it writes otherwise: the status of an Application, a Namespace for others', () => {
+  test('is not Argo CD for its other writes: the status of an Application, a Namespace for others', () => {
     const status = [{ manager: 'argocd-application-controller', operation: 'Update', fieldsV1: { 'f:status': {} } }];
     expect(ownerOf({ labels: instance, managedFields: status })).toBeUndefined();
     expect(ownerOf({ managedFields: writtenBy('argocd-controller', noted) })).toBeUndefined();
@@ -38,14 +38,14 @@ describe('who else keeps an object', () => {
     expect(ownerOf({ labels: instance, managedFields: odd })).toBeUndefined();
   });
 
-  test('is Argo CD by the label that is its own, and by its annotation before any label', () => {
+  test('is Argo CD by its own label, and by its annotation before any label', () => {
     const own = { 'argocd.argoproj.io/instance': 'shop' };
     expect(ownerOf({ labels: { ...instance, ...own } })).toBe('the Argo CD application shop keeps it');
     const annotations = { 'argocd.argoproj.io/tracking-id': 'argo_tills:/Service:shop/till' };
     expect(ownerOf({ labels: own, annotations })).toBe('the Argo CD application argo_tills keeps it');
   });
 
-  test('is Flux by its labels, also where it works through Helm or by server-side apply', () => {
+  test('is Flux by its labels, also if it works through Helm or by server-side apply', () => {
     const kustomization = {
       'kustomize.toolkit.fluxcd.io/name': 'apps',
       'kustomize.toolkit.fluxcd.io/namespace': 'flux-system',
@@ -61,7 +61,7 @@ describe('who else keeps an object', () => {
     expect(ownerOf({ annotations })).toBe('the Helm release tills in namespace shop keeps it');
   });
 
-  test('is named no longer than a name can be', () => {
+  test('is shown with no more characters than a name can have', () => {
     const owner = ownerOf({ labels: { 'argocd.argoproj.io/instance': 'x'.repeat(10_000) } });
     expect(owner!.length).toBeLessThan(300);
   });

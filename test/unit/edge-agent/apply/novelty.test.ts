@@ -9,14 +9,14 @@ function after(...found: ('new' | 'there')[]): boolean {
 
 const times = (count: number, found: 'new' | 'there') => Array.from({ length: count }, () => found);
 
-it('takes an object for new until most of those before were there', () => {
+it('treats an object as new until most former ones existed already', () => {
   expect(after()).toBe(true);
   expect(after('there', 'there', 'there')).toBe(true);
   expect(after(...times(4, 'there'))).toBe(false);
   expect(after('there', 'new', 'there', 'new', 'there', 'new', 'there', 'new', 'there')).toBe(true);
 });
 
-it('remembers no more than the last few, either way', () => {
+it('remembers only the last few, either way', () => {
   expect(after(...times(2_000, 'new'), ...times(4, 'there'))).toBe(false);
   expect(after(...times(2_000, 'there'), ...times(4, 'new'))).toBe(false);
   expect(after(...times(2_000, 'there'), ...times(5, 'new'))).toBe(true);

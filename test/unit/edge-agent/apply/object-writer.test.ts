@@ -36,7 +36,7 @@ const others: readonly string[] = [
 ];
 
 describe('a refusal', () => {
-  it.each(immutable)('is about a field that has its value for good: %s', (message) => {
+  it.each(immutable)('is about an immutable field: %s', (message) => {
     expect(of(message)).toBe(true);
   });
 
@@ -44,7 +44,7 @@ describe('a refusal', () => {
     expect(of(message)).toBe(false);
   });
 
-  it('is about more than that where one of its causes is', () => {
+  it('is about more than an immutable field if one of its causes is', () => {
     const selector = 'Invalid value: {"matchLabels":{"app":"b"}}: field is immutable';
     const labels = 'Invalid value: {"app":"a"}: `selector` does not match template `labels`';
     const causedBy = (...messages: string[]) => {
@@ -55,7 +55,7 @@ describe('a refusal', () => {
     expect(isAboutImmutable(causedBy(selector, labels))).toBe(false);
   });
 
-  it('says nothing of immutable fields where it is not about what was sent', () => {
+  it('does not mention immutable fields if it is not about the sent object', () => {
     expect(isAboutImmutable(new BanyanError('Conflict', 'field is immutable'))).toBe(false);
     expect(isAboutImmutable(new Error('field is immutable'))).toBe(false);
   });

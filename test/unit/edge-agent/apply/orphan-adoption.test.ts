@@ -41,7 +41,7 @@ function bench() {
 
 const keys = found.map(({ key }) => formatKey(key));
 
-test('what a person has released goes once there is room, and nobody hears of a full disk', () => {
+test('approved objects go once there is room, and the full disk is not reported', () => {
   const { clock, stock, disk, recorded } = bench();
   stock.adopt(found, { entries: 0, fraction: 0 });
   const { token } = stock.held!;
@@ -55,7 +55,7 @@ test('what a person has released goes once there is room, and nobody hears of a 
   expect([new Set(recorded), stock.held]).toEqual([new Set(keys), undefined]);
 });
 
-test('what is released is tried no more when the agent ends', () => {
+test('an approval is not retried after the agent has ended', () => {
   const { clock, stock, disk, recorded } = bench();
   stock.adopt(found, { entries: 0, fraction: 0 });
   disk.room = 0;
@@ -66,7 +66,7 @@ test('what is released is tried no more when the agent ends', () => {
   expect(recorded).toEqual([]);
 });
 
-test('what comes on record before the disk is full is told, and counts', () => {
+test('the objects that were recorded before the disk was full are reported and counted', () => {
   const { stock, disk, recorded } = bench();
   const limits = { entries: 4, fraction: 0 };
   disk.room = 2;

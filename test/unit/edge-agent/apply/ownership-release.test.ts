@@ -30,8 +30,8 @@ function contentOf({ spec, metadata }: KubeObject): object {
   return { spec, labels: others(labels), annotations: others(annotations) };
 }
 
-describe('giving an object up', () => {
-  it('takes the mark off, and changes nothing else, also not what others have changed', async () => {
+describe('the release of an object', () => {
+  it('removes the mark, and changes nothing else, not even changes by others', async () => {
     const { cluster, space, live } = await applied();
     const edited = structuredClone(await live()) as KubeObject & { spec: { replicas: number; template: never } };
     edited.spec.replicas = 5;
@@ -49,7 +49,7 @@ describe('giving an object up', () => {
     expect([after.metadata.uid, after.metadata.generation]).toEqual([before.metadata.uid, before.metadata.generation]);
   });
 
-  it('writes nothing where another agent has signed it, or nobody has, or it is not there', async () => {
+  it('writes nothing if another agent has marked it, nobody has, or it does not exist', async () => {
     const { cluster, live } = await applied('other:tree');
     const before = await live();
     await releaseOwnership({ path, cluster }, 'apps/deployments/default/till', undefined);
@@ -59,14 +59,14 @@ describe('giving an object up', () => {
     expect(await cluster.get(key)).toBeUndefined();
   });
 
-  it('takes the mark off that this agent has put on it under its former path', async () => {
+  it('removes the mark of this agent under its former path', async () => {
     const { cluster, live } = await applied('eu:store-old');
     const record = { source: 'center.retail', bodyHash: '', uid: '', fingerprint: '', created: true };
     await releaseOwnership({ path, cluster }, 'apps/deployments/default/till', { ...record, agent: 'eu:store-old' });
     expect(isMarked(await live())).toBe(false);
   });
 
-  it('is refused when somebody changes it meanwhile, and when it is deleted meanwhile', async () => {
+  it('is refused if somebody changes or deletes the object meanwhile', async () => {
     const { cluster, space, live } = await applied();
     const before = await live();
     space.update({ ...before, metadata: { ...before.metadata, labels: { mine: 'yes' } } }, { fieldManager: 'site' });
@@ -79,7 +79,7 @@ describe('giving an object up', () => {
   });
 });
 
-describe('an object in a version that is served no more', () => {
+describe('an object in a version that is no longer served', () => {
   const beacon = { group: 'light.example.org', resource: 'beacons', namespace: 'shop', name: 'north' };
   const theirs = { manager: 'site', operation: 'Update', apiVersion: 'light.example.org/v1', fieldsV1: {} };
 
@@ -107,7 +107,7 @@ describe('an object in a version that is served no more', () => {
     return asked;
   }
 
-  it('loses the mark all the same, and nothing else', async () => {
+  it('still loses the mark, and nothing else', async () => {
     const [key, change, at] = await patched(found([theirs]));
     expect([key, at]).toEqual([beacon, { uid: 'u1', resourceVersion: '7' }]);
     expect(change).toEqual({
@@ -119,14 +119,14 @@ describe('an object in a version that is served no more', () => {
     });
   });
 
-  it('is nobody’s where no other manager has written it', async () => {
+  it('belongs to nobody if no other manager has written it', async () => {
     const [, change] = await patched(found([]));
     expect(change).toMatchObject({ metadata: { managedFields: [{}] } });
   });
 });
 
-describe('what a manager owns of an object', () => {
-  it('is its name alone where it owns nothing', async () => {
+describe('the fields that a manager owns of an object', () => {
+  it('are its name alone if it owns nothing', async () => {
     const { live } = await applied();
     const { managedFields: _none, ...metadata } = (await live()).metadata;
     expect(ownedValues({ ...till, metadata })).toEqual({
@@ -136,7 +136,7 @@ describe('what a manager owns of an object', () => {
     });
   });
 
-  it('is all that it has applied, where nobody else has written', async () => {
+  it('are all applied fields, if nobody else has written', async () => {
     const { live } = await applied();
     expect(ownedValues(await live())).toEqual(signed(marked(till, 'center.retail'), path, false));
   });

@@ -40,8 +40,8 @@ interface Spec {
 const same = (change: (spec: Spec, object: KubeObject) => void) =>
   fingerprint(applied, live(change)) === fingerprint(applied, live());
 
-describe('the fingerprint of what was applied', () => {
-  it('is not changed by what others add: defaults, status, annotations, containers', () => {
+describe('the fingerprint of an applied object', () => {
+  it('does not change with additions by others: defaults, status, annotations, containers', () => {
     expect(same((_, object) => Object.assign(object, { status: { replicas: 2 } }))).toBe(true);
     expect(same((_, object) => Object.assign(object.metadata.annotations!, { other: 'x' }))).toBe(true);
     expect(same((spec) => spec.template.spec.containers.unshift({ name: 'sidecar', image: 's', args: [] }))).toBe(true);
@@ -51,7 +51,7 @@ describe('the fingerprint of what was applied', () => {
     expect(same((_, object) => Object.assign(object, { apiVersion: 'apps/v1beta2' }))).toBe(true);
   });
 
-  it('is changed by any applied field that changes or goes', () => {
+  it('changes with any applied field that changes or goes', () => {
     expect(same((spec) => Object.assign(spec, { replicas: 7 }))).toBe(false);
     expect(same((spec) => Object.assign(spec.template.spec.containers[0]!, { image: 'till:2' }))).toBe(false);
     expect(same((spec) => spec.template.spec.containers[0]!.args.push('--more'))).toBe(false);
@@ -60,13 +60,13 @@ describe('the fingerprint of what was applied', () => {
     expect(same((_, object) => delete object.spec)).toBe(false);
   });
 
-  it('leaves aside fields that can only be written', () => {
+  it('ignores write-only fields', () => {
     const secret: KubeObject = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, stringData: { a: '1' } };
     const stored: KubeObject = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, data: { a: 'MQ==' } };
     expect(fingerprint(secret, stored)).toBe(fingerprint(secret, { ...stored, data: { a: 'Mg==' } }));
   });
 
-  it('is changed when a field that was applied is not this manager’s any more, and by nothing else in the list of managers', () => {
+  it('changes when an applied field is no longer this manager’s, and with nothing else in the list of managers', () => {
     const of = (change: (entries: ManagedFieldsEntry[]) => void, ignored: string[] = []) => {
       const entries: ManagedFieldsEntry[] = [
         {
@@ -114,7 +114,7 @@ describe('the fingerprint of what was applied', () => {
     }
   });
 
-  it('is compared by the manager’s fields and by metadata alone where the object comes in another version', () => {
+  it('is compared by the manager’s fields and by metadata alone if the object comes in another version', () => {
     const of = (apiVersion: string, change: (spec: Spec, object: KubeObject) => void = () => {}) => {
       const fieldsV1 = { 'f:spec': { 'f:replicas': {} } };
       const object = live((_, at) => Object.assign(at, { apiVersion }));
@@ -133,7 +133,7 @@ describe('the fingerprint of what was applied', () => {
     expect(isAsRecorded('', applied, of('apps/v2'), [])).toBe(false);
   });
 
-  it('takes a list of fields that is deeper than any object for none', () => {
+  it('ignores a list of fields that is deeper than any object', () => {
     let fieldsV1: JsonObject = {};
     for (let level = 0; level < 20_000; level++) fieldsV1 = { 'f:a': fieldsV1 };
     const of = (more: object) =>

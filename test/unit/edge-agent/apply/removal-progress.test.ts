@@ -22,7 +22,7 @@ describe('an agent from which a placement is taken', () => {
     );
   });
 
-  it('answers with the number of the question when the last of its objects has gone from the cluster', async () => {
+  it('answers with the number of the question when the last of its objects is gone from the cluster', async () => {
     bench.cluster.finalized.add(till);
     await take(7);
     await bench.advance(1_000);
@@ -35,7 +35,7 @@ describe('an agent from which a placement is taken', () => {
     expect(bench.said(`partial/${id}`)).toBeUndefined();
   });
 
-  it('does so also when the process ended between', async () => {
+  it('answers even if the process ended in between', async () => {
     bench.cluster.finalized.add(till);
     await take(7);
     await bench.restart();
@@ -47,7 +47,7 @@ describe('an agent from which a placement is taken', () => {
     expect(answer()).toEqual({ asked: 7 });
   });
 
-  it('answers a later question with its number, and nothing when it is asked no more', async () => {
+  it('answers a later question with its number, and withdraws the answer when the question is withdrawn', async () => {
     await take(7);
     await bench.advance(1_000);
     await bench.receive(asks(9));
@@ -58,7 +58,7 @@ describe('an agent from which a placement is taken', () => {
     expect(answer()).toBeUndefined();
   });
 
-  it('takes its answer back when it has the placement again', async () => {
+  it('withdraws its answer when it gets the placement again', async () => {
     await take(7);
     await bench.advance(1_000);
     expect(answer()).toEqual({ asked: 7 });
@@ -67,7 +67,7 @@ describe('an agent from which a placement is taken', () => {
     expect(answer()).toBeUndefined();
   });
 
-  it('answers for none of several sources that let go of an object at once before it has gone', async () => {
+  it('answers for none of several sources that withdraw an object at once before the object is gone', async () => {
     const other = 'center.ops/a';
     await bench.receive(bench.object(till, configMap('till'), ['a'], 'center.ops'), bench.target(other));
     bench.cluster.finalized.add(till);
@@ -85,7 +85,7 @@ describe('an agent from which a placement is taken', () => {
     expect(answers()).toEqual([{ asked: 8 }, { asked: 7 }]);
   });
 
-  it('answers at once when another placement keeps the objects, and for itself alone', async () => {
+  it('answers at once if another placement keeps the objects, and only for itself', async () => {
     await bench.receive(
       ...[shop, till].map((key, i) => bench.object(key, i ? configMap('till') : namespace('shop'), ['other'])),
     );
@@ -96,7 +96,7 @@ describe('an agent from which a placement is taken', () => {
   });
 });
 
-describe('an object that can not be removed', () => {
+describe('an object that cannot be removed', () => {
   const refusal = 'cannot delete resource "configmaps" in API group "" in the namespace "shop"';
   let bench: AgentBench;
   const partial = () => {
@@ -115,7 +115,7 @@ describe('an object that can not be removed', () => {
     );
   });
 
-  it('is a failure of the placement that it leaves, in the words of the cluster, until it may be removed', async () => {
+  it('is a failure of the placement that it leaves, in the words of the cluster, until it can be removed', async () => {
     bench.cluster.irremovable.set(till, refusal);
     await letGo();
     await bench.advance(1_000);
@@ -133,7 +133,7 @@ describe('an object that can not be removed', () => {
     expect(trouble()).toBeUndefined();
   });
 
-  it('is told of also after a restart, and no more when it is wanted again', async () => {
+  it('is reported after a restart too, and no more when it is wanted again', async () => {
     bench.cluster.irremovable.set(till, refusal);
     await letGo();
     await bench.restart();
@@ -144,7 +144,7 @@ describe('an object that can not be removed', () => {
     expect(partial()).toMatchObject({ counts: { applied: 1, failed: 0 }, failures: [] });
   });
 
-  it('is a note and no failure while something else keeps it, once it has been looked at again', async () => {
+  it('is a note and no failure while something else keeps it, once it has been read again', async () => {
     bench.cluster.finalized.add(till);
     await letGo();
     await bench.advance(500);
@@ -162,7 +162,7 @@ describe('an object that can not be removed', () => {
     expect(partial()).toMatchObject({ counts: { applied: 1 }, failures: [] });
   });
 
-  it('is nobody’s fight where it is wanted again each time before it has gone', async () => {
+  it('is no field conflict if it is wanted again each time before it is gone', async () => {
     bench.cluster.finalized.add(till);
     for (let round = 2; round < 20; round += 2) {
       await bench.receive(bench.gone(rows[1]!), bench.target(id, round));
@@ -175,7 +175,7 @@ describe('an object that can not be removed', () => {
     expect(partial()).toMatchObject({ counts: { applied: 1 }, failures: [] });
   });
 
-  it('is told of by the node after a minute, whenever its removal is tried again', async () => {
+  it('is reported by the node after a minute, whenever its removal is tried again', async () => {
     // It tells of itself now and then anyway.
     await bench.advance(20_000);
     bench.cluster.irremovable.set(till, refusal);
@@ -186,7 +186,7 @@ describe('an object that can not be removed', () => {
     expect(bench.clock.monotonicMs() - sinceMs).toBeLessThan(62_000);
   });
 
-  it('is told of by the node where no placement is left, when that is so for long, and a few of many by name', async () => {
+  it('is reported by the node if no placement is left for long, and a few of many by name', async () => {
     const all = [till, ...['a', 'b', 'c', 'd'].map((name) => `/configmaps/shop/${name}`)];
     await bench.receive(...all.map((key) => bench.object(key, configMap(key.split('/')[3]!), ['shop-prod'])));
     for (const key of all) bench.cluster.irremovable.set(key, refusal);

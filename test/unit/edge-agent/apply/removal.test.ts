@@ -21,7 +21,7 @@ const definition: KubeObject = signed(
 );
 const record: OwnerRecord = { source: 'center.retail', bodyHash: 'h', uid: 'u1', fingerprint: '', created: true };
 
-describe('what to do about a definition that is wanted no more', () => {
+describe('the decision about a definition that is no longer wanted', () => {
   let cluster: FakeCluster;
   const ours = new Set<string>();
   beforeEach(() => {
@@ -38,14 +38,14 @@ describe('what to do about a definition that is wanted no more', () => {
     ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name, uid }],
   });
 
-  it('is to remove it when nobody has anything by it, or the agent alone', async () => {
+  it('is to remove it if nobody has objects of its kind, or only the agent', async () => {
     expect(await removal()).toEqual({ do: 'remove', uid: 'u1' });
     till('a');
     ours.add('shop.example.com/tills/shop/a');
     expect(await removal()).toEqual({ do: 'remove', uid: 'u1' });
   });
 
-  it('takes for its own what it had when it asked, though it has removed it meanwhile', async () => {
+  it('counts as the agent’s own the objects that it had when it asked, though it has removed them meanwhile', async () => {
     till('a');
     ours.add('shop.example.com/tills/shop/a');
     const { metadataOf } = cluster;
@@ -56,14 +56,14 @@ describe('what to do about a definition that is wanted no more', () => {
     expect((await removal()).do).toBe('remove');
   });
 
-  it('is to give it back when the owner of an object is of a group of which nothing is known', async () => {
+  it('is to release it if the owner of an object is of an unknown group', async () => {
     till('theirs', { ownerReferences: [{ apiVersion: 'tills.example/v1', kind: 'Shop', name: 'one', uid: 'u9' }] });
     expect((await removal()).do).toBe('remove');
     cluster.unknown.set('tills.example', 'its server does not answer');
     expect(await removal()).toMatchObject({ do: 'release', why: expect.stringContaining('shop/theirs') });
   });
 
-  it('is to give it back when an object of somebody else would go with it, which is named', async () => {
+  it('is to release it if the object of somebody else, which is named, would be deleted with it', async () => {
     till('theirs');
     expect(await removal()).toEqual({
       do: 'release',
@@ -71,20 +71,20 @@ describe('what to do about a definition that is wanted no more', () => {
     });
   });
 
-  it('does not count what is going: by itself, or since what owned it has gone', async () => {
+  it('does not count objects in deletion: their own, or that of their owner', async () => {
     till('going', { deletionTimestamp: 'now' });
     till('orphan', ownedBy('app', 'gone'));
     put('/configmaps/shop/app', { name: 'app', namespace: 'shop', uid: 'another' });
     expect((await removal()).do).toBe('remove');
   });
 
-  it('counts what somebody owns who is there', async () => {
+  it('counts objects of an existing owner', async () => {
     put('/configmaps/shop/app', { name: 'app', namespace: 'shop', uid: 'there' });
     till('owned', ownedBy('app', 'there'));
     expect((await removal()).do).toBe('release');
   });
 
-  it('asks for few owners, and takes what others own for theirs', async () => {
+  it('asks for few owners, and attributes objects of others to their owners', async () => {
     for (let i = 0; i < 20; i++) till(`t${i}`, ownedBy(`app${i}`, `gone${i}`));
     expect((await removal()).do).toBe('remove');
     till('one-more', ownedBy('app20', 'gone20'));
@@ -92,7 +92,7 @@ describe('what to do about a definition that is wanted no more', () => {
   });
 
   it.each(['Forbidden', 'Internal'] as const)(
-    'is to give it back when who has objects by it is not told (%s)',
+    'is to release it if the owners of objects are not listed (%s)',
     async (code) => {
       cluster.unlisted.set('shop.example.com/tills', code);
       expect(await removal()).toEqual({
@@ -102,19 +102,19 @@ describe('what to do about a definition that is wanted no more', () => {
     },
   );
 
-  it('is looked at again when the cluster does not answer', async () => {
+  it('is made again when the cluster does not answer', async () => {
     cluster.unlisted.set('shop.example.com/tills', 'Unavailable');
     await expect(removal()).rejects.toMatchObject({ code: 'Unavailable' });
   });
 
-  it('does not look where it is not ours any more', async () => {
+  it('is made without a read if the definition has another owner', async () => {
     till('theirs');
     const unmarked = { ...definition, metadata: { ...definition.metadata, labels: {} } };
     expect(await removal(unmarked)).toEqual({ do: 'forget' });
   });
 });
 
-describe('what is given back', () => {
+describe('a released object', () => {
   it('has no mark any more, and a definition has its spec', () => {
     expect(isMarked(withoutOwnership(definition, false))).toBe(false);
     expect(withoutOwnership(definition, false).metadata).toEqual({ name: 'tills.shop.example.com' });
@@ -127,7 +127,7 @@ describe('what is given back', () => {
     });
   });
 
-  it('keeps what was applied to its metadata when it is orphaned, and nothing that others have set', () => {
+  it('keeps the applied metadata if it is orphaned, and nothing that others have set', () => {
     const namespace = signed(
       marked({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop', labels: { a: '1' } } }, 'a.b'),
       'eu:shop',

@@ -37,12 +37,12 @@ describe('an object in a version that the cluster does not serve', () => {
     ['batch/v1beta1', 'CronJob', 'batch/v1'],
     ['autoscaling/v2beta2', 'HorizontalPodAutoscaler', 'autoscaling/v2'],
     ['apps/v1beta2', 'Deployment', 'apps/v1'],
-  ])('%s %s is the same in %s, and is sent as that', (apiVersion, kind, other) => {
+  ])('%s %s is the same in %s, and is sent in that version', (apiVersion, kind, other) => {
     const spec = { schedule: '0 3 * * *' };
     expect(answer(object(apiVersion, kind, spec))).toEqual({ object: object(other, kind, spec) });
   });
 
-  it('goes the other way too, on a cluster that is older than the author thinks', () => {
+  it('is also sent in an older version, on a cluster that is older than the author expects', () => {
     const old = [served('batch', 'CronJob', 'v1beta1')];
     expect(inServedVersion(object('batch/v1', 'CronJob'), old, undefined)).toEqual({
       object: object('batch/v1beta1', 'CronJob'),
@@ -61,13 +61,13 @@ describe('an object in a version that the cluster does not serve', () => {
     ['extensions/v1beta1', 'Deployment', /it serves apps\/v1, /],
     ['shop.example.com/v1', 'Sign', /write the object as shop\.example\.com\/v2$/],
   ])(
-    '%s %s is not rewritten where it might mean something else: it is said what is served',
+    '%s %s is not converted if its meaning might change: the served versions are reported',
     (apiVersion, kind, words) => {
       expect(answer(object(apiVersion, kind))).toEqual({ why: expect.stringMatching(words) });
     },
   );
 
-  it('is not rewritten where one of its fields means something else', () => {
+  it('is not converted if one of its fields has another meaning', () => {
     const budget = (spec: object) => answer(object('policy/v1beta1', 'PodDisruptionBudget', spec));
     for (const selector of [{}, { matchLabels: {} }, { matchExpressions: [] }]) {
       expect(budget({ selector })).toEqual({
@@ -78,7 +78,7 @@ describe('an object in a version that the cluster does not serve', () => {
     expect(budget({})).toHaveProperty('object.apiVersion', 'policy/v1');
   });
 
-  it('of a custom kind is rewritten where the definition itself says that only the version differs', () => {
+  it('of a custom kind is converted if the definition itself says that only the version differs', () => {
     const sign = object('shop.example.com/v1', 'Sign', { text: 'Open' });
     const renamed = { object: { ...sign, apiVersion: 'shop.example.com/v2' } };
     expect(answer(sign, definition(undefined, 'v2', 'v1'))).toEqual(renamed);
@@ -87,7 +87,7 @@ describe('an object in a version that the cluster does not serve', () => {
     expect(answer(sign, definition({ strategy: 'None' }, 'v2'))).toHaveProperty('why');
   });
 
-  it('of a kind that the cluster serves in no version is nothing to be rewritten, nor are namesakes of other groups', () => {
+  it('of a kind that the cluster does not serve is not converted, nor to kinds of the same name in other groups', () => {
     expect(answer(object('shop.example.com/v1', 'Lamp'))).toEqual({ why: undefined });
     expect(answer(object('other.example.com/v1', 'Sign'))).toEqual({ why: undefined });
   });

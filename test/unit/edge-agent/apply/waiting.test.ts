@@ -3,7 +3,7 @@ import { DependencyWaits } from '../../../../edge-agent/apply/waiting.ts';
 
 const [shop, till] = ['/namespaces//shop', '/configmaps/shop/till'];
 
-test('what is wanted no more waits for nothing, neither for another object nor for its kind', () => {
+test('an object that is no longer wanted waits for nothing, neither for another object nor for its kind', () => {
   const again: string[] = [];
   const waiting = new DependencyWaits((key) => void again.push(key));
   for (const key of [till, '/configmaps/shop/other']) waiting.await(shop, key);

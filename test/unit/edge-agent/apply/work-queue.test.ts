@@ -36,14 +36,14 @@ function bench(
 const soon = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('the work queue', () => {
-  it('works on a key once, however often it was added', async () => {
+  it('processes a key once, however often it was added', async () => {
     const { queue, started } = bench();
     for (let i = 0; i < 5; i++) queue.add('a');
     await soon();
     expect(started).toEqual(['a']);
   });
 
-  it('works on a key again that was added while it was worked on, and never twice at once', async () => {
+  it('processes a key again that was added during its work, and never twice at once', async () => {
     const { queue, started, end } = bench();
     queue.add('a');
     await soon();
@@ -63,7 +63,7 @@ describe('the work queue', () => {
     expect(started).toEqual(['1', '2', '3']);
   });
 
-  it('works on what has failed after all that has not, until it counts as fresh', async () => {
+  it('processes failed keys after all others, until they count as fresh', async () => {
     const { clock, queue, started, end } = bench(1, (key) => Number(key[0]));
     for (const key of ['1a', '1b', '1c']) queue.add(key);
     await soon();
@@ -80,7 +80,7 @@ describe('the work queue', () => {
     expect([...started].sort()).toEqual(['1a', '1b', '1c', '2']);
   });
 
-  it('works on what is doubtful when all else is done and beside its kind alone, and on what is to be apart after that, beside nothing', async () => {
+  it('processes doubtful keys when all else is done and only their kind in parallel, and isolated keys after that, alone', async () => {
     const named: Record<string, Company> = { d: 'doubtful', a: 'apart' };
     const { queue, started, end } = bench(
       2,
@@ -98,7 +98,7 @@ describe('the work queue', () => {
     expect(seen).toEqual([['n3', 'n2'], ['n1'], [], ['d2', 'd1'], [], ['a2'], ['a1'], []]);
   });
 
-  it('lets a key that hangs hold up no other', async () => {
+  it('lets a hanging key block no other', async () => {
     const { queue, started, end } = bench(2);
     for (const key of ['hangs', 'b', 'c', 'd']) queue.add(key);
     await soon();
@@ -106,7 +106,7 @@ describe('the work queue', () => {
     expect(started).toEqual(['hangs', 'b', 'c', 'd']);
   });
 
-  it('comes back to what failed within its bounds, later each time', async () => {
+  it('retries failed keys within its bounds, later each time', async () => {
     const { clock, queue, started, end } = bench();
     queue.add('a');
     await soon();
@@ -129,7 +129,7 @@ describe('the work queue', () => {
     expect(longest).toBeGreaterThan(retryMaxMs / 4);
   });
 
-  it('forgets past failures when what is wanted has changed', async () => {
+  it('forgets earlier failures when the desired state has changed', async () => {
     const { clock, queue, started, end } = bench();
     queue.add('a');
     await soon();
@@ -161,7 +161,7 @@ describe('the work queue', () => {
     expect(idle).toBe(true);
   });
 
-  it('starts nothing after it is stopped, and is stopped when what runs has ended', async () => {
+  it('starts nothing after its stop, and is stopped when the running work has ended', async () => {
     const { clock, queue, started, end } = bench(1);
     queue.add('a');
     queue.add('b');

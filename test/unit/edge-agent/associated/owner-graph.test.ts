@@ -35,7 +35,7 @@ describe('owners', () => {
     expect(of.rootOf('new pod')).toBeUndefined();
   });
 
-  it('that control come before those that do not', () => {
+  it('that control an object come before those that do not', () => {
     const { graph: of } = graph();
     of.setRoot('a', '1');
     of.setRoot('b', '2');
@@ -43,14 +43,14 @@ describe('owners', () => {
     expect(of.rootOf('pod')).toBe('b');
   });
 
-  it('that own each other end nowhere', () => {
+  it('that own each other lead nowhere', () => {
     const { graph: of } = graph();
     of.set('a', [owner('b')]);
     of.set('b', [owner('a')]);
     expect([of.rootOf('a'), of.rootOf('b')]).toEqual([undefined, undefined]);
   });
 
-  it('are each looked through once, however many ways lead to them', () => {
+  it('are each visited once, however many ways lead to them', () => {
     const { graph: of } = graph();
     const uids = Array.from({ length: 12 }, (_, i) => `u${i}`);
     const begunMs = performance.now();

@@ -8,10 +8,10 @@ const asApplied = (one: KubeObject, manager = 'banyan', operation: 'Apply' | 'Up
   metadata: { ...one.metadata, managedFields: [{ manager, operation }] },
 });
 
-describe('the signature of an agent on an object', () => {
+describe('the mark of an agent on an object', () => {
   const sent = signed(marked(object, 'center.retail'), 'eu:shop', false);
 
-  test('is read from what was applied, beside all that came with the object', () => {
+  test('is read from the applied fields, beside everything that came with the object', () => {
     expect(sent.metadata.annotations).toMatchObject({ a: '1' });
     expect(signatureOf(asApplied(sent))).toEqual({ agent: 'eu:shop', source: 'center.retail', created: false });
     const container = signed(marked(object, 'center.retail'), 'eu:shop', true);
@@ -22,13 +22,13 @@ describe('the signature of an agent on an object', () => {
     expect(usual).toEqual(sent);
   });
 
-  test('is none where a controller has copied labels and annotations to an object of its own', () => {
+  test('is absent if a controller has copied labels and annotations to an object of its own', () => {
     expect(signatureOf(asApplied(sent, 'kube-controller-manager', 'Update'))).toBeUndefined();
     expect(signatureOf(asApplied(sent, 'banyan', 'Update'))).toBeUndefined();
     expect(signatureOf(sent)).toBeUndefined();
   });
 
-  test('is none where it does not name the agent', () => {
+  test('is absent if it does not name the agent', () => {
     expect(signatureOf(asApplied(marked(object, 'center.retail')))).toBeUndefined();
   });
 });

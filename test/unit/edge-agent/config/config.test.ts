@@ -27,7 +27,7 @@ describe('the configuration of an agent', () => {
     expect(() => parseAgentConfig('a: [', 'agent.yaml')).toThrow(/agent\.yaml: not YAML/);
   });
 
-  it('takes a Lease for several agents with one identity, and refuses a name that no Lease can have', () => {
+  it('accepts a Lease for several agents with one identity, and refuses an invalid name of a Lease', () => {
     const withLease = (lease: string) =>
       parseAgentConfig(good.replace('{embedded: {}}', `{kubernetes: {lease: ${lease}}}`), 'agent.yaml');
     expect(withLease('{namespace: banyan, name: agent.eu}')).toMatchObject({
@@ -39,7 +39,7 @@ describe('the configuration of an agent', () => {
     expect(() => withLease('{name: agent}')).toThrow(/agent\.yaml/);
   });
 
-  it('takes a join token instead of certificates, with a Secret only where there is a cluster for it', () => {
+  it('accepts a join token instead of certificates, with a Secret only if there is a cluster for it', () => {
     const secret = '{joinToken: /run/token, secret: {namespace: banyan, name: agent-joined}}';
     const withToken = (pki: string, cluster = '{embedded: {}}') =>
       parseAgentConfig(
@@ -62,7 +62,7 @@ describe('the configuration of an agent', () => {
     expect(() => withToken('{ca: ca.pem}')).toThrow(/agent\.yaml: pki/);
   });
 
-  it('takes who above may ask of a real cluster, and nobody of an embedded one', () => {
+  it('accepts a list of users from above for a real cluster, and none for an embedded one', () => {
     const streams = 'streams: {cluster: {users: [jo]}}';
     const real = good.replace('{embedded: {}}', '{kubernetes: {}}');
     expect(parseAgentConfig(real, 'agent.yaml').streams).toBeUndefined();
@@ -76,7 +76,7 @@ describe('the configuration of an agent', () => {
     );
   });
 
-  it('takes limits in bytes as Kubernetes writes them, and refuses what would leave no room', () => {
+  it('accepts limits in bytes in Kubernetes’ notation, and refuses limits that leave no room', () => {
     const withLimits = (memory: string, inFlightBytes: string) =>
       parseAgentConfig(
         `${good.replace('{embedded: {}}', `{kubernetes: {limits: {inFlightBytes: ${inFlightBytes}}}}`)}limits: {memory: ${memory}}`,

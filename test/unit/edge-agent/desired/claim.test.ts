@@ -12,7 +12,7 @@ const claim = (placement: string, more: object = {}) => ({
 const claimed = (source: string, more?: object): Claimed => ({ source, claim: more && claim('p', more) });
 
 describe('the order of sources that deliver one object', () => {
-  it('is nearness to the center first, whatever the names and priorities are', () => {
+  it('is by nearness to the center first, for any names and priorities', () => {
     const of = (source: string, priority: number) => claimed(source, { priority });
     const all = [of('b.ops', 9), of('center.z', 1), of('a.b.ops', 99), of('center.a', 2), of('a.ops', 8)];
     expect(all.sort(compareClaimed).map(({ source }) => source)).toEqual([
@@ -24,7 +24,7 @@ describe('the order of sources that deliver one object', () => {
     ]);
   });
 
-  it('is the greater priority, then the older placement, then the smaller uid', () => {
+  it('is by higher priority, then the older placement, then the smaller uid', () => {
     const first = claimed('center.d', { priority: 1, created: '2026-03-01T00:00:00Z' });
     const second = claimed('center.c', { created: '2026-01-01T00:00:00Z', uid: 'z' });
     const third = claimed('center.b', { created: '2026-02-01T00:00:00Z', uid: 'a' });
@@ -32,7 +32,7 @@ describe('the order of sources that deliver one object', () => {
     expect([fourth, third, second, first].sort(compareClaimed)).toEqual([first, second, third, fourth]);
   });
 
-  it('puts one last at its depth whose placement has not arrived yet', () => {
+  it('puts an object last at its depth if its placement has not arrived yet', () => {
     const unknown = claimed('center.a');
     const known = claimed('center.b', { priority: -5 });
     const deeper = claimed('eu.ops', { priority: 5 });
@@ -58,7 +58,7 @@ describe('the order of sources that deliver one object', () => {
   });
 });
 
-describe('what the loser reads', () => {
+describe('the message for the loser', () => {
   const text = (winner: Claimed, loser: Claimed) => precedence(winner, loser);
 
   it('names the winning placement and its source', () => {
@@ -71,7 +71,7 @@ describe('what the loser reads', () => {
     [{ priority: 3 }, { priority: 1 }, 'its priority is 3, over 1'],
     [{}, { created: '2026-02-01T00:00:00Z' }, 'it is older, of 2026-01-01T00:00:00Z before 2026-02-01T00:00:00Z'],
     [{ uid: 'a' }, { uid: 'b' }, 'its uid is the smaller'],
-  ])('says what decided: %j over %j', (winner, loser, why) => {
+  ])('names the deciding value: %j over %j', (winner, loser, why) => {
     expect(text(claimed('center.a', winner), claimed('center.b', loser))).toContain(why);
   });
 });

@@ -24,8 +24,8 @@ function bench() {
   return { receive, store, consumer, changes, open };
 }
 
-describe('the index of what is desired', () => {
-  it('is the same whether it grew or was made at start', () => {
+describe('the index of the desired state', () => {
+  it('is the same after changes and after a start', () => {
     const { receive, open } = bench();
     const grown = open();
     grown.note(
@@ -40,7 +40,7 @@ describe('the index of what is desired', () => {
     }
   });
 
-  it('tells of a change once the transaction is over, with the placements of before and after', async () => {
+  it('reports a change once the transaction is over, with the former and the present placements', async () => {
     const { receive, changes, open } = bench();
     const desired = open();
     desired.note(receive(row(entry, attributes('a'), configMap('till'), 3)));
@@ -54,7 +54,7 @@ describe('the index of what is desired', () => {
     ]);
   });
 
-  it('follows the rows and not the change when the transaction was undone', async () => {
+  it('follows the rows and not the change if the transaction was undone', async () => {
     const { store, consumer, open } = bench();
     const desired = open();
     const undone = () =>
@@ -80,7 +80,7 @@ describe('the index of what is desired', () => {
     expect(desired.placements()).toEqual([]);
   });
 
-  it('tells contents apart by the body alone', () => {
+  it('distinguishes contents by the body alone', () => {
     const { receive, open } = bench();
     const desired = open();
     desired.note(receive(row(entry, attributes('a'), configMap('till'), 3)));
@@ -91,13 +91,13 @@ describe('the index of what is desired', () => {
     expect(desired.deliveries(till)[0]!.bodyHash).not.toBe(first!.bodyHash);
   });
 
-  it('passes over entries that it does not know', () => {
+  it('ignores unknown entries', () => {
     const { receive, open } = bench();
     receive(row('later/thing', {}, undefined, 1), row('tree', { path: 'eu', labels: {} }, undefined, 2));
     expect(open().objects()).toEqual([]);
   });
 
-  it('follows the targets: who wins, whether an object is only made, and how it is removed', async () => {
+  it('follows the targets: the winner, create-only objects, and the way of removal', async () => {
     const { receive, changes, open } = bench();
     const desired = open();
     const other = `o/center.ops/${till}`;

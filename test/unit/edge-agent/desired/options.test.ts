@@ -15,13 +15,13 @@ const options = (here: Record<string, TargetAttributes>, createOnly: string[] = 
   deliveryOptionsOf(['a', 'b', 'elsewhere'], createOnly, (name) => here[name]);
 
 describe('the options of an object that several placements of a space want', () => {
-  it('leave it alone once made only if all of those that reach the cluster say so', () => {
+  it('leave it alone after creation only if all placements that reach the cluster say so', () => {
     expect(options({ a: target(), b: target() }, ['a', 'b']).createOnly).toBe(true);
     expect(options({ a: target(), b: target() }, ['a']).createOnly).toBe(false);
     expect(options({ a: target() }, ['a']).createOnly).toBe(true);
   });
 
-  it('leave it alone while it is not known which placements reach the cluster, if one says so', () => {
+  it('leave it alone while the placements that reach the cluster are unknown, if one says so', () => {
     expect(options({}, ['a']).createOnly).toBe(true);
     expect(options({}).createOnly).toBe(false);
   });
@@ -35,7 +35,7 @@ describe('the options of an object that several placements of a space want', () 
     expect(options({}).deletion).toBeUndefined();
   });
 
-  it('enforce what one of them wants enforced, and take a risk only where all take it', () => {
+  it('enforce a value that one of them wants enforced, and take a risk only if all take it', () => {
     const rules = (...all: (TargetAttributes['apply'] | undefined)[]) =>
       deliveryOptionsOf(
         all.map((_, i) => `${i}`),
@@ -57,14 +57,14 @@ describe('the options of an object that several placements of a space want', () 
     expect(rules({ adopt: 'Always' }, { adopt: 'Never' }).adopt).toBe('Never');
   });
 
-  it('are decided against other spaces by the strongest of those that reach the cluster', () => {
+  it('are decided against other spaces by the strongest placement that reaches the cluster', () => {
     const here = { a: target({ priority: 1, uid: 'x' }), b: target({ priority: 2, uid: 'y' }) };
     expect(options(here).claim).toMatchObject({ placement: 'b', priority: 2, uid: 'y' });
     expect(options({ a: here.a }).claim).toMatchObject({ placement: 'a' });
     expect(options({}).claim).toBeUndefined();
   });
 
-  it('stay the same when only the revision of a target moves', () => {
+  it('stay the same if only the revision of a target changes', () => {
     expect(sameOptions(target({ priority: 1 }), target({ priority: 1, target: 9, generation: 3 }))).toBe(true);
     expect(sameOptions(target({ priority: 1 }), target({ priority: 2 }))).toBe(false);
     expect(sameOptions(target({ apply: { drift: 'Report' } }), target())).toBe(false);

@@ -82,7 +82,7 @@ async function enrolled({ hosts = [], secret }: { hosts?: string[]; secret?: Ide
 }
 
 describe('an agent that was enrolled', () => {
-  it('gets another certificate for its key when two thirds of the life are over, in the place of the first', async () => {
+  it('gets another certificate for its key after two thirds of the lifetime, in place of the first', async () => {
     const { certPem, renewal } = await enrolled();
     clock.advance(leafMs * 0.6);
     await renewal.look();
@@ -107,7 +107,7 @@ describe('an agent that was enrolled', () => {
     expect([asked, renewal.trouble]).toEqual([1, undefined]);
   });
 
-  it('whose certificate somebody else keeps asks for none that it could not keep, and says so until there is another', async () => {
+  it('whose certificate somebody else keeps asks for none that it could not keep, and reports this until there is another', async () => {
     const { certPem, renewal } = await enrolled();
     renameSync(file('tls.crt'), file('kept.crt'));
     symlinkSync('kept.crt', file('tls.crt'));
@@ -132,7 +132,7 @@ describe('an agent that was enrolled', () => {
     expect([asked, renewal.trouble]).toEqual([0, undefined]);
   });
 
-  it('whose key is none that agents ask with says so, and asks for nothing', async () => {
+  it('whose key is of a kind that agents do not use reports this, and asks for nothing', async () => {
     const { renewal } = await enrolled();
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-384' });
     const spki = new x509.PublicKey(new Uint8Array(publicKey.export({ type: 'spki', format: 'der' })));
@@ -150,14 +150,14 @@ describe('an agent that was enrolled', () => {
     ]);
   });
 
-  it('whose certificate is for a host name too is renewed by who made it: a parent has no such certificate', async () => {
+  it('whose certificate is for a host name too leaves the renewal to its maker: a parent has no such certificate', async () => {
     const { certPem, renewal } = await enrolled({ hosts: ['127.0.0.1', 'localhost'] });
     clock.advance(leafMs * 0.7);
     await renewal.look();
     expect([asked, renewal.trouble, text('tls.crt')]).toEqual([0, undefined, certPem]);
   });
 
-  it('whose files come from a Secret has the next one there, or finds what another pod has put there', async () => {
+  it('whose files come from a Secret writes the next one there, or finds the one that another pod has written', async () => {
     const kept: Identity[] = [];
     const secret: IdentityStore = {
       shown: 'the Secret',

@@ -98,7 +98,7 @@ async function settled<T>(promise: Promise<T>): Promise<T> {
 }
 
 describe('an agent with a join token', () => {
-  it('keeps what it got in files that are its own, and does without the token from then on', async () => {
+  it('keeps its certificate in files of its own, and needs no token from then on', async () => {
     const identity = await joinedIdentity(ports(answering));
     expect(new X509Certificate(identity.certPem).subject).toBe('CN=eu:kid');
     for (const [file, pem] of [
@@ -114,7 +114,7 @@ describe('an agent with a join token', () => {
     expect([asked.length, tokens]).toEqual([1, 1]);
   });
 
-  it('asks again with the same key after an answer that was lost', async () => {
+  it('asks again with the same key after a lost answer', async () => {
     await expect(joinedIdentity(ports(refusing('Forbidden')))).rejects.toThrow('Forbidden');
     const key = (await store.read())?.keyPem;
     const identity = await joinedIdentity(ports(answering));
@@ -125,12 +125,12 @@ describe('an agent with a join token', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('asks the siblings of its parent, one of which knows the token', async () => {
+  it('asks the replicas of its parent, one of which knows the token', async () => {
     await joinedIdentity(ports(refusing('Unavailable'), refusing('Unauthorized'), answering, refusing('Internal')));
     expect(asked).toHaveLength(3);
   });
 
-  it('waits while a sibling that may know it is away, and takes the word of all when they are there', async () => {
+  it('waits while a replica that may know the token is away, and accepts a refusal when all have answered', async () => {
     let isAway = true;
     const sometimes = async (pin: string, request: JoinRequest) => {
       const answer = await refusing(isAway ? 'Unavailable' : 'Unauthorized', isAway ? 'it is away' : 'unknown')(
@@ -147,14 +147,14 @@ describe('an agent with a join token', () => {
   });
 
   it.each(['Forbidden', 'Expired', 'Conflict', 'Invalid', 'NotFound'] as const)(
-    'takes %s for an answer, and asks nobody else',
+    'accepts %s as an answer, and asks no other replica',
     async (code) => {
       await expect(joinedIdentity(ports(refusing(code), answering))).rejects.toMatchObject({ code });
       expect(asked).toHaveLength(1);
     },
   );
 
-  it('joins anew, with its key, when what it kept has expired', async () => {
+  it('joins again, with its key, when its certificate has expired', async () => {
     const before = await joinedIdentity(ports(answering));
     clock.advance((leafDays + 1) * dayMs);
     const after = await joinedIdentity(ports(answering));
@@ -186,7 +186,7 @@ describe('an agent with a join token', () => {
     expect(currentOf(held.credentials()).certPem.toString()).not.toBe(before.certPem);
   });
 
-  it('does not go on as another agent whose data it was given', async () => {
+  it('does not continue as another agent whose data it was given', async () => {
     await joinedIdentity(ports(answering));
     await expect(joinedIdentity({ ...ports(answering), path: 'eu:other' })).rejects.toMatchObject({
       code: 'BadRequest',
@@ -196,7 +196,7 @@ describe('an agent with a join token', () => {
     });
   });
 
-  it('refuses a token that is none before anybody is asked', async () => {
+  it('refuses a malformed token before it sends anything', async () => {
     const wrong = { ...ports(answering), token: () => ({ text: 'x', where: '/run/token' }) };
     await expect(joinedIdentity(wrong)).rejects.toMatchObject({
       code: 'BadRequest',
@@ -205,7 +205,7 @@ describe('an agent with a join token', () => {
     expect(asked).toEqual([]);
   });
 
-  it('takes a certificate of a key that is not its own for no certificate', async () => {
+  it('does not accept a certificate of a key that is not its own', async () => {
     await joinedIdentity(ports(answering));
     writeFileSync(join(directory, 'identity', 'tls.key'), (await foreignKey()).trim());
     const again = await joinedIdentity(ports(answering));
@@ -232,7 +232,7 @@ describe('the identity of an agent that runs', () => {
     return { identity, renewed, renewals, credentials: held.credentials() };
   };
 
-  it('is renewed when two thirds of its life are over, with the same key, for who uses it and on the disk', async () => {
+  it('is renewed after two thirds of its lifetime, with the same key, in the process and on the disk', async () => {
     const { identity, renewed, renewals, credentials } = await renewal();
     clock.advance((leafDays * dayMs * 2) / 3 - dayMs);
     await renewed.look();
@@ -250,7 +250,7 @@ describe('the identity of an agent that runs', () => {
     expect(renewals).toHaveLength(1);
   });
 
-  it('takes what another one that shares its store has renewed', async () => {
+  it('adopts the certificate that another agent with the same store has renewed', async () => {
     const { identity, renewed, renewals, credentials } = await renewal();
     clock.advance(leafDays * dayMs * 0.7);
     const { requestFor } = await import('../../../../core/identity/certificate-request.ts');
@@ -261,7 +261,7 @@ describe('the identity of an agent that runs', () => {
     expect(currentOf(credentials).certPem.toString()).toBe(certificate);
   });
 
-  it('stays as it is, and says so, where it is refused', async () => {
+  it('stays the same, and reports it, if the renewal is refused', async () => {
     let isRefused = true;
     const { identity, renewed, renewals, credentials } = await renewal((request) => {
       if (!isRefused) return sign(path, request);
@@ -294,12 +294,12 @@ describe('the identity of an agent that runs', () => {
     ['of a minute, overdue', 60_000, 45_000, 1, 1_500],
     ['of a minute, nearly over', 60_000, 59_000, 1, 1_000],
     ['of a minute, ended', 60_000, 90_000, 1, 7_200_000],
-  ])('%s, is looked at again so soon', (_what, lengthMs, ageMs, chance, inMs) => {
+  ])('%s, is checked again after a short time', (_what, lengthMs, ageMs, chance, inMs) => {
     const life = { renewAtMs: (lengthMs * 2) / 3, endsAtMs: lengthMs };
     expect(nextLookMs(life, ageMs, chance)).toBeCloseTo(inMs);
   });
 
-  it('of a short life is looked at when its time has come, and again soon where it was not renewed', async () => {
+  it('of a short lifetime is checked when its time has come, and again soon if it was not renewed', async () => {
     const lifeMs = 60_000;
     const identity = await joinedIdentity(ports(async (_pin, { request }) => sign(path, request, clock, lifeMs)));
     const away = async () => {
@@ -318,7 +318,7 @@ describe('the identity of an agent that runs', () => {
     expect(delayMs()).toBeLessThan(lifeMs / 10);
   });
 
-  it('is looked at every one to two hours', async () => {
+  it('is checked every one to two hours', async () => {
     const { identity, renewed, renewals, credentials } = await renewal();
     clock.advance(leafDays * dayMs * 0.7);
     renewed.start();

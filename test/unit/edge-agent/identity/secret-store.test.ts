@@ -45,7 +45,7 @@ class Server {
   }
 }
 
-test('an empty Secret has no identity; a key alone is part of one; what is there is read', async () => {
+test('an empty Secret has no identity; a key alone is part of one; a full one is read', async () => {
   const server = new Server();
   expect(await server.store.read()).toBeUndefined();
   server.write({ data: { 'tls.key': base64('key'), 'tls.crt': '' } });
@@ -55,7 +55,7 @@ test('an empty Secret has no identity; a key alone is part of one; what is there
   expect(server.secret).toMatchObject({ type: 'Opaque', metadata: { labels: { team: 'ops' } } });
 });
 
-test('of two that make a key at once, both get the one that was first', async () => {
+test('two agents that make a key at once both get the one that was first', async () => {
   const server = new Server();
   server.meanwhile = () => server.write({ data: { 'tls.key': base64('theirs') } });
   expect(await server.store.settleKey('mine')).toBe('theirs');
@@ -63,7 +63,7 @@ test('of two that make a key at once, both get the one that was first', async ()
   expect(server.asked.filter(({ method }) => method === 'PUT')).toHaveLength(1);
 });
 
-test('a certificate is not put beside another key, and what others have written stays', async () => {
+test('a certificate is not put beside another key, and other fields stay', async () => {
   const server = new Server();
   await server.store.settleKey('key');
   server.meanwhile = () => server.write({ data: { 'tls.key': base64('key'), note: base64('x') } });
@@ -76,7 +76,7 @@ test('a certificate is not put beside another key, and what others have written 
   });
 });
 
-test('a Secret that is not there is said, with who makes it', async () => {
+test('a missing Secret is reported, with its creator', async () => {
   const server = new Server();
   server.secret = undefined;
   await expect(server.store.read()).rejects.toMatchObject({
@@ -85,7 +85,7 @@ test('a Secret that is not there is said, with who makes it', async () => {
   });
 });
 
-test('one that changes all the time is an error after some tries', async () => {
+test('a Secret that changes all the time is an error after some tries', async () => {
   const server = new Server();
   const restless = () => {
     server.write({});

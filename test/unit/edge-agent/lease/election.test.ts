@@ -40,7 +40,7 @@ function holder(answeredMs: number): ElectionState {
 }
 
 describe('a candidate', () => {
-  test('takes at once what its holder has released, and keeps what was left in it', () => {
+  test('takes a Lease at once that its holder has released, and keeps the data in it', () => {
     const asked = stepElection(candidate('a', 'eu:shop', 0), { type: 'tick' }, 0);
     const left = recordOf({ ...released, handover: { path: 'eu:shop', store: 's1' } });
     expect(stepElection(asked.state, { type: 'read', record: left }, 0).effect).toEqual({
@@ -53,7 +53,7 @@ describe('a candidate', () => {
     });
   });
 
-  test('takes what has not changed for its duration, counted from when it was told of it', () => {
+  test('takes a Lease that has not changed for its duration, counted from when the candidate received it', () => {
     const state = reading(recordOf({}), 500);
     expect(stepElection(state, { type: 'tick' }, 500 + durationMs - 1).effect).toEqual({ type: 'read' });
     expect(stepElection(state, { type: 'tick' }, 500 + durationMs).effect).toMatchObject({
@@ -62,7 +62,7 @@ describe('a candidate', () => {
     });
   });
 
-  test('counts anew from each change, and by the longer of its own duration and the one of the record', () => {
+  test('counts again from each change, and by the longer of its own duration and the recorded one', () => {
     let state = reading(recordOf({ durationMs: 20_000 }));
     expect(stepElection(state, { type: 'tick' }, durationMs).effect).toEqual({ type: 'read' });
     state = stepElection(state, { type: 'read', record: recordOf({ version: '2' }) }, 9_000).state;
@@ -70,7 +70,7 @@ describe('a candidate', () => {
     expect(stepElection(state, { type: 'tick' }, 9_000 + durationMs).effect).toMatchObject({ type: 'write' });
   });
 
-  test('makes one where there is none, held by nobody, and waits as long before it takes it', () => {
+  test('makes a Lease if there is none, held by nobody, and waits as long before it takes it', () => {
     const asked = stepElection(candidate('a', 'eu:shop', 0), { type: 'tick' }, 0);
     const made = stepElection(asked.state, { type: 'read', record: undefined }, 0);
     expect(made.effect).toMatchObject({ type: 'write', over: undefined, holder: '', durationMs });
@@ -82,12 +82,12 @@ describe('a candidate', () => {
     });
   });
 
-  test('takes what somebody has cleared for no word of its holder', () => {
+  test('does not treat a cleared Lease as a release by its holder', () => {
     const state = reading(recordOf({ holder: '' }));
     expect(stepElection(state, { type: 'tick' }, durationMs - 1).effect).toEqual({ type: 'read' });
   });
 
-  test('that is not answered asks nothing for two seconds, although it may take what it has seen', () => {
+  test('asks nothing for two seconds after an unanswered request, although it may take the Lease', () => {
     const asked = stepElection(reading(recordOf({})), { type: 'tick' }, durationMs);
     expect(asked.effect).toMatchObject({ type: 'write' });
     const unheard = stepElection(asked.state, { type: 'failed' }, durationMs + 1);
@@ -98,13 +98,13 @@ describe('a candidate', () => {
     });
   });
 
-  test('never takes what is the Lease of another agent', () => {
+  test('never takes the Lease of another agent', () => {
     const state = reading(recordOf({ ...released, handover: { path: 'eu:other' } }));
     expect(isOfAnother(state)).toBe('eu:other');
     expect(stepElection(state, { type: 'tick' }, 10 * durationMs).effect).toEqual({ type: 'read' });
   });
 
-  test('that was granted it without having heard of it asks again before it holds it', () => {
+  test('that got the Lease without receiving the answer asks again before it counts as the holder', () => {
     const asked = stepElection(reading(recordOf({})), { type: 'tick' }, durationMs);
     const unheard = stepElection(asked.state, { type: 'failed' }, durationMs + 3_000).state;
     const tried = stepElection(unheard, { type: 'tick' }, durationMs + 3_000 + renewMs);
@@ -117,14 +117,14 @@ describe('a candidate', () => {
 });
 
 describe('a holder', () => {
-  test('holds it from before it asked, and gives up a fifth before anybody else may take it', () => {
+  test('holds the Lease from before it asked, and gives up a fifth before anybody else may take it', () => {
     const state = holder(1_500);
     expect(holds(state, renewDeadlineMs - 1)).toBe(true);
     expect(holds(state, renewDeadlineMs)).toBe(false);
     expect(holds(holder(renewDeadlineMs + 1), renewDeadlineMs + 1)).toBe(false);
   });
 
-  test('renews what it has, over what it wrote last', () => {
+  test('renews the Lease over the version that it wrote last', () => {
     const state = holder(10);
     expect(nextElectionTickMs(state)).toBe(renewMs);
     expect(stepElection(state, { type: 'tick' }, renewMs).effect).toMatchObject({
@@ -133,7 +133,7 @@ describe('a holder', () => {
     });
   });
 
-  test('goes on after the API server was away for long, if nobody has written it meanwhile', () => {
+  test('continues after a long outage of the API server, if nobody has written the Lease meanwhile', () => {
     const late = 60_000;
     const asked = stepElection(holder(10), { type: 'tick' }, late);
     expect(holds(asked.state, late)).toBe(false);
@@ -145,7 +145,7 @@ describe('a holder', () => {
     expect(holds(state, late)).toBe(true);
   });
 
-  test('that finds another one in it has lost it for good', () => {
+  test('that finds another holder has lost it for good', () => {
     const asked = stepElection(holder(10), { type: 'tick' }, 30_000);
     const looks = stepElection(asked.state, { type: 'refused' }, 30_001);
     expect(looks.effect).toEqual({ type: 'read' });
@@ -153,19 +153,19 @@ describe('a holder', () => {
     expect([state.role, stepElection(state, { type: 'tick' }, 99_999).effect]).toEqual(['lost', undefined]);
   });
 
-  test('has lost it when it was deleted under it', () => {
+  test('has lost the Lease if it was deleted', () => {
     const asked = stepElection(holder(10), { type: 'tick' }, renewMs);
     const looks = stepElection(asked.state, { type: 'refused' }, renewMs);
     expect(stepElection(looks.state, { type: 'read', record: undefined }, renewMs).state.role).toBe('lost');
   });
 
-  test('that ends holds nothing from then on, and says so', () => {
+  test('that ends holds nothing from then on, and writes this', () => {
     const ending = stepElection(holder(10), { type: 'end' }, 100);
     expect(ending.effect).toMatchObject({ type: 'write', holder: '', over: { version: '2' } });
     expect(holds(ending.state, 100)).toBe(false);
   });
 
-  test('that ends while a renewal is under way says so after it', () => {
+  test('that ends during a renewal writes this after it', () => {
     const renewing = stepElection(holder(10), { type: 'tick' }, renewMs);
     const ending = stepElection(renewing.state, { type: 'end' }, renewMs + 1);
     expect(ending.effect).toBeUndefined();
@@ -175,7 +175,7 @@ describe('a holder', () => {
     });
   });
 
-  test('writes what it is to say at once, and again if it was said while it wrote', () => {
+  test('writes new data at once, and again if the data changed during the write', () => {
     const said = stepElection(holder(10), { type: 'handOver', handover: { store: 's2' } }, 100);
     expect(said.effect).toMatchObject({ handover: { store: 's2' } });
     const more = stepElection(said.state, { type: 'handOver', handover: { bootCounter: 7 } }, 101);

@@ -38,7 +38,7 @@ class Bench {
 }
 
 describe('an elector', () => {
-  test('wins what is free, once, and is told what was left in it', async () => {
+  test('wins a free Lease, once, and gets the data in it', async () => {
     const { elector, won, lease } = await new Bench().begin();
     expect([elector.holds, elector.standing, lease.record?.holder]).toEqual([true, 'active', 'a_1']);
     expect(won.map(({ handover }) => handover)).toEqual([{ store: 's0' }]);
@@ -52,7 +52,7 @@ describe('an elector', () => {
     expect(bench.won).toHaveLength(1);
   });
 
-  test('takes over from one that does not renew, and says until then who is active', async () => {
+  test('takes over from an elector that does not renew, and names the active one until then', async () => {
     const bench = await new Bench().begin(false);
     expect(bench.elector.standing).toBe('standby: b_1 is active');
     await bench.advance(durationMs - 500);
@@ -61,7 +61,7 @@ describe('an elector', () => {
     expect(bench.elector.holds).toBe(true);
   });
 
-  test('gives up by its own clock when nobody answers, says so, and goes on when it finds its own record', async () => {
+  test('gives up by its own clock if nobody answers, reports it, and continues when it finds its own record', async () => {
     const bench = await new Bench().begin();
     bench.lease.isAway = true;
     await bench.advance(renewDeadlineMs);
@@ -71,7 +71,7 @@ describe('an elector', () => {
     expect([bench.elector.holds, bench.lost]).toEqual([true, []]);
   });
 
-  test('has lost it when another one is in it', async () => {
+  test('has lost the Lease when another holder is in it', async () => {
     const bench = await new Bench().begin();
     bench.lease.put({ holder: 'b_1' });
     await bench.advance(renewMs);
@@ -80,7 +80,7 @@ describe('an elector', () => {
     await expect(bench.elector.handOver({ store: 's1' })).rejects.toThrow('held no more');
   });
 
-  test('passes over an answer that comes after its time', async () => {
+  test('ignores an answer that comes after its time', async () => {
     const bench = await new Bench().begin();
     let answer = () => {};
     bench.lease.gate = new Promise((resolve) => {
@@ -94,7 +94,7 @@ describe('an elector', () => {
     expect([bench.elector.holds, bench.lost]).toEqual([true, []]);
   });
 
-  test('says what it is told to say, and that it is said', async () => {
+  test('writes the given data, and reports that they are written', async () => {
     const bench = await new Bench().begin();
     let isSaid = false;
     bench.lease.isAway = true;
@@ -108,14 +108,14 @@ describe('an elector', () => {
     expect([isSaid, bench.lease.record?.handover.store]).toEqual([true, 's1']);
   });
 
-  test('that ends says that nobody holds it', async () => {
+  test('that ends writes that nobody holds the Lease', async () => {
     const bench = await new Bench().begin();
     await bench.elector.end();
     expect(bench.lease.record).toMatchObject({ holder: '', durationMs: releasedLeaseMs });
     expect(bench.elector.holds).toBe(false);
   });
 
-  test('that ends waits for nobody who does not answer', async () => {
+  test('that ends does not wait for an API server that does not answer', async () => {
     const bench = await new Bench().begin();
     bench.lease.isAway = true;
     const ended = bench.elector.end();
@@ -124,7 +124,7 @@ describe('an elector', () => {
     expect(bench.lease.record?.holder).toBe('a_1');
   });
 
-  test('leaves alone the Lease of another agent, and says whose it is', async () => {
+  test('leaves the Lease of another agent alone, and names that agent', async () => {
     const bench = new Bench();
     bench.lease.put({ durationMs: releasedLeaseMs, handover: { path: 'eu:other' } });
     bench.elector.start();

@@ -32,12 +32,12 @@ const path = '/apis/coordination.k8s.io/v1/namespaces/banyan/leases';
 const write = { holder: 'a_1', durationMs: 10_000, transitions: 2, handover: { path: 'eu:shop', bootCounter: 7 } };
 
 describe('a Lease of the cluster', () => {
-  test('that is not there is undefined, and other refusals are errors', async () => {
+  test('that does not exist is undefined, and other refusals are errors', async () => {
     expect(await leaseOf(refusal('NotFound')).lease.read()).toBeUndefined();
     await expect(leaseOf(refusal('Forbidden')).lease.read()).rejects.toThrow('Forbidden');
   });
 
-  test('is made with what is to stand in it', async () => {
+  test('is made with its contents', async () => {
     const { lease, asked } = leaseOf(({ body }) => {
       const { metadata, spec } = body as Stored;
       return { metadata: { ...metadata, resourceVersion: '5' }, spec };
@@ -55,7 +55,7 @@ describe('a Lease of the cluster', () => {
     ]);
   });
 
-  test('is written over the version that was read, and keeps what others have put into it', async () => {
+  test('is written over the version that was read, and keeps the data of others', async () => {
     const there = {
       metadata: { resourceVersion: '4', labels: { team: 'ops' }, annotations: { note: 'x', 'banyan.io/store': 's' } },
       spec: { holderIdentity: 'b_1', leaseDurationSeconds: 15, acquireTime: 'then', leaseTransitions: 1 },
@@ -70,7 +70,7 @@ describe('a Lease of the cluster', () => {
     expect(spec).toMatchObject({ holderIdentity: 'a_1', acquireTime: '2030-01-01T00:00:00.000000Z' });
   });
 
-  test('keeps what others have put into it also where an older answer comes late', async () => {
+  test('keeps the data of others even if an older answer comes late', async () => {
     const there = (resourceVersion: string) => ({ metadata: { resourceVersion, labels: { team: 'ops' } }, spec: {} });
     const answers = [there('4'), there('3'), there('5')];
     const { lease, asked } = leaseOf(() => answers.shift());
@@ -80,7 +80,7 @@ describe('a Lease of the cluster', () => {
     expect((asked[2]!.body as Stored).metadata).toMatchObject({ resourceVersion: '4', labels: { team: 'ops' } });
   });
 
-  test('that somebody else has written, made or deleted meanwhile is refused; that it can not be made is an error', async () => {
+  test('that somebody else has written, made or deleted meanwhile is refused; a Lease that cannot be made is an error', async () => {
     const over = { version: '4', holder: '', durationMs: 0, transitions: 0, handover: {} };
     for (const code of ['Conflict', 'NotFound'] as const) {
       expect(await leaseOf(refusal(code)).lease.write({ ...write, over })).toBe('refused');
@@ -89,7 +89,7 @@ describe('a Lease of the cluster', () => {
     await expect(leaseOf(refusal('NotFound')).lease.write({ ...write, over: undefined })).rejects.toThrow('NotFound');
   });
 
-  test('says nothing by annotations that are not what they should be', async () => {
+  test('is read without annotations that are invalid', async () => {
     const annotations = {
       'banyan.io/boot-counter': '-3',
       'banyan.io/attached-nonce': 'xyz',

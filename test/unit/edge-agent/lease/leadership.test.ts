@@ -74,8 +74,8 @@ class Bench {
   }
 }
 
-describe('an agent by a Lease', () => {
-  test('begins when it is held, after the Lease says by what the parent is to know it', async () => {
+describe('an agent with a Lease', () => {
+  test('starts when it holds the Lease, after the Lease has the identity for the parent', async () => {
     const bench = await new Bench().begin({ path: 'eu:shop', bootCounter: 2 ** 32, attachedNonce: 'ab'.repeat(16) });
     expect(bench.log).toEqual(['assemble', 'start']);
     const { bootCounter, attachedNonce } = bench.store.read((reader) => readNodeIdentity(reader))!;
@@ -83,7 +83,7 @@ describe('an agent by a Lease', () => {
     expect(bench.lease.record?.handover).toMatchObject({ bootCounter, store: bench.own });
   });
 
-  test('begins not at all while another one is active, and may write nothing', async () => {
+  test('does not start while another one is active, and may write nothing', async () => {
     const bench = new Bench();
     bench.lease.put({ holder: 'b_1' });
     bench.leadership.start();
@@ -92,7 +92,7 @@ describe('an agent by a Lease', () => {
     expect(bench.leadership.refusal()?.message).toMatch(/standby: b_1 is active/);
   });
 
-  test('says after a welcome by which nonce its parent knows it', async () => {
+  test('writes after a welcome the nonce by which its parent knows it', async () => {
     const bench = await new Bench().begin();
     bench.store.write((t) => markAttached(t));
     bench.hooks!.attached();
@@ -101,7 +101,7 @@ describe('an agent by a Lease', () => {
     expect(bench.lease.record?.handover.attachedNonce).toBe(bootNonce);
   });
 
-  test('whose store was active last waits for nothing, and takes stock once', async () => {
+  test('whose store was active last waits for nothing, and scans once', async () => {
     const bench = await new Bench().begin();
     expect(bench.successor?.waiting).toBeUndefined();
     bench.hooks!.caughtUp();
@@ -110,7 +110,7 @@ describe('an agent by a Lease', () => {
     expect(bench.log).toEqual(['assemble', 'start', 'scanAppliedInventory']);
   });
 
-  test('whose store was not active last applies when it has caught up and taken stock, and is named only then', async () => {
+  test('whose store was not active last applies when it has caught up and scanned, and is named only then', async () => {
     const bench = await new Bench().begin({ store: 'another' });
     expect(bench.successor?.waiting?.for).toMatch(/was active last.*parent has sent what is wanted/);
     expect(bench.log).toEqual(['assemble', 'start']);
@@ -121,7 +121,7 @@ describe('an agent by a Lease', () => {
     expect(bench.lease.record?.handover.store).toBe(bench.own);
   });
 
-  test('applies nothing before the Lease could be told that its store is up to date', async () => {
+  test('applies nothing before the Lease has recorded that its store is up to date', async () => {
     const bench = await new Bench().begin({ store: 'another' });
     bench.lease.isAway = true;
     bench.hooks!.caughtUp();
@@ -142,7 +142,7 @@ describe('an agent by a Lease', () => {
     await expect(dialer.dial(events, 1)).rejects.toThrow('does not hold its Lease');
   });
 
-  test('is over when another one is active, and does not come to life again', async () => {
+  test('is over when another one is active, and does not start again', async () => {
     const bench = await new Bench().begin({ store: 'another' });
     bench.lease.put({ holder: 'b_1' });
     await bench.advance(renewMs);
@@ -152,7 +152,7 @@ describe('an agent by a Lease', () => {
     expect(bench.log).not.toContain('resume');
   });
 
-  test('ends also while it waits for a word to be said that nobody takes', async () => {
+  test('ends even while it waits for a write that is not answered', async () => {
     const bench = new Bench();
     bench.lease.put({ durationMs: releasedLeaseMs });
     bench.leadership.start();
@@ -165,7 +165,7 @@ describe('an agent by a Lease', () => {
     expect(bench.log).not.toContain('start');
   });
 
-  test('ends before it says that nobody is active', async () => {
+  test('ends before it writes that nobody is active', async () => {
     const bench = await new Bench().begin();
     await bench.leadership[Symbol.asyncDispose]();
     expect([bench.log.at(-1), bench.lease.record?.holder]).toEqual(['end', '']);

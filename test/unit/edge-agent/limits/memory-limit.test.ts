@@ -18,7 +18,7 @@ function limited(bounds: { configuredBytes?: number; containerBytes?: number }) 
   return { clock, process, exceeded, limit };
 }
 
-test('the smaller of what is configured and what the container has is the one that counts', () => {
+test('the smaller of the configured limit and the container’s limit counts', () => {
   expect(limited({}).limit.use()).toBeUndefined();
   expect(limited({ configuredBytes: 200 * mi }).limit.use()).toMatchObject({
     field: 'limits.memory',
@@ -33,7 +33,7 @@ test('the smaller of what is configured and what the container has is the one th
   });
 });
 
-test('an agent that stays above its cap is to end, but not one that has only just begun, or is above it for a moment', () => {
+test('an agent that stays above its cap ends, but not one that has just started, or is above it for a moment', () => {
   const { clock, process, exceeded } = limited({ configuredBytes: 128 * mi });
   process.bytes = 129 * mi;
   clock.advance(590_000);
@@ -51,7 +51,7 @@ test('an agent that stays above its cap is to end, but not one that has only jus
   expect(exceeded).toHaveLength(1);
 });
 
-test("the container's limit ends nothing here, and one that was ended looks no more", async () => {
+test('the container’s limit ends nothing here, and an ended check reads no more', async () => {
   const contained = limited({ containerBytes: 50 * mi });
   contained.clock.advance(3_600_000);
   expect(contained.exceeded).toEqual([]);

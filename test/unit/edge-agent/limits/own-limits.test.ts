@@ -43,7 +43,7 @@ function watched() {
   return { clock, uses, limits, told: () => told };
 }
 
-test('says a limit that requests wait for all the time, once, and once that it is over', () => {
+test('reports a limit that requests wait for all the time, once, and its end once', () => {
   const { clock, uses, limits, told } = watched();
   uses.rate = 25_000;
   clock.advance(20_000);
@@ -63,7 +63,7 @@ test('says a limit that requests wait for all the time, once, and once that it i
   expect(told()).toBe(2);
 });
 
-test('a burst is no news, nor is one that comes again and again with rests between', () => {
+test('does not report a burst, nor repeated bursts with pauses between', () => {
   const { clock, uses, limits, told } = watched();
   for (let i = 0; i < 10; i++) {
     uses.rate = 60_000;
@@ -75,7 +75,7 @@ test('a burst is no news, nor is one that comes again and again with rests betwe
   expect(told()).toBe(0);
 });
 
-test('memory is reached before it is all, and several are said together', () => {
+test('reports memory before all of it is used, and several limits together', () => {
   const { clock, uses, limits } = watched();
   uses.memory = 89;
   clock.advance(60_000);
@@ -92,7 +92,7 @@ test('memory is reached before it is all, and several are said together', () => 
   expect(limits.reported?.reason).toBe('Memory');
 });
 
-test('after its end it looks no more', () => {
+test('checks nothing after its end', () => {
   const { clock, uses, limits, told } = watched();
   limits.stop();
   uses.memory = 100;

@@ -21,7 +21,7 @@ async function turn() {
 }
 
 describe('bodies of associated objects', () => {
-  it('are held of those below placed ones alone, and read of one that turns out to be', async () => {
+  it('are kept only for objects below placed ones, and read for an object that turns out to be one', async () => {
     const cluster = new FakeCluster();
     const changed: string[] = [];
     const of = new Associated(
@@ -55,7 +55,7 @@ describe('bodies of associated objects', () => {
     expect(of.bodies).toBe(0);
   });
 
-  it('are told each with its own where the server gives no uids', async () => {
+  it('are reported each with its own object if the server gives no uids', async () => {
     const cluster = new FakeCluster();
     const of = new Associated(
       { cluster, clock: new VirtualClock(), deliveryOf: () => ({ source: 'center.retail', placements: [placement] }) },
@@ -77,7 +77,7 @@ describe('bodies of associated objects', () => {
     }
   });
 
-  describe('that are to be read', () => {
+  describe('that must be read', () => {
     const asked: { name: string; answer: (object: KubeObject | undefined) => void; fail: (error: Error) => void }[] =
       [];
     const log: string[] = [];
@@ -97,7 +97,7 @@ describe('bodies of associated objects', () => {
       });
     });
 
-    it('are asked for a few at a time, each once', async () => {
+    it('are requested a few at a time, each once', async () => {
       for (let i = 0; i < 10; i++) want(`p${i}`);
       want('p0');
       expect(asked.map(({ name }) => name)).toEqual(['p0', 'p1', 'p2', 'p3']);
@@ -110,7 +110,7 @@ describe('bodies of associated objects', () => {
       expect(log).toHaveLength(10);
     });
 
-    it('are not taken from an answer that is older than what the watch told, or of another object', async () => {
+    it('are not taken from an answer that is older than the watch, or of another object', async () => {
       want('a');
       want('b');
       want('c');
@@ -125,7 +125,7 @@ describe('bodies of associated objects', () => {
       expect(log).toEqual([]);
     });
 
-    it('are asked for again when the cluster did not answer; of what must not be read nothing is said', async () => {
+    it('are requested again if the cluster did not answer; of forbidden ones nothing is reported', async () => {
       want('a');
       want('b');
       asked[0]!.fail(new Error('away'));
@@ -139,7 +139,7 @@ describe('bodies of associated objects', () => {
       expect([bodies.size, log.at(-1)]).toEqual([1, 'read a']);
     });
 
-    it('are asked for less and less often while they fail, each for itself, and said once', async () => {
+    it('are requested less and less often while they fail, each separately, and reported once', async () => {
       want('a');
       for (let minute = 0; minute < 60; minute++) {
         for (let second = 0; second < 60; second += 5) {

@@ -36,7 +36,7 @@ const deployment = (resourceVersion: string, readyReplicas: number): KubeObject 
 });
 
 describe('the observer', () => {
-  it('takes no older state over the answer to an apply', () => {
+  it('does not accept an older state than the answer to an apply', () => {
     const { observer } = bench();
     observer.track(web);
     observer.seen(web, deployment('9', 2));
@@ -63,7 +63,7 @@ describe('the observer', () => {
     expect(log).toEqual([`drifted ${web}`]);
   });
 
-  it('judges each state where versions are no numbers, or too large to tell apart', () => {
+  it('judges each state if versions are no numbers, or too large to compare', () => {
     for (const version of ['a', '9007199254740993']) {
       const { cluster, observer, log, drift } = bench();
       observer.track(web);
@@ -76,7 +76,7 @@ describe('the observer', () => {
     }
   });
 
-  it('holds what it hears of an object that is being worked on until the work has ended', () => {
+  it('delays events of an object until the work on it has ended', () => {
     const { cluster, observer, log, busy, drift } = bench();
     observer.track(web);
     busy.add(web);
@@ -88,7 +88,7 @@ describe('the observer', () => {
     expect(log).toEqual([`changed ${web}`, `drifted ${web}`]);
   });
 
-  it('says when an object is new to it, of which its watch may have told already', () => {
+  it('reports a new object, even if its watch has reported it already', () => {
     const { cluster, observer } = bench();
     cluster.write(web, (object) => Object.assign(object, deployment('1', 2)));
     expect(observer.track(web)).toBe(true);
@@ -97,7 +97,7 @@ describe('the observer', () => {
     expect(observer.track(web)).toBe(true);
   });
 
-  it('has each object looked at that is not there after an interruption, also one that only the applier has seen', () => {
+  it('has each missing object read after an interruption, also one that only the applier has seen', () => {
     const { cluster, observer, log } = bench();
     let synced: (there: ReadonlySet<string>) => void = () => {};
     cluster.watch = (_resource, events) => {
@@ -116,7 +116,7 @@ describe('the observer', () => {
     expect(observer.observation(web)?.health.state).toBe('Current');
   });
 
-  it('has looked at what a list tells in an older state than was seen, and judges each state from then on', () => {
+  it('has objects read whose state in a list is older than the known one, and judges each state from then on', () => {
     const { cluster, observer, log, drift } = bench();
     const heard: WatchEvents[] = [];
     cluster.watch = (_resource, events) => {
@@ -168,7 +168,7 @@ describe('the observer', () => {
     expect(watched.at(-1)).toBe('no more deployments');
   });
 
-  it('says nothing of objects that nobody tracks', () => {
+  it('reports nothing of objects that nobody tracks', () => {
     const { cluster, observer, log } = bench();
     observer.track(web);
     cluster.write('apps/deployments/shop/other', () => {});
@@ -178,7 +178,7 @@ describe('the observer', () => {
     expect(observer.observation(web)).toBeUndefined();
   });
 
-  it('has a pod failed that stays without a node, and says so though nothing is told of it', () => {
+  it('reports a pod as failed that stays without a node, without another event', () => {
     const { cluster, clock, observer, log } = bench();
     const pod = '/pods/shop/till';
     const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: 'no node' }];
@@ -200,7 +200,7 @@ describe('the observer', () => {
     expect(log).toEqual([`changed ${pod}`]);
   });
 
-  it('tells when definitions change, whether or not one was applied from here', async () => {
+  it('reports changed definitions, whether or not the agent applied one', async () => {
     const { cluster, observer, log } = bench();
     observer.start();
     cluster.write('apiextensions.k8s.io/customresourcedefinitions//x', () => {});

@@ -27,7 +27,7 @@ const unscheduled = (message = 'no node') => ({
 const ready = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
 
 describe('health with time', () => {
-  it('lets a pod be without a node for 15 s, and has it failed then, without another event', () => {
+  it('lets a pod be without a node for 15 s, and counts it as failed then, without another event', () => {
     const { clock, log, timed, pod, state } = bench();
     const web = pod(unscheduled());
     expect(state(web)).toBe('InProgress');
@@ -40,7 +40,7 @@ describe('health with time', () => {
     expect(log).toEqual([key]);
   });
 
-  it('has a pod come back once a node is there', () => {
+  it('clears a pod once it has a node', () => {
     const { clock, log, pod, state } = bench();
     const scheduled = { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'True' }] };
     state(pod(unscheduled()));
@@ -51,7 +51,7 @@ describe('health with time', () => {
     expect(log).toEqual([key]);
   });
 
-  it('asks nobody again of a pod that has got its node in time, or has gone', () => {
+  it('reads no pod again that has got its node in time, or is gone', () => {
     const { clock, log, timed, pod, state } = bench();
     state(pod(unscheduled()));
     state(pod(ready));
@@ -63,7 +63,7 @@ describe('health with time', () => {
     expect(log).toEqual([]);
   });
 
-  it('counts from the making of the pod, and gives another one of its name a time of its own', () => {
+  it('counts from the creation of the pod, and gives another pod of its name a time of its own', () => {
     const { clock, log, pod, state } = bench();
     expect(state(pod(unscheduled(), 'u', 3_600_000))).toBe('Failed');
     expect(state(pod(unscheduled(), 'v', 5_000))).toBe('InProgress');
@@ -71,7 +71,7 @@ describe('health with time', () => {
     expect(log).toEqual([key]);
   });
 
-  it('waits no longer than the window where the clock of the cluster is ahead', () => {
+  it('waits no longer than the window if the clock of the cluster is ahead', () => {
     const { clock, log, pod, state } = bench();
     expect(state(pod(unscheduled(), 'u', -3_600_000))).toBe('InProgress');
     clock.advance(15_000);

@@ -9,14 +9,14 @@ const till = (more: object): KubeObject => ({
   ...more,
 });
 
-describe('an object that is told whole', () => {
-  it('is as it was while only its version, or a time of the last look in its status, is another', () => {
+describe('an object that is reported whole', () => {
+  it('is unchanged while only its version, or a time of the last probe in its status, differs', () => {
     const before = wholeObject(till({ status: { conditions: [{ type: 'Ready', lastHeartbeatTime: 'then' }] } }));
     const now = till({ status: { conditions: [{ type: 'Ready', lastHeartbeatTime: 'now' }] } });
     expect(wholeObject({ ...now, metadata: { name: 'one', resourceVersion: '2' } }, before)).toBe(before);
   });
 
-  it.each(['spec', 'data'])('is another one where somebody has written a field of such a name in its %s', (field) => {
+  it.each(['spec', 'data'])('has changed if somebody has written a field of such a name in its %s', (field) => {
     const before = wholeObject(till({ [field]: { lastUpdateTime: 'then' } }));
     const now = wholeObject(till({ [field]: { lastUpdateTime: 'now' } }), before);
     expect(now).not.toBe(before);

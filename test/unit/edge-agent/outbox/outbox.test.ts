@@ -54,7 +54,7 @@ function bench(store = new MemoryStore(), clock = new VirtualClock(), bootNonce 
 }
 
 describe('the outbox', () => {
-  it('writes what was touched together as one, objects before the placements that sum them up', () => {
+  it('writes keys that were touched together in one transaction, objects before the placements that sum them up', () => {
     const { clock, outbox, set, sent, wrote } = bench();
     outbox.open();
     set('partial/a', '1');
@@ -65,7 +65,7 @@ describe('the outbox', () => {
     expect(wrote()).toBe(1);
   });
 
-  it('leaves the status out of a state that is too large for an entry, keeps another object as it was said, and says all when they fit again', () => {
+  it('omits the status of a state that is too large for an entry, keeps the former report of another object, and reports all when they fit again', () => {
     const { clock, outbox, large, outgrown, set, sent, body } = bench();
     outbox.open();
     large.set('assoc/b', 3);
@@ -96,7 +96,7 @@ describe('the outbox', () => {
     expect([sent().includes('assoc/new'), [...outgrown]]).toEqual([false, ['assoc/new']]);
   });
 
-  it('says nothing before it is opened, and then the latest', () => {
+  it('reports nothing before it is opened, and then the latest state', () => {
     const { clock, outbox, set, writes } = bench();
     set('state/b', '1');
     clock.advance(60_000);
@@ -106,7 +106,7 @@ describe('the outbox', () => {
     expect(writes()).toBe(1);
   });
 
-  it('does not say again what has been said, which costs nothing of the rate', () => {
+  it('does not repeat a report, and uses nothing of its rate for that', () => {
     const { clock, outbox, set, writes } = bench();
     outbox.open();
     for (let i = 0; i < 50; i++) {
@@ -119,7 +119,7 @@ describe('the outbox', () => {
     expect(writes()).toBe(2);
   });
 
-  it('says a burst at once and then one a second per key, the last always', () => {
+  it('reports a burst at once and then one a second per key, always the last state', () => {
     const { clock, outbox, facts, set, producer, store, writes } = bench();
     outbox.open();
     for (let i = 0; i < 100; i++) {
@@ -135,7 +135,7 @@ describe('the outbox', () => {
     expect(Buffer.from(said[0]!.attributes).toString()).toBe('99');
   });
 
-  it('says of what is followed twenty times a second what it is, however often it changes', () => {
+  it('reports a followed state twenty times a second, however often it changes', () => {
     const { clock, outbox, set, writes } = bench();
     outbox.open();
     for (let i = 0; i < 200; i++) {
@@ -159,7 +159,7 @@ describe('the outbox', () => {
     expect(sent()).toContain('quiet');
   });
 
-  it('takes back what is to be said no more, also what an earlier process has said', () => {
+  it('withdraws reports without a subject, also those of an earlier process', () => {
     const first = bench();
     first.outbox.open();
     first.set('state/b', '1');
@@ -172,7 +172,7 @@ describe('the outbox', () => {
     expect(second.sent()).toEqual([]);
   });
 
-  it('writes more than fits into one transaction in several', () => {
+  it('splits reports that do not fit into one transaction', () => {
     const { clock, outbox, set, writes, wrote } = bench();
     outbox.open();
     for (let i = 0; i < 1_200; i++) set(`state/${i}`, '1');
@@ -181,7 +181,7 @@ describe('the outbox', () => {
     expect(wrote()).toBe(12);
   });
 
-  it('is believed by a parent that has heard something later from a copy of the disk', () => {
+  it('is accepted by a parent that has received a later report from a copy of the disk', () => {
     const first = bench();
     first.outbox.open();
     first.set('partial/a', 'of 1');

@@ -100,7 +100,7 @@ class Tree {
 }
 
 describe('an agent with a parent', () => {
-  it('applies what the parent has for it, and the parent is told when it is available', async () => {
+  it('applies its entries from the parent, and reports to the parent when they are available', async () => {
     const tree = new Tree();
     tree.startAgent();
     tree.deliver(['/namespaces//shop', namespace('shop')], [till, configMap('till')]);
@@ -110,7 +110,7 @@ describe('an agent with a parent', () => {
     expect(tree.reported()).toMatchObject({ target: 2, counts: { expected: 1, applied: 1, available: 1 } });
   });
 
-  it('goes on without it through a restart, and catches up when it is back', async () => {
+  it('continues without it through a restart, and catches up when it is back', async () => {
     const tree = new Tree();
     tree.startAgent();
     tree.deliver(['/namespaces//shop', namespace('shop')], [till, configMap('till')]);
@@ -129,7 +129,7 @@ describe('an agent with a parent', () => {
     expect(tree.reported()).toMatchObject({ target: 3, counts: { available: 1 } });
   });
 
-  it('that lost its store tells anew what it had told, when it has its objects again', async () => {
+  it('that lost its store sends its reports again when it has its objects again', async () => {
     const tree = new Tree();
     tree.startAgent();
     tree.deliver(['/namespaces//shop', namespace('shop')], [till, configMap('till')]);
@@ -142,7 +142,7 @@ describe('an agent with a parent', () => {
     expect(tree.cluster.log.filter((line) => line.startsWith('remove'))).toEqual([]);
   });
 
-  it('takes leave in order when it ends', async () => {
+  it('says goodbye in order when it ends', async () => {
     const tree = new Tree();
     tree.startAgent();
     await tree.run(500);

@@ -30,19 +30,19 @@ describe('a rule of upsync', () => {
     expect(taken(item, report, { a: '1' })).toBe(expected);
   });
 
-  it('takes containers and what changes all the time only by name', () => {
+  it('selects containers and frequently changing kinds only by name', () => {
     for (const key of ['/namespaces//shop', '/events/shop/e', 'coordination.k8s.io/leases/shop/l']) {
       expect(taken({ resources: ['*'] }, key)).toBe(false);
       expect(taken({ resources: [parseKey(key).resource] }, key)).toBe(true);
     }
   });
 
-  it('that asks for namespaces takes nothing that is in none', () => {
+  it('that names namespaces selects no cluster-scoped object', () => {
     expect(taken({ resources: ['nodes'], namespaces: ['*'] }, '/nodes//n1')).toBe(false);
     expect(taken({ resources: ['nodes'] }, '/nodes//n1')).toBe(true);
   });
 
-  it('goes as far as one of the items that match asks for', () => {
+  it('goes as far up as one of the matching items asks for', () => {
     const rules = new Map<string, UpsyncItem[]>([
       ['s/b', [{ resources: ['*'] }]],
       ['s/a', [{ resources: ['*'] }, { resources: ['policyreports'], returnTo: 'Center' }]],

@@ -10,7 +10,7 @@ const keyOf = (i: number) => `/configmaps/shop/m${String(i).padStart(5, '0')}`;
 
 const silent = { changed() {}, taken() {}, counted() {}, synced() {}, readFailed() {} };
 
-test('objects of a server that gives no uids are told each with its own body', async () => {
+test('objects of a server without uids are reported each with its own body', async () => {
   const cluster = new FakeCluster();
   const upsync = new Upsync(cluster, new VirtualClock(), silent);
   for (const i of [1, 2])
@@ -27,7 +27,7 @@ test('objects of a server that gives no uids are told each with its own body', a
   upsync.stop();
 });
 
-test('of objects beyond the bound no body is held, and one is read when its object comes within it', async () => {
+test('objects beyond the bound have no body in memory, and it is read when the object comes within the bound', async () => {
   const cluster = new FakeCluster();
   const changed: string[] = [];
   const upsync = new Upsync(cluster, new VirtualClock(), { ...silent, changed: (key) => void changed.push(key) });
@@ -56,7 +56,7 @@ test('of objects beyond the bound no body is held, and one is read when its obje
   upsync.stop();
 });
 
-test('one that comes within the bound is read also of a server that gives no uids', async () => {
+test('an object that comes within the bound is read also from a server without uids', async () => {
   const cluster = new FakeCluster();
   const upsync = new Upsync(cluster, new VirtualClock(), silent);
   for (let i = upsyncObjectsMax; i >= 0; i--)

@@ -11,7 +11,7 @@ import { ReportedBench, source } from '../support/reported-bench.ts';
 
 const wallMs = 1_700_000_000_000;
 
-describe('what a child has seen of the spaces above', () => {
+describe('the revisions that a child has received of the spaces above', () => {
   let bench: ReportedBench;
   const why = () => bench.store.read((reader) => childAhead(reader, bench.mailboxes.get('paris')?.reported, wallMs));
   const sees = (of: string, revision: number) =>
@@ -30,7 +30,7 @@ describe('what a child has seen of the spaces above', () => {
     });
   });
 
-  it('is waited for until the parent says that it has come here', () => {
+  it('are awaited until the parent states that they have arrived here', () => {
     sees(source, 7);
     told({ [source]: 6 });
     expect(why()).toBe('center.retail is at revision 6 on this node; the child has revision 7');
@@ -38,12 +38,12 @@ describe('what a child has seen of the spaces above', () => {
     expect(why()).toBeUndefined();
   });
 
-  it('is waited for while the parent has not said how far the source is', () => {
+  it('are awaited while the parent has not stated how far the source is', () => {
     sees(source, 7);
     expect(why()).toBe('center.retail is at revision 0 on this node; the child has revision 7');
   });
 
-  it('is not waited for where the child has seen nothing, or where the source is not above', () => {
+  it('are not awaited if the child has received nothing, or if the source is not above', () => {
     told({ [source]: 6 });
     expect(why()).toBeUndefined();
     sees('center.gone', 9);
@@ -51,7 +51,7 @@ describe('what a child has seen of the spaces above', () => {
     expect(bench.store.read((reader) => childAhead(reader, undefined, wallMs))).toBeUndefined();
   });
 
-  it('is not believed when no space can have come to it by now', () => {
+  it('are ignored if no space can have given them by now', () => {
     told({ [source]: 6 });
     sees(source, wallMs * 2);
     expect(why()).toBeUndefined();

@@ -19,8 +19,8 @@ function arrivals(hasReplicas = true) {
   return { room, behind, changed, decided };
 }
 
-describe('a child that comes to one of several siblings', () => {
-  it('follows its mailbox once all that it had to say is worked off', () => {
+describe('a child that attaches to one of several replicas', () => {
+  it('follows its mailbox once all its reports are processed', () => {
     const { room, changed } = arrivals();
     room.begin('a');
     room.idle();
@@ -32,7 +32,7 @@ describe('a child that comes to one of several siblings', () => {
     expect(changed).toEqual(['a']);
   });
 
-  it('waits as long as its parent knows less than it does, and it can be said why', () => {
+  it('waits as long as its parent has received less than the child, and the reason can be shown', () => {
     const { room, behind } = arrivals();
     behind.set('a', 'an older release');
     room.begin('a');
@@ -46,7 +46,7 @@ describe('a child that comes to one of several siblings', () => {
     expect([room.mayFollow('a'), room.waits('a')]).toEqual([true, undefined]);
   });
 
-  it('has its mailbox decided just before, if it came with rows of another history', () => {
+  it('has its mailbox decided immediately before, if it came with rows of another history', () => {
     const { room, changed, decided } = arrivals();
     room.begin('a');
     room.begin('b');
@@ -79,7 +79,7 @@ describe('a child that comes to one of several siblings', () => {
     ]);
   });
 
-  it('is waited for anew in each session', () => {
+  it('is held back again in each session', () => {
     const { room } = arrivals();
     room.begin('a');
     room.heard('a');
@@ -88,7 +88,7 @@ describe('a child that comes to one of several siblings', () => {
     expect(room.mayFollow('a')).toBe(false);
   });
 
-  it('waits for nothing where there are no siblings', () => {
+  it('waits for nothing without replicas', () => {
     const alone = arrivals(false).room;
     alone.begin('a');
     expect(alone.mayFollow('a')).toBe(true);

@@ -15,7 +15,7 @@ import { sites } from '../schedule/sites.ts';
 
 const body = new Uint8Array(0);
 
-describe('labels that the tree above has worked off', () => {
+describe('the labels that the tree above has processed', () => {
   const random = new SeededRandom(1);
   let store: MemoryStore;
   let upstream: FeedConsumer;
@@ -81,7 +81,7 @@ describe('labels that the tree above has worked off', () => {
     });
   const hashOf = (summary: LabelSummary) => Buffer.from(hash128(encodeLabelSummary(summary))).toString('hex');
 
-  it('are all that there are at the root, where no parent says so', () => {
+  it('are all labels at the root, without a parent', () => {
     tell(sites('rome'));
     expect(covers('oslo')).toBe(true);
     hear(sites('rome'));
@@ -98,7 +98,7 @@ describe('labels that the tree above has worked off', () => {
     expect([covers('rome'), covers('oslo')]).toEqual([true, true]);
   });
 
-  it('are known of a summary that is no longer the newest one', () => {
+  it('are known for a summary that is no longer the newest one', () => {
     tell(sites('rome'));
     tell(sites('rome', 'oslo'));
     tell(sites('rome', 'oslo', 'bern'));
@@ -106,7 +106,7 @@ describe('labels that the tree above has worked off', () => {
     expect([covers('oslo'), covers('bern')]).toEqual([true, false]);
   });
 
-  it('are none when the parent names what this store never told, and known again once it is told', () => {
+  it('are none if the parent names a summary that this store never reported, and known again once it is reported', () => {
     tell(sites('rome'));
     word(sites('rome'));
     word(sites('bern'));
@@ -133,7 +133,7 @@ describe('labels that the tree above has worked off', () => {
     expect([covers('rome'), covers('oslo')]).toEqual([true, false]);
   });
 
-  it('are told to a relay below when they are worked off above as well, and once', () => {
+  it('are sent to a relay below when they are processed above as well, and once', () => {
     tell(sites('rome'));
     word(sites('rome'));
     hear(sites('oslo'));
@@ -150,7 +150,7 @@ describe('labels that the tree above has worked off', () => {
     expect([told(), wrote]).toEqual([hashOf(sites('oslo')), []]);
   });
 
-  it('are told to nobody that has left, or takes its labels back', () => {
+  it('are sent to no relay that has left, or withdraws its labels', () => {
     store.write((t) => {
       matched.heard('gone');
       matched.heard('paris');

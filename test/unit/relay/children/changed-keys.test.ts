@@ -25,8 +25,8 @@ const at = (labels: Full['labels'], properties: Full['properties'] = {}): Full =
   targetLabels: {},
 });
 
-describe('what has changed of a child', () => {
-  it('concerns every placement of which the answer changed, at an agent', () => {
+describe('the changed keys of a child', () => {
+  it('concern every placement whose answer changed, at an agent', () => {
     fc.assert(
       fc.property(places, places, placement, (a, b, rule) => {
         const [before, after] = [agentChild('n', a), agentChild('n', b)];
@@ -37,7 +37,7 @@ describe('what has changed of a child', () => {
     );
   });
 
-  it('concerns every placement of which the answer or the count changed, at a relay', () => {
+  it('concern every placement whose answer or count changed, at a relay', () => {
     const all = fc.array(places, { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(
@@ -59,7 +59,7 @@ describe('what has changed of a child', () => {
     );
   });
 
-  it('is one key when one label or one property has changed', () => {
+  it('are one key if one label or one property has changed', () => {
     const changes = (before: Child, after: Child) => [...changedKeys(before, after)].sort();
     const [prod, test] = [at({ env: 'prod', tier: 'a' }, { load: '1' }), at({ env: 'test', tier: 'a' }, { load: '1' })];
     const env = ['labels/*', 'labels/env'];
@@ -75,7 +75,7 @@ describe('what has changed of a child', () => {
     }
   });
 
-  it('is also which places a relay counts, since it has siblings', () => {
+  it('include the places that a relay counts, if it has replicas', () => {
     const [one, two] = [at({ env: 'prod' }), at({ env: 'test' })];
     const all = relayOf([[one], [two]], false);
     const labelsOf = (of: readonly Full[]) => relayOf([of], false).labels!;
@@ -88,7 +88,7 @@ describe('what has changed of a child', () => {
     expect(changedKeys(counts(one), counts(two))).toEqual(new Set(['labels/env', 'labels/*']));
   });
 
-  it('is every key of the sets where values have changed places between them', () => {
+  it('are all keys of the sets if values have been exchanged between them', () => {
     const sets = (...pairs: [string, string][]) =>
       relayOf(
         pairs.map(([a, b]) => [at({ a, b })]),
@@ -98,7 +98,7 @@ describe('what has changed of a child', () => {
     expect([...changed].sort()).toEqual(['labels/*', 'labels/a', 'labels/b']);
   });
 
-  it('is told apart by where a destination is from, when several have a Location of one name', () => {
+  it('distinguish destinations by their source, if several have a Location of one name', () => {
     const [own] = agentChild('n', [at({ env: 'prod' })]).destinations;
     const from = (origin: string, env: string) => ({ ...own!, origin, labels: { env } });
     const child = (...destinations: Child['destinations']): Child => ({ name: 'n', role: 'agent', destinations });
@@ -111,7 +111,7 @@ describe('what has changed of a child', () => {
     expect(changedKeys(before, cordoned)).toBe('all');
   });
 
-  it('is everything when destinations come or go, or an agent is cordoned', () => {
+  it('are everything if destinations come or go, or an agent is cordoned', () => {
     const one = at({ env: 'prod' });
     expect(changedKeys(undefined, agentChild('n', [one]))).toBe('all');
     expect(changedKeys(agentChild('n', [one]), undefined)).toBe('all');
@@ -121,7 +121,7 @@ describe('what has changed of a child', () => {
     expect(changedKeys(relayOf([[one]], false), relayOf([[one]], true))).toBe('all');
   });
 
-  it('is everything when a relay begins or ends to have labels that it does not tell', () => {
+  it('are everything if a relay begins or ceases to omit labels', () => {
     const all = relayOf([[at({ env: 'prod', tier: 'one' })]], true);
     const few = { ...all, labels: byFewKeys(all.labels!) };
     expect([changedKeys(all, few), changedKeys(few, all)]).toEqual(['all', 'all']);

@@ -115,7 +115,7 @@ describe('the children of a node', () => {
     });
   }
 
-  it('are told to the parent in the transaction of the change, before anything is matched', () => {
+  it('are reported to the parent in the transaction of the change, before anything is matched', () => {
     syncTarget('till', { properties: { 'carbon.gPerKWh': '120' } }, { tier: 'front' });
     location('till', { site: 'paris' });
     const properties = { 'carbon.gPerKWh': '120' };
@@ -127,7 +127,7 @@ describe('the children of a node', () => {
     expect(dirty()).toEqual(['till']);
   });
 
-  it('are told as they are when a transaction has failed', () => {
+  it('are reported correctly after a failed transaction', () => {
     syncTarget('till');
     location('till', { site: 'paris' });
     settle();
@@ -158,7 +158,7 @@ describe('the children of a node', () => {
     expect(book.children.get('b')?.destinations.map((one) => one.location)).toEqual(['fronts']);
   });
 
-  it('change with their properties while they run', () => {
+  it('change with their properties at run time', () => {
     syncTarget('till', { properties: { load: '1' } });
     location('till');
     settle();
@@ -170,7 +170,7 @@ describe('the children of a node', () => {
     expect(after.rest).toBe(before.rest);
   });
 
-  it('are no destinations from evictAfter on, whether it is past or comes', () => {
+  it('are no destinations from evictAfter on, whether that time is past or future', () => {
     const at = (ms: number) => new Date(clock.wallMs() + ms).toISOString();
     for (const name of ['past', 'coming', 'never']) location(name, { site: name });
     syncTarget('past', { evictAfter: at(-1) });
@@ -187,7 +187,7 @@ describe('the children of a node', () => {
     expect(told().map(({ labels, cordoned }) => [labels.site, cordoned])).toEqual([['never', true]]);
   });
 
-  it('are matched anew after a start when a time has passed meanwhile, or the labels of the node are others', () => {
+  it('are matched again after a start if a time has passed meanwhile, or the labels of the node differ', () => {
     location('till');
     syncTarget('till', { evictAfter: new Date(clock.wallMs() + hour).toISOString() });
     settle();
@@ -233,7 +233,7 @@ describe('the children of a node', () => {
     expect(changedKeys(book.children.get('till'), book.children.get('till'))).toEqual(new Set());
   });
 
-  it('may join when only an inventory space names them, until it does not any more', () => {
+  it('may join if only an inventory space names them, as long as it does', () => {
     const joins = () => store.write((t) => book.feedsOf(t, 'cafe', 'agent'));
     expect(joins).toThrow('nor one with spec.attachTo "cafe" in an inventory space here or above');
     row('cafe', 'one', { kind: 'cafe' });
@@ -246,7 +246,7 @@ describe('the children of a node', () => {
     expect(joins).toThrow('there is no SyncTarget "cafe" here');
   });
 
-  it('are cordoned and evicted by each SyncTarget for itself', () => {
+  it('are cordoned and evicted by each SyncTarget separately', () => {
     const evictAfter = new Date(clock.wallMs() + hour).toISOString();
     row('till', 'one', { site: 'paris' }, { unschedulable: true });
     row('till', 'two', { site: 'rome' }, { evictAfter });
@@ -274,13 +274,13 @@ describe('the children of a node', () => {
     }
   });
 
-  it('are asked for their inventory once when they are relays that come', () => {
+  it('are asked for their inventory once if they are new relays', () => {
     store.write((t) => book.feedsOf(t, 'paris', 'relay'));
     store.write((t) => book.feedsOf(t, 'paris', 'relay'));
     expect(came).toEqual(['paris']);
   });
 
-  it('say all again when they are relays that have not said their labels, and may wait for this node with saying them', () => {
+  it('get all entries again if they are relays without a label summary, which may wait for this node before they report one', () => {
     const { consumer } = store.write((t) => book.feedsOf(t, 'paris', 'relay'));
     const says = (key: string, from: number) =>
       store.write((t) =>

@@ -67,13 +67,13 @@ describe('a placement at an agent', () => {
     ]);
   });
 
-  it('matches no agent that the inventory does not name', () => {
+  it('matches no agent that is not in the inventory', () => {
     expect(matchChild(placement([{}]), agent())).toEqual({ matches: false, expected: 0 });
   });
 });
 
 describe('a placement at a relay', () => {
-  it('matches nothing before the relay has told of its labels', () => {
+  it('matches nothing before the relay has reported its labels', () => {
     expect(matchChild(placement([{}]), { name: 'kid', role: 'relay', destinations: [] })).toEqual({
       matches: false,
       expected: 0,

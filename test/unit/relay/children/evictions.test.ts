@@ -22,7 +22,7 @@ describe('the evictions of a node', () => {
     expect(due).toEqual([]);
   });
 
-  it('are told when their time comes, in their order, each once', () => {
+  it('are announced when their time comes, in order, each once', () => {
     evictions.areDue('late', [clock.wallMs() + 2 * hour]);
     evictions.areDue('early', [clock.wallMs() + hour]);
     clock.advance(hour - 1);
@@ -41,7 +41,7 @@ describe('the evictions of a node', () => {
     expect(due).toEqual(['a']);
   });
 
-  it('are given up when the time is moved or taken back, or the agent goes', () => {
+  it('are cancelled when the time is moved or removed, or the agent goes', () => {
     for (const name of ['moved', 'back', 'gone']) evictions.areDue(name, [clock.wallMs() + hour]);
     evictions.areDue('moved', [clock.wallMs() + 3 * hour]);
     evictions.areDue('back', [undefined]);
@@ -52,7 +52,7 @@ describe('the evictions of a node', () => {
     expect(due).toEqual(['moved']);
   });
 
-  it('are not told once the node ends', () => {
+  it('are not announced once the node ends', () => {
     evictions.areDue('a', [clock.wallMs() + hour]);
     evictions.stop();
     clock.advance(2 * hour);

@@ -47,14 +47,14 @@ describe('an inventory', () => {
   };
   const front = { matchLabels: { tier: 'front' } };
 
-  it('finds the Location of the name of a SyncTarget', () => {
+  it('finds the Location with the name of a SyncTarget', () => {
     syncTarget('till');
     location('till', { site: 'paris' });
     location('other', { site: 'rome' });
     expect(found('till')).toEqual([['till', { site: 'paris' }]]);
   });
 
-  it('finds the Locations whose instanceSelector selects a SyncTarget, and its namesake once', () => {
+  it('finds the Locations whose instanceSelector selects a SyncTarget, and the Location of its name once', () => {
     syncTarget('till', { tier: 'front' });
     location('fronts', {}, front);
     location('backs', {}, { matchLabels: { tier: 'back' } });
@@ -66,19 +66,19 @@ describe('an inventory', () => {
     ).toEqual(['fronts', 'till']);
   });
 
-  it('finds no namesake that selects others', () => {
+  it('does not find the Location of its name if that selects others', () => {
     syncTarget('till', { tier: 'front' });
     location('till', {}, { matchLabels: { tier: 'back' } });
     expect(found('till')).toEqual([]);
   });
 
-  it('finds nothing for a SyncTarget that is not there', () => {
+  it('finds nothing for an unknown SyncTarget', () => {
     location('till');
     expect(found('till')).toEqual([]);
     expect(inventory.hasSyncTarget('till')).toBe(false);
   });
 
-  it('lays the own labels of a Location over the inherited ones', () => {
+  it('gives the own labels of a Location precedence over the inherited ones', () => {
     syncTarget('till');
     location('till', { site: 'paris' });
     expect(found('till', { site: 'eu', region: 'eu' })).toEqual([['till', { site: 'paris', region: 'eu' }]]);
@@ -91,20 +91,20 @@ describe('an inventory', () => {
     expect(inventory.syncTargets()).toEqual(['b']);
   });
 
-  it('tells of a SyncTarget that comes, changes and goes', () => {
+  it('reports a SyncTarget that comes, changes and goes', () => {
     expect(changes(() => syncTarget('a'))).toEqual(['a']);
     expect(changes(() => syncTarget('a', { tier: 'front' }))).toEqual(['a']);
     expect(changes(() => remove(syncTargetResource, 'a'))).toEqual(['a']);
   });
 
-  it('tells of the namesake of a Location that comes, changes and goes', () => {
+  it('reports the SyncTarget with the name of a Location that comes, changes and goes', () => {
     syncTarget('a');
     expect(changes(() => location('a'))).toEqual(['a']);
     expect(changes(() => location('a', { site: 'paris' }))).toEqual(['a']);
     expect(changes(() => remove(locationResource, 'a'))).toEqual(['a']);
   });
 
-  it('tells of those that a Location selected before and of those that it selects now', () => {
+  it('reports the SyncTargets that a Location selected before and those that it selects now', () => {
     syncTarget('a', { tier: 'front' });
     syncTarget('b', { tier: 'back' });
     syncTarget('c', { tier: 'none' });
@@ -114,7 +114,7 @@ describe('an inventory', () => {
     expect(found('b')).toEqual([]);
   });
 
-  it('tells of both when a Location takes up or gives up its selector', () => {
+  it('reports both when a Location gets or loses its selector', () => {
     syncTarget('a', { tier: 'front' });
     syncTarget('b');
     expect(changes(() => location('b'))).toEqual(['b']);
@@ -124,7 +124,7 @@ describe('an inventory', () => {
     expect([found('a').length, found('b').length]).toEqual([0, 1]);
   });
 
-  it('knows the Locations that were there before it', () => {
+  it('has the Locations that existed before it', () => {
     syncTarget('a', { tier: 'front' });
     location('fronts', { site: 'paris' }, front);
     inventory = new Inventory(storage);

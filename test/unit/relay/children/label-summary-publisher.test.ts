@@ -12,7 +12,7 @@ import {
 } from '../../../../relay/children/label-summary-publisher.ts';
 import { sites } from '../schedule/sites.ts';
 
-describe('the label summary that a parent is told', () => {
+describe('the label summary that a node reports', () => {
   const random = new SeededRandom(1);
   let store: MemoryStore;
   let clock: VirtualClock;
@@ -55,7 +55,7 @@ describe('the label summary that a parent is told', () => {
     expect(told()).toEqual(['oslo', 'oslo', 'paris', 'rome']);
   });
 
-  it('is told no larger than an entry may be, and stays told while it says the same', () => {
+  it('is no larger than an entry may be, and is not reported again while it is unchanged', () => {
     const values = Object.fromEntries(Array.from({ length: 250 }, (_, i) => [`${i}-`.padEnd(55, 'x'), 1]));
     const key = { present: 250, values, complete: true };
     const keys = Object.fromEntries(Array.from({ length: 400 }, (_, i) => [`k${i}`, key]));
@@ -71,7 +71,7 @@ describe('the label summary that a parent is told', () => {
     expect(said).toBe(before);
   });
 
-  it('narrows a while later, all that has narrowed meanwhile at once', () => {
+  it('narrows after a delay, for all changes meanwhile together', () => {
     tell(sites('rome'));
     tell(sites());
     clock.advance(labelSummaryShrinkDelayMs - 1);
@@ -81,19 +81,19 @@ describe('the label summary that a parent is told', () => {
     expect(writes).toBe(1);
   });
 
-  it('does not narrow when it has widened again before', () => {
+  it('does not narrow if it has widened again before', () => {
     tell(sites('rome'));
     tell(sites('paris', 'rome'));
     clock.advance(labelSummaryShrinkDelayMs);
     expect(told()).toEqual(['paris', 'rome']);
   });
 
-  it('lets go of what went when it has to tell of something new anyway', () => {
+  it('drops removed labels early if it has to report something new anyway', () => {
     tell(sites('rome', 'oslo'));
     expect(told()).toEqual(['oslo', 'rome']);
   });
 
-  it('has told nothing in a transaction that fails', () => {
+  it('is not reported in a transaction that fails', () => {
     const fail = () =>
       store.write((t) => {
         labels.publish(t, sites('rome', 'oslo'));
@@ -105,7 +105,7 @@ describe('the label summary that a parent is told', () => {
     expect(told()).toEqual(['oslo']);
   });
 
-  it('takes what one transaction tells several times by its last word', () => {
+  it('uses the last of several states in one transaction', () => {
     store.write((t) => {
       labels.publish(t, sites('paris', 'rome', 'oslo'));
       labels.publish(t, sites('rome'));
@@ -116,7 +116,7 @@ describe('the label summary that a parent is told', () => {
     expect(told()).toEqual(['oslo', 'rome']);
   });
 
-  it('says at the start whether the parent was told something else before', () => {
+  it('notices at the start whether the node reported something else before', () => {
     const again = new LabelSummaryPublisher({
       clock,
       outbox,
@@ -127,7 +127,7 @@ describe('the label summary that a parent is told', () => {
     expect(store.write((t) => again.begin(t, sites('rome')))).toBe(true);
   });
 
-  it('is noted where it is told, and not where it only waits', () => {
+  it('is recorded when it is reported, and not while it only waits', () => {
     tell(sites('paris', 'rome', 'oslo'));
     expect(said).toBe(2);
     tell(sites('rome', 'oslo'));
@@ -136,7 +136,7 @@ describe('the label summary that a parent is told', () => {
     expect(said).toBe(3);
   });
 
-  it('is not told once the node ends', () => {
+  it('is not reported once the node ends', () => {
     tell(sites());
     labels.stop();
     clock.advance(labelSummaryShrinkDelayMs);

@@ -62,7 +62,7 @@ function bench(objectsInProd: number) {
   return { store, narrowing, tell, held, changed };
 }
 
-it('what a relay tells anew holds the former summary if its mailbox would lose more than the budget', () => {
+it('a relay’s new report keeps the former summary if its mailbox would lose more than the budget', () => {
   const { store, tell, held, changed } = bench(60);
   tell(both, test, true);
   expect(held()).toMatchObject({ entries: 60, sinceMs: 1_000, sample: ['center.retail/prod'] });
@@ -70,7 +70,7 @@ it('what a relay tells anew holds the former summary if its mailbox would lose m
   expect(changed).toEqual(['eu']);
 });
 
-it('what is within the budget, or wanted by other places, or only wider, goes through', () => {
+it('a change within the budget, or wanted by other places, or only wider, passes', () => {
   const few = bench(50);
   few.tell(both, test, true);
   const wider = bench(60);
@@ -78,20 +78,20 @@ it('what is within the budget, or wanted by other places, or only wider, goes th
   expect([few.held(), wider.held()]).toEqual([undefined, undefined]);
 });
 
-it('what somebody did below comes in an ordinary batch and goes through', () => {
+it('a change that somebody made below comes in an ordinary batch and passes', () => {
   const { tell, held } = bench(60);
   tell(both, test, false);
   expect(held()).toBeUndefined();
 });
 
-it('ends by itself when the relay tells of the places again, in whatever way', () => {
+it('the guard ends by itself when the relay reports the places again, in whatever way', () => {
   const { tell, held } = bench(60);
   tell(both, test, true);
   tell(test, both, false);
   expect(held()).toBeUndefined();
 });
 
-it('stays over what else the relay tells, and goes by the word for what was seen and for nothing else', () => {
+it('the guard stays over other reports of the relay, and ends by an approval of what the person saw and by nothing else', () => {
   const { store, narrowing, tell, held } = bench(60);
   tell(both, test, true);
   tell(test, { leaves: 0, sets: [] }, false);

@@ -21,7 +21,7 @@ import { sites } from '../schedule/sites.ts';
 const everywhere = { id: 's/p', source: 's', name: 'p', locationSelectors: [{}], children: new Set<string>() };
 const [paris, sibling] = ['paris', 'paris~1'];
 
-describe('what a node above siblings tells of the places that it counts', () => {
+describe('the places that a node above replicas reports as counted', () => {
   const random = new SeededRandom(1);
   let store: MemoryStore;
   let clock: VirtualClock;
@@ -98,13 +98,13 @@ describe('what a node above siblings tells of the places that it counts', () => 
   const counted = () => (told('body') ?? told('attributes'))!.leaves;
   const expected = () => [paris, sibling].map((name) => matchChild(everywhere, book.children.get(name)!).expected);
 
-  it('has nothing of a sibling that has said nothing, though that one gets what the others need', () => {
+  it('include none of a replica that has not reported, though that replica gets what the others need', () => {
     say(paris, sites('a', 'b'));
     expect(matchChild(everywhere, book.children.get(sibling)!).matches).toBe(true);
     expect([expected(), counted()]).toEqual([[2, 0], 2]);
   });
 
-  it('is never more than there are while siblings find out about the same places one after the other', () => {
+  it('never exceed the existing places while replicas learn of the same places one after the other', () => {
     say(paris, sites('a', 'b'));
     say(sibling, sites('a'), sites());
     expect([expected(), labels(), counted()]).toEqual([[2, 0], 3, 2]);
@@ -115,7 +115,7 @@ describe('what a node above siblings tells of the places that it counts', () => 
     expect([labels(), told('body')]).toEqual([2, undefined]);
   });
 
-  it('is what a sibling says of itself as soon as it counts, before the scheduler looks', () => {
+  it('are a replica’s report as soon as it counts, before the scheduler looks', () => {
     say(paris, sites('a'));
     say(sibling, sites('a'));
     expect(expected()).toEqual([1, 1]);
@@ -124,7 +124,7 @@ describe('what a node above siblings tells of the places that it counts', () => 
     expect(expected()).toEqual([1, 0]);
   });
 
-  it('is known to the parent with the labels, wherever a batch ends and whatever was written again', () => {
+  it('reach the parent with the labels, wherever a batch ends and whatever was written again', () => {
     const above = new MemoryStore();
     const boxes = new Mailboxes(above, random, 'boot', '');
     const own = above.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce: 'boot', random }));
@@ -162,7 +162,7 @@ describe('what a node above siblings tells of the places that it counts', () => 
     expect([labels(), counts.at(-1), most()]).toEqual([4, 4, 4]);
   });
 
-  it('is told when nothing else has changed', () => {
+  it('are reported when nothing else has changed', () => {
     say(paris, sites('a', 'b'));
     say(sibling, sites('a', 'b'), sites());
     clock.advance(labelSummaryShrinkDelayMs);
@@ -171,7 +171,7 @@ describe('what a node above siblings tells of the places that it counts', () => 
     expect([labels(), counted()]).toEqual([2, 1]);
   });
 
-  it('is told as it is when a transaction has failed', () => {
+  it('are reported correctly after a failed transaction', () => {
     say(paris, sites('a', 'b'), sites('a'));
     say(sibling, sites('a', 'b'), sites());
     const fail = () =>

@@ -34,7 +34,7 @@ describe('the inventory of a configuration', () => {
     return space.get(space.keyOf({ apiVersion: 'inventory.banyan.io/v1alpha1', kind, metadata: { name } }));
   }
 
-  it('is a Location with labels and annotations, and a SyncTarget with properties, of its name', () => {
+  it('is a Location with labels and annotations, and a SyncTarget with properties, of the same name', () => {
     seedInventory(space, [entry]);
     expect(get('Location')?.metadata).toMatchObject({ labels: entry.labels, annotations: entry.annotations });
     expect(get('SyncTarget')).toMatchObject({
@@ -43,7 +43,7 @@ describe('the inventory of a configuration', () => {
     });
   });
 
-  it('leaves what people changed since, as long as it says the same', () => {
+  it('leaves people’s later changes, as long as the configuration is the same', () => {
     seedInventory(space, [entry]);
     const location = get('Location')!;
     space.update({ ...location, metadata: { ...location.metadata, labels: { env: 'lab' } } });
@@ -51,7 +51,7 @@ describe('the inventory of a configuration', () => {
     expect(get('Location')?.metadata.labels).toEqual({ env: 'lab' });
   });
 
-  it('says its own again when it changes, and leaves what it never spoke of', () => {
+  it('is written again when the configuration changes, except for fields that the configuration never had', () => {
     seedInventory(space, [entry]);
     const location = get('Location')!;
     space.update({ ...location, metadata: { ...location.metadata, labels: { env: 'lab', note: 'mine' } } });
@@ -59,14 +59,14 @@ describe('the inventory of a configuration', () => {
     expect(get('Location')?.metadata.labels).toEqual({ env: 'prod', zone: 'west', note: 'mine' });
   });
 
-  it('takes away what it does not say any more', () => {
+  it('removes values that the configuration no longer has', () => {
     seedInventory(space, [entry]);
     seedInventory(space, [{ ...entry, labels: {}, annotations: {} }]);
     expect(get('Location')?.metadata.labels ?? {}).toEqual({});
     expect(get('Location')?.metadata.annotations).not.toHaveProperty('store-name');
   });
 
-  it('deletes no place that it names no more', () => {
+  it('deletes no place that the configuration no longer names', () => {
     seedInventory(space, [entry, { ...entry, name: 'store-18' }]);
     seedInventory(space, [entry]);
     expect(get('SyncTarget', 'store-18')).toBeDefined();

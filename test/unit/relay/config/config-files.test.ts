@@ -21,7 +21,7 @@ const configOf = (more: object = {}) =>
     mesh: {},
   });
 
-it('names each file that the configuration of a node names and that is not there, with its field', () => {
+it('names each missing file of a node’s configuration, with its field', () => {
   writeFileSync(place('ca'), '');
   writeFileSync(place('key'), '');
   const issuer = { cert: place('issuer'), key: place('key') };
@@ -31,7 +31,7 @@ it('names each file that the configuration of a node names and that is not there
   ]);
 });
 
-it('says nothing of files that are there, or that nobody names', () => {
+it('does not mention existing files, or files that nobody names', () => {
   for (const name of ['ca', 'cert', 'key']) writeFileSync(place(name), '');
   expect(unreadableFiles(configOf())).toEqual([]);
 });

@@ -74,7 +74,7 @@ class Model {
 }
 
 describe('customization', () => {
-  it('gives every agent what its place says now, or the last that could be made, in whatever order things change', () => {
+  it('gives every agent the present object for its place, or the last one that could be made, in whatever order things change', () => {
     fc.assert(
       fc.property(fc.array(act, { maxLength: 30 }), (acts) => {
         const bench = new CustomizeBench();

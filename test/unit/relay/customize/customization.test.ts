@@ -25,7 +25,7 @@ describe('customization at the last hop', () => {
     bench.settle();
   });
 
-  it('gives each agent its own object, and a relay the one of its author with the Customizer beside it', () => {
+  it('gives each agent an object of its own, and a relay the author’s object with the Customizer beside it', () => {
     expect(bench.texts('one', 'two', 'asia')).toEqual(['Welcome to Rivoli', 'Welcome to Mitte', 'plain']);
     expect(bench.mailbox('asia')).toContain('a/edge.banyan.io/customizers/shop/greet');
     expect(bench.mailbox('one')).toEqual(['o/greeting', 't/p']);
@@ -53,7 +53,7 @@ describe('customization at the last hop', () => {
     expect([bench.evaluations, bench.head('two')]).toEqual([1, before]);
   });
 
-  it('evaluates nothing when something changes that was not read', () => {
+  it('evaluates nothing when an unread value changes', () => {
     [bench.evaluations, bench.hits] = [0, 0];
     const before = bench.head('one');
     bench.shop('one', 'Rivoli', { colour: 'red' });
@@ -61,7 +61,7 @@ describe('customization at the last hop', () => {
     expect([bench.evaluations, bench.hits, bench.head('one')]).toEqual([0, 0, before]);
   });
 
-  it('makes anew the objects alone that read what has changed', () => {
+  it('makes only those objects again that read the changed value', () => {
     bench.greeting('%(colour)', { expand: true }, 'colour');
     bench.shop('one', 'Rivoli', { colour: 'red' });
     bench.shop('two', 'Mitte', { colour: 'blue' });
@@ -73,7 +73,7 @@ describe('customization at the last hop', () => {
     expect([bench.evaluations, bench.hits]).toEqual([1, 0]);
   });
 
-  it('makes anew the users of a Customizer that changes, and nothing else', () => {
+  it('makes only the objects again that use a changed Customizer', () => {
     bench.greet('Hi ${{ path }}', 'other');
     bench.greeting('x', { customizers: ['shop/other'] }, 'second');
     bench.settle();
@@ -84,7 +84,7 @@ describe('customization at the last hop', () => {
     expect([bench.evaluations, bench.hits]).toEqual([2, 0]);
   });
 
-  it('makes an object anew that changes, and shares it when it is customized no more', () => {
+  it('makes a changed object again, and shares it when it is no longer customized', () => {
     bench.greeting('other', {});
     bench.settle();
     expect(bench.texts('one', 'two')).toEqual(['other', 'other']);
@@ -102,7 +102,7 @@ describe('customization at the last hop', () => {
     expect(bench.texts('one')).toEqual(['Welcome to Rivoli, one']);
   });
 
-  it('knows after a start what a change concerns', () => {
+  it('knows after a start which objects a change concerns', () => {
     bench.start();
     bench.evaluations = 0;
     bench.shop('one', 'Bastille');
@@ -114,7 +114,7 @@ describe('customization at the last hop', () => {
     expect(bench.evaluations).toBe(2);
   });
 
-  it('takes the object away with the placement, and gives it again', () => {
+  it('removes the object with the placement, and gives it again', () => {
     bench.placement('p', selecting('elsewhere'));
     bench.settle();
     expect(bench.texts('one')).toEqual([undefined]);
@@ -146,7 +146,7 @@ describe('customization at the last hop', () => {
     const failed =
       'eu:one | configmaps shop/greeting | CustomizationFailed | Customizer shop/greet: spec.replacements[0].value: no such key: no-name';
 
-    it('leaves the last good object where it is, and says why', () => {
+    it('leaves the last good object in place, and reports the reason', () => {
       const before = bench.head('one');
       bench.greet(failing);
       bench.settle();
@@ -156,7 +156,7 @@ describe('customization at the last hop', () => {
       expect(contributions()).toEqual([`${idOf('p')} one`, `${idOf('p')} two`]);
     });
 
-    it('has the last good object held by the placements that want it now', () => {
+    it('keeps the last good object for the placements that want it now', () => {
       bench.placement('q', selecting('shop'));
       bench.greet(failing);
       bench.greeting('changed', { customizers: ['shop/greet'], generation: 2 }, 'greeting', ['p', 'q']);
@@ -170,7 +170,7 @@ describe('customization at the last hop', () => {
       expect(bench.customization.failures(idOf('q'), 'one')).toHaveLength(1);
     });
 
-    it('says so no more when it works again', () => {
+    it('ends the report when the customization works again', () => {
       bench.greet(failing);
       bench.settle();
       contributions();
@@ -180,7 +180,7 @@ describe('customization at the last hop', () => {
       expect(contributions()).toHaveLength(2);
     });
 
-    it('sends nothing where there was no good one, and fails at the destinations that it fails at', () => {
+    it('sends nothing if there was no good object, and counts a failure at exactly these destinations', () => {
       bench.greet('${{ location.metadata.labels.colour }}', 'colour');
       bench.greeting('x', { customizers: ['shop/colour'] }, 'second');
       bench.shop('one', 'Rivoli', { colour: 'red' });
@@ -197,7 +197,7 @@ describe('customization at the last hop', () => {
       expect(bench.failures('two')).toEqual([]);
     });
 
-    it('tells an agent to keep its own where there was no good one here, until none is wanted', () => {
+    it('sends a keep entry to an agent if there was no good object here, until none is wanted', () => {
       bench.greet('${{ location.metadata.labels.colour }}', 'colour');
       bench.greeting('x', { customizers: ['shop/colour'] }, 'second');
       bench.settle();
@@ -216,7 +216,7 @@ describe('customization at the last hop', () => {
       for (const shop of ['one', 'two']) expect(bench.mailbox(shop)).toEqual(['o/greeting', 't/p']);
     });
 
-    it('forgets with the placement what an agent was told to keep', () => {
+    it('removes the keep entry with the placement', () => {
       bench.greeting('x', { customizers: ['shop/none'] }, 'second');
       bench.settle();
       expect(bench.mailbox('one')).toContain('k/second');
@@ -246,7 +246,7 @@ describe('customization at the last hop', () => {
       expect([bench.texts('two'), bench.failures('two')]).toEqual([[undefined], []]);
     });
 
-    it('for want of a Customizer is held back until there is one', () => {
+    it('because of a missing Customizer holds the object back until there is one', () => {
       bench.greeting('x', { customizers: ['shop/later'] });
       bench.settle();
       expect(bench.texts('one')).toEqual(['Welcome to Rivoli']);
@@ -267,7 +267,7 @@ describe('customization at the last hop', () => {
     it.each([
       ['a/b/c', 'has more than one "/"'],
       ['shop/', 'a lowercase RFC 1123 subdomain'],
-    ])('for a Customizer %s, which none can be called, says so', (name, wrong) => {
+    ])('because of a Customizer %s, an impossible name, reports this', (name, wrong) => {
       bench.greeting('x', { customizers: [name] });
       bench.settle();
       expect(bench.failures('one')).toEqual([
@@ -275,7 +275,7 @@ describe('customization at the last hop', () => {
       ]);
     });
 
-    it('for a Customizer that no admission has seen says what is wrong with it', () => {
+    it('because of a Customizer that no admission has checked reports its error', () => {
       bench.greet('${{ nothing }}');
       bench.settle();
       expect(bench.failures('one')).toEqual([
@@ -324,7 +324,7 @@ describe('customization at the last hop', () => {
     expect(raise(9_000, all)).toBe(1);
   });
 
-  it('leaves what costs too much for one step to the next, and comes to an end', () => {
+  it('leaves work that costs too much for one step to the next, and finishes', () => {
     const loop = `\${{ string(${Array.from({ length: 4 }, (_, i) => `[1,2,3,4,5,6,7,8,9,0].map(v${i}, `).join('')}path${')'.repeat(4)}.size()) }}`;
     bench.greet(loop);
     for (let i = 0; i < 100; i++) bench.shop(`store-${i}`, 'x');

@@ -8,7 +8,7 @@ const [near, far] = ['eu:paris', 'eu:berlin:mitte'];
 const key = formatKey(report);
 const center = { returnTo: 'Center' };
 
-describe('objects born at the edge, at a relay on their way', () => {
+describe('objects created at the edge, at a relay on their way', () => {
   let bench: ReportedBench;
   const view = (path: string) =>
     new ReportedContents(
@@ -25,7 +25,7 @@ describe('objects born at the edge, at a relay on their way', () => {
     bench.child('berlin', 'relay');
   });
 
-  it('go on if their rule says so, and stay if it does not', () => {
+  it('are passed on if their rule says so, and stay otherwise', () => {
     bench.say('paris', upsynced(near, report));
     expect(bench.passed()).toEqual([]);
     bench.say('berlin', upsynced(far, report, center));
@@ -33,7 +33,7 @@ describe('objects born at the edge, at a relay on their way', () => {
     expect([shown(near), shown(far)]).toEqual([[key], [key]]);
   });
 
-  it('follow a rule that says otherwise', () => {
+  it('follow a changed rule', () => {
     bench.say('paris', upsynced(near, report, center));
     bench.say('paris', upsynced(near, report));
     expect(bench.passed()).toEqual([]);
@@ -41,19 +41,19 @@ describe('objects born at the edge, at a relay on their way', () => {
     expect(bench.passed()).toHaveLength(1);
   });
 
-  it('go on without the revision that a child claims', () => {
+  it('are passed on without the revision that a child claims', () => {
     bench.say('paris', { ...upsynced(near, report, center), claims: 2 ** 48 - 1 });
     const rows = bench.store.read((reader) => [...bench.outbox.rows(reader)]);
     expect(rows.map(({ originRevision }) => originRevision)).toEqual([0]);
   });
 
-  it('have arrived where the space of their placement is', () => {
+  it('have arrived at the node with the space of their placement', () => {
     bench.say('paris', upsynced(near, report, { ...center, source: 'eu.ops' }));
     expect(bench.passed()).toEqual([]);
     expect(shown(near)).toEqual([key]);
   });
 
-  it('go when they go, and come again afterwards', () => {
+  it('are removed with their source, and may come again', () => {
     const said = upsynced(near, report, center);
     bench.say('paris', said);
     bench.say('paris', { key: said.key });
@@ -63,7 +63,7 @@ describe('objects born at the edge, at a relay on their way', () => {
     expect(bench.passed()).toEqual([said.key]);
   });
 
-  it('go with a child that leaves for good, also those from deeper below, and no others', () => {
+  it('are removed with a child that leaves for good, including those from deeper below, and no others', () => {
     bench.say('paris', upsynced(near, report, center));
     bench.say('berlin', upsynced(far, report, center));
     bench.leave('berlin');
@@ -72,7 +72,7 @@ describe('objects born at the edge, at a relay on their way', () => {
     expect(shown(near)).toEqual([key]);
   });
 
-  it('are shown once where two sources take them, the same at every look', () => {
+  it('are shown once if two sources want them, the same on every read', () => {
     bench.say('paris', upsynced(near, report, { source: 'eu.ops', object: { by: 'ops' } }));
     bench.say('paris', upsynced(near, report, { object: { by: 'retail' } }));
     const contents = view(near);

@@ -18,7 +18,7 @@ import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { HeldDeletionApprovals } from '../../../../relay/guard/held-deletion-approvals.ts';
 
-describe('the word that what a node holds may go', () => {
+describe('the approval of held deletions', () => {
   let store: MemoryStore;
   let space: Space;
   let upstream: LocalTable;
@@ -72,7 +72,7 @@ describe('the word that what a node holds may go', () => {
       return row?.content && attributesOf<{ token: string }>(mailbox.content(reader, row.content)).token;
     });
 
-  it('is said in the Node object, and goes to the child that the path begins with', () => {
+  it('is written into the Node object, and is sent to the next child on the path', () => {
     holds('eu:paris:shop', 'seen');
     say('eu:paris:shop', 'seen');
     consider('eu:paris:shop');
@@ -88,14 +88,14 @@ describe('the word that what a node holds may go', () => {
     expect(handedOn('eu:paris')).toBe('seen');
   });
 
-  it('goes nowhere while the node holds something else than what was seen', () => {
+  it('is sent nowhere while the node holds other rows than the person saw', () => {
     holds('eu:paris', 'more than was seen');
     say('eu:paris', 'seen');
     consider('eu:paris');
     expect(handedOn('eu:paris')).toBeUndefined();
   });
 
-  it('ends when the node tells that it is done', () => {
+  it('ends when the node reports that it is done', () => {
     holds('eu:paris', 'seen');
     say('eu:paris', 'seen');
     consider('eu:paris');
@@ -104,20 +104,20 @@ describe('the word that what a node holds may go', () => {
     expect(handedOn('eu:paris')).toBeUndefined();
   });
 
-  it('is done here when it is about this node', () => {
+  it('is carried out here if it is about this node', () => {
     say('eu', 'seen');
     consider('eu');
     expect(released).toEqual(['seen']);
   });
 
-  it('about a node elsewhere is nobody’s', () => {
+  it('is ignored if it is about a node elsewhere', () => {
     say('us', 'seen');
     consider('us');
     expect(released).toEqual([]);
     expect(handedOn('us')).toBeUndefined();
   });
 
-  describe('below one of several siblings', () => {
+  describe('below one of several replicas', () => {
     const siblings = ['paris', 'paris~1'];
     let mailboxes: Map<string, FeedProducer>;
     let reportBy: Map<string, NodeAttributes>;
@@ -155,7 +155,7 @@ describe('the word that what a node holds may go', () => {
         ),
       );
 
-    it('goes by the one that tells of the node, and follows it to the other', () => {
+    it('is sent to the replica that reports the node, and follows the node to the other replica', () => {
       tells('paris~1', 'eu:paris:shop', 'seen');
       say('eu:paris:shop', 'seen');
       consider('eu:paris:shop');
@@ -166,7 +166,7 @@ describe('the word that what a node holds may go', () => {
       expect(handed('eu:paris:shop')).toEqual(['paris']);
     });
 
-    it('is to the sibling whose Node object has it, by the path that it shares with the others', () => {
+    it('is sent to the replica whose Node object has it, although all replicas share that path', () => {
       for (const child of siblings) tells(child, 'eu:paris', 'seen');
       say('eu:paris~1', 'seen');
       const told = { key: entryKey.node('eu:paris'), keyHash: hash128(entryKey.node('eu:paris')), originRevision: 0 };

@@ -21,7 +21,7 @@ function change(key: string, originRevision: number, attributes: object = {}): A
   return { key, keyHash: hash128(key), originRevision, after };
 }
 
-describe('the lives of the spaces of a node', () => {
+describe('the store incarnations of the spaces of a node', () => {
   let store: MemoryStore;
   let outbox: FeedProducer;
   /** As what the parent sends: a table is a table. */
@@ -106,7 +106,7 @@ describe('the lives of the spaces of a node', () => {
       return found?.content && attributesOf(table.content(reader, found.content));
     });
 
-  it('are told to a child, so that it knows which of its rows were lost', () => {
+  it('are sent to a child, so that the child knows which of its rows were lost', () => {
     store.write((t) => lives.sendGaps(t, mailbox));
     expect(row(mailbox, entryKey.incarnations(source))).toEqual({ gaps: [[100, 1_000]] });
     const lost = (key: string, of: number) => store.read((reader) => isLostRow(reader, mailbox, key, of));
@@ -117,7 +117,7 @@ describe('the lives of the spaces of a node', () => {
     expect(lost(`g/${source}/p`, 500)).toBe(false);
   });
 
-  it('are handed on from above, to children that are there and to those that come', () => {
+  it('are passed on from above, to present and to new children', () => {
     const above = 'eu.ops';
     come(above, { gaps: [[0, 7]] });
     expect(row(mailbox, entryKey.incarnations(above))).toEqual({ gaps: [[0, 7]] });
@@ -136,7 +136,7 @@ describe('the lives of the spaces of a node', () => {
     expect(store.read((reader) => mailbox.head(reader))).toBe(head);
   });
 
-  it('raise an alarm when a child has had what the space does not know', () => {
+  it('raise an alarm when a child has received revisions that the space does not know', () => {
     hear(100);
     hear(1_003);
     expect(alarms()).toEqual([]);
@@ -146,13 +146,13 @@ describe('the lives of the spaces of a node', () => {
     expect(raised).toEqual([]);
   });
 
-  it('have one alarm for one loss, with the newest that was seen', () => {
+  it('have one alarm for one loss, with the newest revision', () => {
     for (const seen of [500, 400, 600]) hear(seen);
     expect(alarms()).toMatchObject([{ seen: 600 }]);
     expect(alarmed.map(({ token }) => token)).toEqual([alarms()[0]!.token, alarms()[0]!.token]);
   });
 
-  it('believe nobody who has seen what is years ahead, here or further up', () => {
+  it('ignore revisions that are years ahead, here or further up', () => {
     const year = 366 * 24 * 3_600_000;
     hear(year + 1);
     hear(2 ** 48 - 1);
@@ -164,7 +164,7 @@ describe('the lives of the spaces of a node', () => {
     expect(raised).toEqual([year]);
   });
 
-  it('go on behind what was seen when the clock did not see to that, and tell the children so', () => {
+  it('continue behind the reported revision if the clock is behind it, and send the children the gap', () => {
     hear(2_000);
     expect(raised).toEqual([2_000]);
     expect(row(mailbox, entryKey.incarnations(source))).toEqual({
@@ -178,7 +178,7 @@ describe('the lives of the spaces of a node', () => {
     expect(raised).toEqual([2_000]);
   });
 
-  it('take an alarm as known once and for all, until there is another loss', () => {
+  it('treat an alarm as handled once it is approved, until there is another loss', () => {
     hear(500);
     const [{ token }] = alarms() as [RolledBackAttributes];
     expect(store.write((t) => lives.acknowledge(t, 'another'))).toBe(false);
@@ -190,14 +190,14 @@ describe('the lives of the spaces of a node', () => {
     expect(alarms()).toMatchObject([{ had: 1_005 }]);
   });
 
-  it('of spaces further up are handed on as the greatest that anybody told', () => {
+  it('of spaces further up are passed on as the highest revision that any child reported', () => {
     come('center.platform', { gaps: [] });
     hear(7, 'center.platform');
     hear(5, 'center.platform');
     expect(row(outbox, entryKey.seen('center.platform'))).toEqual({ revision: 7 });
   });
 
-  it('of which nothing has come from above are handed on when something does: a child may make up names', () => {
+  it('of an unknown space are passed on when something of it comes from above: children may invent names', () => {
     for (let i = 0; i < 1_000; i++) hear(1, `center.nobody-${i}`);
     hear(7, 'center.platform');
     expect(store.read((reader) => outbox.digest(reader).count)).toBe(0);
@@ -207,7 +207,7 @@ describe('the lives of the spaces of a node', () => {
     expect(store.read((reader) => outbox.digest(reader).count)).toBe(1);
   });
 
-  it('are not told upwards of what a parent says that no space can have given, nor kept from what is true', () => {
+  it('ignore a parent’s revision that no space can have given, and still report the right ones', () => {
     const lie = 2 ** 47;
     store.write((t) => t.put(concat(prefixOf('seenRevision'), text(source)), u48(lie)));
     store.write((t) => noteSeen(t, [change('t/eu.ops/p', lie), change('t/eu.ops/q', 4)], seenPorts));
@@ -216,7 +216,7 @@ describe('the lives of the spaces of a node', () => {
     expect(store.read((reader) => [readSeen(reader, 'eu.ops'), readSeen(reader, source)])).toEqual([4, 9]);
   });
 
-  it('are told upwards by what came down: revisions of spaces, and of nothing that counts for itself', () => {
+  it('report the revisions that came down for spaces, and no rows that count for themselves', () => {
     store.write((t) => {
       noteSeen(
         t,

@@ -98,8 +98,8 @@ const relay = (state: 'Connected' | 'Disconnected'): NodeAttributes => ({
   session: { state },
 });
 
-describe('relays deeper than the children', () => {
-  it('are shown and handed on to the parent', () => {
+describe('relays below the children', () => {
+  it('are shown and reported to the parent', () => {
     const { say, shown, handedOn } = node('top');
     say('top:eu:paris', relay('Connected'));
     expect(shown()).toEqual({ 'top:eu:paris': 'Connected' });
@@ -119,7 +119,7 @@ describe('relays deeper than the children', () => {
     expect(shown()).toEqual({ 'top:eu:paris': 'Connected' });
   });
 
-  it('are handed on again when they come back before the parent has heard that they went', () => {
+  it('are reported again when they return before the parent has received their removal', () => {
     const { say, handedOn } = node('top');
     say('top:eu:paris', relay('Connected'));
     say('top:eu:paris', undefined);
@@ -127,13 +127,13 @@ describe('relays deeper than the children', () => {
     expect(handedOn()).toEqual(['node/top:eu:paris']);
   });
 
-  it('are handed on by nobody at the root', () => {
+  it('are reported by nobody at the root', () => {
     const { say, shown, handedOn } = node('');
     say('eu:paris', relay('Connected'));
     expect([shown(), handedOn()]).toEqual([{ 'eu:paris': 'Connected' }, []]);
   });
 
-  it('are told of by their own ancestor only', () => {
+  it('are accepted from their own ancestor only', () => {
     const { say, shown, handedOn } = node('top');
     say('top:us:dallas', relay('Connected'));
     say('top:europe:rome', relay('Connected'));
@@ -141,7 +141,7 @@ describe('relays deeper than the children', () => {
     expect([shown(), handedOn()]).toEqual([{}, []]);
   });
 
-  it('are unknown while a node between is away, and known again without being told of anew', () => {
+  it('are unknown while a node in between is away, and known again without a new report', () => {
     const { say, shown, descendants, connected } = node('');
     say('eu:paris', relay('Connected'));
     say('eu:paris:left', relay('Connected'));
@@ -155,7 +155,7 @@ describe('relays deeper than the children', () => {
     expect(shown()).toEqual({ 'eu:paris': 'Unknown', 'eu:paris:left': 'Unknown' });
   });
 
-  it('are read from what the children said when the node starts again', () => {
+  it('are read from the children’s reports when the node starts again', () => {
     const { say, shown, restart, connected } = node('');
     say('eu:paris', relay('Disconnected'));
     connected.delete('eu');
@@ -168,14 +168,14 @@ describe('relays deeper than the children', () => {
   });
 });
 
-describe('many relays deeper than the children', () => {
+describe('many relays below the children', () => {
   const paths = (count: number, child = 'eu') => Array.from({ length: count }, (_, i) => `${child}:r${i}`);
   const statesIn = (shown: Record<string, string>) => {
     const states = Object.values(shown);
     return { connected: states.filter((one) => one === 'Connected').length, all: states.length };
   };
 
-  it('are shown some in each run, and it is told that more are left', () => {
+  it('are shown some in each run, and the run reports that more remain', () => {
     const { hear, shown, descendants, connected } = node('');
     hear(paths(120), relay('Connected'));
     const runs = () => {
@@ -194,7 +194,7 @@ describe('many relays deeper than the children', () => {
     expect(runs()).toEqual({ more: true, connected: 0, all: 70 });
   });
 
-  it('are all shown also when the node has started again before they were', () => {
+  it('are all shown even if the node has started again in between', () => {
     const { hear, shown, restart } = node('');
     hear(paths(120), relay('Connected'));
     const again = restart();
@@ -202,7 +202,7 @@ describe('many relays deeper than the children', () => {
     expect(statesIn(shown())).toEqual({ connected: 120, all: 120 });
   });
 
-  it('cost nothing where something changes with a few that are elsewhere', () => {
+  it('cost nothing if other relays change', () => {
     const { store, hear, descendants } = node('');
     hear(paths(1_000), relay('Connected'));
     hear(['eu:few', ...paths(3, 'eu:few')], relay('Connected'));
@@ -242,8 +242,8 @@ function siblings(path: string, ...uncounted: string[]) {
   return { ...node(path, replicas), left };
 }
 
-describe('relays below siblings', () => {
-  it('are not the siblings themselves, whose Node objects stay as they are when the node starts again', () => {
+describe('relays below replicas', () => {
+  it('do not include the replicas themselves, whose Node objects are unchanged after a start of the node', () => {
     const { space, restart, shown, uidOf } = siblings('');
     for (const path of ['eu', 'eu~1']) {
       showNode(space, path, 'Relay', { version: '1', session: { state: 'Connected' } }, 0);
@@ -254,7 +254,7 @@ describe('relays below siblings', () => {
     expect(uidOf('eu--1')).toBe(uid);
   });
 
-  it('are read from what any sibling said when the node starts again', () => {
+  it('are read from the reports of any replica when the node starts again', () => {
     const { say, restart, shown, uidOf } = siblings('');
     say('eu:paris', relay('Connected'), 'eu~1');
     const uid = uidOf('eu.paris');
@@ -263,7 +263,7 @@ describe('relays below siblings', () => {
     expect(uidOf('eu.paris')).toBe(uid);
   });
 
-  it.each(['', 'top'])('stay where one of them tells of them no more and another does: below "%s"', (path) => {
+  it.each(['', 'top'])('stay if one replica no longer reports them and another does: below "%s"', (path) => {
     const { say, shown, handedOn, uidOf, left } = siblings(path);
     const lyon = path === '' ? 'eu:lyon' : 'top:eu:lyon';
     say(lyon, relay('Connected'));
@@ -280,7 +280,7 @@ describe('relays below siblings', () => {
     expect(handedOn()).toEqual(path === '' ? [] : [`node/${lyon}`]);
   });
 
-  it('are shown as one says that counts, whoever speaks last', () => {
+  it('are shown as a counting replica reports them, whichever reports last', () => {
     const { say, shown, restart } = siblings('', 'eu');
     say('eu:lyon', relay('Connected'), 'eu~1');
     say('eu:lyon', relay('Disconnected'));
@@ -289,7 +289,7 @@ describe('relays below siblings', () => {
     expect(shown()).toEqual({ 'eu:lyon': 'Connected' });
   });
 
-  it.each(['', 'top'])('are there, and unknown, while nobody tells of them that counts: below "%s"', (path) => {
+  it.each(['', 'top'])('exist, and are unknown, while no counting replica reports them: below "%s"', (path) => {
     const { say, shown, handedOn, store, descendants, left } = siblings(path, 'eu');
     const lyon = path === '' ? 'eu:lyon' : 'top:eu:lyon';
     say(lyon, relay('Connected'));
@@ -305,7 +305,7 @@ describe('relays below siblings', () => {
     expect([shown(), handedOn()]).toEqual([{ [lyon]: 'Unknown' }, []]);
   });
 
-  it('are unknown while none of several siblings between is connected', () => {
+  it('are unknown while none of several replicas in between is connected', () => {
     const { say, shown } = node('');
     say('eu:paris', relay('Disconnected'));
     say('eu:paris~1', relay('Connected'));

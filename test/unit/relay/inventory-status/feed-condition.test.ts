@@ -36,7 +36,7 @@ describe('the Node object of a node whose feed differed from what its neighbour 
     return status?.conditions.find(({ type }) => type === 'FeedDiverged');
   };
 
-  it('has the condition FeedDiverged, since when and of which feed, while there is the alarm', () => {
+  it('has the condition FeedDiverged, with its time and feed, while there is the alarm', () => {
     const atMs = Date.UTC(2030, 0, 2, 3, 4, 5);
     expect(conditionWith(undefined, atMs - 1_000)).toBeUndefined();
     const on = conditionWith({ atMs, what: 'reported/kid: at revision 2 there are 1 rows here and 2 there' }, atMs);

@@ -74,7 +74,7 @@ function fleet() {
 }
 
 describe('a SyncTarget of an inventory space whose agent is a child of the node', () => {
-  it('says whether the agent is connected, to whom, and what its cluster has', () => {
+  it('shows whether the agent is connected, to which parent, and the description of its cluster', () => {
     const bench = fleet();
     bench.statuses.start();
     bench.syncTarget('cafe', 'eu:store');
@@ -103,7 +103,7 @@ describe('a SyncTarget of an inventory space whose agent is a child of the node'
     for (const name of ['a', 'b']) expect(bench.target(name)).toMatchObject({ attachedTo: 'eu' });
   });
 
-  it('is told of again after a start, and written only when it is another one', () => {
+  it('is announced again after a start, and written only if it differs', () => {
     const bench = fleet();
     bench.syncTarget('cafe', 'eu:store');
     bench.location('cafe');
@@ -118,7 +118,7 @@ describe('a SyncTarget of an inventory space whose agent is a child of the node'
     expect(bench.target('cafe')).toMatchObject({ attachedTo: 'eu' });
   });
 
-  it('does not take its own writes for news', () => {
+  it('does not react to its own writes', () => {
     const bench = fleet();
     bench.statuses.start();
     bench.syncTarget('cafe', 'eu:store');
@@ -132,7 +132,7 @@ describe('a SyncTarget of an inventory space whose agent is a child of the node'
 });
 
 describe('a SyncTarget of an inventory space whose agent is deeper', () => {
-  it('says who knows its state, also when it was that of a child before', () => {
+  it('names the node that knows its state, even if the agent was a child before', () => {
     const bench = fleet();
     bench.statuses.start();
     bench.syncTarget('cafe', 'eu:store');
@@ -175,7 +175,7 @@ describe('a Location of an inventory space', () => {
     expect(bench.counts('fronts')).toEqual({ instances: 3, availableInstances: 1 });
   });
 
-  it('forgets those that it selects no more, or that are gone', () => {
+  it('drops SyncTargets that it no longer selects, or that are gone', () => {
     const bench = fleet();
     bench.statuses.start();
     for (const name of ['a', 'b', 'c']) bench.syncTarget(name, `eu:${name}`);
@@ -195,7 +195,7 @@ describe('a Location of an inventory space', () => {
     ]);
   });
 
-  it('has no number of available ones while it selects one of which another node knows', () => {
+  it('has no number of available ones while it selects one that another node knows', () => {
     const bench = fleet();
     bench.statuses.start();
     bench.syncTarget('a', 'eu:a');
@@ -208,7 +208,7 @@ describe('a Location of an inventory space', () => {
     expect(bench.counts('fronts')).toEqual({ instances: 1, availableInstances: 1 });
   });
 
-  it('with many SyncTargets about it is worked off in bounded steps', () => {
+  it('with many SyncTargets is processed in bounded steps', () => {
     const bench = fleet();
     for (let i = 0; i < 120; i++) bench.syncTarget(`t-${i}`, `eu:t-${i}`);
     bench.statuses.start();

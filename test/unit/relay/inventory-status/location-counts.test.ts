@@ -13,7 +13,7 @@ import type { Child, Destination } from '../../../../relay/children/children.ts'
 import { locationResource } from '../../../../relay/children/inventory.ts';
 import { LocationCounts } from '../../../../relay/inventory-status/location-counts.ts';
 
-describe('the numbers of a Location', () => {
+describe('the counts of a Location', () => {
   let store: MemoryStore;
   let space: EmbeddedSpace;
   let children: Map<string, Child>;
@@ -52,7 +52,7 @@ describe('the numbers of a Location', () => {
     location('shops');
   });
 
-  it('are of the agents that it selects here, those that are connected and may be scheduled', () => {
+  it('cover the agents that it selects here: the connected and schedulable ones', () => {
     connected = new Set(['a', 'b', 'c']);
     agent('a', ['shops']);
     agent('b', ['shops'], { cordoned: true });
@@ -77,7 +77,7 @@ describe('the numbers of a Location', () => {
     expect(shown('shops')).toEqual({ instances: 1, availableInstances: 1 });
   });
 
-  it('are smaller when an agent goes, or is of another Location', () => {
+  it('decrease when an agent goes, or belongs to another Location', () => {
     location('depots');
     agent('a', ['shops']);
     agent('b', ['shops']);
@@ -89,7 +89,7 @@ describe('the numbers of a Location', () => {
     expect([shown('shops'), shown('depots')]).toMatchObject([{ instances: 0 }, { instances: 1 }]);
   });
 
-  it('are of now after a start, also where the last agent went meanwhile', () => {
+  it('are up to date after a start, even if the last agent went meanwhile', () => {
     agent('a', ['shops']);
     settle();
     children.clear();
@@ -99,7 +99,7 @@ describe('the numbers of a Location', () => {
     expect(shown('shops')).toMatchObject({ instances: 0 });
   });
 
-  it('cost one look however many agents change, and of many Locations some at a time', () => {
+  it('cost one read however many agents change, and of many Locations some at a time', () => {
     const get = vi.spyOn(space, 'get');
     for (let i = 0; i < 1_000; i++) agent(`a${i}`, ['shops']);
     settle();

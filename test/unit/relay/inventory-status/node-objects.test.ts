@@ -11,7 +11,7 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { showNode } from '../../../../relay/inventory-status/node-objects.ts';
 
-it('the Node object of a relay says why it does not reach its parent, as long as it does not', () => {
+it('the Node object of a relay shows why it does not reach its parent, as long as it does not', () => {
   const storage = new EmbeddedStorage({ store: new MemoryStore(), name: 'system', logger: silentLogger, hook() {} });
   const space = new EmbeddedSpace({
     name: 'system',

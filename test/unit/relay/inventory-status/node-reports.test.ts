@@ -65,8 +65,8 @@ function center() {
   return { clock, reports, hear, shown };
 }
 
-describe('what a node tells of many relays below a child', () => {
-  it('is brought up to date in runs of some each, without anything else that happens', () => {
+describe('the reports of a node about many relays below a child', () => {
+  it('are updated in bounded runs, without any other event', () => {
     const { clock, reports, hear, shown } = center();
     hear(120);
     reports.start();

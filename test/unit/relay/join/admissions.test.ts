@@ -59,8 +59,8 @@ function token(of: string, spec: object = {}): void {
 const statusOf = (of: string) =>
   space.get({ group: 'mesh.banyan.io', resource: 'jointokens', namespace: '', name: of })?.status;
 
-describe('a relay that is shown a join token', () => {
-  it('judges the request once, and answers a certificate for its path when the use is on the disk', async () => {
+describe('a relay that gets a join token', () => {
+  it('checks the request once, and answers with a certificate for its path when the use is on the disk', async () => {
     expect(await admissions.join(asked, '10.0.0.7:4711')).toEqual({
       authority: 'authority',
       certificate: 'certificate of eu:till for key-1',
@@ -85,7 +85,7 @@ describe('a relay that is shown a join token', () => {
     });
   });
 
-  it('gives it to one of two keys that come at once', async () => {
+  it('accepts one of two keys that come at once', async () => {
     const both = await Promise.allSettled([
       admissions.join(asked, 'a'),
       admissions.join({ ...asked, request: 'key-2' }, 'b'),
@@ -94,7 +94,7 @@ describe('a relay that is shown a join token', () => {
     expect(order.filter((step) => step === 'sign')).toHaveLength(1);
   });
 
-  it('refuses one that is older than the SyncTarget, unless that owns it: it was made for another of that name', async () => {
+  it('refuses a token older than the SyncTarget, unless the SyncTarget owns it: it was made for a former one of that name', async () => {
     const key = { group: 'inventory.banyan.io', resource: 'synctargets', namespace: '', name: 'till' };
     clock.advance(60_000);
     space.delete(key);
@@ -108,7 +108,7 @@ describe('a relay that is shown a join token', () => {
     expect((await admissions.join({ ...asked, name: 'bbbbbbbbbb' }, 'a')).certificate).toContain('key-1');
   });
 
-  it('takes an older one that the SyncTarget owns: the clock was set back between them', async () => {
+  it('accepts an older token that the SyncTarget owns: the clock was set back between them', async () => {
     const key = { group: 'inventory.banyan.io', resource: 'synctargets', namespace: '', name: 'till' };
     space.delete(key);
     clock.advance(60_000);
@@ -120,7 +120,7 @@ describe('a relay that is shown a join token', () => {
     expect((await admissions.join(asked, 'a')).certificate).toContain('key-1');
   });
 
-  it('says the same of a token that is not there and of a secret that is another one', async () => {
+  it('gives the same answer for a missing token and for a wrong secret', async () => {
     const words = async (wrong: object) => {
       try {
         await admissions.join({ ...asked, ...wrong }, 'a');
@@ -137,7 +137,7 @@ describe('a relay that is shown a join token', () => {
     expect([order, statusOf(name)]).toEqual([[], undefined]);
   });
 
-  it('tells who has the secret what is wrong, and uses nothing up', async () => {
+  it('reports the error to a client with the secret, and does not use up the token', async () => {
     await expect(admissions.join({ ...asked, path: 'eu:other' }, 'a')).rejects.toMatchObject({
       code: 'Forbidden',
       message: expect.stringMatching(/is for "eu:till", and not for "eu:other"/),
@@ -159,7 +159,7 @@ describe('a relay that is shown a join token', () => {
     expect([order.includes('sign'), statusOf(name)]).toEqual([false, undefined]);
   });
 
-  it('calls a token expired that nobody used in time, from its start to its end', async () => {
+  it('treats a token that nobody used in time as expired, from its start to its end', async () => {
     admissions.start();
     clock.advance(hourMs);
     expect(statusOf(name)).toEqual({ state: 'Expired' });
@@ -169,7 +169,7 @@ describe('a relay that is shown a join token', () => {
     expect(statusOf('bbbbbbbbbb')).toBeUndefined();
   });
 
-  it('does no work for more than come at its rate, and says when to come again', () => {
+  it('does no work beyond its rate, and names the time to retry', () => {
     for (let i = 0; i < 20; i++) admissions.admit();
     expect(() => admissions.admit()).toThrow(
       expect.objectContaining({ code: 'TooManyRequests', details: { retryAfterSeconds: 1 } }),
@@ -187,7 +187,7 @@ describe('a relay that is shown a join token', () => {
 });
 
 describe('a relay that is asked to renew', () => {
-  it('signs for the agent that has shown its certificate, while it is in the inventory', async () => {
+  it('signs for the agent that has shown its certificate, while the agent is in the inventory', async () => {
     const { certificate } = await admissions.renew({ path, role: 'agent', key: 'key-1' }, 'key-1');
     expect(certificate).toBe('certificate of eu:till for key-1');
     space.delete({ group: 'inventory.banyan.io', resource: 'synctargets', namespace: '', name: 'till' });

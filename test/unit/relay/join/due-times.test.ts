@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { DueTimes } from '../../../../relay/join/due-times.ts';
 
-it('what is due comes in the order of its time, so much at once, until it has another time or none', () => {
+it('due keys come in the order of their times, a bounded number at once, until they have another time or none', () => {
   const times = new DueTimes();
   expect([times.nextMs, times.due(100, 9)]).toEqual([undefined, []]);
   for (const [name, atMs] of Object.entries({ c: 30, a: 10, b: 20, d: 40 })) times.set(name, atMs);
@@ -18,7 +18,7 @@ it('what is due comes in the order of its time, so much at once, until it has an
   expect([times.nextMs, times.due(100, 9)]).toEqual([30, ['c', 'd', 'a']]);
 });
 
-it('it says the same as a search through all of them', () => {
+it('the result equals a search through all of them', () => {
   const random = new SeededRandom(7);
   const times = new DueTimes();
   const all = new Map<string, number>();

@@ -9,7 +9,7 @@ import { TestTree } from '../../../support/test-tree.ts';
 
 const issuing = { clock: systemClock, random: systemRandom };
 
-it('a signer knows one key by one hash, and signs for it with the issuer that is in the files by then', async () => {
+it('a signer identifies one key by one hash, and signs for it with the issuer in the files at that time', async () => {
   const tree = await TestTree.create('shop');
   let issuer = await createIssuer(tree.authority, { tree: 'shop', path: 'eu' }, issuing);
   const signer = issuerSigner('eu', { authority: () => 'ca', issuer: () => issuer, ...issuing });
@@ -28,7 +28,7 @@ it('a signer knows one key by one hash, and signs for it with the issuer that is
   await expect(signer.judge('eu:other', await requestFor('eu:kid', one))).rejects.toThrow(/it is for "CN=eu:kid"/);
 });
 
-it("a signer refuses an issuer that is not its node's before it is asked for anything", async () => {
+it('a signer refuses an issuer of another node before any request', async () => {
   const tree = await TestTree.create('shop');
   const us = await createIssuer(tree.authority, { tree: 'shop', path: 'us' }, issuing);
   const ports = { authority: () => 'ca', ...issuing };

@@ -48,7 +48,7 @@ const use = (name: string) =>
   );
 
 describe('a join token that nobody uses', () => {
-  it('is called expired at its time, whether it was there at the start or came later, and is removed a day later', () => {
+  it('is marked as expired at its time, whether it was there at the start or came later, and is removed a day later', () => {
     token('early', hourMs);
     expiry.start();
     token('late', 2 * hourMs);
@@ -66,7 +66,7 @@ describe('a join token that nobody uses', () => {
     expect(stateOf('late')).toBe('gone');
   });
 
-  it('is kept when it was used, for good', () => {
+  it('is kept for good if it was used', () => {
     token('used', hourMs);
     expiry.start();
     use('used');
@@ -74,7 +74,7 @@ describe('a join token that nobody uses', () => {
     expect(stateOf('used')).toBe('Used');
   });
 
-  it('that somebody has deleted is not looked for any more', () => {
+  it('that somebody has deleted is no longer watched', () => {
     token('one', hourMs);
     expiry.start();
     space.delete(keyOf('one'));
@@ -82,7 +82,7 @@ describe('a join token that nobody uses', () => {
     expect(stateOf('one')).toBe('gone');
   });
 
-  it('of many that expire at once is called expired as soon as the others', () => {
+  it('of many that expire at once is marked as soon as the others', () => {
     for (let i = 0; i < 250; i++) token(`t${i}`, hourMs);
     expiry.start();
     clock.advance(hourMs);
@@ -90,7 +90,7 @@ describe('a join token that nobody uses', () => {
   });
 
   it.each(['Conflict', 'StoreFull'] as const)(
-    'is written again later where a write is refused (%s), and no sooner',
+    'is written again later if a write is refused (%s), and no sooner',
     (code) => {
       token('one', hourMs);
       expiry.start();
@@ -119,7 +119,7 @@ describe('a join token that nobody uses', () => {
     expect(stateOf('one')).toBe('gone');
   });
 
-  it('that a finalizer keeps is not written without end', () => {
+  it('that a finalizer keeps is not written again and again', () => {
     token('kept', hourMs, { finalizers: ['example.com/audit'] });
     expiry.start();
     clock.advance(hourMs + expiredKeptMs);

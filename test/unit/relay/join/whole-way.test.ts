@@ -19,7 +19,7 @@ import { TestTree } from '../../../support/test-tree.ts';
 const ports = { clock: systemClock, random: systemRandom, log: silentLogger };
 const path = 'eu:till';
 
-it('an agent joins with a token, renews with what it got, and is refused when its SyncTarget is gone', async () => {
+it('an agent joins with a token, renews its certificate, and is refused when its SyncTarget is gone', async () => {
   const tree = await TestTree.create('shop');
   const store = new MemoryStore();
   const { space } = openSpace({ ...ports, store, defer: () => {}, path: 'eu' }, 'system', 'System', () => {});

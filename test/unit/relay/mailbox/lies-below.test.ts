@@ -54,8 +54,8 @@ const childrenEach = 9;
 const sumOf = <T>(child: T, other: T, add: (a: T, b: T) => T) =>
   Array.from({ length: childrenEach }, () => child).reduce(add, other);
 
-describe('a parent of nodes that lie about how many there are', () => {
-  it.each(['fresh', 'stale', 'never', 'quarantined'])('tells a partial that its own parent takes: %s', (name) => {
+describe('a parent of nodes that lie about their numbers', () => {
+  it.each(['fresh', 'stale', 'never', 'quarantined'])('reports a partial that its own parent accepts: %s', (name) => {
     const known = name === 'fresh' || name === 'quarantined' ? countNames.slice(countNames.indexOf('synced')) : [];
     const lie = (n: number) => partialOf({ expected: n, [name]: n, ...Object.fromEntries(known.map((k) => [k, n])) });
     let told = lie(greatest((n) => partialFlaw(raw(lie(n)))));
@@ -68,7 +68,7 @@ describe('a parent of nodes that lie about how many there are', () => {
     }
   });
 
-  it('tells a partial that its own parent takes when they are silent, or outdated', () => {
+  it('reports a partial that its own parent accepts when they are silent, or outdated', () => {
     const lie = (n: number) => partialOf({ expected: 2 * n, fresh: n, stale: n });
     const reported = lie(greatest((n) => partialFlaw(raw(lie(n)))));
     const wanted = { generation: 1, target: 2 };
@@ -80,7 +80,7 @@ describe('a parent of nodes that lie about how many there are', () => {
     }
   });
 
-  it('tells what its own parent takes of a release and of a move', () => {
+  it('reports parts of a release and of a move that its own parent accepts', () => {
     const wave = (n: number) => ({ expected: n, fresh: n, exposed: n, available: n, failed: n });
     const withRelease = (n: number): Partial => ({
       ...honest,
@@ -113,7 +113,7 @@ describe('a parent of nodes that lie about how many there are', () => {
     }
   });
 
-  it('tells label summaries that its own parent takes, and rules out nothing that is there', () => {
+  it('reports label summaries that its own parent accepts, and excludes no existing place', () => {
     const sets = (n: number): LabelSummary => ({ leaves: n, sets: [{ leaves: n, labels: { zone: 'a' } }] });
     const of = (leaves: number, keys: KeySummaries): LabelSummary => ({
       leaves,
@@ -144,7 +144,7 @@ describe('a parent of nodes that lie about how many there are', () => {
     }
   });
 
-  it('tells summaries of users that its own parent takes', () => {
+  it('reports user summaries that its own parent accepts', () => {
     const subject = 'returned.status.value';
     const fields = ['COUNT', 'SUM', 'AVG', 'MIN', 'MAX', 'P50', 'DISTINCT', 'TOPK'] as const;
     const of = summarizer({

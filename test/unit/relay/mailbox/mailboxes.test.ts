@@ -4,7 +4,7 @@ import { readSession, writeSession } from '../../../../core/session/handshake.ts
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
 
-it('a child that is dropped, one of siblings as well, leaves nothing by which the next one of its name is taken for a copy', () => {
+it('a removed child, also a replica, leaves nothing by which the next node of its name looks like a copy', () => {
   const store = new MemoryStore();
   const mailboxes = new Mailboxes(store, new SeededRandom(1), 'boot', 'eu');
   const record = { sessionSequence: 3, bootCounter: 2 ** 32, bootNonce: '07'.repeat(16), attachSequence: 0 };

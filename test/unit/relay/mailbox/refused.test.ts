@@ -22,7 +22,7 @@ function bench() {
   return { made, reported, consumer, sound };
 }
 
-it('of what a child tells and nobody can read, the last good form counts, until there is another', () => {
+it('of an unreadable report of a child, the last valid form counts, until there is another', () => {
   const { made, consumer, sound } = bench();
   const told: string[] = [];
   made.store.subscribe(quarantineTopic, (tables) => told.push(...childrenOfReported(tables)));
@@ -36,7 +36,7 @@ it('of what a child tells and nobody can read, the last good form counts, until 
   expect([sound(), told]).toEqual([state(2), ['store-17', 'store-17']]);
 });
 
-it('a child has the last word on itself, whatever revision it claimed for the one before', () => {
+it('a child’s newest report about itself counts, whatever revision the former one claimed', () => {
   const { made, sound } = bench();
   made.say('store-17', { key, attributes: state(1), claims: 2 ** 48 - 1 });
   made.say('store-17', { key, attributes: state(2) });
@@ -45,13 +45,13 @@ it('a child has the last word on itself, whatever revision it claimed for the on
   expect(sound()).toBeUndefined();
 });
 
-it('what rooms read of a child is without what is quarantined, whichever of them reads', () => {
+it('rooms read a child’s table without quarantined rows, whichever room reads', () => {
   const { made, reported } = bench();
   made.say('store-17', { key: 'labels', attributes: { leaves: 'many' } });
   expect(made.store.read((reader) => [...reported.rows(reader)])).toEqual([]);
 });
 
-it('whatever a child says of itself, nothing is thrown, and what is read of it is what its keys say', () => {
+it('whatever a child reports about itself, nothing throws, and rooms read only what the keys allow', () => {
   const prefix = fc.constantFrom(
     'labels',
     'partial/center.retail/p',
@@ -80,7 +80,7 @@ it('whatever a child says of itself, nothing is thrown, and what is read of it i
   );
 });
 
-it('a Mailbox says which entries its child could not take, and a Node which of them count in an older form', () => {
+it('a Mailbox names the entries that its child could not accept, and a Node those that count in an older form', () => {
   const said = { count: 2, sample: ['o/center.retail//configmaps/shop/a: the body is no JSON: it: ends'] };
   expect(untakenEntries(said)).toEqual({
     quarantinedEntries: 2,

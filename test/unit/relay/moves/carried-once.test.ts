@@ -42,7 +42,7 @@ describe('the order of a placement at its origin', () => {
     expect(moveOf('none')).toBeUndefined();
   });
 
-  it('of Auto follows the claims that are carried as they come and go, and nothing else does', () => {
+  it('of Auto follows the carried claims as they come and go, and nothing else', () => {
     claim('ReadWriteOnce');
     bench.settle();
     expect(moveOf('auto')?.order).toBe('BreakBeforeMake');
@@ -56,14 +56,14 @@ describe('the order of a placement at its origin', () => {
     expect(moveOf('auto')?.order).toBe('MakeBeforeBreak');
   });
 
-  it('is the same after a start that comes before the claim is worked off', () => {
+  it('is the same after a start that comes before the claim is processed', () => {
     claim('ReadWriteOncePod');
     bench.restart();
     bench.settle();
     expect(moveOf('auto')?.order).toBe('BreakBeforeMake');
   });
 
-  it('of BreakBeforeMake removes in the foreground, unless the placement says how', () => {
+  it('of BreakBeforeMake removes in the foreground, unless the placement specifies another way', () => {
     bench.placement('breaks', spec({ move: { strategy: 'BreakBeforeMake' } }));
     bench.placement('says', spec({ move: { strategy: 'BreakBeforeMake' }, deletion: { propagationPolicy: 'Orphan' } }));
     claim('ReadWriteOnce');

@@ -10,17 +10,17 @@ function look(above: number, sequence: number) {
 }
 
 describe('a grant', () => {
-  it('from above is of a lost life when its number is above the one that is told', () => {
+  it('from above belongs to a lost store incarnation if its number is above the reported one', () => {
     expect(look(8, 7)).toBe('ofLostIncarnation');
     expect(look(6, 7)).toBe('none');
   });
 
-  it('from above of a number from before the numbers went around is an older one, and nothing to go above', () => {
+  it('from above with a number from before the numbers wrapped around is an older one', () => {
     expect(look(sequences - 1, 0)).toBe('none');
     expect(look(3, sequences - 1)).toBe('ofLostIncarnation');
   });
 
-  it('is for no later placement of the name, whatever its numbers, when that for which it was decided is gone', () => {
+  it('is for no later placement of the name, whatever its numbers, when its placement is gone', () => {
     const upstream = new MemoryStore().write((t) => FeedConsumer.open(t, { name: 'upstream' }));
     const grants = new Grants({ upstream, hasReceivedFromParent: () => true });
     const id = 'center.retail/shop';

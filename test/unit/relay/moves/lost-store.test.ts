@@ -3,7 +3,7 @@ import { WholeTree } from '../../../support/whole-tree.ts';
 import { till, tillAt, tillOf } from '../support/moving-till.ts';
 
 it.each(['eu', 'eu:a'])(
-  'a copy with BreakBeforeMake runs on when its last hop loses its store, and %s speaks first',
+  'a copy with BreakBeforeMake keeps running when its last hop loses its store, and %s reports first',
   async (first) => {
     const tree = new WholeTree({ relays: ['', 'eu'], agents: ['eu:a'] });
     await tree.start();

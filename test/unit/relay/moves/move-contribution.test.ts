@@ -32,8 +32,8 @@ const agent = (more: object = {}): MovingChild => ({
 });
 const row = (state: MoveRow['state']): MoveRow => ({ state, sinceMs: 0, generation: 2 });
 
-describe('what a child adds to a move', () => {
-  it('counts an old copy as leaving and as nothing else, and one that waits as never reported', () => {
+describe('the contribution of a child to a move', () => {
+  it('counts an old copy only as leaving, and a waiting one as never reported', () => {
     const leaving = withMove(placement, agent({ row: row('leaving') }), available);
     expect(leaving.counts).toEqual(emptyPartial(2, 20).counts);
     expect(leaving.move).toMatchObject({ leaving: 1, serving: 0 });
@@ -44,7 +44,7 @@ describe('what a child adds to a move', () => {
     });
   });
 
-  it('takes an agent as serving when it is available with what it was sent last, be it of an older release', () => {
+  it('counts an agent as serving if it is available with the objects that it was sent last, even of an older release', () => {
     const older = { generation: 2, target: 15 };
     const reported = partial({ available: 1 }, older);
     const part = (more: object) => withMove(placement, agent({ row: row('joined'), ...more }), available).move;
@@ -56,12 +56,12 @@ describe('what a child adds to a move', () => {
     expect(part({ refused: true })).toMatchObject({ done: 0, joining: 1 });
   });
 
-  it('takes a relay that tells nothing of moves as one that has not told', () => {
+  it('treats a relay that reports nothing about moves as a relay that has not reported', () => {
     const relay = agent({ role: 'relay', path: 'eu', handed: undefined });
     expect(withMove(placement, relay, available).move).toMatchObject({ unheard: 1, waitsFor: ['eu'] });
   });
 
-  it('waits for a relay whose last word could not be read: it may run copies, and is not one that never had any', () => {
+  it('waits for a relay with an unreadable report: it may run copies, unlike a relay that never had any', () => {
     const breaksFirst: Placement = { ...placement, move: { ...placement.move!, order: 'BreakBeforeMake' } };
     const part = (more: object) => {
       const relay = agent({ role: 'relay', path: 'eu', handed: undefined, reported: undefined, ...more });
@@ -79,7 +79,7 @@ describe('what a child adds to a move', () => {
     expect(decidesToGrant({ ...part({ refused: true }), joining: 1 }, true)).toBe(false);
   });
 
-  it('leaves alone what keeps no order, or has no target yet', () => {
+  it('ignores a placement without an order, or without a target yet', () => {
     const { move: _move, ...none } = placement;
     const { target: _target, ...early } = placement;
     expect(withMove(none, agent(), available)).toBe(available);

@@ -20,7 +20,7 @@ const part = (mesh: MoveMesh) => mesh.relays[0]!.total()?.move;
 const toAgent = (agent: number) => shape.relays.length + agent;
 
 describe('a node that keeps the order of moves', () => {
-  it('holds an old copy while the new destination is silent, and says for whom and until when', () => {
+  it('holds an old copy while the new destination is silent, and reports for whom and until when', () => {
     const mesh = placed([0], make);
     mesh.toggle(toAgent(1));
     const untilMs = mesh.clock.wallMs() + deadlineSeconds * 1000;
@@ -34,7 +34,7 @@ describe('a node that keeps the order of moves', () => {
     expect(part(mesh)).toMatchObject({ leaving: 0, joining: 0, breaking: 0, overdue: 0 });
   });
 
-  it('gives an old copy up at its deadline, counted from when it began to leave, and says so', () => {
+  it('gives an old copy up at its deadline, counted from when it began to leave, and reports it', () => {
     const mesh = placed([0], make);
     mesh.toggle(toAgent(1));
     mesh.place([1], make);
@@ -52,7 +52,7 @@ describe('a node that keeps the order of moves', () => {
     expect(part(mesh)?.overdue).toBe(0);
   });
 
-  it('works off at its start a deadline that passed while it was away', () => {
+  it('handles at its start a deadline that passed while it was away', () => {
     const mesh = placed([0], make);
     mesh.toggle(toAgent(1));
     mesh.place([1], make);
@@ -63,7 +63,7 @@ describe('a node that keeps the order of moves', () => {
     expect(running(mesh)).toEqual([]);
   });
 
-  it('lets what shrinks go at once, and what grows come at once', () => {
+  it('lets a shrinking placement shrink at once, and a growing one grow at once', () => {
     const mesh = placed([0, 1], make);
     mesh.place([0], make);
     mesh.settle();
@@ -83,7 +83,7 @@ describe('a node that keeps the order of moves', () => {
     expect(running(mesh)).toEqual([]);
   });
 
-  it('decides inside a subtree that is cut off, when both sides are in it', () => {
+  it('decides inside a subtree that is cut off, if both sides are in it', () => {
     const mesh = placed([0], make);
     mesh.label(shape, 2, false);
     mesh.place([0, 2], make);
@@ -107,7 +107,7 @@ describe('a node that keeps the order of moves', () => {
     expect(running(mesh)).toEqual([1]);
   });
 
-  it('takes the answer of an agent to a higher number that it was asked before', () => {
+  it('accepts the answer of an agent to a higher number that the agent was asked before', () => {
     const mesh = placed([0], breaks);
     mesh.agents[0]!.wasAskedHigher = 5;
     mesh.place([1], breaks);
@@ -115,7 +115,7 @@ describe('a node that keeps the order of moves', () => {
     expect([running(mesh), part(mesh)?.leaving]).toEqual([[1], 0]);
   });
 
-  it('makes a new copy at the deadline when the old one does not answer, and says so', () => {
+  it('makes a new copy at the deadline if the old one does not answer, and reports it', () => {
     const mesh = placed([0], breaks);
     mesh.toggle(toAgent(0));
     mesh.place([1], breaks);
@@ -126,7 +126,7 @@ describe('a node that keeps the order of moves', () => {
     expect(part(mesh)!.overdue).toBeGreaterThan(0);
   });
 
-  it('waits for a relay that is silent only if something may run below it', () => {
+  it('waits for a silent relay only if a copy may run below it', () => {
     const mesh = placed([0], breaks);
     mesh.toggle(1);
     mesh.place([2], breaks);
@@ -141,7 +141,7 @@ describe('a node that keeps the order of moves', () => {
     expect(part(mesh)).toMatchObject({ joining: 1, unheard: 1, waitsFor: ['r0'] });
   });
 
-  it('keeps the placement at a relay that matches no more while a relay below it is silent: that one has to hear that it is old', () => {
+  it('keeps the placement at a relay that no longer matches while a relay below it is silent, so that the silent one learns that its copy is old', () => {
     const deep: MeshShape = { relays: [0, 1, 0], agents: [2, 3] };
     const mesh = new MoveMesh(deep);
     mesh.place([0], make);
@@ -158,7 +158,7 @@ describe('a node that keeps the order of moves', () => {
     expect(running(mesh)).toEqual([1]);
   });
 
-  it('lets everything go on when the placement keeps no order any more', () => {
+  it('lets everything continue when the placement has no order any more', () => {
     const mesh = placed([0], make);
     mesh.toggle(toAgent(1));
     mesh.place([1], make);
@@ -169,7 +169,7 @@ describe('a node that keeps the order of moves', () => {
     expect(part(mesh)).toBeUndefined();
   });
 
-  it('leaves nothing behind of a placement that is deleted while it moves, also at an agent that was away', () => {
+  it('leaves nothing behind of a placement that is deleted while it moves, even at an agent that was away', () => {
     const mesh = placed([0], breaks);
     mesh.toggle(toAgent(0));
     mesh.place([1], breaks);

@@ -42,7 +42,7 @@ function act(mesh: MoveMesh, dice: Dice): void {
 }
 
 describe('moves in any tree, in any order of messages', () => {
-  it('with MakeBeforeBreak never leave a placement without an available copy once it had one, whatever restarts and whoever is silent', () => {
+  it('with MakeBeforeBreak never leave a placement without an available copy once it had one, whatever restarts and whichever node is silent', () => {
     fc.assert(
       fc.property(shape, fc.nat(), (tree, seed) => {
         const mesh = new MoveMesh(tree);

@@ -42,7 +42,7 @@ async function shop(strategy = 'BreakBeforeMake') {
 }
 
 it.each([1, 2, 3])(
-  'a relay that was put back to before %s moves waits for the old copy, and not for an older grant',
+  'a relay that was restored to before %s moves waits for the old copy, and not for an older grant',
   async (times) => {
     const { tree, place, isAt, move, thereAndBack, putBack, staysAt } = await shop();
     await move('b');
@@ -62,7 +62,7 @@ it.each([1, 2, 3])(
 );
 
 it.each([0, 1, 2])(
-  'a relay that was put back to when it had the copy, and %s more moves, gives it to nobody again',
+  'a relay that was restored to when it had the copy, and %s more moves, gives the copy to nobody again',
   async (times) => {
     const { tree, place, isAt, move, thereAndBack, putBack, staysAt } = await shop();
     await move('b');
@@ -85,7 +85,7 @@ it.each([0, 1, 2])(
 );
 
 it.each([0, 1, 2])(
-  'a relay that was put back to before %s moves and one keeps the copy until the new one is available',
+  'a relay that was restored to before %s moves and one keeps the copy until the new one is available',
   async (times) => {
     const { tree, place, isAt, move, thereAndBack, putBack, staysAt } = await shop('MakeBeforeBreak');
     const backup = tree.backup('eu');
@@ -103,7 +103,7 @@ it.each([0, 1, 2])(
 );
 
 it.each([0, 1, 2])(
-  'a relay that was put back to when it had no copy, and %s more moves, keeps the one that its agent has',
+  'a relay that was restored to when it had no copy, and %s more moves, keeps the copy of its agent',
   async (times) => {
     const { tree, place, isAt, move, thereAndBack, putBack, staysAt } = await shop('MakeBeforeBreak');
     await move('b');
@@ -127,7 +127,7 @@ it.each([0, 1, 2])(
 );
 
 it.each([0, 5, 10, 15, 20, 25, 30, 40, 60])(
-  'what its agent says counts also if it is heard in a second session, as the first one broke after %s ms',
+  'its agent’s report also counts in a second session, if the first one broke after %s ms',
   async (ms) => {
     const { tree, place, isAt, move, putBack, staysAt } = await shop();
     await move('b');

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { PendingHistories } from '../../../../relay/moves/recovered-rows.ts';
 
-it('an agent that showed that a store was put back has shown it also in the session after, where it is between two histories', () => {
+it('an agent that showed that a store was restored still shows it in the next session, when the store is between two histories', () => {
   const histories = new PendingHistories();
   histories.note('till', true);
   histories.note('till', false);

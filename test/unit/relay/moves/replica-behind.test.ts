@@ -23,7 +23,7 @@ const cases: Case[] = (['MakeBeforeBreak', 'BreakBeforeMake'] as const).flatMap(
 );
 
 /** The one sibling dies, and the other hears of the copy by whoever has it before it hears of the placement, which then names another place. */
-describe('a move at a sibling that comes to know of it late', () => {
+describe('a move at a replica that receives it late', () => {
   it.each(cases)(
     '$strategy from $old to $fresh, where the other one $other, moved $moved the death of the first',
     async ({ strategy, old, fresh, other, moved }) => {

@@ -82,7 +82,7 @@ describe('an old copy', () => {
     },
   );
 
-  it('leaves its placement at a sibling no longer than one that does not answer may hold a change of theirs', async () => {
+  it('leaves its placement at a replica no longer than a silent replica may delay a change of owners', async () => {
     const [old, other] = ['eu:old', 'eu:other'];
     const tree = await waiting(old, [other], (before) => before.cut(other, 'eu'));
     // The other one has to go over, and the sibling that had it says nothing of that.

@@ -17,9 +17,9 @@ async function shop(strategy: string) {
   return { tree, uid, place, move: () => place('new') };
 }
 
-describe('a move at a place with siblings', () => {
+describe('a move at a place with replicas', () => {
   it.each(['MakeBeforeBreak', 'BreakBeforeMake'])(
-    'that was made is not taken back when the sibling dies that made it: %s',
+    'that is complete is not undone when the replica dies that made it: %s',
     async (strategy) => {
       const { tree, uid, move } = await shop(strategy);
       move();
@@ -39,7 +39,7 @@ describe('a move at a place with siblings', () => {
   );
 
   it.each(['MakeBeforeBreak', 'BreakBeforeMake'])(
-    'is over for the other one too where the old one has it again: %s',
+    'ends at the other replica too when the old destination has the copy again: %s',
     async (strategy) => {
       const { tree, uid, place, move } = await shop(strategy);
       move();
@@ -57,7 +57,7 @@ describe('a move at a place with siblings', () => {
     },
   );
 
-  it('that waits goes on with the other one', async () => {
+  it('that waits continues at the other replica', async () => {
     const { tree, uid, move } = await shop('MakeBeforeBreak');
     tree.kill('eu:new');
     const before = uid('eu:old');
@@ -70,7 +70,7 @@ describe('a move at a place with siblings', () => {
     await tree.until('it is made', () => uid('eu:new') !== undefined && uid('eu:old') === undefined);
   });
 
-  it('keeps an old copy that nothing has come for yet when the sibling dies that keeps it', async () => {
+  it('keeps an old copy without a new one when the replica dies that keeps it', async () => {
     const { tree, uid, move } = await shop('MakeBeforeBreak');
     const had = uid('eu:old');
     // The other one has never heard that the old one was to have it.

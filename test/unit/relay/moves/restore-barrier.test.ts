@@ -38,17 +38,20 @@ async function shop(strategy: string) {
   return { tree, copies, place, move, putBack, until };
 }
 
-it.each([0, 20, 200, 2_000])('a second copy is not made %s ms after the only one is known no more', async (afterMs) => {
-  const { tree, copies, place, move, putBack, until } = await shop('BreakBeforeMake');
-  const backup = tree.backup('eu');
-  await move('a');
-  await putBack('eu', backup);
-  await tree.run(afterMs);
-  place('b');
-  await until('b', () => expect(copies().length).toBeLessThan(2));
-});
+it.each([0, 20, 200, 2_000])(
+  'a second copy is not made %s ms after the only one has become unknown',
+  async (afterMs) => {
+    const { tree, copies, place, move, putBack, until } = await shop('BreakBeforeMake');
+    const backup = tree.backup('eu');
+    await move('a');
+    await putBack('eu', backup);
+    await tree.run(afterMs);
+    place('b');
+    await until('b', () => expect(copies().length).toBeLessThan(2));
+  },
+);
 
-it.each([0, 20, 200, 2_000])('nor when it was put back twice in %s ms', async (afterMs) => {
+it.each([0, 20, 200, 2_000])('nor after two restores in %s ms', async (afterMs) => {
   const { tree, copies, place, move, putBack, until } = await shop('BreakBeforeMake');
   const backup = tree.backup('eu');
   await move('a');
@@ -60,7 +63,7 @@ it.each([0, 20, 200, 2_000])('nor when it was put back twice in %s ms', async (a
 });
 
 it.each(['BreakBeforeMake', 'MakeBeforeBreak'])(
-  'a copy below a relay that does not know of it goes by a grant, and by no other way (%s)',
+  'a copy below a relay that does not know it is removed by a grant, and in no other way (%s)',
   async (strategy) => {
     const { tree, copies, place, move, putBack, until } = await shop(strategy);
     const backup = tree.backup('eu');
@@ -82,7 +85,7 @@ it.each(['BreakBeforeMake', 'MakeBeforeBreak'])(
   },
 );
 
-it('a copy that is out of reach when the relay above it is put back holds the move until it was heard', async () => {
+it('a copy out of reach while the relay above it is restored holds the move until its report arrives', async () => {
   const { tree, copies, place, move, putBack, until } = await shop('BreakBeforeMake');
   const backup = tree.backup('eu:x');
   await move('a');

@@ -23,7 +23,7 @@ const noOtherParts: LaterParts = {
   failed: () => undefined,
 };
 
-it('covers what is above as far as its parent has said, and its own spaces as far as they are', () => {
+it('reports as received the rows from above up to the parent’s statement, and the own spaces up to their head', () => {
   const store = new MemoryStore();
   const config = nodeConfigSchema.parse({
     path: 'eu',

@@ -99,7 +99,7 @@ class Center {
 }
 
 describe('a node without a server for people', () => {
-  it('sends an attached child away when its SyncTarget is deleted, and refuses it from then on', async () => {
+  it('disconnects an attached child when its SyncTarget is deleted, and refuses it from then on', async () => {
     const center = await new Center().start();
     await center.hello();
     expect(center.said).toContain('welcome');

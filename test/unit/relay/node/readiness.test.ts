@@ -39,7 +39,7 @@ function readiness({ relays = [] as string[], caughtUp = true } = {}) {
 }
 
 describe('readiness', () => {
-  it('is nobody’s before the parent’s state has arrived and been worked off', () => {
+  it('does not exist for anybody before the parent’s state has arrived and been processed', () => {
     const { made, agent } = readiness({ caughtUp: false });
     agent('till');
     made.idle();
@@ -50,7 +50,7 @@ describe('readiness', () => {
     expect([made.down('till'), made.up, made.notReady()]).toEqual([true, true, undefined]);
   });
 
-  it('is nobody’s either, the parent included, when that shows that the store was put back', () => {
+  it('does not exist for anybody, the parent included, if the parent shows that the store was restored', () => {
     const { made, agent, told } = readiness({ caughtUp: true });
     agent('till');
     made.idle();
@@ -69,7 +69,7 @@ describe('readiness', () => {
     expect(told).toEqual(['down till', 'up', 'down till', 'down till', 'up']);
   });
 
-  it('is not that of a child with rows of another history, until the parent was heard in this run', () => {
+  it('does not exist for a child with rows of another history, until the node has received from the parent in this run', () => {
     const { made, agent, state, told } = readiness({ caughtUp: true });
     agent('till');
     agent('desk');
@@ -87,7 +87,7 @@ describe('readiness', () => {
     expect([made.hasOtherHistory('desk'), made.down('desk')]).toEqual([false, true]);
   });
 
-  it('is nobody’s any more when the store was put back, until the node has caught up again', () => {
+  it('ends when the store was restored, until the node has caught up again', () => {
     const { made, agent, told } = readiness({ caughtUp: true });
     agent('till');
     made.idle();
@@ -100,7 +100,7 @@ describe('readiness', () => {
     expect(told.filter((one) => one === 'down till')).toHaveLength(3);
   });
 
-  it('stays when the node has caught up in this run before it heard of that', () => {
+  it('stays if the node has caught up in this run before it learns of the restore', () => {
     const { made, agent } = readiness({ caughtUp: true });
     agent('till');
     made.caughtUp();
@@ -109,7 +109,7 @@ describe('readiness', () => {
     expect(made.down('till')).toBe(true);
   });
 
-  it('is not for a relay that has not said yet what is below it, and is for its siblings', () => {
+  it('does not exist for a relay that has not reported its labels yet, and exists for its replicas', () => {
     const { made, agent, relay } = readiness({ relays: ['paris'] });
     agent('till');
     relay('paris', false);
@@ -117,7 +117,7 @@ describe('readiness', () => {
     expect([made.down('till'), made.down('paris')]).toEqual([true, false]);
   });
 
-  it('goes up when every relay that is known beforehand has spoken, not earlier', () => {
+  it('exists upwards when every configured relay has reported, not earlier', () => {
     const { made, relay, told } = readiness({ relays: ['berlin', 'paris'] });
     relay('berlin', true);
     made.idle();
@@ -127,7 +127,7 @@ describe('readiness', () => {
     expect([made.up, told]).toEqual([true, ['down berlin', 'up', 'down paris', 'up']]);
   });
 
-  it('is not known before what is left of the last run is worked off, and it is known to be none before the parent was heard', () => {
+  it('is unknown before the remaining work of the last run is done, and known to be absent before the parent was received', () => {
     const { made } = readiness({ caughtUp: true });
     expect(made.up).toBe(undefined);
     made.putBackBelow();
@@ -138,7 +138,7 @@ describe('readiness', () => {
     expect(made.up).toBe(true);
   });
 
-  it('waits while something is left to schedule', () => {
+  it('waits while scheduling work remains', () => {
     const { made, agent, state } = readiness();
     agent('till');
     state.quiet = false;
@@ -149,7 +149,7 @@ describe('readiness', () => {
     expect(made.down('till')).toBe(true);
   });
 
-  it('is told once', () => {
+  it('is announced once', () => {
     const { made, agent, told } = readiness();
     agent('till');
     made.idle();
@@ -157,7 +157,7 @@ describe('readiness', () => {
     expect(told).toEqual(['down till', 'up']);
   });
 
-  it('is asked again only for children that were read anew, however many there are', () => {
+  it('is checked again only for children that changed, however many there are', () => {
     const { made, children, agent, told } = readiness();
     for (let i = 0; i < 1_000; i++) agent(`till-${i}`);
     made.idle();

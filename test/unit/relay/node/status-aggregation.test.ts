@@ -104,7 +104,7 @@ class Shop {
 
 const words = ['partial/center.retail/shop', 'status/center.retail/shop/apps/deployments/shop/web'];
 
-it('a relay that ended between the end of a placement and its word of that takes back what it told, after its start', async () => {
+it('a relay that ended after a placement was deleted and before it withdrew its report withdraws it after its start', async () => {
   const shop = await new Shop('eu').start();
   await shop.deleted();
   expect([shop.told(), shop.heard()]).toEqual([words, words]);
@@ -112,7 +112,7 @@ it('a relay that ended between the end of a placement and its word of that takes
   expect([shop.told(), shop.heard()]).toEqual([[], []]);
 });
 
-it('a center that ended between the end of a placement and its word of that takes exact statuses back, after its start', async () => {
+it('a center that ended after a placement was deleted and before it withdrew exact statuses withdraws them after its start', async () => {
   const shop = await new Shop('').start();
   await shop.deleted();
   expect(shop.status()).toBeDefined();

@@ -18,8 +18,8 @@ import {
 const [p, p2, foreign] = ['center.retail/p', 'center.retail/p2', 'eu.retail/p'] as const;
 const [a, b] = [hash128('a'), hash128('b')];
 
-describe('what a store knows of placements', () => {
-  it('is which there are', () => {
+describe('the placements in a store', () => {
+  it('are listed', () => {
     const store = new MemoryStore();
     store.write((t) => {
       for (const id of [p, p2, foreign]) storePlacement(t, id);
@@ -28,7 +28,7 @@ describe('what a store knows of placements', () => {
     expect(store.read(storedPlacements)).toEqual([p, foreign]);
   });
 
-  it('is the objects of each, also when its name begins like that of another, or another source has the same', () => {
+  it('have their objects, even if the name is the beginning of another, or another source has the same name', () => {
     const store = new MemoryStore();
     store.write((t) => {
       storeSelected(t, p, a);
@@ -41,7 +41,7 @@ describe('what a store knows of placements', () => {
     expect([objects(p), objects(p2), objects(foreign)]).toEqual([[hex(b)], [hex(a)], [hex(a)]]);
   });
 
-  it('is the children that have each', () => {
+  it('have their children', () => {
     const store = new MemoryStore();
     store.write((t) => {
       for (const child of ['paris', 'rome']) storeMatched(t, p, child);
@@ -72,7 +72,7 @@ describe('placements in memory', () => {
     expect([placements.get(p), [...placements.ofChild('paris')]]).toEqual([undefined, []]);
   });
 
-  it('are found by a child while its mailbox has them, also when they are read anew meanwhile', () => {
+  it('are found by a child while its mailbox has them, even during a new reading', () => {
     const placements = new Placements();
     const first = placement(p, 'rome');
     placements.set(first);

@@ -24,12 +24,12 @@ describe('the keys of a placement', () => {
     ]);
   });
 
-  it('are also those of its waves: a Location that changes one may stand in another wave', () => {
+  it('include those of its waves: a Location with a changed value may belong to another wave', () => {
     const waveSelectors = [{ matchLabels: { ring: 'canary' } }];
     expect([...routeKeysOf({ ...rule('true'), waveSelectors })]).toEqual(['labels/env', 'labels/tier', 'labels/ring']);
   });
 
-  it('are the whole map where a key is not written out, and all else of an object', () => {
+  it('are the whole map if a key is computed, and everything else of an object', () => {
     expect([...routeKeysOf(rule('"a" in properties'))]).toContain('properties/*');
     expect([...routeKeysOf(rule('location.metadata.name == "a"'))]).toContain('*');
     expect([...routeKeysOf(rule('syncTarget.spec.properties.a == "a"'))]).toContain('properties/a');

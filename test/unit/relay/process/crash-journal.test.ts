@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openCrashJournal } from '../../../../relay/process/crash-journal.ts';
 
-describe('the note of what a process works on', () => {
+describe('the crash journal', () => {
   let directory: string;
   const open = () => openCrashJournal(join(directory, 'work'));
 
@@ -13,7 +13,7 @@ describe('the note of what a process works on', () => {
   });
   afterEach(() => rmSync(directory, { recursive: true }));
 
-  it('is found by the next process as it was written last', () => {
+  it('is read by the next process as it was written last', () => {
     const note = open();
     expect(note.found).toBeUndefined();
     note.write('{"key":"o/größer"}');
@@ -24,7 +24,7 @@ describe('the note of what a process works on', () => {
     expect(open().found).toBeUndefined();
   });
 
-  it('is none that can be read when the machine left half of it', () => {
+  it('is ignored if the machine left half of it', () => {
     writeFileSync(join(directory, 'work'), Buffer.of(200, 0, 0));
     expect(open().found).toBeUndefined();
   });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { watchIdleness } from '../../../../relay/process/idle-memory.ts';
 
-test('that a process has nothing to do is said once, and again only after it had', () => {
+test('an idle process is announced once, and again only after it had work', () => {
   const clock = new VirtualClock();
   const said: boolean[] = [];
   let busy = 0.5;

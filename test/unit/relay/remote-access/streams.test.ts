@@ -37,7 +37,7 @@ function node(path: string, options: { notReady?: string; known?: readonly strin
 const read = ({ body }: { body: Buffer }) => JSON.parse(body.toString()) as Record<string, unknown>;
 
 describe('a request for a node of the tree', () => {
-  it('is answered with who the node is, whether it is ready, and how long it took', async () => {
+  it('is answered with the node’s identity, its readiness, and the round trip', async () => {
     const { ask } = node('');
     const answer = await ask('/tree/center/healthz');
     expect(answer.status).toBe(200);
@@ -50,7 +50,7 @@ describe('a request for a node of the tree', () => {
     });
   });
 
-  it('is answered with what stands in the way of being ready', async () => {
+  it('is answered with the reason why the node is not ready', async () => {
     const { ask } = node('eu', { notReady: 'waits for its parent' });
     expect(read(await ask('/tree/eu/healthz'))).toMatchObject({
       role: 'relay',
@@ -84,7 +84,7 @@ describe('a request for a node of the tree', () => {
     ['bytes that are no number', '/tree/center/echo?bytes=x', {}, 'BadRequest', 'must be an integer'],
     ['no time', '/tree/center/healthz?timeoutSeconds=0', {}, 'BadRequest', 'timeoutSeconds'],
     ['nobody of importance', '/tree/center/healthz', { user: { name: 'eve', groups: [] } }, 'Forbidden', 'eve may not'],
-  ])('for %s is refused in words', async (_, url, request, code, words) => {
+  ])('for %s is refused with a message', async (_, url, request, code, words) => {
     const error = await node('', { known: ['kid'] })
       .ask(url, request)
       .catch((thrown: unknown) => thrown);
@@ -102,11 +102,11 @@ describe('a request for a node of the tree', () => {
     ['/tree/eu', '/'],
     ['/tree/eu/healthz', undefined],
     ['/tree/eu/echo?bytes=1', undefined],
-  ])('for %s is there one for %s', (url, there) => {
+  ])('for %s reaches %s', (url, there) => {
     expect(node('').way(url)).toBe(there);
   });
 
-  it('goes up while there is a parent, and says that there is none now', async () => {
+  it('goes up while there is a parent, and reports a missing parent', async () => {
     await expect(node('eu').ask('/tree/us/healthz')).rejects.toMatchObject({
       code: 'Unavailable',
       message: 'eu: the parent is not connected (Disconnected)',
@@ -142,7 +142,7 @@ describe('a request for a node of the tree', () => {
     await failed;
   });
 
-  it('fails when other bytes come back than were sent', async () => {
+  it('fails if other bytes come back than were sent', async () => {
     const { router, ask } = node('eu');
     router.register('echo', (offer) => {
       const stream = offer.accept({

@@ -8,8 +8,8 @@ function settled(...connected: number[]): Ownership {
   return ownership;
 }
 
-describe('ownership of the children of siblings', () => {
-  it('lets a child that has attached elsewhere be counted there only once its owner has said that it leaves it out', () => {
+describe('ownership of the children of replicas', () => {
+  it('counts a child at its new replica only once its former owner has reported that it leaves the child out', () => {
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
     expect(ownership.children.get('till')).toMatchObject({ owner: 1, granted: false, from: 0, term: 1 });
@@ -17,7 +17,7 @@ describe('ownership of the children of siblings', () => {
     expect(ownership.children.get('till')).toEqual({ sequence: 5, role: 'agent', at: 1, owner: 1, granted: true });
   });
 
-  it('is settled when those that were given something have said that they told of it, by one term for all that went at once', () => {
+  it('is settled when the new owners have reported that they reported their children, by one term for all changes at once', () => {
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
     ownership.attached(1, 'kiosk', 5, 'agent');
@@ -31,7 +31,7 @@ describe('ownership of the children of siblings', () => {
     expect([ownership.state.term, ownership.isSettled]).toEqual([3, true]);
   });
 
-  it('believes the highest attach sequence, in whichever order it hears them', () => {
+  it('follows the highest attach sequence, in whichever order the reports arrive', () => {
     for (const order of [
       [5, 6],
       [6, 5],
@@ -42,7 +42,7 @@ describe('ownership of the children of siblings', () => {
     }
   });
 
-  it('leaves out what an owner told that is away, gives its other agents to the one that leads, and counts it again when it has heard', () => {
+  it('leaves out the reports of an absent owner, gives its other agents to the leading replica, and counts it again when it has the new decision', () => {
     const ownership = settled(0, 1);
     ownership.attached(0, 'other', 4, 'agent');
     ownership.connection(0, false);
@@ -89,7 +89,7 @@ describe('ownership of the children of siblings', () => {
     expect(first).toBeLessThan(5_000);
   });
 
-  it('keeps what an owner told that is away as long as one of its relays is nowhere else: nobody else knows what is below it', () => {
+  it('keeps the reports of an absent owner as long as one of its relays is nowhere else: no other replica knows the nodes below that relay', () => {
     const ownership = settled(0, 1);
     ownership.attached(0, 'paris', 4, 'relay');
     ownership.attached(0, 'lyon', 4, 'relay');
@@ -102,14 +102,14 @@ describe('ownership of the children of siblings', () => {
     expect([...ownership.children.values()].every(({ owner, granted }) => owner === 1 && granted)).toBe(true);
   });
 
-  it('gives a child that comes back before it was handed over back at once', () => {
+  it('gives a child that returns before it was handed over back at once', () => {
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
     ownership.attached(0, 'till', 6, 'agent');
     expect(ownership.children.get('till')).toEqual({ sequence: 6, role: 'agent', at: 0, owner: 0, granted: true });
   });
 
-  it('ends when the child is known no more where it attached last, with the one that leads, and never counts it twice on the way', () => {
+  it('ends with the leading replica if the child is removed where it attached last, and never counts the child twice on the way', () => {
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
     ownership.said(0, 1);
@@ -125,7 +125,7 @@ describe('ownership of the children of siblings', () => {
     expect(ownership.isSettled).toBe(true);
   });
 
-  it('begins anew when a child comes back that was known no more', () => {
+  it('starts anew when a removed child comes back', () => {
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
     ownership.said(0, 1);
@@ -134,7 +134,7 @@ describe('ownership of the children of siblings', () => {
     expect(ownership.children.get('till')).toEqual({ sequence: 5, role: 'agent', at: 1, owner: 1, granted: true });
   });
 
-  it('goes over to one that comes back and has yet to hear what was decided without it, when the owner dies meanwhile', () => {
+  it('goes to a replica that returns and has yet to receive the decisions made without it, if the owner dies meanwhile', () => {
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
     ownership.said(0, 1);
@@ -150,7 +150,7 @@ describe('ownership of the children of siblings', () => {
     expect([ownership.counts(0), ownership.counts(1)]).toEqual([false, true]);
   });
 
-  it('leaves out what a sibling tells that has lost its store, until it has heard what was decided', () => {
+  it('leaves out the reports of a replica that has lost its store, until it has received the decision', () => {
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
     ownership.said(0, 1);
@@ -161,7 +161,7 @@ describe('ownership of the children of siblings', () => {
     expect(ownership.counts(0)).toBe(true);
   });
 
-  it('leaves out what a sibling tells that says a lower term than before, until it has heard what was decided', () => {
+  it('leaves out the reports of a replica with a lower term than before, until it has received the decision', () => {
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
     ownership.said(0, 1);
@@ -171,7 +171,7 @@ describe('ownership of the children of siblings', () => {
     expect(ownership.counts(0)).toBe(true);
   });
 
-  it('takes no term as said of which something that was told before is on its way, but leaves out who says a lower one', () => {
+  it('does not accept a term while earlier reports are in flight, but leaves out a replica that reports a lower one', () => {
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
     ownership.said(0, 1, false);
@@ -182,7 +182,7 @@ describe('ownership of the children of siblings', () => {
     expect(ownership.counts(0)).toBe(false);
   });
 
-  it('believes no term that it has not decided, since it was put back, and none that is older than what it decides then', () => {
+  it('ignores terms that it has not decided, since it was restored, and terms older than its next decision', () => {
     const ownership = settled(0, 1);
     ownership.attached(0, 'till', 5, 'agent');
     ownership.said(0, 3);
@@ -193,7 +193,7 @@ describe('ownership of the children of siblings', () => {
     expect(ownership.counts(0)).toBe(true);
   });
 
-  it('leaves out a sibling that has heard of other decisions, until it says one that was made since', () => {
+  it('leaves out a replica that has received other decisions, until it reports a term that was decided since', () => {
     let nowMs = 0;
     const ownership = new Ownership(() => nowMs);
     for (const replica of [0, 1]) ownership.connection(replica, true);
@@ -208,7 +208,7 @@ describe('ownership of the children of siblings', () => {
     expect(ownership.counts(0)).toBe(true);
   });
 
-  it('goes on after a restart where it was, also with what was said', () => {
+  it('continues after a restart where it was, with all received reports', () => {
     const said = settled(0, 1);
     said.attached(1, 'till', 5, 'agent');
     said.said(0, 1);
@@ -222,7 +222,7 @@ describe('ownership of the children of siblings', () => {
     expect(again.children.get('till')).toMatchObject({ owner: 1, granted: true });
   });
 
-  it('counts no child twice, and in the end each where it attached last, whatever is delayed, cut or started again', () => {
+  it('counts no child twice, and in the end each where it attached last, whatever is delayed, cut or restarted', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80, size: 'max' }), (steps) => {
         const mesh = new Mesh();
@@ -237,7 +237,7 @@ describe('ownership of the children of siblings', () => {
     );
   });
 
-  it('counts each agent where it attached last when one sibling is gone for good, whatever was before', () => {
+  it('counts each agent where it attached last when one replica is gone for good, whatever was before', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60, size: 'max' }), replica, (steps, dead) => {
         const mesh = new Mesh(['a', 'b']);

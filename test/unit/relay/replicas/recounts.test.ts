@@ -8,7 +8,7 @@ const placementsOf: Readonly<Record<string, readonly string[]>> = {
   'paris~2': ['center.retail/shop'],
 };
 
-describe('what children tell counts, or does no more', () => {
+describe('the reports of children that count, or no longer count', () => {
   const store = new MemoryStore();
   let said: string[];
   const recounts = new ReplicaRecount(store, {
@@ -24,7 +24,7 @@ describe('what children tell counts, or does no more', () => {
     said = [];
   });
 
-  it('decides on moves by the new sums, once for each placement: nobody below will say anything more', () => {
+  it('decide moves by the new sums, once for each placement: no node below will report anything more', () => {
     expect(recounts.recount(['paris~1', 'paris~2'])).toEqual(['center.retail/shop', 'center.retail/till']);
     expect(said.slice(3)).toEqual([
       'sums center.retail/shop paris~1, center.retail/till paris~1, center.retail/shop paris~2',
@@ -33,7 +33,7 @@ describe('what children tell counts, or does no more', () => {
     ]);
   });
 
-  it('adds all up again before it is told', () => {
+  it('are added up again before the node reports', () => {
     expect(recounts.recountChildren(['paris~2'])).toBe(true);
     expect(said).toEqual([
       'labels of paris~2',
@@ -44,7 +44,7 @@ describe('what children tell counts, or does no more', () => {
     ]);
   });
 
-  it('tells nothing of a placement that is not worked off, and is asked again', () => {
+  it('change nothing of a placement whose work remains, and are checked again', () => {
     store.write((t) => markDirty(t, 'placement', 'center.retail/till'));
     expect(recounts.recountChildren(['paris~1'])).toBe(false);
     expect(said.some((one) => one.startsWith('report'))).toBe(false);

@@ -164,8 +164,8 @@ class Parent {
   }
 }
 
-describe('what the parent of siblings tells them', () => {
-  it('is the highest word of any of them, also when the one that had said it lost its store and comes with an older one', () => {
+describe('the decisions that the parent of replicas sends', () => {
+  it('use the highest sequence of any replica, even if the replica that reported it lost its store and reports an older one', () => {
     const parent = new Parent();
     parent.says('eu~1', entryKey.attach('till'), { sequence: 5, role: 'agent' });
     parent.says('eu', 'term', { term: parent.term });
@@ -177,7 +177,7 @@ describe('what the parent of siblings tells them', () => {
     expect(told).toMatchObject({ owner: 1, sequence: 5 });
   });
 
-  it('is to whom a child belongs, and nothing more once it is known no more where it attached last', () => {
+  it('name the owner of a child, and nothing more once the child is removed where it attached last', () => {
     const parent = new Parent();
     parent.says('eu~1', entryKey.attach('till'), { sequence: 5, role: 'agent' });
     const moving = { owner: 1, granted: false, sequence: 5 };
@@ -192,7 +192,7 @@ describe('what the parent of siblings tells them', () => {
     expect(parent.home('till')).toBeUndefined();
   });
 
-  it('is that a child is granted once all has come that its former owner had told and rewritten before it said the term', () => {
+  it('grant a child once all earlier and rewritten reports of its former owner have arrived', () => {
     const parent = new Parent();
     parent.says('eu~1', entryKey.attach('till'), { sequence: 5, role: 'agent' });
     parent.says('eu', 'term', { term: parent.term }, 1);
@@ -206,7 +206,7 @@ describe('what the parent of siblings tells them', () => {
     expect(parent.told('till')).toEqual([granted, granted]);
   });
 
-  it('has the sibling first, of those that a stream may take, to which the next node is attached', () => {
+  it('put the replica first, of those that a stream may use, to which the next node is attached', () => {
     const parent = new Parent();
     parent.says('eu~1', entryKey.attach('till'), { sequence: 5, role: 'agent' });
     expect(parent.home('till')).toBe('eu~1');
@@ -214,7 +214,7 @@ describe('what the parent of siblings tells them', () => {
     expect(parent.home('till')).toBe('eu~1');
   });
 
-  it('counts as it was while the feed of a sibling is reconciled, and anew at the end: its rows are of two histories', () => {
+  it('count as before while the feed of a replica is reconciled, and again at the end: its rows are of two histories', () => {
     const parent = new Parent();
     parent.says('eu', entryKey.attach('till'), { sequence: 5, role: 'agent' });
     expect(parent.frozen).toEqual([]);
@@ -225,7 +225,7 @@ describe('what the parent of siblings tells them', () => {
     expect({ frozen: parent.frozen, changed: parent.changed }).toEqual({ frozen: [], changed: ['eu', 'eu'] });
   });
 
-  it('counts anew after 10 s of a reconciliation that does not end', () => {
+  it('count again after 10 s of a reconciliation that does not end', () => {
     const parent = new Parent();
     parent.says('eu', entryKey.attach('till'), { sequence: 5, role: 'agent' });
     parent.reconciles('eu');
@@ -238,7 +238,7 @@ describe('what the parent of siblings tells them', () => {
     expect(parent.mixed).toEqual(['eu']);
   });
 
-  it('counts anew when there is room for that, where the time of a reconciliation is over on a full disk', () => {
+  it('count again when there is room for that, if the time of a reconciliation ends on a full disk', () => {
     const parent = new Parent();
     parent.says('eu', entryKey.attach('till'), { sequence: 5, role: 'agent' });
     parent.reconciles('eu');
@@ -249,7 +249,7 @@ describe('what the parent of siblings tells them', () => {
     expect(parent.changed.slice(1)).toContain('eu');
   });
 
-  it('adds nothing of a sibling that is still reconciled after a start, until the end: how it stood before is not known', () => {
+  it('add nothing of a replica that is still reconciled after a start, until the end: its former counts are not known', () => {
     const parent = new Parent();
     parent.says('eu', entryKey.attach('till'), { sequence: 5, role: 'agent' });
     parent.reconciles('eu');
@@ -259,7 +259,7 @@ describe('what the parent of siblings tells them', () => {
     expect({ mixed: parent.mixed, changed: parent.changed }).toEqual({ mixed: [], changed: ['eu', 'eu'] });
   });
 
-  it('takes nothing from them for 10 s after a start in the middle of a change, and looks at them again then', () => {
+  it('take nothing from replicas for 10 s after a start in the middle of a change, and check them again then', () => {
     const parent = new Parent();
     parent.says('eu~1', entryKey.attach('till'), { sequence: 5, role: 'agent' });
     parent.says('eu', 'term', { term: parent.term });
@@ -275,7 +275,7 @@ describe('what the parent of siblings tells them', () => {
     expect(parent.changing).toEqual([]);
   });
 
-  it('leaves out a sibling that has rows which it has not told, until that has said what is decided now', () => {
+  it('leave out a replica with rows that it has not reported, until the replica reports the present decision', () => {
     const parent = new Parent();
     parent.comesWithOtherRows('eu');
     expect(parent.term).toBe(0);
@@ -288,7 +288,7 @@ describe('what the parent of siblings tells them', () => {
     expect(parent.counted).toEqual(['eu', 'eu~1']);
   });
 
-  it('keeps nothing of siblings of which the last has gone for good', () => {
+  it('keep nothing of replicas after the last one has gone for good', () => {
     const parent = new Parent();
     for (let i = 0; i < 100; i++) parent.says('eu~1', entryKey.attach(`till-${i}`), { sequence: 5, role: 'agent' });
     expect(parent.rows).toBe(101);
@@ -301,7 +301,7 @@ describe('what the parent of siblings tells them', () => {
     expect(parent.home('till-0')).toBeUndefined();
   });
 
-  it('does not count as it was once the sibling that is reconciled has to hear first what was decided without it', () => {
+  it('no longer count as before once the reconciled replica has to receive decisions made without it', () => {
     const parent = new Parent();
     parent.says('eu', entryKey.attach('till'), { sequence: 5, role: 'agent' });
     parent.reconciles('eu');

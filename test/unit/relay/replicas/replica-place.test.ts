@@ -77,8 +77,8 @@ function siblingOf({ replica, replicas }: { replica: number; replicas: number })
   return { store, begin, attached, place, hear, hearSome, finish, retold, said };
 }
 
-describe('one of several siblings', () => {
-  it('refuses an older attachment than the one that is known, and names the sequence where that was to itself', () => {
+describe('one of several replicas', () => {
+  it('refuses an older attachment than the known one, and names the sequence if that attachment was to itself', () => {
     const { place, hear } = secondSibling();
     hear({ [entryKey.owner('shop')]: { owner: 1, granted: true, sequence: 5 } });
     expect(place.superseded('shop', 5)).toBeUndefined();
@@ -87,7 +87,7 @@ describe('one of several siblings', () => {
     expect(place.superseded('shop', 5)).toEqual({ message: expect.stringContaining('replica 0') });
   });
 
-  it('says the term of a decision once it has told what the decision changes', () => {
+  it('reports the term of a decision once it has reported the changes of the decision', () => {
     const { hear, retold, said } = secondSibling();
     hear({
       [entryKey.owner('shop')]: { owner: 0, granted: true, sequence: 5 },
@@ -97,7 +97,7 @@ describe('one of several siblings', () => {
     expect(retold).toEqual([[]]);
   });
 
-  it('is one also when the others are no longer in the topology: its parent hears who comes over from them', () => {
+  it('stays a replica when the others are no longer in the topology: its parent learns who comes over from them', () => {
     const { store, begin, attached, hear, place: before } = siblingOf({ replica: 0, replicas: 2 });
     hear({
       [entryKey.replicas()]: { term: 3, lead: 0 },
@@ -111,13 +111,13 @@ describe('one of several siblings', () => {
     expect(attached('shop')).toBe(true);
   });
 
-  it('is none where there never was another one: it owns all of its children, and tells of none', () => {
+  it('is none if there never was another one: it owns all of its children, and reports none', () => {
     const { store, attached, place } = siblingOf({ replica: 0, replicas: 1 });
     store.write((t) => place.attached(t, 'shop', 'agent', 6));
     expect([place.hasReplicas, place.owns('shop'), attached('shop')]).toEqual([false, true, false]);
   });
 
-  it('says no term before all has come that was decided by then: what was rewritten since lies behind it', () => {
+  it('reports no term before all earlier decisions have arrived: rewritten rows come behind the term', () => {
     const { hear, said } = secondSibling();
     hear({ [entryKey.replicas()]: { term: 3, lead: 1 } }, 2);
     expect(said()).toBeUndefined();
@@ -128,7 +128,7 @@ describe('one of several siblings', () => {
     expect(said()).toBe(3);
   });
 
-  it('says no term in the middle of a reconciliation: what it speaks of may come later', () => {
+  it('reports no term during a reconciliation: the rows of the decision may come later', () => {
     const { hearSome, finish, said } = secondSibling();
     hearSome({ [entryKey.replicas()]: { term: 3, lead: 1 } });
     expect(said()).toBeUndefined();
@@ -138,7 +138,7 @@ describe('one of several siblings', () => {
     expect(said()).toBe(3);
   });
 
-  it('tells of a child that is granted to it under a term that it has said before', () => {
+  it('reports a child that is granted under a term that it has reported before', () => {
     const { place, hear, retold, said } = secondSibling();
     hear({
       [entryKey.owner('shop')]: { owner: 1, granted: false, sequence: 5 },

@@ -31,7 +31,7 @@ async function mostCounted(tree: WholeTree, name: string): Promise<number> {
   return most;
 }
 
-describe('the places below siblings', () => {
+describe('the places below replicas', () => {
   it('are counted once while their nodes start one after the other', async () => {
     const order = ['eu:fr:paris~1', 'eu:fr:paris', 'eu', 'eu:fr', ...agents, 'eu~1'];
     const tree = await new WholeTree({ relays, agents }).start('');
@@ -47,7 +47,7 @@ describe('the places below siblings', () => {
     expect(await mostCounted(tree, 'late')).toBe(agents.length);
   });
 
-  it('are counted once by a node that starts while what one sibling said last is left out', async () => {
+  it('are counted once by a node that starts while the last report of one replica is left out', async () => {
     const tree = await new WholeTree({ relays, agents }).start();
     await tree.run(1_500);
     tree.kill('eu:fr:paris');
@@ -60,8 +60,8 @@ describe('the places below siblings', () => {
   });
 });
 
-describe('Node objects of siblings, and of relays below them', () => {
-  it('stay what they are when their node starts again, and when the sibling comes back that was left', async () => {
+describe('Node objects of replicas, and of relays below them', () => {
+  it('are unchanged when their node starts again, and when the replica returns that was left', async () => {
     const tree = await new WholeTree({ relays: ['', 'eu', 'eu~1', 'eu:lyon'], agents: [] }).start();
     const nodeOf = (name: string) =>
       tree.space('').get({ group: 'mesh.banyan.io', resource: 'nodes', namespace: '', name });

@@ -41,14 +41,14 @@ describe('a Customizer that changes', () => {
     expect(bench.status().summary).toMatchObject({ expected: 20, available: 20 });
   });
 
-  it('works everywhere at once where nothing is staged', () => {
+  it('takes effect everywhere at once if nothing is staged', () => {
     const bench = greeted({ strategy: 'All' });
     bench.customizer('greet', '${{ object.data.text }} two');
     bench.settle();
     expect([counts(bench, 'Hello two'), bench.kept()]).toEqual([[20], []]);
   });
 
-  it('is one release with the object that changes with it: nobody gets the one with the other', () => {
+  it('is one release with the object that changes with it: no destination gets only one of them', () => {
     const bench = greeted();
     const seen = new Set<string | undefined>();
     bench.watch = () => {
@@ -64,7 +64,7 @@ describe('a Customizer that changes', () => {
     expect([...seen].sort()).toEqual(['Hello one', 'Servus two']);
   });
 
-  it('is over as soon as it is what was promoted', () => {
+  it('ends as soon as it equals the promoted one', () => {
     const bench = greeted();
     bench.customizer('greet', '${{ object.data.text }} two');
     soaks(bench);
@@ -73,7 +73,7 @@ describe('a Customizer that changes', () => {
     expect([phase(bench), bench.kept(), counts(bench, 'Hello one')]).toEqual(['Promoted', [], [20]]);
   });
 
-  it('is taken back with its release: everybody has again what the former one makes', () => {
+  it('is rolled back with its release: every destination has the objects of the former one again', () => {
     const bench = greeted({ ...progressive, onFailure: 'Rollback', errorBudget: 0 });
     bench.customizer('greet', 'broken');
     bench.until('it is taken back', () => phase(bench) === 'RolledBack');
@@ -89,7 +89,7 @@ describe('a Customizer that changes', () => {
     expect(counts(bench, 'Hello three')).toEqual([20]);
   });
 
-  it('goes out to everybody when its placement has no strategy any more, and leaves nothing behind', () => {
+  it('goes out to all when its placement no longer has a strategy, and leaves nothing behind', () => {
     const bench = greeted();
     bench.customizer('greet', '${{ object.data.text }} two');
     soaks(bench);
@@ -107,7 +107,7 @@ describe('a Customizer that changes', () => {
     expect([counts(bench, undefined), bench.kept()]).toEqual([[20], []]);
   });
 
-  it('works at once where another placement brings the object without stages', () => {
+  it('takes effect at once if another placement brings the object without stages', () => {
     const bench = greeted();
     bench.space.create({
       apiVersion: 'edge.banyan.io/v1alpha1',
@@ -124,7 +124,7 @@ describe('a Customizer that changes', () => {
     expect(counts(bench, 'Hello two')).toEqual([20]);
   });
 
-  it('that changes again while it goes out begins anew, from what was promoted', () => {
+  it('that changes again while it goes out starts anew, from the promoted one', () => {
     const bench = greeted();
     bench.customizer('greet', '${{ object.data.text }} two');
     soaks(bench);
@@ -134,7 +134,7 @@ describe('a Customizer that changes', () => {
     expect(counts(bench, 'Hello two', 'Hello three', 'Hello one')).toEqual([0, 2, 18]);
   });
 
-  it('stays with those that have it over a restart of every last hop', () => {
+  it('stays with its destinations over a restart of every last hop', () => {
     const bench = greeted();
     bench.customizer('greet', '${{ object.data.text }} two');
     soaks(bench);
@@ -147,7 +147,7 @@ describe('a Customizer that changes', () => {
     ['objects before releases', (keys) => [...keys].sort()],
     ['releases before objects', (keys) => [...keys].sort().reverse()],
   ];
-  it.each(orders)('with %s, is made of nothing but what belongs together', (_, order) => {
+  it.each(orders)('with %s, combines only versions that belong together', (_, order) => {
     const bench = greeted();
     bench.order = order;
     const seen = new Set<string | undefined>();
@@ -164,7 +164,7 @@ describe('a Customizer that changes', () => {
 });
 
 describe('a Customizer that only the former version names', () => {
-  it('is kept as long as somebody has that version', () => {
+  it('is kept as long as a destination has that version', () => {
     const bench = greeted();
     bench.customizer('other', '${{ object.data.text }} of another');
     bench.write('greeting', 'Hello', 'other');
@@ -181,7 +181,7 @@ describe('a Customizer that only the former version names', () => {
     expect([counts(bench, 'Hello of another'), bench.kept()]).toEqual([[20], []]);
   });
 
-  it('is what a new destination gets its object made with', () => {
+  it('makes the object of a new destination', () => {
     const bench = greeted();
     bench.write('greeting', 'plain');
     bench.removeCustomizer('greet');
@@ -192,8 +192,8 @@ describe('a Customizer that only the former version names', () => {
   });
 });
 
-describe('a Customizer that an object names before it is there', () => {
-  it('comes in waves when it comes, and the others keep what they have', () => {
+describe('a Customizer that an object names before it exists', () => {
+  it('comes in waves, and the others keep their objects', () => {
     const bench = greeted();
     bench.write('greeting', 'Hello', 'missing');
     bench.until('nothing can be made', () => (bench.status().summary.failed ?? 0) > 0);

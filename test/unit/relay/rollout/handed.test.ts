@@ -45,8 +45,8 @@ function room({ hasReplicas = true, role = 'agent', isOther = false }: RoomOptio
   return { store, says, puts, keys, handed: new HandedReleases(ports) };
 }
 
-describe('what an agent carries from one sibling to another', () => {
-  it('is told to agents of places with siblings, and to nobody else', () => {
+describe('the release that an agent carries from one replica to another', () => {
+  it('is sent to agents of places with replicas, and to no others', () => {
     for (const [options, told] of [
       [{}, [entryKey.handed(id)]],
       [{ hasReplicas: false }, []],
@@ -60,7 +60,7 @@ describe('what an agent carries from one sibling to another', () => {
     }
   });
 
-  it('is no news where it was told here', () => {
+  it('is nothing new if it was handed out here', () => {
     const { store, says, handed } = room();
     store.write((t) => handed.write(t, id, 'a', release(2), true));
     says({ release: 2, handed: true });
@@ -69,7 +69,7 @@ describe('what an agent carries from one sibling to another', () => {
     expect(store.read((reader) => handed.isNews(reader, id, 'a'))).toBe(true);
   });
 
-  it('is the release as it is here, or another one, or promoted meanwhile', () => {
+  it('is the release here, another one, or one promoted meanwhile', () => {
     const { store, says, handed } = room();
     const hasIt = (of: ReleaseAttributes) => store.read((reader) => handed.hasIt(reader, id, 'a', of));
     says({ release: 2, handed: true });
@@ -78,7 +78,7 @@ describe('what an agent carries from one sibling to another', () => {
     expect(hasIt(release(2))).toBe(false);
   });
 
-  it('is waited for by who knows an older release, or not all of one', () => {
+  it('holds the agent back at a replica that knows an older release, or only a part of it', () => {
     const { store, says, handed } = room();
     const behind = (of?: ReleaseAttributes) => store.read((reader) => handed.isBehind(reader, id, 'a', of));
     expect(behind(undefined)).toBeUndefined();
@@ -91,7 +91,7 @@ describe('what an agent carries from one sibling to another', () => {
     ]);
   });
 
-  it('gives way to what was promoted, if it is of another release, whatever is newer', () => {
+  it('is replaced by the promoted objects, if it is another release, whatever is newer', () => {
     const { store, says, puts, handed } = room();
     const content = { key: 'o/x', attributes: Buffer.of(), body: Buffer.of() };
     const promoted: OutgoingContent & { readonly type: 'content' } = { type: 'content', content, originRevision: 5 };
@@ -107,7 +107,7 @@ describe('what an agent carries from one sibling to another', () => {
   it.each([
     ['its mailbox was lost', {}, false],
     ['the store was put back', { isOther: true }, true],
-  ])('gives way to it also where %s, and nothing is known of what was handed out', (_, options, isThere) => {
+  ])('is replaced by them even if %s, and nothing is known of releases handed out', (_, options, isThere) => {
     const { store, puts, handed } = room({ hasReplicas: false, ...options });
     const content = { key: 'o/x', attributes: Buffer.of(), body: Buffer.of() };
     if (isThere) puts(content);

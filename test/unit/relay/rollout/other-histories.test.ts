@@ -11,8 +11,8 @@ function started(store = new MemoryStore()) {
   return { store, histories, begun, idle, note };
 }
 
-describe('an agent that may have what the store does not know of', () => {
-  it('is shipped to once more, and remembered until that is done', () => {
+describe('an agent that may have rows which the store does not know', () => {
+  it('gets everything once more, and stays recorded until that is done', () => {
     const { histories, begun, idle, note } = started();
     note('a');
     expect([histories.has('a'), histories.has('b')]).toEqual([true, false]);
@@ -22,7 +22,7 @@ describe('an agent that may have what the store does not know of', () => {
     expect([begun, histories.has('a'), histories.isEmpty]).toEqual([['a'], false, true]);
   });
 
-  it('is remembered over a restart, whether its work was begun or not', () => {
+  it('stays recorded over a restart, whether its work had begun or not', () => {
     const before = started();
     before.note('a');
     before.idle();
@@ -34,7 +34,7 @@ describe('an agent that may have what the store does not know of', () => {
     expect(started(before.store).histories.isEmpty).toBe(true);
   });
 
-  it('that comes so again meanwhile is shipped to again', () => {
+  it('that attaches in this way again meanwhile gets everything again', () => {
     const { histories, begun, idle, note } = started();
     note('a');
     idle();

@@ -101,8 +101,8 @@ class Shop {
   }
 }
 
-describe('a release at a place with siblings', () => {
-  it('stays with those that have it when the sibling dies that handed it out, and goes to no other', async () => {
+describe('a release at a place with replicas', () => {
+  it('stays with its destinations when the replica dies that handed it out, and goes to no other', async () => {
     const shop = await new Shop().start();
     shop.write(configMap('greeting', 'two'), configMap('new', 'two'));
     shop.remove('old');
@@ -125,7 +125,7 @@ describe('a release at a place with siblings', () => {
     expect(shop.status()!.summary).toMatchObject({ expected: 4, fresh: 4, available: 2, outdated: 2 });
   });
 
-  it.each([1_000, 1_020, 1_040, 1_060])('stays also when the sibling dies %i ms after the write', async (afterMs) => {
+  it.each([1_000, 1_020, 1_040, 1_060])('stays also if the replica dies %i ms after the write', async (afterMs) => {
     const shop = await new Shop().start();
     shop.write(configMap('greeting', 'two'), configMap('new', 'two'));
     shop.remove('old');
@@ -137,7 +137,7 @@ describe('a release at a place with siblings', () => {
     for (const agent of agents) expect(isForward(shop.history(agent))).toBe(true);
   });
 
-  it('gives way to what was promoted where it was superseded before the other sibling had a word with its agents', async () => {
+  it('is replaced by the promoted objects if it was superseded before the other replica had contact with its agents', async () => {
     const shop = await new Shop().start();
     shop.write(configMap('greeting', 'two'), configMap('new', 'two'));
     await shop.until('the first wave has it', () => shop.having('two,one,two').length === 2);
@@ -152,7 +152,7 @@ describe('a release at a place with siblings', () => {
     expect(shop.having('one,one,-')).toHaveLength(2);
   });
 
-  it('is waited for by those that know of it, when the other sibling has not heard of it yet', async () => {
+  it('is awaited by agents that have it, if the other replica has not received it yet', async () => {
     const shop = await new Shop().start();
     shop.tree.cut('eu~1', '');
     shop.write(configMap('greeting', 'two'), configMap('new', 'two'));
@@ -169,7 +169,7 @@ describe('a release at a place with siblings', () => {
     for (const agent of agents) expect(isForward(shop.history(agent))).toBe(true);
   });
 
-  it('stays also where the other sibling has lost its store, and hears of it from its agents before it hears of it from above', async () => {
+  it('stays also if the other replica has lost its store, and receives it from its agents before it receives it from above', async () => {
     const shop = await new Shop().start();
     shop.write(configMap('greeting', 'two'), configMap('new', 'two'));
     shop.remove('old');
@@ -192,7 +192,7 @@ describe('a release at a place with siblings', () => {
     expect(agents.map((agent) => shop.history(agent).length)).toEqual(before);
   });
 
-  it('that was taken back is not handed out again by the other sibling, which has not heard of that', async () => {
+  it('that was rolled back is not handed out again by the other replica, which has not received the rollback', async () => {
     const shop = await new Shop().start();
     const waves = [{ name: 'first', count: 2, gates: [{ rolloutGate: 'go' }] }];
     shop.tree.apply('', 'retail', placement({ waves, onFailure: 'Rollback' }));

@@ -177,7 +177,7 @@ const awayWhenDrawn: Step[] = [
 ];
 
 describe('a release, whatever happens meanwhile and in whatever order rows come', () => {
-  it('is with nobody but its canary before its gate opens, and with everybody in the end', () => {
+  it('is only at its canary before its gate opens, and everywhere in the end', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 14 }), fc.nat(), (steps, seed) => {
         const run = new Run(seed);

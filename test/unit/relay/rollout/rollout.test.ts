@@ -36,7 +36,7 @@ describe('a release', () => {
     expect(bench.status().summary).toMatchObject({ expected: 20, fresh: 20, available: 20, outdated: 0 });
   });
 
-  it('leaves those that do not have it as they are, and counts them as outdated', () => {
+  it('leaves destinations without it unchanged, and counts them as outdated', () => {
     const bench = promoted();
     bench.write('greeting', 'two');
     bench.until('the canaries soak', () => phase(bench) === 'Soaking');
@@ -61,7 +61,7 @@ describe('a release', () => {
     expect(bench.having('price', 'one')).toHaveLength(20);
   });
 
-  it('that takes an object away leaves it where the release has not come yet', () => {
+  it('that removes an object leaves it at destinations that the release has not reached', () => {
     const bench = promoted();
     bench.remove('greeting');
     bench.until('the canaries soak', () => phase(bench) === 'Soaking');
@@ -71,7 +71,7 @@ describe('a release', () => {
     expect(bench.having('greeting', undefined)).toHaveLength(20);
   });
 
-  it('is over as soon as the objects are what was promoted', () => {
+  it('ends as soon as the objects equal the promoted ones', () => {
     const bench = promoted();
     bench.write('greeting', 'two');
     bench.until('the canaries soak', () => phase(bench) === 'Soaking');
@@ -82,7 +82,7 @@ describe('a release', () => {
     expect(bench.status().summary.available).toBe(20);
   });
 
-  it('that changes while it goes out begins anew: who had it gets what was promoted, or the newer one', () => {
+  it('that changes while it goes out starts anew: its destinations get the promoted objects, or the newer release', () => {
     const bench = promoted();
     bench.write('greeting', 'two');
     bench.until('the canaries soak', () => phase(bench) === 'Soaking');
@@ -93,7 +93,7 @@ describe('a release', () => {
     expect([bench.having('greeting', 'three').length, bench.having('price', 'one').length]).toEqual([2, 2]);
   });
 
-  it('goes out to everybody when its placement has no strategy any more', () => {
+  it('goes out to all when its placement no longer has a strategy', () => {
     const bench = promoted();
     bench.write('greeting', 'two');
     bench.until('the canaries soak', () => phase(bench) === 'Soaking');
@@ -105,7 +105,7 @@ describe('a release', () => {
     expect(bench.status().summary.available).toBe(20);
   });
 
-  it('begins with the next change when its placement gets a strategy: what is there counts as promoted', () => {
+  it('begins with the next change when its placement gets a strategy: the present objects count as promoted', () => {
     const bench = promoted({ strategy: 'All' });
     bench.place(progressive);
     bench.turn();
@@ -115,7 +115,7 @@ describe('a release', () => {
     expect(bench.having('greeting', 'two')).toHaveLength(2);
   });
 
-  it('is not taken for one from before its placement had no strategy, by nobody who has that or speaks of it', () => {
+  it('is not confused with a release from before its placement had no strategy, by any node that has or reports that one', () => {
     const waves = [{ name: 'canary', count: 2, gates: [{ rolloutGate: 'go' }] }];
     const staged = { strategy: 'Progressive', waves };
     const bench = promoted({ strategy: 'All' });
@@ -146,7 +146,7 @@ describe('a release', () => {
     expect([bench.having('greeting', undefined).length, bench.kept()]).toEqual([20, []]);
   });
 
-  it('comes to a destination that joins meanwhile as what was promoted', () => {
+  it('does not reach a destination that joins meanwhile, which gets the promoted objects', () => {
     const bench = promoted();
     bench.write('greeting', 'two');
     bench.write('price', 'one');
@@ -161,7 +161,7 @@ describe('a release', () => {
 });
 
 describe('a release to three hundred destinations', () => {
-  it('goes to a tenth, to half, to all, with never more in flight than each last hop may have', () => {
+  it('goes to a tenth, to half, to all, and each last hop never exceeds its share in flight', () => {
     const waves = [
       { name: 'canary', fraction: 0.1, gates: [{ expression: 'available/expected >= 0.99' }, { rolloutGate: 'go' }] },
       { name: 'half', fraction: 0.5, gates: [{ rolloutGate: 'on' }] },
@@ -192,37 +192,40 @@ describe('a release to three hundred destinations', () => {
   });
 });
 
-describe('whatever order rows come in', () => {
+describe('any order of rows', () => {
   const orders: [string, (keys: string[]) => string[]][] = [
     ['objects before releases', (keys) => [...keys].sort()],
     ['releases before objects', (keys) => [...keys].sort().reverse()],
     ['by their hashes', (keys) => [...keys].sort((a, b) => a.slice(-3).localeCompare(b.slice(-3)))],
   ];
 
-  it.each(orders)('%s, nobody gets a release before it is authorised, and everybody in the end', (_, order) => {
-    const bench = new RolloutBench(['eu', 'us'], 5);
-    bench.order = order;
-    bench.write('greeting', 'one');
-    bench.place({ strategy: 'Progressive', waves: [{ name: 'first', count: 1, gates: [{ rolloutGate: 'go' }] }] });
-    bench.until('it waits', () => phase(bench) === 'WaitingForGate');
-    expect(bench.having('greeting', 'one')).toHaveLength(1);
-    bench.gate('go', { phase: 'Passed' });
-    bench.until('it is promoted', () => phase(bench) === 'Promoted');
-    bench.settle();
-    bench.gate('go', { phase: 'Waiting' });
-    bench.write('greeting', 'two');
-    bench.write('price', 'one');
-    bench.until('it waits', () => phase(bench) === 'WaitingForGate');
-    expect([bench.having('greeting', 'two').length, bench.having('price', undefined).length]).toEqual([1, 9]);
-    bench.write('greeting', 'one');
-    bench.remove('price');
-    bench.turn();
-    expect([bench.having('greeting', 'one').length, bench.having('price', undefined).length]).toEqual([10, 10]);
-  });
+  it.each(orders)(
+    '%s: no destination gets a release before it is authorised, and all get it in the end',
+    (_, order) => {
+      const bench = new RolloutBench(['eu', 'us'], 5);
+      bench.order = order;
+      bench.write('greeting', 'one');
+      bench.place({ strategy: 'Progressive', waves: [{ name: 'first', count: 1, gates: [{ rolloutGate: 'go' }] }] });
+      bench.until('it waits', () => phase(bench) === 'WaitingForGate');
+      expect(bench.having('greeting', 'one')).toHaveLength(1);
+      bench.gate('go', { phase: 'Passed' });
+      bench.until('it is promoted', () => phase(bench) === 'Promoted');
+      bench.settle();
+      bench.gate('go', { phase: 'Waiting' });
+      bench.write('greeting', 'two');
+      bench.write('price', 'one');
+      bench.until('it waits', () => phase(bench) === 'WaitingForGate');
+      expect([bench.having('greeting', 'two').length, bench.having('price', undefined).length]).toEqual([1, 9]);
+      bench.write('greeting', 'one');
+      bench.remove('price');
+      bench.turn();
+      expect([bench.having('greeting', 'one').length, bench.having('price', undefined).length]).toEqual([10, 10]);
+    },
+  );
 });
 
-describe('a release that breaks', () => {
-  it('is paused within its budget, and the others stay as they are', () => {
+describe('a release that fails', () => {
+  it('is paused within its budget, and the others stay unchanged', () => {
     const bench = promoted({ ...progressive, errorBudget: 2 });
     bench.write('greeting', 'broken');
     bench.until('it is paused', () => phase(bench) === 'Paused');
@@ -234,7 +237,7 @@ describe('a release that breaks', () => {
     );
   });
 
-  it('is taken back everywhere, and stays so over a restart of any node', () => {
+  it('is rolled back everywhere, and stays so over a restart of any node', () => {
     const bench = promoted({ ...progressive, onFailure: 'Rollback' });
     bench.write('greeting', 'broken');
     bench.until('it is taken back', () => phase(bench) === 'RolledBack');
@@ -270,7 +273,7 @@ describe('a release that breaks', () => {
     expect(bench.status().conditions[0]).toMatchObject({ type: 'Ready', status: 'True' });
   });
 
-  it('is counted by what was promoted where it was taken back, and as stale where nobody knows', () => {
+  it('is counted by the promoted objects where it was rolled back, and as stale where the state is unknown', () => {
     const waves = [{ name: 'first', count: 1, gates: [{ rolloutGate: 'go' }] }];
     const bench = promoted({ strategy: 'All' });
     bench.place({ strategy: 'Progressive', waves, onFailure: 'Rollback' });
@@ -292,7 +295,7 @@ describe('a release that breaks', () => {
 });
 
 describe('restarts', () => {
-  it('of the origin between waves change nothing but the time it takes', () => {
+  it('of the origin between waves change only the time that the release takes', () => {
     const bench = promoted();
     bench.write('greeting', 'two');
     bench.until('the canaries soak', () => phase(bench) === 'Soaking');
@@ -305,7 +308,7 @@ describe('restarts', () => {
     expect(bench.having('greeting', 'two')).toHaveLength(20);
   });
 
-  it('of a last hop take the release from nobody, and hand it to nobody before the origin renews its word', () => {
+  it('of a last hop withdraw the release nowhere, and hand it out nowhere before the origin renews the authorisation', () => {
     const bench = promoted({ ...progressive, maxUnavailable: 1, ratePerMinute: 20 });
     bench.write('greeting', 'two');
     bench.until('half of them are under way', () => bench.having('greeting', 'two').length > 3);
@@ -318,7 +321,7 @@ describe('restarts', () => {
     bench.until('it is promoted', () => phase(bench) === 'Promoted');
   });
 
-  it('of the way to a last hop give it no authorisation by a word that was old when it came', () => {
+  it('of nodes on the way to a last hop do not renew an authorisation that was old when it arrived', () => {
     const bench = promoted({ ...progressive, maxUnavailable: 1, ratePerMinute: 20 });
     bench.write('greeting', 'two');
     bench.until('some are under way', () => bench.having('greeting', 'two').length > 1);
@@ -337,7 +340,7 @@ describe('restarts', () => {
     bench.until('it is promoted', () => phase(bench) === 'Promoted');
   });
 
-  it('of a last hop that has heard of a release, and not yet that the placement is staged, forget nothing', () => {
+  it('of a last hop that has received a release, and not yet its staged placement, lose nothing', () => {
     const bench = promoted({ strategy: 'All' });
     bench.order = (keys) => keys.toSorted((a, b) => Number(b.startsWith('r/')) - Number(a.startsWith('r/')));
     bench.stored = (key, hop) => {
@@ -352,7 +355,7 @@ describe('restarts', () => {
 });
 
 describe('a last hop that was away', () => {
-  it('hands nobody a release that came in one batch with the word that the placement is staged', () => {
+  it('hands out no release that came in one batch with the staged placement', () => {
     const bench = promoted({ strategy: 'All' }, ['eu'], 2);
     bench.connect('eu', false);
     bench.place(progressive);
@@ -371,7 +374,7 @@ describe('a last hop that was away', () => {
     expect(bench.having('greeting', 'two')).toHaveLength(2);
   });
 
-  it('takes nothing from those whose turn it is not when all of it came in one batch: the stages, and that an object goes', () => {
+  it('takes nothing from later destinations when all of it came in one batch: the stages, and the removal of an object', () => {
     const bench = promoted({ strategy: 'All' }, ['eu']);
     bench.connect('eu', false);
     bench.place(progressive);
@@ -395,7 +398,7 @@ describe('a last hop that has lost its store', () => {
     keys.toSorted((a, b) => order.indexOf(a.slice(0, 2)) - order.indexOf(b.slice(0, 2)));
   const gated = { strategy: 'Progressive', waves: [{ name: 'canary', count: 1, gates: [{ rolloutGate: 'go' }] }] };
 
-  it('gives those that had the release what was promoted as the newer, in whatever order it hears of it', () => {
+  it('gives the release’s destinations the promoted objects as newer ones, in whatever order it receives the rows', () => {
     const bench = promoted(progressive, ['eu'], 2);
     bench.until('it is promoted', () => phase(bench) === 'Promoted');
     bench.place(gated);
@@ -417,7 +420,7 @@ describe('a last hop that has lost its store', () => {
     }
   });
 
-  it('gives it also to those from which the release had taken the object', () => {
+  it('gives them also to destinations from which the release had removed the object', () => {
     const bench = promoted(progressive, ['eu'], 2);
     bench.until('it is promoted', () => phase(bench) === 'Promoted');
     bench.place(gated);
@@ -439,8 +442,8 @@ describe('a last hop that has lost its store', () => {
   });
 });
 
-describe('a last hop that ends between a release row and the first word of its placement', () => {
-  it('hands out what was promoted when it has heard of the placement', () => {
+describe('a last hop that ends between a release row and the first row of its placement', () => {
+  it('hands out the promoted objects when it has received the placement', () => {
     const bench = new RolloutBench(['eu', 'us'], 10);
     bench.connect('us', false);
     bench.write('greeting', 'one');
@@ -458,8 +461,8 @@ describe('a last hop that ends between a release row and the first word of its p
   });
 });
 
-describe('a last hop that ends between a release row and the work of it', () => {
-  it('takes back what was taken back', () => {
+describe('a last hop that ends between a release row and its work', () => {
+  it('completes a rollback', () => {
     const waves = [{ name: 'canary', count: 2, gates: [{ rolloutGate: 'go' }] }];
     const bench = promoted();
     bench.place({ strategy: 'Progressive', waves, onFailure: 'Rollback' });
@@ -473,7 +476,7 @@ describe('a last hop that ends between a release row and the work of it', () => 
     expect(bench.status().summary).toMatchObject({ available: 20, outdated: 0, failed: 0 });
   });
 
-  it('gives what was promoted to those who had the release before one that begins anew', () => {
+  it('gives the promoted objects to the destinations of a former release that starts anew', () => {
     const bench = promoted();
     bench.write('greeting', 'two');
     bench.until('the canaries soak', () => phase(bench) === 'Soaking');
@@ -483,7 +486,7 @@ describe('a last hop that ends between a release row and the work of it', () => 
     expect([bench.having('greeting', 'one').length, bench.having('price', undefined).length]).toEqual([20, 20]);
   });
 
-  it('tells all what to report of once it is promoted', () => {
+  it('sends all agents their new reporting rules once the release is promoted', () => {
     const bench = promoted();
     const away = bench.agents.at(-1)!;
     bench.connectAgent(away, false);
@@ -496,7 +499,7 @@ describe('a last hop that ends between a release row and the work of it', () => 
     expect(bench.status().summary).toMatchObject({ available: 20, outdated: 0 });
   });
 
-  it('forgets it when its placement has no strategy any more', () => {
+  it('drops the release when its placement no longer has a strategy', () => {
     const bench = promoted();
     bench.write('greeting', 'two');
     bench.until('the canaries soak', () => phase(bench) === 'Soaking');
@@ -515,8 +518,8 @@ function restartsAtReleases(bench: RolloutBench, when = () => true): void {
   };
 }
 
-describe('what is offline', () => {
-  it('as a subtree holds nobody up, gets nothing of an unfinished release, and what is promoted when it is back', () => {
+describe('an offline part', () => {
+  it('that is a subtree blocks nobody, gets nothing of an unfinished release, and the promoted objects when it is back', () => {
     const bench = promoted();
     bench.connect('us', false);
     bench.write('greeting', 'two');
@@ -528,7 +531,7 @@ describe('what is offline', () => {
     expect(bench.having('greeting', 'two')).toHaveLength(20);
   });
 
-  it('as a destination is handed nothing, and takes no place among those that may be unavailable', () => {
+  it('that is a destination gets nothing, and does not count among the unavailable ones', () => {
     const waves = [{ name: 'all', fraction: 1, gates: [{ rolloutGate: 'go' }] }];
     const bench = new RolloutBench(['eu', 'us'], 10);
     bench.gate('go', { phase: 'Passed', release: 1 });
@@ -548,7 +551,7 @@ describe('what is offline', () => {
 });
 
 describe('an object that two placements deliver', () => {
-  it('is the candidate where one of them brings it without stages', () => {
+  it('is the candidate if one of them brings it without stages', () => {
     const bench = promoted();
     bench.space.create({
       apiVersion: 'edge.banyan.io/v1alpha1',
@@ -568,7 +571,7 @@ describe('an object that two placements deliver', () => {
 });
 
 describe('gates', () => {
-  it('behind a webhook are asked again until they pass', async () => {
+  it('behind a webhook are called again until they pass', async () => {
     const webhook = { url: 'https://gate.example/ask' };
     const bench = promoted();
     bench.place({ strategy: 'Progressive', waves: [{ name: 'first', count: 1, gates: [{ webhook }] }] });
@@ -594,7 +597,7 @@ describe('gates', () => {
     expect(bench.asked).toHaveLength(2);
   });
 
-  it('behind a webhook are asked with what is so by now, and no more once the rollout is paused', async () => {
+  it('behind a webhook are called with the present state, and no more once the rollout is paused', async () => {
     const webhook = { url: 'https://gate.example/ask' };
     const waves = [{ name: 'first', count: 3, gates: [{ webhook }] }];
     const rollout = { strategy: 'Progressive', waves, errorBudget: '100%' };
@@ -626,7 +629,7 @@ describe('gates', () => {
     expect(bench.asked).toHaveLength(1);
   });
 
-  it('behind a webhook ask nothing more when the placement goes while they are being asked', async () => {
+  it('behind a webhook send nothing more when the placement goes during a call', async () => {
     const webhook = { url: 'https://gate.example/ask' };
     const bench = promoted();
     bench.place({ strategy: 'Progressive', waves: [{ name: 'first', count: 1, gates: [{ webhook }] }] });
@@ -642,7 +645,7 @@ describe('gates', () => {
     expect(bench.asked).toHaveLength(1);
   });
 
-  it('behind another webhook than before are asked there, and not passed by what the former one says', async () => {
+  it('behind a changed webhook are called at the new address, and ignore the answer of the former one', async () => {
     const bench = promoted();
     const place = (url: string) => {
       const gates = [{ webhook: { url } }, { rolloutGate: 'go' }];

@@ -17,7 +17,7 @@ const outcome = (some: Partial<RolloutStep>): RolloutStep => ({
 });
 
 describe('the status of a rollout', () => {
-  it('says where the release is, with the connected destinations of its waves', () => {
+  it('shows the state of the release, with the connected destinations of its waves', () => {
     const counts = { expected: 9, fresh: 7, exposed: 5, available: 4, failed: 1 };
     const soaking = { ...state, phase: 'Soaking' as const };
     expect(rolloutStatus(outcome({ state: soaking, wave: { name: 'half', number: 2, of: 3 }, counts }))).toEqual({
@@ -40,13 +40,13 @@ describe('the status of a rollout', () => {
     ['Paused', undefined, 'Unknown', 'Paused'],
     ['Paused', 'ProgressDeadlineExceeded', 'False', 'ProgressDeadlineExceeded'],
     ['RolledBack', 'ErrorBudgetSpent', 'False', 'ErrorBudgetSpent'],
-  ] as const)('is as condition, at %s (%s), %s with reason %s', (phase, stop, status, reason) => {
+  ] as const)('as a condition, at %s (%s), is %s with reason %s', (phase, stop, status, reason) => {
     const stopped = stop === undefined ? {} : { stopped: { reason: stop, message: 'm' } };
     const condition = progressing(outcome({ state: { ...state, phase, ...stopped } }));
     expect(condition).toEqual({ type: 'Progressing', status, reason, message: 'words' });
   });
 
-  it('is gone with the strategy: no condition stays behind', () => {
+  it('goes with the strategy: no condition is left', () => {
     const before = placementStatus(emptyPartial(1, 1), [], 'now', outcome({})).conditions;
     expect(before.map(({ type }) => type)).toContain('Progressing');
     const after = placementStatus(emptyPartial(2, 2), before, 'now');
@@ -103,7 +103,7 @@ describe('a release below its origin', () => {
       'Progressing',
       'handed to 2 agents of this node; authorised up to wave 2, and no further: no report of the origin since the start of this node (spec.rollout.authorizationSeconds is 60)',
     ],
-  ] as const)('that is %s says so', (_, of, at, phase, message) => {
+  ] as const)('that is %s is shown as such', (_, of, at, phase, message) => {
     const exposed = 2;
     expect(rolloutBelow({ ...release, ...of }, { ...here, ...at })).toEqual({ release: 3, exposed, phase, message });
   });

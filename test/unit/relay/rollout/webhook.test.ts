@@ -21,7 +21,7 @@ async function answering(status: number, body: string | undefined, asked: string
 }
 
 describe('a webhook', () => {
-  it('is asked with a POST of JSON, and lets pass or not', async () => {
+  it('gets a POST of JSON, and lets the wave pass or not', async () => {
     const asked: string[] = [];
     const url = await answering(200, '{"passed":true}', asked);
     expect(await askWebhook({ url, timeoutSeconds: 5 }, { wave: 'a' })).toEqual({ passed: true });
@@ -35,13 +35,13 @@ describe('a webhook', () => {
     [200, 'yes', 'is not valid JSON'],
     [500, '{"passed":true}', 'HTTP status 500'],
     [200, `{"passed":true,"message":"${'x'.repeat(70_000)}"}`, 'more than 65536 bytes of answer'],
-  ])('that answers %i %.40s is waited for', async (status, body, message) => {
+  ])('that answers %i %.40s is retried', async (status, body, message) => {
     const result = await askWebhook({ url: await answering(status, body), timeoutSeconds: 5 }, {});
     expect(result).toMatchObject({ passed: false, failed: false });
     expect(JSON.stringify(result)).toContain(JSON.stringify(message).slice(1, -1));
   });
 
-  it('that does not answer is waited for no longer than its deadline', async () => {
+  it('that does not answer is aborted at its deadline', async () => {
     const result = await askWebhook({ url: await answering(200, undefined), timeoutSeconds: 0.05 }, {});
     expect(JSON.stringify(result)).toContain('no answer within 0.05 s');
   });
@@ -57,7 +57,7 @@ describe('a webhook', () => {
     );
   });
 
-  it('that nobody serves is waited for', async () => {
+  it('that nobody serves is retried', async () => {
     const result = await askWebhook({ url: 'http://127.0.0.1:1/ask', timeoutSeconds: 5 }, {});
     expect(JSON.stringify(result)).toContain('ECONNREFUSED');
   });

@@ -36,7 +36,7 @@ describe('a scheduler, when a child has changed', () => {
     return bench.lookedAt - before;
   }
 
-  it('looks at the placements that name the label, the property, or what an expression reads, and at no other', () => {
+  it('checks the placements that name the changed label or property, or whose expression reads it, and no other', () => {
     expect(lookedAt(() => bench.child(shop('one', { site: 'paris', tier: 't1' }, { carbon: '120' })))).toBe(1);
     expect(bench.mailbox('one').sort()).toEqual(['t/all', 't/paris', 't/tier-1']);
     expect(lookedAt(() => bench.child(shop('one', { site: 'paris', tier: 't1' }, { carbon: '80' })))).toBe(1);
@@ -45,18 +45,18 @@ describe('a scheduler, when a child has changed', () => {
     expect(bench.mailbox('one').sort()).toEqual(['t/all', 't/green', 't/paris', 't/tier-2']);
   });
 
-  it('looks at none when nothing that decides has changed', () => {
+  it('checks none if nothing relevant has changed', () => {
     expect(
       lookedAt(() => bench.child(shop('one', { site: 'rome', tier: 't1', colour: 'red' }, { carbon: '120' }))),
     ).toBe(0);
   });
 
-  it('looks at the placements that name a key of which the summary of a relay changed', () => {
+  it('checks the placements that name a changed key of a relay’s summary', () => {
     expect(lookedAt(() => bench.child(relay('east', [{ site: 'paris' }, { site: 'oslo' }])))).toBe(1);
     expect(bench.mailbox('east').sort()).toEqual(['p/all', 'p/paris', 't/all', 't/paris']);
   });
 
-  it('looks at all of them once after a start, since what was left to do then is not known', () => {
+  it('checks all of them once after a start, since the remaining work is not known', () => {
     bench.child(shop('one', { site: 'paris', tier: 't1' }, { carbon: '120' }));
     bench.restart();
     expect(lookedAt(() => undefined)).toBe(53);
@@ -64,7 +64,7 @@ describe('a scheduler, when a child has changed', () => {
     expect(lookedAt(() => bench.child(shop('one', { site: 'rome', tier: 't1' }, { carbon: '120' })))).toBe(1);
   });
 
-  it('does not look at a placement that has other selectors meanwhile, nor at one that is gone', () => {
+  it('does not check a placement that has other selectors meanwhile, nor a deleted one', () => {
     bench.placement('paris', { locationSelectors: [{ matchLabels: { tier: 't1' } }] });
     bench.removePlacement('green');
     bench.settle();
@@ -72,7 +72,7 @@ describe('a scheduler, when a child has changed', () => {
     expect(bench.mailbox('one').sort()).toEqual(['t/all', 't/paris', 't/tier-1']);
   });
 
-  it('asks again, with any change of the child, for what it may not get or lose yet', () => {
+  it('repeats, with any change of the child, the work that had to wait', () => {
     bench.attaches = () => false;
     bench.child(shop('one', { site: 'paris', tier: 't1' }, { carbon: '120' }));
     bench.settle();
@@ -99,7 +99,7 @@ describe('a scheduler, when an agent is unschedulable', () => {
     bench.settle();
   });
 
-  it('leaves there what is there, also what changes, and brings nothing new', () => {
+  it('leaves existing placements there, passes their changes on, and brings nothing new', () => {
     bench.placement('new', selecting('paris'));
     bench.object('b', ['old']);
     bench.settle();
@@ -109,7 +109,7 @@ describe('a scheduler, when an agent is unschedulable', () => {
     expect(bench.mailbox('kid').sort()).toEqual(['o/a', 'o/b', 't/old']);
   });
 
-  it('knows what is there after a start', () => {
+  it('knows the existing placements after a start', () => {
     bench.placement('new', selecting('paris'));
     bench.settle();
     bench.restart();
@@ -118,7 +118,7 @@ describe('a scheduler, when an agent is unschedulable', () => {
     expect(bench.mailbox('kid').sort()).toEqual(['o/a', 't/old']);
   });
 
-  it('takes away what does not match any more, and brings it again only when the agent is schedulable', () => {
+  it('removes placements that no longer match, and brings them again only when the agent is schedulable', () => {
     bench.child(kid('rome', true));
     bench.settle();
     expect(bench.mailbox('kid')).toEqual([]);

@@ -82,7 +82,7 @@ describe('inventory on its way down', () => {
   }
   const at = (child: string) => store.read((reader) => below.rowsAt(reader, child).map(({ origin }) => origin));
 
-  it('goes to the relay that its path names first, and to nobody else', () => {
+  it('goes to the first relay on its path, and to nobody else', () => {
     put('a', 'eu:paris:a');
     put('b', 'eu:paris:north:b');
     put('c', 'us:paris:c');
@@ -100,7 +100,7 @@ describe('inventory on its way down', () => {
     });
   });
 
-  it('ends at the parent of the agent, which is looked at, whether it has a mailbox or not; agents get no row', () => {
+  it('ends at the parent of the agent, which marks the agent, whether it has a mailbox or not; agents get no row', () => {
     put('a', 'eu:till');
     put('b', 'eu:new');
     put('c', 'eu:till');
@@ -114,7 +114,7 @@ describe('inventory on its way down', () => {
     ]);
   });
 
-  it('goes with its path: from one relay to the other, and to an agent', () => {
+  it('follows its path: from one relay to the other, and to an agent', () => {
     put('a', 'eu:paris:a');
     settle();
     put('a', 'eu:rome:a');
@@ -139,7 +139,7 @@ describe('inventory on its way down', () => {
     expect([has('paris'), marked(), at('till')]).toEqual([[], ['till'], []]);
   });
 
-  it('is one piece of work for many changes, and none for children that it does not concern', () => {
+  it('is one piece of work for many changes, and none for other children', () => {
     put('a', 'eu:paris:a');
     put('b', 'eu:rome:b');
     settle();
@@ -148,7 +148,7 @@ describe('inventory on its way down', () => {
     expect(settle()).toEqual(['rome']);
   });
 
-  it('waits for a relay that is no child yet, also over a start, and does not pass through an agent', () => {
+  it('waits for a relay that is no child yet, also over a restart, and does not pass through an agent', () => {
     put('a', 'eu:oslo:a');
     put('b', 'eu:oslo-north:b');
     put('c', 'eu:till:c');

@@ -56,7 +56,7 @@ describe('the loop of a scheduler', () => {
     });
   });
 
-  it('works off selections before it schedules, until nothing is left', () => {
+  it('processes selections before it schedules, until nothing remains', () => {
     bench.placement('p', selecting('paris'));
     loop.wake();
     turns.settle();
@@ -64,13 +64,13 @@ describe('the loop of a scheduler', () => {
     expect(placements.get(idOf('p'))?.target?.generation).toBe(1);
   });
 
-  it('takes many pokes for one', () => {
+  it('treats many wake calls as one', () => {
     for (let i = 0; i < 5; i++) loop.wake();
     expect(turns.settle()).toBe(1);
     expect(said).toEqual(['idle']);
   });
 
-  it('is quiet when the work of its last poke is done, and not before its first', () => {
+  it('is quiet when the work of its last wake is done, and not before its first', () => {
     expect(loop.quiet).toBe(false);
     loop.wake();
     turns.settle();
@@ -79,7 +79,7 @@ describe('the loop of a scheduler', () => {
     expect(loop.quiet).toBe(false);
   });
 
-  it('tells of a store that fails, and goes on at the next poke', async () => {
+  it('reports a failing store, and continues at the next wake', async () => {
     bench.placement('p', selecting('paris'));
     await bench.store.flushed();
     bench.store.failFlush(new BanyanError('StoreCorrupt', 'the disk is broken'));
@@ -92,7 +92,7 @@ describe('the loop of a scheduler', () => {
     expect(said.slice(1)).toEqual([`stepped: ${idOf('p')}`, 'idle']);
   });
 
-  it('waits for room, and then writes what was to be written meanwhile, in order and before any step', async () => {
+  it('waits for room, and then makes the delayed writes, in order and before any step', async () => {
     bench.placement('p', selecting('paris'));
     await bench.store.flushed();
     bench.store.failFlush(new BanyanError('StoreFull', 'the disk is full'));
@@ -108,14 +108,14 @@ describe('the loop of a scheduler', () => {
     expect([said, loop.quiet]).toEqual([['one', 'two', `stepped: ${idOf('p')}`, 'idle'], true]);
   });
 
-  it('takes no more than so many writes that wait for room', async () => {
+  it('accepts a bounded number of writes that wait for room', async () => {
     await bench.store.flushed();
     bench.store.failFlush(new BanyanError('StoreFull', 'the disk is full'));
     for (let i = 0; i < 10_000; i++) loop.enqueue(() => undefined);
     expect(() => loop.enqueue(() => undefined)).toThrow('more than 10000 writes wait for room');
   });
 
-  it('waits for company when it may, and works off all that has come when the first has waited, or when something can not wait', () => {
+  it('waits for more work when it may, and processes all of it when the first has waited, or when something cannot wait', () => {
     loop.wake();
     turns.settle();
     said.length = 0;
@@ -136,7 +136,7 @@ describe('the loop of a scheduler', () => {
     expect(turns.settle()).toBe(0);
   });
 
-  it('takes up at once what need not wait', () => {
+  it('starts work at once that need not wait', () => {
     loop.wakeIn(0);
     expect(turns.settle()).toBe(1);
     expect(said).toEqual(['idle']);

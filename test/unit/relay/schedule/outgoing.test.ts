@@ -15,7 +15,7 @@ const named: OutgoingStage = {
       : what,
 };
 
-describe('what an agent gets for an object', () => {
+describe('the object that an agent gets', () => {
   let bench: ScheduleBench;
 
   beforeEach(() => {
@@ -26,7 +26,7 @@ describe('what an agent gets for an object', () => {
     bench.settle();
   });
 
-  it('is what the stages make of it, while a relay gets the object as it is', () => {
+  it('is the result of the stages, while a relay gets the object unchanged', () => {
     bench.stages.push(named);
     bench.object('a', ['p']);
     bench.placement('p', selecting('paris', 'rome'));
@@ -34,7 +34,7 @@ describe('what an agent gets for an object', () => {
     expect(['paris', 'rome', 'asia'].map((child) => bench.body(child, 'a'))).toEqual(['for paris', 'for rome', 'x']);
   });
 
-  it('is what the last stage says of what the one before left', () => {
+  it('is the last stage’s result from the result of the stage before', () => {
     const saying = (change: (body: string) => string): OutgoingStage => ({
       outgoing: (_t, _to, what) =>
         what.type === 'content'
@@ -55,7 +55,7 @@ describe('what an agent gets for an object', () => {
     expect(bench.body('paris', 'a')).toBe('x, hello!');
   });
 
-  it('stays as it was while a stage says so, also when the object has changed', () => {
+  it('stays unchanged while a stage says so, even if the object has changed', () => {
     bench.object('a', ['p'], 'good');
     bench.placement('p', selecting('paris'));
     bench.settle();
@@ -66,7 +66,7 @@ describe('what an agent gets for an object', () => {
     expect(bench.body('asia', 'a')).toBe('newer');
   });
 
-  it('is nothing where a stage says so, and comes when it does not any more', () => {
+  it('is nothing if a stage says so, and comes when the stage no longer does', () => {
     let held = true;
     bench.stages.push({ outgoing: (_t, _to, what) => (held ? { type: 'nothing', originRevision: 0 } : what) });
     bench.object('a', ['p']);
@@ -79,7 +79,7 @@ describe('what an agent gets for an object', () => {
     expect(bench.mailbox('paris')).toContain('o/a');
   });
 
-  it('may be made of something older, and is newer than what the agent had all the same', () => {
+  it('may be made from something older, and is still newer than the agent’s former object', () => {
     bench.object('a', ['p'], 'new');
     bench.placement('p', selecting('paris'));
     bench.settle();
@@ -96,7 +96,7 @@ describe('what an agent gets for an object', () => {
     expect(bench.originRevision('paris', mapKey('a'))).toBe(before);
   });
 
-  it('can be an object that the source has no more', () => {
+  it('may be an object that the source no longer has', () => {
     bench.object('a', ['p'], 'kept');
     bench.placement('p', selecting('paris'));
     bench.settle();
@@ -112,7 +112,7 @@ describe('what an agent gets for an object', () => {
 });
 
 describe('an auxiliary row', () => {
-  it('goes to the relays of its placements, never to an agent, and is told of', () => {
+  it('goes to the relays of its placements, never to an agent, and is announced', () => {
     const bench = new ScheduleBench();
     bench.agent('paris', { site: 'paris' });
     bench.relay('asia', [{ site: 'paris' }]);
@@ -128,7 +128,7 @@ describe('an auxiliary row', () => {
   });
 });
 
-describe('passage', () => {
+describe('the passage stage', () => {
   let bench: ScheduleBench;
 
   beforeEach(() => {
@@ -139,7 +139,7 @@ describe('passage', () => {
     bench.settle();
   });
 
-  it('keeps a child that may not lose its objects yet up to date until it may', () => {
+  it('keeps the objects of a child up to date that the child may not lose yet, until it may', () => {
     bench.placement('p', selecting('paris', 'tokyo'));
     bench.settle();
     bench.detaches = () => false;
@@ -155,7 +155,7 @@ describe('passage', () => {
     expect([bench.mailbox('paris'), bench.mailbox('asia')]).toEqual([[], []]);
   });
 
-  it('gives a child that matches nothing until it may have it', () => {
+  it('gives a child that matches nothing no object until it may have it', () => {
     bench.attaches = () => false;
     bench.placement('p', selecting('paris'));
     bench.settle();

@@ -64,7 +64,7 @@ function* levels(node: Tree, name: string): Generator<Seen, Seen> {
 const everywhere = { id: 's/p', source: 's', name: 'p', locationSelectors: [{}], children: new Set<string>() };
 const figures = { asked: 0, none: 0, forwardedInVain: 0, certain: 0 };
 
-describe('what a node decides of a subtree by its label summary', () => {
+describe('a node’s decision about a subtree by its label summary', () => {
   afterAll(() => {
     const { asked, none, forwardedInVain, certain } = figures;
     process.stdout.write(
@@ -72,7 +72,7 @@ describe('what a node decides of a subtree by its label summary', () => {
     );
   });
 
-  it('never prunes a destination that matches, and counts exactly where it gives a count', () => {
+  it('never excludes a destination that matches, and counts exactly where it gives a count', () => {
     fc.assert(
       fc.property(tree, placement, (root, rule) => {
         for (const { summary, agents, isRough } of levels(root, 'n')) {
@@ -100,7 +100,7 @@ describe('what a node decides of a subtree by its label summary', () => {
     expect(figures.certain).toBeGreaterThan(figures.asked / 4);
   });
 
-  it('never prunes a number that a range holds', () => {
+  it('never excludes a number within a range', () => {
     fc.assert(
       fc.property(fc.array(places, { minLength: 1, maxLength: 3 }), comparison, (all, locationExpression) => {
         const agents = all.map((one, i) => agentChild(`n${i}`, one));

@@ -83,7 +83,7 @@ class Model {
 const labelsAt = (at: string) => ({ site: at });
 
 describe('a scheduler', () => {
-  it('has in every mailbox what a fold over all placements, objects and children gives, restarted at any time', () => {
+  it('has in every mailbox the result of a fold over all placements, objects and children, restarted at any time', () => {
     fc.assert(
       fc.property(fc.array(command, { maxLength: 40, size: 'max' }), (commands) => {
         const bench = new ScheduleBench();

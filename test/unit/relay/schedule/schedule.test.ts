@@ -24,14 +24,14 @@ describe('a scheduler', () => {
     expect(bench.mailbox('rome')).toEqual([]);
   });
 
-  it('gives a relay the placement too, so that it can match further down', () => {
+  it('gives a relay the placement too, so that the relay can match further down', () => {
     bench.object('a', ['p']);
     bench.placement('p', selecting('tokyo'));
     bench.settle();
     expect(bench.mailbox('asia').sort()).toEqual(['o/a', 'p/p', 't/p']);
   });
 
-  it('gives agents and relays what a placement wants reported, before its objects, and takes it back', () => {
+  it('gives agents and relays the reporting rules of a placement, before its objects, and withdraws them', () => {
     bench.object('a', ['p']);
     bench.rules('p', 'x');
     bench.placement('p', selecting('paris', 'tokyo'));
@@ -51,7 +51,7 @@ describe('a scheduler', () => {
     expect(bench.mailbox('rome')).toEqual(['u/p', 'o/a', 't/p']);
   });
 
-  it('gives a relay nothing that no destination below it can want', () => {
+  it('gives a relay nothing that no destination below it can match', () => {
     bench.object('a', ['p']);
     bench.placement('p', selecting('paris'));
     bench.settle();
@@ -84,7 +84,7 @@ describe('a scheduler', () => {
     expect(bench.mailbox('paris')).toEqual(['o/b', 'o/c', 't/p']);
   });
 
-  it('puts no target while objects are left to do, over many steps', () => {
+  it('puts no target while objects remain to be done, over many steps', () => {
     bench.placement('p', selecting('paris'));
     bench.settle();
     const target = () => bench.originRevision('paris', `t/${idOf('p')}`);
@@ -101,7 +101,7 @@ describe('a scheduler', () => {
     expect(target()).toBeGreaterThan(before!);
   });
 
-  it('keeps an object that two placements want until the last of them lets go', () => {
+  it('keeps an object that two placements want until the last of them ends', () => {
     bench.object('a', ['p', 'q']);
     for (const name of ['p', 'q']) bench.placement(name, selecting('paris'));
     bench.settle();
@@ -113,7 +113,7 @@ describe('a scheduler', () => {
     expect(bench.mailbox('paris')).toEqual([]);
   });
 
-  it('keeps an object that loses one of its placements where the other one has it', () => {
+  it('keeps an object that loses one of its placements if the other one still has it', () => {
     bench.object('a', ['p', 'q']);
     bench.placement('p', selecting('paris', 'rome'));
     bench.placement('q', selecting('rome'));
@@ -123,7 +123,7 @@ describe('a scheduler', () => {
     expect([bench.mailbox('paris'), bench.mailbox('rome').sort()]).toEqual([['t/p'], ['o/a', 't/p', 't/q']]);
   });
 
-  it('takes an object away that is gone, even if its placement goes in the same step', () => {
+  it('removes a deleted object, even if its placement goes in the same step', () => {
     bench.object('a', ['p']);
     bench.placement('p', selecting('paris'));
     bench.settle();
@@ -133,7 +133,7 @@ describe('a scheduler', () => {
     expect(bench.mailbox('paris')).toEqual([]);
   });
 
-  it('takes an object away after a restart that came between the end of its placement and the work on it', () => {
+  it('removes an object after a restart between the end of its placement and the work on it', () => {
     bench.object('a', ['p']);
     bench.placement('p', selecting('paris'));
     bench.settle();
@@ -154,7 +154,7 @@ describe('a scheduler', () => {
     expect([bench.mailbox('paris'), bench.mailbox('rome')]).toEqual([[], ['o/a', 't/p']]);
   });
 
-  it('follows a child whose labels change, and touches only the placements that it concerns', () => {
+  it('follows a child whose labels change, and touches only the placements concerned', () => {
     for (const name of ['p', 'q']) bench.object(name, [name]);
     bench.placement('p', selecting('paris'));
     bench.placement('q', selecting('rome'));
@@ -168,7 +168,7 @@ describe('a scheduler', () => {
     expect(bench.head('paris')).toBe(head);
   });
 
-  it('tells a child that has come of its targets, and looks at no other child of the placements for it', () => {
+  it('sends a new child its targets, and looks at no other child of the placements for it', () => {
     for (let i = 0; i < 100; i++) bench.agent(`till-${i}`, { site: 'tills' });
     bench.placement('p', selecting('tills'));
     bench.settle();
@@ -193,7 +193,7 @@ describe('a scheduler', () => {
     expect(bench.mailbox('asia')).toEqual([]);
   });
 
-  it('forgets a child that left, and gives it everything again when it comes back', () => {
+  it('drops a removed child, and gives it everything again when it comes back', () => {
     bench.object('a', ['p']);
     bench.placement('p', selecting('paris'));
     bench.settle();
@@ -222,7 +222,7 @@ describe('a scheduler', () => {
     expect(bench.mailbox('paris')).toEqual(['o/a', 't/p']);
   });
 
-  it('gives again what was deleted and is there again as of an older write, though a child has not heard of the deletion yet', () => {
+  it('gives a deleted and restored object again as of an older write, though a child has not received the deletion yet', () => {
     const write = () => {
       bench.object('a', ['p']);
       bench.rules('p', 'x');
@@ -242,7 +242,7 @@ describe('a scheduler', () => {
     expect(bench.originRevision('asia', mapKey('a'))).toBeGreaterThanOrEqual(deleted);
   });
 
-  it('takes what leaves the scope of a child for no older than what the child has', () => {
+  it('removes an object that leaves the scope of a child at a revision no older than the child’s', () => {
     bench.object('a', ['p']);
     bench.placement('p', selecting('paris'));
     bench.settle();
@@ -255,7 +255,7 @@ describe('a scheduler', () => {
     expect(bench.mailbox('paris')).toEqual(['o/a', 't/p']);
   });
 
-  it('takes a placement away as of the write that deleted it: a child may have what this mailbox never had', () => {
+  it('removes a placement at the revision of the write that deleted it: a child may have rows that this mailbox never had', () => {
     const keys = [`t/${idOf('p')}`, `u/${idOf('p')}`];
     bench.placement('p', selecting('paris', 'tokyo'));
     bench.rules('p', 'x');
@@ -270,7 +270,7 @@ describe('a scheduler', () => {
     expect([bench.mailbox('asia'), bench.mailbox('paris')]).toEqual([[], []]);
   });
 
-  it('takes a placement away by labels as of what it says now: a child may have that already, of another parent', () => {
+  it('removes a placement because of labels at its present revision: a child may have it already, from another parent', () => {
     const keys = [`t/${idOf('p')}`, `u/${idOf('p')}`];
     bench.placement('p', selecting('paris', 'tokyo'));
     bench.rules('p', 'x');
@@ -287,7 +287,7 @@ describe('a scheduler', () => {
     expect([bench.mailbox('asia'), bench.mailbox('paris')]).toEqual([[], []]);
   });
 
-  it('takes away by labels as of all that it was told of: it may have the same as of an older write than the child, after it was put back', () => {
+  it('removes rows because of labels at the revision of everything received: after a restore, this node may have an older write than the child', () => {
     const keys = [mapKey('a'), `t/${idOf('p')}`];
     bench.object('a', ['p']);
     bench.placement('p', selecting('paris', 'tokyo'));
@@ -305,7 +305,7 @@ describe('a scheduler', () => {
     expect(bench.mailbox('paris')).toEqual(['o/a', 't/p']);
   });
 
-  it('takes away what a placement wanted reported as of the write that did', () => {
+  it('removes the reporting rules of a placement at the revision of the write that did', () => {
     bench.placement('p', selecting('paris'));
     bench.rules('p', 'x');
     bench.settle();
@@ -318,7 +318,7 @@ describe('a scheduler', () => {
     expect(bench.mailbox('paris')).toEqual(['t/p']);
   });
 
-  it('does nothing when nothing is dirty', () => {
+  it('does nothing if nothing is dirty', () => {
     expect(bench.step()).toEqual({
       more: false,
       changed: new Set(),
@@ -326,7 +326,7 @@ describe('a scheduler', () => {
     });
   });
 
-  it('comes to the end of a placement for more relays than one step has rows', () => {
+  it('completes a placement for more relays than one step has rows', () => {
     const names = Array.from({ length: 2100 }, (_, i) => `r${i}`);
     for (const name of names) bench.relay(name, [{ site: 'oslo' }]);
     bench.placement('p', selecting('oslo'));

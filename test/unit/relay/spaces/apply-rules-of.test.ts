@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { applyRulesOf } from '../../../../relay/spaces/apply-rules-of.ts';
 
-test('only what differs from the defaults travels', () => {
+test('only differences from the defaults travel', () => {
   expect(applyRulesOf({})).toBeUndefined();
   expect(
     applyRulesOf({ drift: { mode: 'Correct', ignoredFields: [] }, adopt: 'IfUnowned', replace: 'Never' }),

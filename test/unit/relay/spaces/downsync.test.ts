@@ -57,18 +57,18 @@ describe('a downsync item', () => {
     expect(selects(item)).toBe(expected);
   });
 
-  it('is satisfied by one of its label selectors', () => {
+  it('matches with one of its label selectors', () => {
     const labelSelectors = [{ matchLabels: { app: 'x' } }, { matchLabels: { app: 'till' } }];
     expect(selects({ ...everything, labelSelectors })).toBe(true);
   });
 
-  it('that asks for a namespace selects no cluster-scoped object, not even with *', () => {
+  it('with a namespace selects no cluster-scoped object, not even with *', () => {
     expect(selects({ ...everything, namespaces: ['*'] }, clusterRole)).toBe(false);
     expect(selects({ ...everything, namespaceSelectors: [{}] }, clusterRole)).toBe(false);
     expect(selects({ ...everything, namespaces: ['*'], namespaceSelectors: [{}] })).toBe(true);
   });
 
-  it('needs every field to agree', () => {
+  it('requires every field to match', () => {
     const item: DownsyncItem = {
       apiGroup: 'apps',
       resources: ['deployments'],
@@ -105,7 +105,7 @@ describe('a list of downsync items', () => {
     { requiredKeys: [] },
   );
 
-  it('selects what one of its items selects, and says which', () => {
+  it('selects everything that one of its items selects, and names the items', () => {
     fc.assert(
       fc.property(fc.array(item, { maxLength: 4 }), fc.constantFrom(deployment, clusterRole), (items, candidate) => {
         expect(selectingItems(items, candidate)).toEqual(items.filter((one) => selects(one, candidate)));
@@ -113,7 +113,7 @@ describe('a list of downsync items', () => {
     );
   });
 
-  it('has items that concern the resource of every object that they select', () => {
+  it('has items that concern the resource of every selected object', () => {
     fc.assert(
       fc.property(item, fc.constantFrom(deployment, clusterRole), (one, candidate) => {
         if (selects(one, candidate)) expect(mayIncludeResource(one, candidate.key)).toBe(true);
@@ -130,7 +130,7 @@ describe('an object', () => {
     expect([at('apps', 'deployments'), at('', 'configmaps'), at('', 'namespaces')]).toEqual([true, true, true]);
   });
 
-  it('stays if it says where others go, or is the bookkeeping of its own cluster', () => {
+  it('stays if it describes destinations, or belongs to the bookkeeping of its own cluster', () => {
     const stays = [
       at('edge.banyan.io', 'edgeplacements'),
       at('inventory.banyan.io', 'locations'),

@@ -99,7 +99,7 @@ describe('an inventory space', () => {
     expect(settle()).toEqual(['i/center.fleet/c']);
   });
 
-  it('knows what a Location selected before also after several changes and a start', () => {
+  it('knows the former selection of a Location also after several changes and a start', () => {
     syncTarget('a', 'eu:a', { tier: 'front' });
     location('zone', fronts);
     settle();
@@ -121,13 +121,13 @@ describe('an inventory space', () => {
     expect(shown()).toEqual({});
   });
 
-  it('makes none of a SyncTarget that names nobody', () => {
+  it('makes none of a SyncTarget without an agent', () => {
     syncTarget('old');
     location('old');
     expect(settle()).toEqual([]);
   });
 
-  it('tells what its author wrote and its uid, and no status', () => {
+  it('has the author’s fields and the uid, and no status', () => {
     syncTarget('a', 'eu:a', {}, { status: { attachedTo: 'eu' } });
     settle();
     const body = JSON.parse(asText(changes[0]!.after!.body)) as InventoryBody;
@@ -141,7 +141,7 @@ describe('an inventory space', () => {
     expect(settle()).toEqual([]);
   });
 
-  it('has nothing to work off when a status is written, and has when its author or a deletion changes it', () => {
+  it('has no work when a status is written, and has work when its author or a deletion changes it', () => {
     const hasWork = () => store.write((t) => rows.step(t));
     const status = { attachedTo: 'us' };
     syncTarget('a', 'eu:a');

@@ -40,7 +40,7 @@ describe('the Space objects of a node', () => {
     expect([uid, labels]).toEqual([labelled.metadata.uid, { team: 'till' }]);
   });
 
-  it('go when the configuration no longer names the space, and begin anew with another type', () => {
+  it('go when the configuration no longer names the space, and start anew with another type', () => {
     const store = new MemoryStore();
     started(store, [
       { name: 'old', type: 'Workload' },

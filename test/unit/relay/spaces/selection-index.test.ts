@@ -52,7 +52,7 @@ describe('an index of selections', () => {
     index = new SelectionIndex();
   });
 
-  it('finds what asking every placement finds, in order of name, after any changes', () => {
+  it('finds the same as a query of every placement, in order of name, after any changes', () => {
     const change = fc.record({ name: fc.constantFrom('p', 'q', 'r', 's'), items: fc.option(items) });
     fc.assert(
       fc.property(fc.array(change, { maxLength: 12 }), fc.array(candidate, { maxLength: 5 }), (changes, candidates) => {
@@ -76,7 +76,7 @@ describe('an index of selections', () => {
     );
   });
 
-  it('asks one placement of ten thousand of which each names another object, label, namespace, kind or group', () => {
+  it('asks one of ten thousand placements, each of which names another object, label, namespace, kind or group', () => {
     const rules: ((i: number) => DownsyncItem)[] = [
       (i) => ({ ...inShop, objectNames: [`map-${i}`] }),
       (i) => ({ ...inShop, labelSelectors: [{ matchLabels: { app: `app-${i}` } }] }),
@@ -98,7 +98,7 @@ describe('an index of selections', () => {
     }
   });
 
-  it('finds what a rule of very long lists selects', () => {
+  it('finds the objects that a rule with very long lists selects', () => {
     const many = (what: string) => Array.from({ length: 200 }, (_, i) => `${what}-${i}`);
     index.set(placement('p', { resources: many('kind'), namespaces: many('shop'), objectNames: many('map') }));
     const key = { group: 'any', resource: 'kind-7', namespace: 'shop-8', name: 'map-9' };
@@ -106,7 +106,7 @@ describe('an index of selections', () => {
     expect(index.selecting({ key: { ...key, name: 'map' }, labels: {} })).toHaveLength(0);
   });
 
-  it('knows who names a summarizer, and whether somebody reads labels of namespaces', () => {
+  it('finds the users of a summarizer, and whether anybody reads labels of namespaces', () => {
     index.set({ name: 'p', items: [], namedSummarizers: ['one', 'two'] });
     index.set(placement('q', { ...inShop, namespaceSelectors: [] }));
     expect([[...index.naming('one')], index.readsNamespaceLabels]).toEqual([['p'], true]);
@@ -121,7 +121,7 @@ describe('an index of selections', () => {
 });
 
 describe('scopes of rules', () => {
-  it('have every object that a rule selects', () => {
+  it('contain every object that a rule selects', () => {
     fc.assert(
       fc.property(items, candidate, (rules, one) => {
         fc.pre(mayTravel(one.key) && selectingItems(rules, one).length > 0);
@@ -134,7 +134,7 @@ describe('scopes of rules', () => {
     );
   });
 
-  it('are single objects where a rule names them, and never one that can have no such name', () => {
+  it('are single objects if a rule names them, and never an object with an impossible name', () => {
     const names = ['a', 'b/c', 'd\0'];
     const configMaps = { group: '', resource: 'configmaps' };
     expect(scopesOf([{ ...inShop, objectNames: names }], configMaps)).toEqual([{ namespace: 'shop', name: 'a' }]);

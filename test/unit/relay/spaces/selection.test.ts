@@ -44,7 +44,7 @@ describe('a selection', () => {
     });
   });
 
-  it('lets nothing of a namespace go before its last object, also of a placement with a short name', () => {
+  it('keeps everything of a namespace until its last object, also of a placement with a short name', () => {
     bench.placement('by', named('a', 'b'));
     bench.settle();
     bench.placement('by', named('a'));
@@ -63,7 +63,7 @@ describe('a selection', () => {
     expect(bench.selection.explain({ ...key, name: 'b' })).toEqual([]);
   });
 
-  it('follows a placement that selects others', () => {
+  it('follows a placement with a changed rule', () => {
     bench.placement('p', named('a', 'b'));
     bench.settle();
     bench.placement('p', named('b', 'c'));
@@ -83,7 +83,7 @@ describe('a selection', () => {
     expect(bench.refs()).toEqual({});
   });
 
-  it('follows the labels of a namespace, for all that is in it', () => {
+  it('follows the labels of a namespace, for everything in it', () => {
     const namespaceSelectors = [{ matchLabels: { tier: 'front' } }];
     bench.placement('p', { locationSelectors: [{}], downsync: [{ resources: ['configmaps'], namespaceSelectors }] });
     bench.settle();
@@ -129,7 +129,7 @@ describe('a selection', () => {
     expect(bench.refs()).toEqual({ 'shop.example/tills/shop/t1': ['p'], [definition]: ['p'], [shop]: ['p'] });
   });
 
-  it('carries the summarizers of objects that are born at the edge while a placement names them', () => {
+  it('carries the summarizers of objects that are created at the edge while a placement names them', () => {
     const bench = new SpaceBench();
     const carried = () =>
       bench
@@ -164,7 +164,7 @@ describe('a selection', () => {
     expect(carried()).toEqual([]);
   });
 
-  it('lets go of everything when its placement goes, and of nothing that another one wants', () => {
+  it('drops everything when its placement goes, and nothing that another one wants', () => {
     bench.placement('p', named('a', 'b'));
     bench.placement('q', named('b'));
     bench.settle();
@@ -176,7 +176,7 @@ describe('a selection', () => {
     expect(bench.rows()).toEqual([]);
   });
 
-  it('says which placements only want an object to be created: those of which every rule that selects it says so', () => {
+  it('names the placements that want an object only created: those whose selecting rules all say so', () => {
     const attributesOf = () => {
       const row = bench.rows().find(({ key }) => key.endsWith(map('a')));
       return JSON.parse(row?.attributes ?? '{}') as { createOnly?: string[] };
@@ -192,7 +192,7 @@ describe('a selection', () => {
     expect(attributesOf()).not.toHaveProperty('createOnly');
   });
 
-  it('says to agents in a row of its own what they are to report, for placements that ask for it', () => {
+  it('sends agents a separate row with the reporting rules, for placements that have some', () => {
     const rulesOf = (name: string) => {
       const row = bench.rows().find(({ key }) => key === `u/${source}/${name}`);
       return row && (JSON.parse(row.body) as object);
@@ -214,7 +214,7 @@ describe('a selection', () => {
     expect(rulesOf('p')).toBeUndefined();
   });
 
-  it('says which placements only need an object, and do not select it', () => {
+  it('names the placements that only need an object, and do not select it', () => {
     bench.placement('p', named('a'));
     bench.placement('q', { locationSelectors: [{}], downsync: [{ apiGroup: '', resources: ['namespaces'] }] });
     bench.settle();
@@ -222,7 +222,7 @@ describe('a selection', () => {
     expect(JSON.parse(row!.attributes)).toMatchObject({ refs: ['p', 'q'], implied: ['p'] });
   });
 
-  it('says with the target what a conflict is decided by, and writes no object anew when that changes', () => {
+  it('has in the target the values that decide a conflict, and writes no object again when they change', () => {
     bench.placement('p', named('a'));
     bench.settle();
     const before = bench.rows().filter(({ key }) => key.startsWith('o/'));
@@ -263,14 +263,14 @@ describe('a selection', () => {
     expect(bench.rows()).toEqual(before);
   });
 
-  it('goes on after a restart with a placement that was made before it and not looked at yet', () => {
+  it('continues after a restart with a placement that was made before it and not processed yet', () => {
     bench.placement('p', named('a'));
     bench.restart();
     bench.settle();
     expect(bench.refs()).toEqual({ [map('a')]: ['p'], [shop]: ['p'] });
   });
 
-  it('goes on after a restart with a placement that was changed before it and not looked at yet', () => {
+  it('continues after a restart with a placement that was changed before it and not processed yet', () => {
     bench.placement('p', named('a'));
     bench.settle();
     bench.placement('p', named('b'));
@@ -279,7 +279,7 @@ describe('a selection', () => {
     expect(bench.refs()).toEqual({ [map('b')]: ['p'], [shop]: ['p'] });
   });
 
-  it('gives no row an older origin revision than it had, whatever the order of its work', () => {
+  it('gives no row an older origin revision than before, whatever the order of its work', () => {
     const secrets = (when: string) => ({
       locationSelectors: [{}],
       downsync: [{ resources: ['secrets'], namespaces: ['shop'], labelSelectors: [{ matchLabels: { when } }] }],
@@ -300,7 +300,7 @@ describe('a selection', () => {
     expect(seen).toEqual([...seen].sort((x, y) => x - y));
   });
 
-  it('asks the placements that name an object, its namespace or its labels, and no other, however many there are', () => {
+  it('asks only the placements that name an object, its namespace or its labels, however many there are', () => {
     for (let i = 0; i < 300; i++) bench.placement(`p${i}`, named(`other-${i}`));
     bench.placement('q', named('a'));
     bench.settle();
@@ -310,7 +310,7 @@ describe('a selection', () => {
     expect([bench.refs()[map('a')], bench.selection.asked - before]).toEqual([['q'], 1]);
   });
 
-  it('looks at no object that a changed placement does not name', () => {
+  it('reads no object that a changed placement does not name', () => {
     for (let i = 0; i < 50; i++) bench.configMap('shop', `other-${i}`);
     bench.settle();
     bench.placement('p', named('a', 'never-made'));

@@ -24,7 +24,7 @@ describe('the mailbox of an agent as a space', () => {
     contents = new MailboxContents(bench.store, () => bench.mailboxes.get('paris'), path, kinds);
   });
 
-  it('shows what is sent down, with the status that came back', () => {
+  it('shows the objects that are sent down, with the reported status', () => {
     bench.send('paris', source, web);
     bench.say('paris', state(source, web, {}, { phase: 'Active' }));
     expect(shownBy(contents)).toMatchObject({
@@ -33,7 +33,7 @@ describe('the mailbox of an agent as a space', () => {
     expect(get(web)).toMatchObject({ status: { phase: 'Active' } });
   });
 
-  it('shows what placed objects own, and what was born there, as they are at the edge', () => {
+  it('shows objects that placed objects own, and objects created at the edge, as they are at the edge', () => {
     bench.say('paris', associated(pod), upsynced(path, report));
     const shown = shownBy(contents);
     expect(Object.keys(shown).sort()).toEqual([formatKey(pod), formatKey(report)].sort());
@@ -44,14 +44,14 @@ describe('the mailbox of an agent as a space', () => {
     expect(get(pod)).toBeUndefined();
   });
 
-  it('shows what was born there before what is sent down under the same name, which it wins over', () => {
+  it('prefers an object created at the edge to the sent one of the same name, over which it wins', () => {
     bench.send('paris', source, web, { by: 'above' });
     bench.say('paris', upsynced(path, web, { object: { by: 'edge' } }));
     expect(shownBy(contents)).toMatchObject({ [formatKey(web)]: { by: 'edge' } });
     expect(get(web)).toMatchObject({ by: 'edge' });
   });
 
-  it('shows of two sources that send one object the one that the cluster has', () => {
+  it('shows of two sources with one object the object that the cluster has', () => {
     bench.send('paris', 'center.a', web, { by: 'a' });
     bench.send('paris', 'center.b', web, { by: 'b' });
     bench.say('paris', state('center.a', web, { applied: false, reason: 'Conflicted' }), state('center.b', web, {}));
@@ -65,7 +65,7 @@ describe('the mailbox of an agent as a space', () => {
     expect(kinds.get(report)).toMatchObject({ kind: 'PolicyReport', namespaced: true, versions: ['v1alpha2'] });
   });
 
-  it('of an agent that has left is empty, and of one that has come again what that has', () => {
+  it('is empty for a removed agent, and shows a new agent of that name', () => {
     bench.send('paris', source, web);
     expect(Object.keys(shownBy(contents))).toHaveLength(1);
     bench.store.write((t) => bench.mailboxes.drop(t, 'paris'));

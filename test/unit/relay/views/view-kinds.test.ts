@@ -20,7 +20,7 @@ const content = (key: typeof report, version?: string) => ({
 });
 
 describe('the kinds of a view', () => {
-  it('are those of the space, and one for each kind that was shown and that the space has not', () => {
+  it('are those of the space, and one for each shown kind that the space does not have', () => {
     const reported = new ReportedKinds();
     const view = new ViewKinds(known, reported);
     expect(view.byResource(report)).toBeUndefined();
@@ -36,7 +36,7 @@ describe('the kinds of a view', () => {
     expect(view.all()).toHaveLength(kinds.length + 1);
   });
 
-  it('take any fields, and grow with the versions that are shown', () => {
+  it('accept any fields, and grow with the shown versions', () => {
     const reported = new ReportedKinds();
     reported.learn(report, content(report));
     const { generation } = reported;

@@ -48,7 +48,7 @@ describe('the views of a node', () => {
     vi.restoreAllMocks();
   });
 
-  it('are one space for all who ask for it', () => {
+  it('are one space for all users', () => {
     expect(views.resolve('/mailboxes/paris')).toBe(views.resolve('/mailboxes/paris'));
     expect(views.resolve('/spaces/center.retail')).toBe(views.resolve('/spaces/center.retail'));
     expect(views.resolve('/reported/eu:paris:shop')).toBe(views.resolve('/reported/eu:paris:shop'));
@@ -57,7 +57,7 @@ describe('the views of a node', () => {
     expect(views.resolve('/spaces/own')).toBeUndefined();
   });
 
-  it('that show nothing have a bound, and say when to ask again', () => {
+  it('without contents have a bound, and give the time to ask again', () => {
     ask('/reported/eu:paris:made-up-', 1_000);
     const one = () => views.resolve('/spaces/one.more');
     expect(one).toThrow(/1000 spaces that show nothing are in use here: .* again in 60 s/);
@@ -71,7 +71,7 @@ describe('the views of a node', () => {
     expect(one).toThrow(/in use/);
   });
 
-  it('make room when nobody has asked for them, and are made anew for the next', () => {
+  it('make room when nobody has used them, and are made again for the next user', () => {
     const before = views.resolve('/spaces/center.retail');
     clock.advance(60_000);
     ask('/spaces/made.up-', 1_000);
@@ -79,7 +79,7 @@ describe('the views of a node', () => {
     expect(views.resolve('/spaces/center.retail')).not.toBe(before);
   });
 
-  it('stay while somebody watches, or when they show something', () => {
+  it('stay while somebody watches, or while they have contents', () => {
     const watched = views.resolve('/reported/eu:paris:shop')!;
     const events: StorageEvent[] = [];
     watched.storage.subscribe((some) => events.push(...some));
@@ -106,7 +106,7 @@ describe('the views of a node', () => {
       });
     };
 
-    it('tell whoever watches of each change, without looking at what has not changed', () => {
+    it('report each change to watchers, without reading unchanged objects', () => {
       for (let i = 0; i < 50; i++) bench.send('paris', source, pod(`web-${i}`));
       watch();
       const list = vi.spyOn(MailboxContents.prototype, 'list');
@@ -125,7 +125,7 @@ describe('the views of a node', () => {
       expect(list).not.toHaveBeenCalled();
     });
 
-    it('show of two sources what the other one still sends, also one that nobody had heard of', () => {
+    it('show of two sources the object that the other one still sends, even if it was never read', () => {
       bench.send('paris', source, pod('web'));
       watch();
       bench.send('paris', source, pod('other'));
@@ -136,7 +136,7 @@ describe('the views of a node', () => {
       expect(events.at(-1)).toBe('DELETED /pods/shop/web');
     });
 
-    it('end with the child, and are of its new mailbox when it comes again', () => {
+    it('end with the child, and show its new mailbox when it comes again', () => {
       bench.send('paris', source, pod('web'));
       watch();
       bench.send('paris', source, pod('web'), { spec: { nodeName: 'a' } });
@@ -149,7 +149,7 @@ describe('the views of a node', () => {
       expect(events.slice(2)).toEqual(['ADDED /pods/shop/web', 'DELETED /pods/shop/web']);
     });
 
-    it('are closed by the next change when nobody has looked for five minutes, and not while somebody watches', () => {
+    it('are closed by the next change if nobody has read them for five minutes, and not while somebody watches', () => {
       bench.send('paris', source, pod('web'));
       const view = views.resolve('/mailboxes/paris');
       const end = watch();
@@ -167,7 +167,7 @@ describe('the views of a node', () => {
     });
   });
 
-  it('that show something are opened however many show nothing', () => {
+  it('with contents are opened however many are empty', () => {
     say(upsynced('eu:paris:shop', report));
     ask('/spaces/made.up-', 1_000);
     expect(views.resolve('/reported/eu:paris:shop')?.storage.get(report)).toBeDefined();

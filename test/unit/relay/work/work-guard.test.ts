@@ -96,7 +96,7 @@ describe('work that ends the process', () => {
     bench.deadly.add('y2');
   });
 
-  it('is set aside after two ends, with its last good form in the mailbox and all else done', () => {
+  it('is quarantined after two ends, with its last good form in the mailbox and all other work done', () => {
     for (const name of ['x', 'y', 'z']) bench.schedule.object(name, ['p'], `${name}2`);
     bench.settle();
     expect(bench.ends).toBe(2);
@@ -110,7 +110,7 @@ describe('work that ends the process', () => {
     ]);
   });
 
-  it('is one object for one child when a placement comes with many', () => {
+  it('is narrowed down to one object for one child when a placement comes with many', () => {
     bench.deadly.add('y1');
     bench.schedule.agent('b', { site: 'paris' });
     bench.settle();
@@ -118,7 +118,7 @@ describe('work that ends the process', () => {
     expect([bench.ends, bench.setAside()]).toEqual([2, [`${mapKey('y')} for b`]]);
   });
 
-  it('stays set aside over further starts, and when it is marked dirty again', () => {
+  it('stays quarantined over further starts, and when it is marked dirty again', () => {
     bench.schedule.object('y', ['p'], 'y2');
     bench.settle();
     bench.restart();
@@ -127,7 +127,7 @@ describe('work that ends the process', () => {
     expect([bench.ends, bench.setAside()]).toEqual([2, [mapKey('y')]]);
   });
 
-  it('is done when it is something else', () => {
+  it('is done when its content has changed', () => {
     bench.schedule.object('y', ['p'], 'y2');
     bench.settle();
     bench.schedule.object('y', ['p'], 'y3');
@@ -135,7 +135,7 @@ describe('work that ends the process', () => {
     expect([bench.schedule.body('a', 'y'), bench.setAside()]).toEqual(['y3', []]);
   });
 
-  it('is taken from the mailbox when the object is deleted', () => {
+  it('is removed from the mailbox when the object is deleted', () => {
     bench.schedule.object('y', ['p'], 'y2');
     bench.settle();
     bench.schedule.removeObject('y');
@@ -153,7 +153,7 @@ describe('work that ends the process', () => {
     expect([bench.schedule.body('a', 'y'), bench.setAside()]).toEqual(['y2', []]);
   });
 
-  it('is tried again after a minute, and after two more when it still ends the process', () => {
+  it('is tried again after a minute, and after two more if it still ends the process', () => {
     bench.schedule.object('y', ['p'], 'y2');
     bench.settle();
     bench.clock.advance(quarantineMinMs);
@@ -168,7 +168,7 @@ describe('work that ends the process', () => {
     expect([bench.ends, bench.schedule.body('a', 'y'), bench.setAside()]).toEqual([3, 'y2', []]);
   });
 
-  it('is not what goes well after one end', () => {
+  it('is not work that succeeds after one end', () => {
     bench.schedule.object('y', ['p'], 'y2');
     bench.run();
     bench.deadly.clear();
@@ -179,7 +179,7 @@ describe('work that ends the process', () => {
     expect([bench.ends, bench.setAside()]).toEqual([2, []]);
   });
 
-  it('is not blamed on what was noted when the process ended at rest, or on what a note that is torn says', () => {
+  it('is not blamed for an end of the idle process, nor because of a damaged journal', () => {
     bench.note = 'torn{';
     bench.begin();
     bench.begin();

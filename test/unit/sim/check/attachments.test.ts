@@ -14,7 +14,7 @@ const owner = (replica: number) => (rows: WrittenRows) => {
 const partial = (fresh: number) => JSON.stringify({ counts: { expected: 1, fresh } });
 
 describe('the check of attachments', () => {
-  it('finds a parent that goes on with an older session', () => {
+  it('finds a parent that continues an older session', () => {
     const made = new HandMade(attachments);
     const [old, present] = [made.connection('r', '', 1), made.connection('r', '', 2)];
     for (const connection of [old, present]) {
@@ -27,14 +27,14 @@ describe('the check of attachments', () => {
     expect(made.said).toEqual(['center goes on with session 1 of r beside 2']);
   });
 
-  it('finds a child that two siblings take for their own', () => {
+  it('finds a child that two replicas count', () => {
     const made = new HandMade(attachments);
     made.commit('r', owner(0));
     made.commit('r~1', owner(1));
     expect(made.said).toContain('r and r~1 both count a, and center counts both');
   });
 
-  it('does not mind one that is not counted before it has said more', () => {
+  it('accepts a child that is not counted before it has reported more', () => {
     const made = new HandMade(attachments);
     made.commit('', (rows) => rows.json('replicaGroup', 'r', { term: 3, lead: 1, wanted: [3, 0] }));
     made.commit('r', owner(0));
@@ -42,7 +42,7 @@ describe('the check of attachments', () => {
     expect(made.said).toEqual([]);
   });
 
-  it('finds a child that is taken to be where it attached before, and not where it attached last', () => {
+  it('finds a child that is counted where it attached before, and not where it attached last', () => {
     const made = new HandMade(attachments);
     const heard = (sequence: number, at: number) => (rows: WrittenRows) => {
       rows.table('reported/r', first);
@@ -57,7 +57,7 @@ describe('the check of attachments', () => {
     expect(made.said).toEqual(['center takes a to be at r, which said sequence 7; r~1 said 8']);
   });
 
-  it('does not mind what a copy has that has taken the place of a sibling', () => {
+  it('accepts the state of a copy that has replaced a replica', () => {
     const made = new HandMade(attachments);
     made.sent(made.connectionOfClone('r', ''), 'parent', { frame: { $case: 'welcome', value: welcome(2) } });
     made.commit('r', owner(0));
@@ -65,7 +65,7 @@ describe('the check of attachments', () => {
     expect(made.said).toEqual([]);
   });
 
-  it('finds more fresh places than there are in what siblings have told', () => {
+  it('finds more fresh places than the replicas have reported', () => {
     const made = new HandMade(attachments);
     made.commit('', (rows) => {
       rows.table('reported/r', first);
@@ -77,7 +77,7 @@ describe('the check of attachments', () => {
     expect(made.said).toEqual(['of partial/center.retail/x center has 2 fresh places from r, there are 1']);
   });
 
-  it('takes nothing from a sibling whose rows are of two histories, from the first of them to the last', () => {
+  it('ignores a replica whose rows are of two histories, from the first of them to the last', () => {
     const made = new HandMade(attachments);
     made.commit('', (rows) => {
       rows.table('reported/r', first);

@@ -20,7 +20,7 @@ function batch(to: number, bodies: readonly number[], ahead = false): Frame {
 }
 
 describe('the bounds of a frame', () => {
-  it('are those of the page, to the byte', () => {
+  it('are those of the protocol page, to the byte', () => {
     expect(beyond(batch(1, [64 * 1024 - 64]))).toBeUndefined();
     expect(beyond(batch(1, [64 * 1024 - 63]))).toBe('65537 bytes of a batch, at most 65536');
     expect(beyond(batch(1, new Array<number>(512).fill(0)))).toBeUndefined();
@@ -36,7 +36,7 @@ describe('the bounds of a frame', () => {
 });
 
 describe('what is in flight', () => {
-  it('is taken off by acknowledgements in order, and by credit beside it', () => {
+  it('is reduced by acknowledgements in order, and by credit beside the order', () => {
     const flight = new InFlight();
     const half = (creditDefault + messageMax) / 2 - 64;
     expect([flight.sent(batch(1, [half])), flight.sent(batch(2, [half], true))]).toEqual([undefined, undefined]);
@@ -48,13 +48,13 @@ describe('what is in flight', () => {
     expect(flight.sent(batch(6, [half]))).toMatch(/bytes in flight, at most/);
   });
 
-  it('is a number of messages at most, however small', () => {
+  it('is limited to a number of messages, however small', () => {
     const flight = new InFlight();
     for (let i = 1; i <= messagesMax; i++) expect(flight.sent(batch(i, []))).toBeUndefined();
     expect(flight.sent(batch(65, []))).toBe('65 messages in flight, at most 64');
   });
 
-  it('is as much as the peer allows', () => {
+  it('is limited to the peer’s credit', () => {
     const flight = new InFlight();
     flight.allowed(1);
     expect(flight.sent(batch(1, [messageMax]))).toMatch(/bytes in flight/);

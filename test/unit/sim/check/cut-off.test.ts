@@ -11,14 +11,14 @@ const nodes: PlannedNode[] = [
   { path: 's', role: 'relay', labels: {}, spaces: [], replicas: 2 },
 ];
 
-it('keeps from what is below a dead line what is above it, and nothing of its own', () => {
+it('keeps the nodes below a dead line from the entries above it, and not from their own', () => {
   const isCutOff = cutOffBy(new World(1, nodes), ['r', 's']);
   expect([isCutOff('r'), isCutOff('r:a'), isCutOff('')]).toEqual([true, true, false]);
   expect([isCutOff('r:a', 'r'), isCutOff('r', 'r'), isCutOff('r:a', 's')]).toEqual([false, false, true]);
   expect(isCutOff('s')).toBe(false);
 });
 
-it('lets an agent that is cut off lose what its own origin does not want there any more, and nothing else', () => {
+it('lets a cut-off agent lose objects that its own origin no longer wants there, and nothing else', () => {
   const objects = new Map([['r:a', new Map([['ConfigMap w-r-ops-a/o1', 'v1']])]]);
   const model = { objects, placements: [], waiting: new Set<string>() };
   const late = (dead: readonly string[], entry: string) =>
@@ -31,7 +31,7 @@ it('lets an agent that is cut off lose what its own origin does not want there a
   expect([namespace('w-r-ops-a'), namespace('w-r-ops-b')]).toEqual([false, true]);
 });
 
-it('lets an agent that a liar has deceived lose what nobody wants there, and nothing else', () => {
+it('lets an agent that a liar has deceived lose objects that nobody wants there, and nothing else', () => {
   const objects = new Map([['r:a', new Map([['ConfigMap w-r-ops-a/o1', 'v1']])]]);
   const isLate = lateTo(
     { objects, placements: [], waiting: new Set<string>() },
@@ -44,7 +44,7 @@ it('lets an agent that a liar has deceived lose what nobody wants there, and not
   expect(isLate('r:b', entry('w-poison', 'p1'))).toBe(false);
 });
 
-it('lets an agent lose what a relay above it keeps and nobody wants, and nothing that is wanted or that no relay has', () => {
+it('lets an agent lose objects that a relay above it keeps and nobody wants, and nothing that is wanted or that no relay has', () => {
   const made = new HandMade(() => ({ name: 'none' }));
   const entry = (name: string) => `o/center.retail//configmaps/w-center-retail-a/${name}`;
   made.commit('r~1', (rows) => {

@@ -30,11 +30,11 @@ function room(...sent: string[]) {
 }
 
 describe('the gap between two ends of a feed', () => {
-  it('is what the consumer has and its producer has not', () => {
+  it('contains the rows that the consumer has and its producer does not have', () => {
     expect(room().found()).toBe(`${key} is there, and its producer has none`);
   });
 
-  it('is what the producer has removed and the consumer still has, unless it holds it', () => {
+  it('contains the rows that the producer has removed and the consumer still has, unless it holds them', () => {
     const { found, removed, held } = room();
     removed();
     expect(found()).toMatch(/was removed at revision 50 and is still there/);
@@ -42,7 +42,7 @@ describe('the gap between two ends of a feed', () => {
     expect(found()).toBeUndefined();
   });
 
-  it('is not what the producer has told the consumer to keep', () => {
+  it('does not contain the rows that the producer has told the consumer to keep', () => {
     expect(room(keeper).found()).toBeUndefined();
   });
 });

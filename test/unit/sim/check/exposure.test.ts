@@ -45,7 +45,7 @@ function handOut(written: WrittenWorld, release = 1, path = ''): void {
 }
 
 describe('the check of exposure', () => {
-  it('lets pass what was promoted, and a release that was handed out by a word that is valid', () => {
+  it('accepts promoted objects, and a release that was handed out with a valid authorisation', () => {
     const written = released();
     written.put('', 'mailbox/a1', object('one'));
     handOut(written);
@@ -54,16 +54,13 @@ describe('the check of exposure', () => {
     expect(written.messages).toEqual([]);
   });
 
-  it.each(['', 'a1'])(
-    'bites when a version that was not promoted comes to who has no part in its release, at "%s"',
-    (path) => {
-      const written = released();
-      written.put(path, path === '' ? 'mailbox/a1' : 'upstream', object('two'));
-      expect(written.messages).toEqual([expect.stringContaining('neither promoted nor handed to it')]);
-    },
-  );
+  it.each(['', 'a1'])('finds an unpromoted version at a destination without a part in its release, at "%s"', (path) => {
+    const written = released();
+    written.put(path, path === '' ? 'mailbox/a1' : 'upstream', object('two'));
+    expect(written.messages).toEqual([expect.stringContaining('neither promoted nor handed to it')]);
+  });
 
-  it('bites when a release is handed out that is halted, is not the present one, or was never authorised', () => {
+  it('finds a release that is handed out though it is halted, is not the present one, or was never authorised', () => {
     const halted = released({ halted: true });
     handOut(halted);
     const other = released();
@@ -75,14 +72,14 @@ describe('the check of exposure', () => {
     expect(early.messages).toEqual([expect.stringContaining('no wave of it is authorised')]);
   });
 
-  it('bites when the last word is too old', async () => {
+  it('finds an authorisation that is too old', async () => {
     const written = released();
     await written.world.run(13_000);
     handOut(written);
     expect(written.messages).toEqual([expect.stringContaining('the last word came 13000 ms ago')]);
   });
 
-  describe('of a sibling that is behind, and takes over what an agent says that it has', () => {
+  describe('of a replica that is behind, and takes over the report of an agent', () => {
     const tree: PlannedNode[] = [
       nodes[0]!,
       { path: 'r', role: 'relay', labels: {}, spaces: [], replicas: 2 },
@@ -99,7 +96,7 @@ describe('the check of exposure', () => {
       return written.messages;
     };
 
-    it('lets pass what another one has handed out, and what was promoted', async () => {
+    it('accepts a release that another replica has handed out, and promoted objects', async () => {
       const handed = candidate();
       handOut(handed, 1, 'r');
       const promoted = candidate();
@@ -107,7 +104,7 @@ describe('the check of exposure', () => {
       expect([await takeOver(handed), await takeOver(promoted)]).toEqual([[], []]);
     });
 
-    it('bites when it was neither', async () => {
+    it('finds any other object', async () => {
       expect(await takeOver(candidate())).toEqual([expect.stringContaining('the last word came 13000 ms ago')]);
     });
   });

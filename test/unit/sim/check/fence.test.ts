@@ -28,7 +28,7 @@ describe('the check of the fence', () => {
     expect(made.said).toEqual([]);
   });
 
-  it('finds rows of a session that another one has taken the place of', () => {
+  it('finds rows of a session that another one has replaced', () => {
     const made = withSession(2);
     made.delivered(made.connection('r', '', 1), 'parent', beat({}), () => made.commit('', report));
     expect(made.said).toEqual(['center commits for session 1 of r, 2 has taken its place']);
@@ -40,7 +40,7 @@ describe('the check of the fence', () => {
     expect(made.said).toEqual(['center commits to what r reports, and no frame of it came']);
   });
 
-  it('finds an acknowledgement of an older session that is written down later', () => {
+  it('finds an acknowledgement of an older session that is stored later', () => {
     const made = withSession(1);
     made.delivered(made.connection('r', '', 1), 'parent', ack(5));
     made.commit('', (rows) => rows.json('session', 'r', { sessionSequence: 2 }));

@@ -24,21 +24,21 @@ function taken(upstream: Record<string, Seen>, told: Record<string, Seen>): bool
   });
 }
 
-describe('an object of an origin that was put back', () => {
-  it('may be missing where a newer row of it names no placement that reaches the agent', () => {
+describe('an object of a restored origin', () => {
+  it('may be missing if a newer row of it names no placement that reaches the agent', () => {
     const placements = { [p('here')]: placement(3, 'prod'), [p('there')]: placement(4, 'test') };
     const told = { [key]: object(5, 'here', 'there'), ...placements };
     expect(taken({ [key]: object(9, 'there'), ...placements }, told)).toBe(true);
     expect(taken({ [key]: object(9, 'here'), ...placements }, told)).toBe(false);
   });
 
-  it('may be missing where a newer row of its placement names other places', () => {
+  it('may be missing if a newer row of its placement names other places', () => {
     const told = { [key]: object(5, 'here'), [p('here')]: placement(3, 'prod') };
     expect(taken({ [key]: object(5, 'here'), [p('here')]: placement(9, 'test') }, told)).toBe(true);
     expect(taken({ [key]: object(5, 'here'), [p('here')]: placement(9, 'prod') }, told)).toBe(false);
   });
 
-  it('may be missing where its Namespace may', () => {
+  it('may be missing if its Namespace may', () => {
     const namespace = `o/${source}//namespaces//w`;
     const placements = { [p('here')]: placement(3, 'prod'), [p('there')]: placement(4, 'test') };
     const told = { [key]: object(5, 'here'), [namespace]: object(5, 'here', 'there'), ...placements };
@@ -47,7 +47,7 @@ describe('an object of an origin that was put back', () => {
     expect(taken({ ...told, [namespace]: object(4, 'there') }, told)).toBe(false);
   });
 
-  it('may not be missing where nothing below is newer than its origin', () => {
+  it('may not be missing if nothing below is newer than its origin', () => {
     const told = { [key]: object(5, 'here'), [p('here')]: placement(3, 'prod') };
     expect(taken(told, told)).toBe(false);
     expect(taken({ [key]: object(4), [p('here')]: placement(2, 'test') }, told)).toBe(false);

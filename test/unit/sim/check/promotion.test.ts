@@ -36,7 +36,7 @@ function said(words: readonly object[], phase = 'Passed'): string[] {
 
 const before = { release: 0, held: 0, wave: -1 };
 
-it('lets a release through that goes wave by wave', () => {
+it('accepts a release that goes wave by wave', () => {
   expect(said([before, { wave: -1 }, { wave: 0 }, { wave: 1 }, { wave: 2 }, { held: 0, wave: -1 }])).toEqual([]);
 });
 

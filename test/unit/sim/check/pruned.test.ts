@@ -24,12 +24,12 @@ function wrong(labels: object, ...reaches: readonly string[]): string | undefine
   return prunedWrong(written.world, { objects: new Map(), placements, waiting: new Set() }, () => false);
 }
 
-it('finds nothing where every node on the way has the placement, and tells of the labels', () => {
+it('finds nothing if every node on the way has the placement, and reports the labels', () => {
   expect(wrong({ sets: [{ labels: { env: 'prod', region: 'eu' }, leaves: 1 }] }, 'r', 'a')).toBeUndefined();
   expect(wrong({ keys: { env: {} } }, 'r', 'a')).toBeUndefined();
 });
 
-it('asks of siblings one that hears from above', () => {
+it('asks, of several replicas, one that receives from above', () => {
   const written = new WrittenWorld(nodes.map((node) => (node.path === 'r' ? { ...node, replicas: 2 } : node)));
   const place = { path: 'r:a', labels: {}, annotations: {}, properties: {} };
   const of = { host: written.host(''), space: 'retail', object, agents: ['r:a'], broken: [], isUnfinished: false };
@@ -46,7 +46,7 @@ it('asks of siblings one that hears from above', () => {
   expect(now()).toBeUndefined();
 });
 
-it('bites when a node on the way has pruned what matches, or a relay does not tell of a label', () => {
+it('finds a node on the way that has pruned a matching placement, or a relay that does not report a label', () => {
   const told = { sets: [{ labels: { env: 'prod' }, leaves: 1 }] };
   expect(wrong(told, 'a')).toBe('center does not send center.retail/shop towards r:a');
   expect(wrong(told, 'r')).toBe('r does not send center.retail/shop towards r:a');

@@ -30,7 +30,7 @@ function tree(): { written: WrittenWorld; check: Check; above: Connection; below
 }
 
 describe('the check of readiness', () => {
-  it('lets what a reconciliation does not find go where the producer has said that it is ready', () => {
+  it('accepts the removal of rows that a reconciliation does not find if the producer has stated that it is ready', () => {
     const { written, check, below } = tree();
     written.put('r:a', 'upstream', { key, body: {} });
     check.receiving?.(below, 'child', beat(true));
@@ -39,7 +39,7 @@ describe('the check of readiness', () => {
     expect(written.messages).toEqual([]);
   });
 
-  it('bites when it goes before that, or after the producer has taken it back', () => {
+  it('finds a removal before that statement, or after the producer has withdrawn it', () => {
     for (const words of [[], [true, false]]) {
       const { written, check, below } = tree();
       written.put('r:a', 'upstream', { key, body: {} });
@@ -50,7 +50,7 @@ describe('the check of readiness', () => {
     }
   });
 
-  it('takes a relay at the word of a liar above it, which nobody can know for one, and a liar below for nothing', () => {
+  it('accepts a relay that trusts a liar above it, which nobody can recognise, and not one that trusts a liar below', () => {
     for (const [to, said] of [
       ['child', 0],
       ['parent', 1],
@@ -63,7 +63,7 @@ describe('the check of readiness', () => {
     }
   });
 
-  it('bites when a relay that has lost its store is ready before its parent is', () => {
+  it('finds a relay that has lost its store and is ready before its parent is', () => {
     const { written, check, below } = tree();
     written.world.replaced(written.host('r'));
     check.sent?.(below, 'parent', beat(true));

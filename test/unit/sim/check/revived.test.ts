@@ -31,13 +31,13 @@ function deletedAsOf(revision: number, writtenAsOf = revision): WrittenWorld {
   return written;
 }
 
-it('lets an object come again that was written anew', () => {
+it('accepts an object that comes again if it was written again', () => {
   const written = deletedAsOf(1);
   written.put('', table, object);
   expect(written.messages).toEqual([]);
 });
 
-it('bites when a mailbox has it again as of an older write, and at an origin that was put back it does not', () => {
+it('finds a mailbox that has the object again as of an older write, except at a restored origin', () => {
   const written = deletedAsOf(1_000);
   const old = deletedAsOf(1_000);
   old.world.originWasPutBack = true;
@@ -46,7 +46,7 @@ it('bites when a mailbox has it again as of an older write, and at an origin tha
   expect(old.messages).toEqual([]);
 });
 
-it('lets it come again after a deletion by labels that covers more than the object was written', () => {
+it("accepts the return of an object after a deletion by labels whose revision is above the object's write", () => {
   const since = deletedAsOf(1_000, 2);
   const before = deletedAsOf(1_000, 1);
   for (const one of [since, before]) one.put('', table, { ...object, originRevision: 1 });
@@ -54,7 +54,7 @@ it('lets it come again after a deletion by labels that covers more than the obje
   expect(before.messages).toEqual([]);
 });
 
-it('lets a node that was put back have it as of an older write when its origin has written the same again since, and no other content', () => {
+it('accepts an older write at a restored node if its origin has written the same content again since, and no other content', () => {
   const source = 'source/center.retail';
   const written = deletedAsOf(1_000);
   written.put('', source, { ...object, originRevision: 2_000 });

@@ -23,12 +23,12 @@ function found(told: Readonly<Record<string, number>>, ...dead: readonly string[
   return standing(world, (path) => dead.includes(path) && path !== 'r');
 }
 
-it('is where a sibling is away and with it a relay that attached to it last', () => {
+it('stands if a replica is away together with a relay that attached to it last', () => {
   expect(found({ r: 6, 'r~1': 5 }, 'r', 'r:q')).toEqual(['r']);
   expect(found({ 'r~1': 5 }, 'r~1', 'r:q')).toEqual(['r']);
 });
 
-it('is not where the relay is there, was at the other sibling last, or at none, or the sibling is there', () => {
+it('does not stand if the relay is there, was at the other replica last, or at none, or the replica is there', () => {
   expect(found({ r: 6 }, 'r')).toEqual([]);
   expect(found({ r: 6, 'r~1': 7 }, 'r', 'r:q')).toEqual([]);
   expect(found({}, 'r', 'r:q')).toEqual([]);

@@ -15,7 +15,7 @@ const right = [
   ['prod', 2, 8, 3, 5],
 ];
 
-it('takes a summary that is the fold over the leaves, in any order, and none where there is nothing', () => {
+it('accepts a summary that is the fold over the leaves, in any order, and no summary if there are none', () => {
   expect(summaryWrong(told(right), 3, delivered)).toBeUndefined();
   expect(summaryWrong(undefined, 0, [])).toBeUndefined();
 });

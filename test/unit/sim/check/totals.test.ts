@@ -12,7 +12,7 @@ it.each([
   [{ expected: 3, fresh: 1, stale: 1, never: 1, quarantined: 0 }, 0],
   [{ expected: 3, fresh: 2, stale: 2, never: 0, quarantined: 0 }, 1],
   [{ expected: 4, fresh: 2, stale: 2, never: 0, quarantined: 0 }, 1],
-])('looks at what a node writes of a placement: %o', (summary, violations) => {
+])('checks the totals that a node writes for a placement: %o', (summary, violations) => {
   const written = new WrittenWorld([{ path: '', role: 'center', labels: {}, spaces: ['retail'] }, ...places], totals);
   written.note('', 'spaceObject', at, { metadata: { name: 'shop' }, status: { summary } }, Buffer.alloc(6));
   expect(written.messages).toHaveLength(violations);

@@ -5,21 +5,21 @@ import { beat, HandMade, request } from './hand-made.ts';
 const source = 'center.retail';
 
 describe('the check of watermarks', () => {
-  it('lets them grow', () => {
+  it('accepts growing ones', () => {
     const made = new HandMade(watermarks);
     made.commit('r:a', (rows) => rows.json('watermarks', '', { own: { [source]: 4 }, told: {} }));
     made.commit('r:a', (rows) => rows.json('watermarks', '', { own: { [source]: 5 }, told: { [source]: 5 } }));
     expect(made.said).toEqual([]);
   });
 
-  it('finds one that a consumer stores lower than before', () => {
+  it('finds a watermark that a consumer stores lower than before', () => {
     const made = new HandMade(watermarks);
     made.commit('r:a', (rows) => rows.json('watermarks', '', { own: { [source]: 5 }, told: {} }));
     made.commit('r:a', (rows) => rows.json('watermarks', '', { own: { [source]: 4 }, told: {} }));
     expect(made.said).toEqual(['r:a, own: center.retail at 4 after 5']);
   });
 
-  it('finds one that a parent tells a child lower than before', () => {
+  it('finds a watermark that a parent sends to a child lower than before', () => {
     const made = new HandMade(watermarks);
     const connection = made.connection('r', '');
     made.sent(connection, 'parent', beat({ [source]: 7 }));
@@ -29,7 +29,7 @@ describe('the check of watermarks', () => {
     expect(made.said).toEqual(['center tells center.retail at 6, it has told 7']);
   });
 
-  it('finds a child that follows a sibling which has not said to be as far', () => {
+  it('finds a child that follows a replica which has not stated the child’s watermark', () => {
     const made = new HandMade(watermarks);
     made.commit('r:a', (rows) => rows.json('watermarks', '', { own: { [source]: 9 }, told: {} }));
     const behind = made.connection('r:a', 'r~1');
@@ -38,7 +38,7 @@ describe('the check of watermarks', () => {
     expect(made.said).toEqual(['r:a follows r~1, which is behind: center.retail at 8 after 9']);
   });
 
-  it('lets a child follow one that has', () => {
+  it('accepts a child that follows a replica which has', () => {
     const made = new HandMade(watermarks);
     made.commit('r:a', (rows) => rows.json('watermarks', '', { own: { [source]: 9 }, told: {} }));
     const level = made.connection('r:a', 'r~1');

@@ -24,14 +24,14 @@ function welcomeTo(downEpoch: Buffer): Frame {
   return { frame: { $case: 'welcome', value } };
 }
 
-it('is content with a welcome to the mailbox that the parent has', () => {
+it('accepts a welcome to the parent’s present mailbox', () => {
   const made = new HandMade(welcomes);
   made.commit('r', (rows) => rows.mailbox('mailbox/a', 7, epoch));
   made.sent(made.connection('r:a', 'r'), 'parent', welcomeTo(epoch));
   expect(made.said).toEqual([]);
 });
 
-it('bites when there is no mailbox, or another one than the child is welcomed to', () => {
+it('finds a welcome without a mailbox, or to another mailbox', () => {
   const made = new HandMade(welcomes);
   made.sent(made.connection('r:a', 'r'), 'parent', welcomeTo(epoch));
   made.commit('r', (rows) => rows.mailbox('mailbox/a', 7, other));

@@ -11,7 +11,7 @@ const places = [
   { labels: { env: 'test' }, annotations: { store: 's1' }, properties: { tills: '3', zone: 'n' } },
 ].map((place, index) => ({ ...place, path: `r:a${index}` }));
 
-it('makes of what plans write what the product makes of it', () => {
+it('makes the same objects from plans as the product', () => {
   const nodes = [
     { path: '', role: 'center', labels: {}, spaces: ['retail'] },
     { path: 'a', role: 'agent', labels: {}, spaces: [] },

@@ -5,7 +5,7 @@ import { WrittenWorld } from '../written.ts';
 const id = 'center.retail/staged';
 const key = 'o/center.retail//configmaps/w-center-retail-staged/o0';
 
-it('what a crash of the origin takes back was not promoted by it, though others may have heard so', () => {
+it('a promotion that a crash of the origin undoes did not happen, though others may have received it', () => {
   const releases = new Releases();
   const written = new WrittenWorld([{ path: '', role: 'center', labels: {}, spaces: ['retail'] }], (world) => ({
     name: 'follows',

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { positionOf, waveOf } from '../../../../core/rollout/waves.ts';
 import { position, waveAt, waveCount } from '../../../sim/model/waves.ts';
 
-it('reads positions and waves as the product does', () => {
+it('computes positions and waves like the product', () => {
   const wave = fc.oneof(
     fc.record({ count: fc.integer({ min: 1, max: 3 }) }),
     fc.record({ fraction: fc.double({ min: 0.01, max: 1, noNaN: true }) }),
@@ -28,7 +28,7 @@ it('reads positions and waves as the product does', () => {
   );
 });
 
-it('counts the rest as a wave unless the last one takes everybody', () => {
+it('counts the rest as a wave unless the last wave takes all', () => {
   const rollout = { strategy: 'Progressive', authorizationSeconds: 3 };
   expect(waveCount({ ...rollout, waves: [{ name: 'some', fraction: 0.5 }] })).toBe(2);
   expect(waveCount({ ...rollout, waves: [{ name: 'all', fraction: 1 }] })).toBe(1);

@@ -17,7 +17,7 @@ it('goes up to the first node that has both ends at or below it, and down', () =
   expect([...wayOf('r:a', 'r:a')]).toEqual(['r:a']);
 });
 
-it('may bring what a liar has made from when the talk began, and only if the liar is on it', () => {
+it('may carry lies from when the talk began, and only if the liar is on the way', () => {
   const world = new World(1, nodes);
   const liar = world.hosts.get('r')!;
   const brings = (from: string, to: string, atMs: number) => mayBeLied(world, { from, to, atMs });

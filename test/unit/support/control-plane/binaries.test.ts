@@ -21,13 +21,13 @@ const give = (...programs: string[]) => {
   for (const program of programs) writeFileSync(join(assets, program), '');
 };
 
-test('what envtest does not give is built, and nothing else', () => {
+test('only programs that envtest does not have are built', () => {
   give(...ofEnvtest);
   const lacking = 'control-plane-kube-controller-manager-kube-scheduler-kwok';
   expect(withoutControlPlane()).toBe(`${lacking} is not built: "npm run programs" builds it with Go`);
 });
 
-test('where all programs are given, nothing is built', async () => {
+test('if all programs are given, nothing is built', async () => {
   const others = ['kube-controller-manager', 'kube-scheduler', 'kwok'];
   give(...ofEnvtest, ...others);
   expect(withoutControlPlane()).toBeUndefined();
@@ -35,6 +35,6 @@ test('where all programs are given, nothing is built', async () => {
   expect(found.every(([program, path]) => path === join(assets, program))).toBe(true);
 });
 
-test('where none is given, all are built', () => {
+test('if none is given, all are built', () => {
   expect(withoutControlPlane()).toBe('control-plane is not built: "npm run programs" builds it with Go');
 });

@@ -24,7 +24,7 @@ function problems(kind: string, now: KubeObject, old?: KubeObject): string[] {
 }
 
 describe.each(['Deployment', 'ReplicaSet', 'StatefulSet', 'DaemonSet'])('a %s', (kind) => {
-  it('is right as people write it', () => {
+  it('is accepted as people write it', () => {
     expect(problems(kind, workload())).toEqual([]);
     expect(problems(kind, workload(), workload())).toEqual([]);
   });
@@ -58,7 +58,7 @@ describe.each(['Deployment', 'ReplicaSet', 'StatefulSet', 'DaemonSet'])('a %s', 
 });
 
 describe.each(['Deployment', 'ReplicaSet', 'StatefulSet'])('the replicas of a %s', (kind) => {
-  it('may be none, but not fewer', () => {
+  it('may be zero, but not negative', () => {
     expect(problems(kind, workload({ replicas: 0 }))).toEqual([]);
     expect(problems(kind, workload({ replicas: -1 }))).toEqual([
       'spec.replicas: Invalid value: -1: must be greater than or equal to 0',
@@ -69,7 +69,7 @@ describe.each(['Deployment', 'ReplicaSet', 'StatefulSet'])('the replicas of a %s
 describe('a Job', () => {
   const job = (spec: object) => object({ spec: { template: { spec: { containers: [{ name: 'x' }], ...spec } } } });
 
-  it('says what happens to a pod that ends', () => {
+  it('states what happens to a pod that ends', () => {
     for (const restartPolicy of ['Never', 'OnFailure']) expect(problems('Job', job({ restartPolicy }))).toEqual([]);
     for (const spec of [{}, { restartPolicy: 'Always' }]) {
       expect(problems('Job', job(spec))).toEqual([
@@ -95,7 +95,7 @@ describe('a Pod', () => {
 describe('a Service', () => {
   const service = (ports: object[]) => object({ spec: { ports } });
 
-  it('has ports that there are', () => {
+  it('has valid ports', () => {
     expect(problems('Service', service([{ port: 1 }]))).toEqual([]);
     expect(problems('Service', service([{ port: 65_535 }]))).toEqual([]);
     for (const port of [0, 65_536]) {
@@ -112,7 +112,7 @@ describe('a Service', () => {
   });
 });
 
-describe('what does not change any more', () => {
+describe('a field that can no longer change', () => {
   it.each([
     ['StatefulSet', workload({ serviceName: 'a' }), workload({ serviceName: 'b' }), 'spec.serviceName'],
     ['Secret', object({ type: 'Opaque' }), object({ type: 'x' }), 'type'],
@@ -132,7 +132,7 @@ describe('what does not change any more', () => {
     expect(more).toEqual([]);
   });
 
-  it('of a ConfigMap or a Secret is what says so itself, and that it says so', () => {
+  it('of a ConfigMap or a Secret: only an immutable object is refused, and its immutable flag too', () => {
     const why = 'Forbidden: field is immutable when `immutable` is set';
     for (const kind of ['ConfigMap', 'Secret']) {
       const old = object({ immutable: true, data: { a: 'x' } });

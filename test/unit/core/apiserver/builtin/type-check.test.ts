@@ -18,7 +18,7 @@ function refusal(object: unknown): string {
 }
 
 describe('an object of a built-in kind', () => {
-  it('may have null wherever it may have nothing', () => {
+  it('may have null in place of any absent value', () => {
     expect(
       check({ metadata: { labels: null }, spec: { replicas: null, template: { spec: { containers: [null] } } } }),
     ).toEqual([]);
@@ -30,7 +30,7 @@ describe('an object of a built-in kind', () => {
       { ports: [], livenessProbe: { httpGet: { port: 'http' } }, readinessProbe: { httpGet: { port: 80 } } },
     ],
     ['a text or a number', { resources: { limits: { cpu: 1.5, memory: '1Gi' } } }],
-  ])('may have %s where Kubernetes takes both', (_, container) => {
+  ])('may have %s, since Kubernetes takes both', (_, container) => {
     expect(check(podOf(container))).toEqual([]);
   });
 

@@ -15,23 +15,23 @@ describe('a rule', () => {
     { rule: 'self.low <= self.high', message: 'low must not be above high' },
   );
 
-  it('that holds says nothing', () => {
+  it('that holds gives no message', () => {
     expect(problems(schema, { low: 1, high: 2 })).toEqual([]);
   });
 
-  it('that does not hold says its message, with the type of the value', () => {
+  it('that does not hold gives its message, with the type of the value', () => {
     expect(problems(schema, { low: 3, high: 2 })).toEqual([
       'spec: Invalid value: "object": low must not be above high',
     ]);
   });
 
-  it('without a message is told itself', () => {
+  it('without a message is named itself', () => {
     expect(problems(withRules({ low: integer }, { rule: 'self.low > 0' }), { low: 0 })).toEqual([
       'spec: Invalid value: "object": failed rule: self.low > 0',
     ]);
   });
 
-  it('that can not be evaluated is broken', () => {
+  it('that cannot be evaluated is an error', () => {
     expect(problems(schema, { low: 3 })).toEqual([
       'spec: Invalid value: "object": no such key: high evaluating rule: low must not be above high',
     ]);
@@ -54,13 +54,13 @@ describe('a rule', () => {
     expect(problems(withRules({ low: integer }, rule), {})).toEqual(['spec.low: Required value: say how low']);
   });
 
-  it('is not asked about a value of the wrong type', () => {
+  it('is not evaluated for a value of the wrong type', () => {
     expect(problems(schema, { low: 'x', high: 1 })).toEqual([
       'spec.low: Invalid value: "string": spec.low in body must be of type integer: "string"',
     ]);
   });
 
-  it('stands on any level, and sees integers, times, quantities and fields with odd names', () => {
+  it('may stand at any level, and reads integers, times, quantities and fields with unusual names', () => {
     const properties: Record<string, SchemaProps> = {
       list: { type: 'array', items: withRules({ n: integer }, { rule: 'self.n % 2 == 0', message: 'must be even' }) },
       map: {
@@ -98,7 +98,7 @@ describe('a rule', () => {
     ]);
   });
 
-  it('that costs too much is broken, in a moment', () => {
+  it('that costs too much is an error, after a short time', () => {
     const schema = withRules(
       { list: { type: 'array', items: integer } },
       { rule: 'self.list.all(a, self.list.all(b, self.list.all(c, a + b + c >= 0)))', message: 'sums' },
@@ -117,7 +117,7 @@ describe('a transition rule', () => {
     properties: { name: { ...string, 'x-kubernetes-validations': [immutable] } },
   };
 
-  it('compares with the old value, and says nothing without one', () => {
+  it('compares with the old value, and does not run without one', () => {
     expect(problems(schema, { name: 'b' })).toEqual([]);
     expect(problems(schema, { name: 'b' }, {})).toEqual([]);
     expect(problems(schema, { name: 'b' }, { name: 'b' })).toEqual([]);
@@ -159,7 +159,7 @@ describe('a transition rule', () => {
     ]);
   });
 
-  it('with an optional old value is asked on creation too', () => {
+  it('with an optional old value is evaluated on creation too', () => {
     const rule = { rule: 'oldSelf.hasValue() || self == 0', message: 'begins at 0', optionalOldSelf: true };
     const schema: SchemaProps = {
       type: 'object',

@@ -46,7 +46,7 @@ describe('a definition', () => {
     expect(definition.metadata.finalizers).toEqual(['customresourcecleanup.apiextensions.k8s.io']);
   });
 
-  it('is left alone once its status is right', () => {
+  it('is not written again once its status is right', () => {
     const { space, settle } = testSpace();
     space.create(boards({ type: 'object' }));
     settle();
@@ -55,7 +55,7 @@ describe('a definition', () => {
     expect(space.storage.revision()).toBe(before);
   });
 
-  it('remembers every version that was ever stored', () => {
+  it('records every version that was ever stored', () => {
     const { space, settle } = testSpace();
     space.create(boards({ type: 'object' }));
     settle();
@@ -70,7 +70,7 @@ describe('a definition', () => {
     expect((space.get(key) as CustomResourceDefinition).status?.storedVersions).toEqual(['v1', 'v2']);
   });
 
-  it('whose short name is taken is not served, until the other one goes', () => {
+  it('whose short name is taken is not served until the other definition goes', () => {
     const { space, kinds, settle } = testSpace();
     space.create(named('boards', { shortNames: ['bo'] }));
     settle();
@@ -87,7 +87,7 @@ describe('a definition', () => {
     expect(kinds.byResource({ group: 'shop.example.com', resource: 'boats' })?.shortNames).toEqual(['bo']);
   });
 
-  it('can not take the place of a kind of the space, nor its objects with it when it goes', () => {
+  it('cannot replace a kind of the space, nor delete its objects when it goes', () => {
     const { space, settle } = testSpace();
     const taking = boards({ type: 'object' });
     taking.metadata.name = 'edgeplacements.edge.banyan.io';
@@ -116,8 +116,8 @@ describe('a definition', () => {
   });
 });
 
-describe('the end of a definition', () => {
-  it('takes its objects along', () => {
+describe('the deletion of a definition', () => {
+  it('deletes its objects too', () => {
     const { space, kinds, settle } = testSpace();
     space.create(boards({ type: 'object' }));
     settle();

@@ -32,7 +32,7 @@ function ofVersion(more: Partial<DefinitionVersion>): string[] {
 }
 
 describe('a definition', () => {
-  it('is right in its plainest form', () => {
+  it('is accepted in its simplest form', () => {
     expect(changed(() => {})).toEqual([]);
   });
 
@@ -137,7 +137,7 @@ describe('a definition', () => {
     expect(ofVersion(more)).toEqual([`spec.versions[0].${message}`]);
   });
 
-  it('with right columns, scale and selectable fields is taken', () => {
+  it('with valid columns, scale and selectable fields is accepted', () => {
     const more: Partial<DefinitionVersion> = {
       additionalPrinterColumns: [{ name: 'N', type: 'integer', jsonPath: '.spec.n' }],
       subresources: { status: {}, scale: { specReplicasPath: '.spec.n', statusReplicasPath: '.status.n' } },
@@ -257,7 +257,7 @@ describe('a schema', () => {
     expect(ofSchema(schema)).toEqual([]);
   });
 
-  it('says of metadata no more than its names', () => {
+  it('describes nothing of metadata except the name', () => {
     const definition = boards({ type: 'object' });
     const schema = definition.spec.versions[0]!.schema!.openAPIV3Schema!;
     schema.properties!.metadata = { type: 'object', properties: { name: { type: 'string', maxLength: 3 } } };
@@ -276,7 +276,7 @@ describe('a schema', () => {
     ).toEqual([`${root}.type: Invalid value: "array": must be object at the root`]);
   });
 
-  it('is not nested without end', () => {
+  it('has a bounded depth', () => {
     let deep: SchemaProps = { type: 'string' };
     for (let level = 0; level < 200; level++) deep = { type: 'object', properties: { x: deep } };
     expect(ofSchema(deep)).toEqual([expect.stringContaining('must not be nested more than 100 levels deep')]);
@@ -307,7 +307,7 @@ describe('a CEL rule', () => {
     expect(withRule(validation)).toEqual([message]);
   });
 
-  it('can not look at the old value below an atomic list, and can below a list of type map', () => {
+  it('cannot read the old value below an atomic list, and can below a list of type map', () => {
     const validations = [{ rule: 'self == oldSelf' }];
     const items: SchemaProps = {
       type: 'object',

@@ -5,7 +5,7 @@ it.each(['1h30m', '1.5h', '1.s', '.5ms', '-0', '+2us'])('takes %s for a duration
   expect(formatCheck('duration')!(text)).toBe(true);
 });
 
-it('says of a text as long as a request may be, in no time, that it is no duration', () => {
+it('refuses a text of the maximum length as a duration in a short time', () => {
   for (const text of ['1'.repeat(1_000_000), `1.${'1'.repeat(1_000_000)}`, `${'1s'.repeat(500_000)}1`]) {
     expect(formatCheck('duration')!(`${text}x`)).toBe(false);
   }

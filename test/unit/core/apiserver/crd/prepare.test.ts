@@ -7,7 +7,7 @@ import { board, boards, prepared } from './support.ts';
 const string: SchemaProps = { type: 'string' };
 
 describe('unknown fields', () => {
-  it('go, and are told by their paths', () => {
+  it('are removed, and reported by their paths', () => {
     const schema: SchemaProps = {
       type: 'object',
       properties: { name: string, list: { type: 'array', items: { type: 'object', properties: { image: string } } } },
@@ -18,7 +18,7 @@ describe('unknown fields', () => {
     });
   });
 
-  it('stay below x-kubernetes-preserve-unknown-fields, but go in what is described there', () => {
+  it('stay below x-kubernetes-preserve-unknown-fields, but go from the parts that the schema describes', () => {
     const schema: SchemaProps = {
       type: 'object',
       'x-kubernetes-preserve-unknown-fields': true,
@@ -30,17 +30,17 @@ describe('unknown fields', () => {
     });
   });
 
-  it('are looked for in the values of maps', () => {
+  it('are found in the values of maps', () => {
     const schema: SchemaProps = { type: 'object', additionalProperties: { type: 'object', properties: { a: string } } };
     expect(prepared(schema, { one: { a: 'a', z: 1 } })).toEqual({ spec: { one: { a: 'a' } }, unknown: ['spec.one.z'] });
   });
 
-  it('go from metadata and from the root', () => {
+  it('are removed from metadata and from the root', () => {
     const object = { ...board({}), metadata: { name: 'b', lables: {} }, statsu: {} };
     expect(customKind(boards({ type: 'object' })).rules.prepare(object, 'v1')).toEqual(['metadata.lables', 'statsu']);
   });
 
-  it('in an embedded resource spare apiVersion, kind and metadata', () => {
+  it('are found in an embedded resource, but not apiVersion, kind and metadata', () => {
     const schema: SchemaProps = {
       type: 'object',
       properties: {

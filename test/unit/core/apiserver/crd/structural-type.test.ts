@@ -66,7 +66,7 @@ describe('a structural schema as a type', () => {
 });
 
 describe('a custom kind', () => {
-  it('prefers stable versions, and stores the one that says so', () => {
+  it('prefers stable versions, and stores its storage version', () => {
     const definition = boards({ type: 'object' });
     const [version] = definition.spec.versions;
     definition.spec.versions = ['v1alpha1', 'v2beta1', 'v1', 'v2', 'v3alpha1', 'x1'].map((name) => ({
@@ -83,7 +83,7 @@ describe('a custom kind', () => {
     ).toBe('shop.example.com/v2');
   });
 
-  it('has the column Age when it names none', () => {
+  it('has the column Age if it defines no columns', () => {
     expect(
       customKind(boards({ type: 'object' }))
         .columns('v1')
@@ -91,7 +91,7 @@ describe('a custom kind', () => {
     ).toEqual(['Age']);
   });
 
-  it('whose schema does not compile can be listed, but not written', () => {
+  it('whose schema does not compile can be listed but not written', () => {
     const kind = customKind(boards({ type: 'object', properties: { x: { type: 'string', pattern: '(' } } }));
     expect(kind.columns('v1')).toHaveLength(1);
     expect(() => kind.schema('v1')).toThrow('the schema of com.example.shop.v1.Board does not compile');

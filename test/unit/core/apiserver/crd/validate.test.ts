@@ -6,7 +6,7 @@ function of(property: SchemaProps, value: unknown): string[] {
   return problems({ type: 'object', properties: { x: property } }, { x: value });
 }
 
-describe('a value that breaks its schema is refused in the words of the API server', () => {
+describe('a value that violates its schema is refused with the messages of the API server', () => {
   it.each<[string, SchemaProps, unknown, string]>([
     ['type', { type: 'integer' }, 'a', 'Invalid value: "string": spec.x in body must be of type integer: "string"'],
     [
@@ -101,19 +101,19 @@ describe('a value that breaks its schema is refused in the words of the API serv
     expect(of(schema, value)).toEqual([`spec.x: ${message}`]);
   });
 
-  it('required fields, where they are missing', () => {
+  it('required fields are named if they are missing', () => {
     const schema: SchemaProps = { type: 'object', required: ['sku'], properties: { sku: { type: 'string' } } };
     expect(problems(schema, {})).toEqual(['spec.sku: Required value']);
     expect(of({ type: 'array', items: schema }, [{ sku: 'a' }, {}])).toEqual(['spec.x[1].sku: Required value']);
   });
 
-  it('all that is wrong at once', () => {
+  it('all errors are reported at once', () => {
     const schema: SchemaProps = { type: 'object', properties: { a: { type: 'string' }, b: { type: 'integer' } } };
     expect(problems(schema, { a: 1, b: 'x' })).toHaveLength(2);
   });
 });
 
-describe('right values pass', () => {
+describe('valid values are accepted', () => {
   it.each<[string, SchemaProps, unknown]>([
     ['null where it is allowed', { type: 'string', nullable: true }, null],
     ['a decimal multiple', { type: 'number', multipleOf: 0.1 }, 0.3],
@@ -152,7 +152,7 @@ describe('combinations', () => {
   const isB: SchemaProps = { required: ['b'] };
   const properties: Record<string, SchemaProps> = { a: { type: 'string' }, b: { type: 'string' } };
 
-  it('anyOf names the failure and the nearest reason', () => {
+  it('anyOf reports the failure and the nearest reason', () => {
     const schema: SchemaProps = { type: 'object', properties, anyOf: [isA, isB] };
     expect(problems(schema, { a: '', b: '' })).toEqual([]);
     expect(problems(schema, {})).toEqual([
@@ -161,7 +161,7 @@ describe('combinations', () => {
     ]);
   });
 
-  it('oneOf wants exactly one', () => {
+  it('oneOf requires exactly one match', () => {
     const schema: SchemaProps = { type: 'object', properties, oneOf: [isA, isB] };
     expect(problems(schema, { a: '' })).toEqual([]);
     expect(problems(schema, { a: '', b: '' })).toEqual([
@@ -170,7 +170,7 @@ describe('combinations', () => {
     expect(problems(schema, {})[0]).toContain('Found none valid');
   });
 
-  it('allOf wants all, not wants none', () => {
+  it('allOf requires all, and not requires none', () => {
     expect(problems({ type: 'object', properties, allOf: [isA, isB] }, {})).toEqual([
       'spec.a: Required value',
       'spec.b: Required value',

@@ -47,7 +47,7 @@ beforeEach(() => {
 });
 
 describe('plain discovery', () => {
-  it('says which version of Kubernetes the API follows, in numbers that clients compare', async () => {
+  it('names the version of Kubernetes that the API follows, as numbers that clients compare', async () => {
     expect(await api.get('/version')).toMatchObject({
       major: '1',
       minor: expect.stringMatching(/^\d+$/),
@@ -108,7 +108,7 @@ describe('plain discovery', () => {
     ]);
   });
 
-  it('has every kind that kubectl apply --prune looks for, or it fails', async () => {
+  it('has every kind that kubectl apply --prune needs', async () => {
     const core = await api.get<{ resources: Resource[] }>('/api/v1');
     const kinds = new Set(core.resources.map((resource) => resource.kind));
     for (const kind of [
@@ -141,7 +141,7 @@ describe('plain discovery', () => {
 
 describe('aggregated discovery', () => {
   it.each(['v2', 'v2beta1'])(
-    'is given in the version that was asked for, and says so in its content type: %s',
+    'has the version that was requested, and names it in its content type: %s',
     async (version) => {
       const { headers, json } = await api.call('GET', '/apis', {
         headers: { accept: `${form(version)},application/json` },
@@ -186,7 +186,7 @@ describe('aggregated discovery', () => {
     });
   });
 
-  it('says the same as plain discovery', async () => {
+  it('agrees with plain discovery', async () => {
     const { items } = await api.get<Aggregated>('/apis', form('v2'));
     for (const { metadata, versions } of items) {
       for (const { version, resources } of versions) {

@@ -16,7 +16,7 @@ import { ApiBench, answerOf, tls } from './api-bench.ts';
 const configMaps = '/api/v1/namespaces/shop/configmaps';
 
 describe('the server', () => {
-  it('says to anybody whether it is alive and ready', async () => {
+  it('tells everybody whether it is alive and ready', async () => {
     await using api = await ApiBench.start({ certificate: false, notReady: () => 'waiting for the parent' });
     for (const path of ['/healthz', '/livez']) {
       expect(await api.call('GET', path)).toMatchObject({ status: 200, text: 'ok' });
@@ -24,7 +24,7 @@ describe('the server', () => {
     expect(await api.call('GET', '/readyz')).toMatchObject({ status: 503, text: 'waiting for the parent' });
   });
 
-  it('shows a renewed certificate to who connects from then on, and goes on with those who are there', async () => {
+  it('shows a renewed certificate to new connections, and keeps the open ones', async () => {
     let present: ApiTls | undefined;
     await using api = await ApiBench.start({ renewed: () => present });
     expect((await api.call('GET', '/healthz')).status).toBe(200);
@@ -41,7 +41,7 @@ describe('the server', () => {
     expect((await api.call('GET', '/readyz')).status).toBe(200);
   });
 
-  it('goes on when connections can not be taken, as for want of descriptors, however often', async () => {
+  it('continues when connections cannot be accepted, for example for lack of descriptors, however often', async () => {
     await using api = await ApiBench.start();
     const port = Number(new URL(api.url).port);
     // What Node tells of them, an event of the server, can't be brought about without taking all descriptors of this process.
@@ -52,7 +52,7 @@ describe('the server', () => {
     expect((await api.call('GET', '/readyz')).status).toBe(200);
   });
 
-  it('waits five minutes for the body of a request, of which there are 250 on a connection', async () => {
+  it('waits five minutes for the body of a request, with 250 requests on a connection', async () => {
     const clock = new VirtualClock();
     await using api = await ApiBench.start({ clock });
     const { ca, user } = await tls;
@@ -74,7 +74,7 @@ describe('the server', () => {
     session.destroy();
   });
 
-  it('gives its metrics to those whom it knows', async () => {
+  it('serves its metrics to known users', async () => {
     await using api = await ApiBench.start();
     expect(await api.call('GET', '/metrics')).toMatchObject({
       status: 200,
@@ -85,7 +85,7 @@ describe('the server', () => {
     expect((await anonymous.call('GET', '/metrics')).status).toBe(401);
   });
 
-  it('hands on what concerns other nodes, for those whom it knows', async () => {
+  it('passes on requests for other nodes, for known users', async () => {
     await using api = await ApiBench.start();
     const answer = await api.call('GET', '/tree/eu:paris/healthz?timeoutSeconds=3');
     expect([answer.status, answer.json()]).toEqual([
@@ -96,7 +96,7 @@ describe('the server', () => {
     expect((await anonymous.call('GET', '/tree/eu:paris/healthz')).status).toBe(401);
   });
 
-  it('says who is asking, and that they may', async () => {
+  it('names the user who asks, and answers access reviews with yes', async () => {
     await using api = await ApiBench.start();
     const whoami = await api.call('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', { body: {} });
     expect(whoami.status).toBe(201);
@@ -110,7 +110,7 @@ describe('the server', () => {
     expect(mayI.json()).toMatchObject({ kind: 'SelfSubjectAccessReview', spec, status: { allowed: true } });
   });
 
-  it('has spaces below prefixes, those that come and go among them', async () => {
+  it('serves spaces below prefixes, also spaces that come and go', async () => {
     await using api = await ApiBench.start();
     let isThere = true;
     api.server.resolveWith((prefix) => (prefix === '/spaces/eu.ops' && isThere ? api.space : undefined));
@@ -124,7 +124,7 @@ describe('the server', () => {
     expect((await api.call('GET', `/spaces/eu.ops${configMaps}/a`)).status).toBe(404);
   });
 
-  it('takes a path that begins with two slashes for a path', async () => {
+  it('treats a path that begins with two slashes as a path', async () => {
     await using api = await ApiBench.start();
     expect((await api.call('GET', '//version')).status).toBe(200);
   });
@@ -144,7 +144,7 @@ describe('the server', () => {
     );
   });
 
-  it('closes a connection of HTTP/2 on which nothing is asked', async () => {
+  it('closes an HTTP/2 connection without requests', async () => {
     const clock = new VirtualClock();
     const api = await ApiBench.start({ clock });
     const { ca } = await tls;
@@ -157,7 +157,7 @@ describe('the server', () => {
     await ended;
   });
 
-  it('ends the connection of who asks for another protocol before it was answered, and nothing else', async () => {
+  it('closes a connection that asks for another protocol before the previous answer, and no other connection', async () => {
     await using api = await ApiBench.start({ certificate: false });
     const [host, port] = new URL(api.url).host.split(':');
     const socket = connectTls({ host, port: Number(port), rejectUnauthorized: false }).on('error', () => {});
@@ -167,7 +167,7 @@ describe('the server', () => {
     expect((await api.call('GET', '/healthz')).status).toBe(200);
   });
 
-  it('has the head of a watch there before its first event, over HTTP/1.1 too', async () => {
+  it('sends the head of a watch before its first event, over HTTP/1.1 too', async () => {
     await using api = await ApiBench.start();
     const { ca, user } = await tls;
     const asked = get(`${api.url}${configMaps}?watch=true`, { ca, key: user.keyPem, cert: user.certPem });
@@ -176,7 +176,7 @@ describe('the server', () => {
     asked.on('error', () => {}).destroy();
   });
 
-  it('says which port it can not have', async () => {
+  it('names the port that it cannot use', async () => {
     const taken = createServer();
     const port = await new Promise<number>((done) => {
       taken.listen(0, '127.0.0.1', () => {
@@ -195,7 +195,7 @@ describe('the server', () => {
 });
 
 describe('a list over the wire', () => {
-  it('holds little for clients that do not read, over either HTTP, and is whole for who reads', async () => {
+  it('keeps little memory for clients that do not read, over both HTTP versions, and is complete for clients that read', async () => {
     await using api = await ApiBench.start();
     const data = { text: 'x'.repeat(100_000) };
     for (let i = 0; i < 200; i++) {
@@ -220,7 +220,7 @@ describe('a list over the wire', () => {
     for (const stream of streams) stream.on('error', () => {}).destroy();
   });
 
-  it('is refused while too much waits on its connection, and its client is told when to come again', async () => {
+  it('is refused while too much data waits on its connection, and the client is told when to retry', async () => {
     await using api = await ApiBench.start();
     const data = { text: 'x'.repeat(1_000_000) };
     api.space.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c', namespace: 'shop' }, data });
@@ -245,7 +245,7 @@ describe('a watch over the wire', () => {
     stream.close();
   });
 
-  it('begins with more than may wait for its client, over HTTP/1.1 too', async () => {
+  it('may begin with more data than the client’s buffer limit, over HTTP/1.1 too', async () => {
     await using api = await ApiBench.start();
     const data = { text: 'x'.repeat(1_000_000) };
     const objects = watchBytesMax / 1_000_000 + 2;

@@ -24,7 +24,7 @@ function configMap(name: string, more: object = {}): KubeObject {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'shop' }, ...more };
 }
 
-describe('a body that is not what its content type says is refused', () => {
+describe('a body that does not match its content type is refused', () => {
   const bad = { reason: 'BadRequest', code: 400 };
   const magic = Buffer.from('k8s\0');
   refuses(
@@ -227,7 +227,7 @@ function bomb(): string {
   return lines.join('\n');
 }
 
-describe('a URL or a parameter that makes no sense', () => {
+describe('an invalid URL or parameter is refused', () => {
   const bad = { reason: 'BadRequest', code: 400 };
   refuses(
     () => api,
@@ -309,8 +309,8 @@ describe('a URL or a parameter that makes no sense', () => {
   );
 });
 
-describe('somebody without a certificate', () => {
-  it('is refused for everything but health', async () => {
+describe('a client without a certificate', () => {
+  it('is refused everything but health', async () => {
     await using anonymous = await ApiBench.start({ certificate: false });
     const answer = await anonymous.call('GET', configMaps);
     expect(answer.status).toBe(401);
@@ -319,7 +319,7 @@ describe('somebody without a certificate', () => {
   });
 });
 
-it('a patch that puts one depth into another is refused where the whole is too deep, and changes nothing', async () => {
+it('a patch that makes the object too deep is refused, and changes nothing', async () => {
   await using own = await ApiBench.start();
   own.space.create(boards({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true }));
   own.settle();

@@ -17,11 +17,11 @@ const keys = Array.from({ length: jsonValuesMax - 1 }, (_, i) => `k${i}: 1`);
 const filled = (unit: string) => unit.repeat(Math.floor(1_500_000 / unit.length));
 
 describe('YAML', () => {
-  it('has as many keys as a body may have: to compare each with each would take minutes', async () => {
+  it('may have as many keys as a body: a pairwise comparison would take minutes', async () => {
     expect(Object.keys((await yaml(keys.join('\n'))) as object)).toHaveLength(jsonValuesMax - 1);
   });
 
-  it('is refused with the place where a key is there for the second time, short or long', async () => {
+  it('is refused with the position of a repeated key, short or long', async () => {
     const short = await refusalOf(yaml('a: {b: 1, c: [1, {d: 1, d: 2}]}\n'));
     expect(short.message).toMatch(/Map keys must be unique at line 1, column 25$/);
     const long = await refusalOf(yaml([...keys, 'k5: 2'].join('\n')));
@@ -31,7 +31,7 @@ describe('YAML', () => {
     ]);
   });
 
-  it('means the same, read at once or in the thread', async () => {
+  it('gives the same object, read at once or in the thread', async () => {
     const text = "a: {b: [1, 2.5, 'x', null, true], c: &c {d: |\n    e\n}, f: *c}\nü: 2001-01-01\n";
     const padded = `${text}${'# padded\n'.repeat(500)}`;
     const flat = text.replace('|\n    e\n', 'e');
@@ -40,7 +40,7 @@ describe('YAML', () => {
     expect(wrong[1]!.message).toBe(wrong[0]!.message);
   });
 
-  it('that the parser itself gives up reads the same, at once or in the thread', async () => {
+  it('that the parser refuses gives the same error, at once or in the thread', async () => {
     const many = `- &a [x]\n${'- *a\n'.repeat(60)}`;
     const bomb = `${many}- &b [${'*a,'.repeat(60)}]\n- [${'*b,'.repeat(60)}]\n`;
     const messages = [];
@@ -50,7 +50,7 @@ describe('YAML', () => {
     expect(messages[1]).toBe(messages[0]);
   });
 
-  it('turns the event loop while it is read', async () => {
+  it('does not block the event loop while it is read', async () => {
     let turns = 0;
     let isOver = false;
     const turn = () => {
@@ -78,13 +78,13 @@ describe('YAML', () => {
     ]);
   });
 
-  it('has brackets and dashes without end in its texts', async () => {
+  it('may have any number of brackets and dashes in its texts', async () => {
     const text = filled('[{- ? ').slice(0, 60_000);
     const body = `a: "${text}"\nb: '${text}'\nc: |\n  ${text}\nd: x${text.replaceAll(/[?]/g, '')}\n`;
     expect(await yaml(body)).toMatchObject({ a: text, b: text, c: `${text}\n` });
   });
 
-  it('that says little and means much is refused as a body in JSON would be', async () => {
+  it('that expands to a large value is refused like the same body in JSON', async () => {
     const { code, message } = await refusalOf(yaml(`a: &a "${'x'.repeat(100_000)}"\nb: [${'*a,'.repeat(40)}]\n`));
     expect([code, message]).toEqual([
       'TooLarge',
@@ -93,7 +93,7 @@ describe('YAML', () => {
   });
 });
 
-describe('a body with more fields and items than a node can take', () => {
+describe('a body with too many fields and items', () => {
   const { length } = keys;
   const containers = Buffer.concat(Array.from({ length: jsonValuesMax }, () => bytes(2, '')));
 
@@ -111,7 +111,7 @@ describe('a body with more fields and items than a node can take', () => {
     ]);
   });
 
-  it('is none where they are in a text', async () => {
+  it('is not counted by characters inside texts', async () => {
     const text = '[{\\",:'.repeat(60_000);
     expect(await read(`{"a":"${text}"}`, 'json')).toEqual({ a: '[{",:'.repeat(60_000) });
     expect(Object.keys((await read(`{${keys.map((key) => `"${key}":1`).join()}}`, 'json')) as object)).toHaveLength(
@@ -120,7 +120,7 @@ describe('a body with more fields and items than a node can take', () => {
   });
 });
 
-it('a body that is nested too deep is refused where it begins to be, closed or not', async () => {
+it('a body that is nested too deep is refused at the point where it begins, closed or not', async () => {
   for (const body of [filled('['), `{"spec":{"a":${filled('{"a":')}`]) {
     const { code, message } = await refusalOf(read(body, 'json'));
     expect([code, message]).toEqual([

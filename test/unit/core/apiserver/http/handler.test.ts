@@ -38,12 +38,12 @@ describe('create', () => {
     expect(json()).toEqual(stored(configMap('a')));
   });
 
-  it('takes the kind and the namespace from the URL where the body leaves them out', async () => {
+  it('takes the kind and the namespace from the URL if the body has none', async () => {
     await api.call('POST', configMaps, { body: { metadata: { name: 'a' }, data: { a: 'x' } } });
     expect(stored(configMap('a'))).toMatchObject({ kind: 'ConfigMap', apiVersion: 'v1', data: { a: 'x' } });
   });
 
-  it('does everything but write in a dry run', async () => {
+  it('does everything except the write in a dry run', async () => {
     const before = revision();
     const { status, json } = await api.call('POST', `${configMaps}?dryRun=All`, { body: configMap('a') });
     expect(status).toBe(201);
@@ -51,7 +51,7 @@ describe('create', () => {
     expect(revision()).toBe(before);
   });
 
-  it('warns of unknown fields, unless nobody wants to know', async () => {
+  it('warns of unknown fields, unless the client ignores them', async () => {
     const body = { ...configMap('a'), dta: {} };
     const { headers } = await api.call('POST', configMaps, { body });
     expect(headers.warning).toEqual(['299 - "unknown field \\"dta\\""']);
@@ -60,7 +60,7 @@ describe('create', () => {
     expect(ignored.headers).not.toHaveProperty('warning');
   });
 
-  it('warns of a field that its JSON has twice, and takes the last one', async () => {
+  it('warns of a field that its JSON repeats, and uses the last value', async () => {
     const body = '{"metadata":{"name":"a"},"data":{"a":"x","b":"y","a":"z"}}';
     const { headers } = await api.call('POST', configMaps, { body: Buffer.from(body) });
     expect(headers.warning).toEqual(['299 - "duplicate field \\"data.a\\""']);
@@ -70,7 +70,7 @@ describe('create', () => {
     expect(ignored.headers).not.toHaveProperty('warning');
   });
 
-  it('warns within what a header can hold, whatever the names of fields', async () => {
+  it('keeps its warnings within the size of a header, whatever the names of fields', async () => {
     const unknown = [
       '\u6f22',
       '\n',
@@ -91,7 +91,7 @@ describe('create', () => {
     expect(warnings.length).toBeGreaterThan(50);
   });
 
-  it('notes who did it, by fieldManager or by the program that asked', async () => {
+  it('records the field manager, or the program that sent the request', async () => {
     const managerOf = async (url: string, headers: Record<string, string>) => {
       const { json } = await api.call('POST', url, {
         body: { metadata: { generateName: 'a' }, data: { a: 'x' } },
@@ -178,14 +178,14 @@ describe('update and patch', () => {
 });
 
 describe('server-side apply', () => {
-  it('answers 201 for what it makes and 200 for what it changes', async () => {
+  it('answers 201 when it creates and 200 when it changes', async () => {
     const url = `${configMaps}/a?fieldManager=jo`;
     const sent = { body: configMap('a'), headers: apply };
     expect((await api.call('PATCH', url, sent)).status).toBe(201);
     expect((await api.call('PATCH', url, sent)).status).toBe(200);
   });
 
-  it('names the fields of others that it would change, and takes them by force', async () => {
+  it('names the fields of other managers that it would change, and takes them by force', async () => {
     await api.call('PATCH', `${configMaps}/a?fieldManager=jo`, { body: configMap('a'), headers: apply });
     const sent = { body: configMap('a', { a: 'mine' }), headers: apply };
     const { code, details } = await refusalOf(api.call('PATCH', `${configMaps}/a?fieldManager=al`, sent));
@@ -197,7 +197,7 @@ describe('server-side apply', () => {
 });
 
 describe('delete', () => {
-  it('answers with a Status for what is gone', async () => {
+  it('answers with a Status for a removed object', async () => {
     const { metadata } = api.space.create(configMap('a'));
     const { status, json } = await api.call('DELETE', `${configMaps}/a`);
     expect(status).toBe(200);
@@ -206,7 +206,7 @@ describe('delete', () => {
     expect(stored(configMap('a'))).toBeUndefined();
   });
 
-  it('answers with the object that waits for its finalizers', async () => {
+  it('answers with the object if it waits for its finalizers', async () => {
     const object = configMap('a');
     object.metadata.finalizers = ['example.com/hold'];
     api.space.create(object);
@@ -218,7 +218,7 @@ describe('delete', () => {
   it.each([
     ['in its body', '', { propagationPolicy: 'Foreground' }],
     ['in its URL', '?propagationPolicy=Foreground', undefined],
-  ])('takes a propagation policy %s', async (_, query, body) => {
+  ])('accepts a propagation policy %s', async (_, query, body) => {
     api.space.create(configMap('a'));
     await api.call('DELETE', `${configMaps}/a${query}`, body ? { body } : {});
     expect(stored(configMap('a'))?.metadata.finalizers).toEqual(['foregroundDeletion']);
@@ -227,14 +227,14 @@ describe('delete', () => {
   it.each([
     ['in its body', '', { dryRun: ['All'] }],
     ['in its URL', '?dryRun=All', undefined],
-  ])('takes a dry run %s', async (_, query, body) => {
+  ])('accepts a dry run %s', async (_, query, body) => {
     api.space.create(configMap('a'));
     const { json } = await api.call('DELETE', `${configMaps}/a${query}`, body ? { body } : {});
     expect(json()).toMatchObject({ kind: 'ConfigMap' });
     expect(stored(configMap('a'))).toBeDefined();
   });
 
-  it('of a collection takes what is selected in the namespace, and lists it', async () => {
+  it('of a collection removes the selected objects of the namespace, and lists them', async () => {
     for (const name of ['a', 'b']) api.space.create(configMap(name));
     const labelled = configMap('c');
     labelled.metadata.labels = { tier: 'web' };
@@ -253,7 +253,7 @@ describe('delete', () => {
   });
 });
 
-describe('what is not there', () => {
+describe('a missing thing', () => {
   it.each(['GET', 'DELETE'])('is NotFound for %s, with resource and name', async (method) => {
     const { code, message, details } = await refusalOf(api.call(method, `${deployments}/a`));
     expect({ code, message }).toEqual({ code: 'NotFound', message: 'deployments.apps "a" not found' });
@@ -304,7 +304,7 @@ describe('subresources', () => {
     expect(stored(deployment('a'))).toBeDefined();
   });
 
-  it('of a custom kind are those of its definition', async () => {
+  it('of a custom kind are those that its definition names', async () => {
     api.space.create(boards({ type: 'object' }));
     api.settle();
     const board = { apiVersion: 'shop.example.com/v1', kind: 'Board', metadata: { name: 'b', namespace: 'shop' } };
@@ -314,7 +314,7 @@ describe('subresources', () => {
     expect((await refusalOf(api.get(`${url}/status`))).code).toBe('NotFound');
   });
 
-  it('finalize is that of a Namespace, for PUT', async () => {
+  it('finalize exists for a Namespace, for PUT', async () => {
     const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bank' }, spec: { finalizers: [] } };
     expect((await api.call('PUT', '/api/v1/namespaces/bank/finalize', { body })).json()).toMatchObject({ spec: {} });
     expect((await refusalOf(api.get('/api/v1/namespaces/bank/finalize'))).code).toBe('NotFound');
@@ -332,7 +332,7 @@ describe('a read-only space', () => {
     api = new HandlerBench({ shown: new ViewStorage(source, new VirtualClock(), silentLogger) });
   });
 
-  it('is read like any other', async () => {
+  it('is read like any other space', async () => {
     expect(await api.get(`${configMaps}/a`)).toMatchObject({ data: { a: 'x' } });
     expect(await api.get(configMaps)).toMatchObject({ items: [{ data: { a: 'x' } }] });
   });

@@ -49,12 +49,12 @@ describe('a request to act as somebody else is refused', () => {
     '/metrics',
     '/apis/authentication.k8s.io/v1/selfsubjectreviews',
     '/tree/eu:paris:store-17/cluster/api/v1/pods',
-  ])('wherever it goes: %s', async (path) => {
+  ])('for every URL: %s', async (path) => {
     expect((await asked(path, { 'impersonate-user': 'alice' })).http).toBe(403);
     expect(handedOn).toEqual([]);
   });
 
-  it('also where it would change the protocol, as exec does', async () => {
+  it('also for a change of protocol, as exec does', async () => {
     const { ca, user } = await tls;
     const headers = { connection: 'Upgrade', upgrade: 'SPDY/3.1', 'impersonate-user': 'alice' };
     const path = '/tree/eu:paris:store-17/cluster/api/v1/namespaces/shop/pods/till/exec?command=id';
@@ -65,12 +65,12 @@ describe('a request to act as somebody else is refused', () => {
     expect(handedOn).toEqual([]);
   });
 
-  it('and one without these headers is not', async () => {
+  it('but not without these headers', async () => {
     expect((await asked(configMaps, { 'x-impersonate-user': 'alice' })).http).toBe(200);
   });
 });
 
-it('names the user also where the client sent several', () => {
+it('with the name of the user, even if the client sent several names', () => {
   const refusal = () => refuseImpersonation({ 'impersonate-group': ['a', 'b'] }, 'jo');
   expect(refusal).toThrow(BanyanError);
   expect(refusal).toThrow(/^groups "a,b" is forbidden: User "jo" cannot impersonate groups/);

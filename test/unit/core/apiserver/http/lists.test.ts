@@ -37,7 +37,7 @@ function remove(name: string): void {
 const namesOf = (list: List) => list.items.map((item) => item.metadata.name);
 
 describe('a list', () => {
-  it('has its kind, its revision, and the objects as a get gives them, by namespace and name', async () => {
+  it('has its kind, its revision, and the same objects as a get, by namespace and name', async () => {
     add('b', 'a');
     api.space.create(configMap('c', 'bank'));
     const list = await api.get<List>('/api/v1/configmaps');
@@ -48,7 +48,7 @@ describe('a list', () => {
     expect(list.items[1]?.metadata.resourceVersion).toMatch(/^[1-9]\d*$/);
   });
 
-  it('of a namespace has only what is in it', async () => {
+  it('of a namespace has only the objects in it', async () => {
     add('a');
     api.space.create(configMap('c', 'bank'));
     expect(namesOf(await api.get<List>('/api/v1/namespaces/bank/configmaps'))).toEqual(['c']);
@@ -83,7 +83,7 @@ describe('a list', () => {
 describe('metadata alone', () => {
   const accept = (as: string) => `application/json;as=${as};g=meta.k8s.io;v=v1`;
 
-  it('are given of each object of a list', async () => {
+  it('is returned for each object of a list', async () => {
     api.space.create({ ...configMap('a', 'shop', { labels: { tier: 'web' } }), data: { secret: 'x' } });
     const list = await api.get<List>(path, accept('PartialObjectMetadataList'));
     expect(list).toMatchObject({ kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1' });
@@ -91,7 +91,7 @@ describe('metadata alone', () => {
     expect(list.items).toEqual([{ kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata }]);
   });
 
-  it('are given of one object', async () => {
+  it('is returned for one object', async () => {
     add('a');
     const { metadata } = await api.get<KubeObject>(`${path}/a`);
     expect(await api.get(`${path}/a`, accept('PartialObjectMetadata'))).toEqual({
@@ -103,7 +103,7 @@ describe('metadata alone', () => {
 });
 
 describe('a list in chunks', () => {
-  it('says how many are left and where to go on, until the last one', async () => {
+  it('states how many objects remain and where to continue, until the last chunk', async () => {
     add('a', 'b', 'c', 'd', 'e');
     const first = await api.get<List>(`${path}?limit=2`);
     expect(namesOf(first)).toEqual(['a', 'b']);
@@ -116,17 +116,17 @@ describe('a list in chunks', () => {
     expect(last.metadata).toEqual({ resourceVersion: first.metadata.resourceVersion });
   });
 
-  it('is whole when it has just as many objects as it may', async () => {
+  it('is complete if it has exactly as many objects as the limit', async () => {
     add('a', 'b');
     expect((await api.get<List>(`${path}?limit=2`)).metadata).not.toHaveProperty('continue');
   });
 
-  it.each(['0', '-1', ''])('is whole with the limit "%s"', async (limit) => {
+  it.each(['0', '-1', ''])('is complete with the limit "%s"', async (limit) => {
     add('a', 'b');
     expect(namesOf(await api.get<List>(`${path}?limit=${limit}`))).toEqual(['a', 'b']);
   });
 
-  it('has no count of what is left under a selector, as the API server', async () => {
+  it('has no count of the remaining objects under a selector, like the API server', async () => {
     for (const name of ['a', 'b', 'c']) api.space.create(configMap(name, 'shop', { labels: { tier: 'web' } }));
     add('bb');
     const first = await api.get<List>(`${path}?limit=2&labelSelector=tier`);
@@ -148,7 +148,7 @@ describe('a list in chunks', () => {
     expect(rest.metadata.resourceVersion).toBe(first.metadata.resourceVersion);
   });
 
-  it('has every object once and in order, whatever the limits and what happens meanwhile', async () => {
+  it('has every object once and in order, whatever the limits and the changes meanwhile', async () => {
     const names = fc.uniqueArray(fc.stringMatching(/^[a-z]{1,3}$/), { maxLength: 12 });
     const limits = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 4 });
     await fc.assert(
@@ -173,7 +173,7 @@ describe('a list in chunks', () => {
     );
   });
 
-  it('is over when what has happened since is not kept any more: 410, Expired', async () => {
+  it('expires when the events since its start are no longer kept: 410, Expired', async () => {
     add('a', 'b');
     const { metadata } = await api.get<List>(`${path}?limit=1`);
     api = new HandlerBench({ store });
@@ -187,7 +187,7 @@ describe('a list in chunks', () => {
   });
 
   it.each(['x', Buffer.from('{"revision":"1"}').toString('base64url'), Buffer.from('null').toString('base64url')])(
-    'does not go on from %s',
+    'does not continue from %s',
     async (token) => {
       const { code, message } = await refusalOf(api.get(`${path}?limit=1&continue=${token}`));
       expect(code).toBe('BadRequest');
@@ -228,7 +228,7 @@ describe('sendInitialEvents', () => {
   });
 });
 
-describe('a list that is read little by little', () => {
+describe('a list that is read in parts', () => {
   const large = (name: string, text = 'old') => ({ ...configMap(name), data: { text, filling: 'x'.repeat(50_000) } });
   const names = Array.from({ length: 40 }, (_, i) => `c${String(i).padStart(2, '0')}`);
   const rest = (pieces: Iterable<Buffer>) => Buffer.concat([...pieces]).toString();
@@ -237,7 +237,7 @@ describe('a list that is read little by little', () => {
     for (const name of names) api.space.create(large(name));
   });
 
-  it('is of the revision at which it began, whatever happens to what is still to come', async () => {
+  it('shows the revision at which it began, whatever changes later', async () => {
     const pieces = await api.pieces(path);
     const head = pieces.next().value!;
     const before = String(api.space.storage.revision());
@@ -253,7 +253,7 @@ describe('a list that is read little by little', () => {
     expect(new Set(list.items.map(({ data }) => (data as { text: string }).text))).toEqual(new Set(['old']));
   });
 
-  it('goes on behind a page at the revision of that, whatever happens before and while it is read', async () => {
+  it('continues behind a page at the revision of the page, whatever changes before and during the read', async () => {
     const first = await api.get<List>(`${path}?limit=10`);
     remove(names[38]!);
     const pieces = await api.pieces(`${path}?continue=${first.metadata.continue}`);
@@ -263,7 +263,7 @@ describe('a list that is read little by little', () => {
     expect([...namesOf(first), ...namesOf(list)]).toEqual(names);
   });
 
-  it('ends when more changes meanwhile than it keeps', async () => {
+  it('ends if more changes happen meanwhile than it keeps', async () => {
     const pieces = await api.pieces(path);
     pieces.next();
     const huge = 'x'.repeat(1_000_000);
@@ -277,13 +277,13 @@ describe('a list that is read little by little', () => {
     expect(() => rest(late)).toThrow(/more than 4194304 bytes have changed since revision \d+: list again/);
   });
 
-  it('is as long in all forms as it is when it is read at once', async () => {
+  it('has the same length in all forms as when it is read at once', async () => {
     const accept = (as: string) => `application/json;as=${as};g=meta.k8s.io;v=v1`;
     expect((await api.get<{ rows: unknown[] }>(path, accept('Table'))).rows).toHaveLength(40);
     expect((await api.get<List>(path, accept('PartialObjectMetadataList'))).items).toHaveLength(40);
   });
 
-  it('that is given up hears of nothing any more', async () => {
+  it('receives no more changes once it is given up', async () => {
     const pieces = await api.pieces(path);
     pieces.next();
     pieces.return();

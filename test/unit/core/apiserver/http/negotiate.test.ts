@@ -12,11 +12,11 @@ describe('the Accept header', () => {
     'application/json',
     'application/vnd.kubernetes.protobuf',
     'text/html',
-  ])('%s is for the object itself, as JSON', (accept) => {
+  ])('%s asks for the object itself, as JSON', (accept) => {
     expect(negotiate(accept)).toEqual(object);
   });
 
-  it('is read clause by clause: the first form that the server has', () => {
+  it('is read clause by clause: the first form that the server supports', () => {
     // kubectl get
     const get =
       'application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json';
@@ -36,7 +36,7 @@ describe('the Accept header', () => {
     'application/json;as=Chart;v=v1;g=meta.k8s.io',
     'application/json;as=APIGroupDiscoveryList;v=v3;g=apidiscovery.k8s.io',
     'application/json;as=Table',
-  ])('is passed over where the server has no such form: %s', (accept) => {
+  ])('is ignored if the server has no such form: %s', (accept) => {
     expect(negotiate(accept)).toEqual(object);
     const next = `${accept}, application/json;as=Table;v=v1beta1;g=meta.k8s.io`;
     expect(negotiate(next)).toEqual({ as: 'Table', version: 'v1beta1' });

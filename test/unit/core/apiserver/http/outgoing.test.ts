@@ -65,7 +65,7 @@ describe('an answer in pieces', () => {
     }
   }
 
-  it('is made no further than its client has taken it, and a little more', () => {
+  it('is produced only a little further than its client has read', () => {
     const { begin } = bench();
     const { response, outgoing } = begin({});
     const made = { pieces: 0, closed: false };
@@ -92,7 +92,7 @@ describe('an answer in pieces', () => {
     expect([heads, response.ended, response.writableLength]).toEqual([[30_000], true, 30_000]);
   });
 
-  it('keeps nothing when its client has gone', () => {
+  it('keeps nothing when its client has disconnected', () => {
     const { begin } = bench();
     const { response, outgoing } = begin({});
     const made = { pieces: 0, closed: false };
@@ -102,7 +102,7 @@ describe('an answer in pieces', () => {
     expect(made.closed).toBe(true);
   });
 
-  it('that can not be made on says so once the client has taken the piece before', () => {
+  it('that cannot be continued reports this after the client has read the previous piece', () => {
     const { begin } = bench();
     const { response, outgoing, failures } = begin({});
     writePieces(many({ pieces: 0, closed: false }, 30, true), outgoing, () => {});
@@ -112,7 +112,7 @@ describe('an answer in pieces', () => {
 });
 
 describe('answers that wait', () => {
-  it('are looked at for a request, and not those whose clients have read everything', () => {
+  it('are checked for each request, except those whose clients have read everything', () => {
     const { answers, begin } = bench();
     let looks = 0;
     for (let i = 0; i < 1_000; i++) {
@@ -129,7 +129,7 @@ describe('answers that wait', () => {
     expect(looks).toBe(0);
   });
 
-  it('begin to wait anew after their client has read everything', () => {
+  it('start their waiting time again after their client has read everything', () => {
     const { clock, answers, begin } = bench();
     const { response, outgoing } = begin({});
     outgoing.write(bytes(10));
@@ -143,7 +143,7 @@ describe('answers that wait', () => {
     expect(response.destroyed).toBe(true);
   });
 
-  it('of one connection have a bound together, and others are served on', () => {
+  it('of one connection share one bound, and other connections are served', () => {
     const { answers, begin } = bench();
     const connection = {};
     const waiting = [begin(connection), begin(connection)];
@@ -157,7 +157,7 @@ describe('answers that wait', () => {
     answers.admit(connection);
   });
 
-  it('of all connections have a bound together', () => {
+  it('of all connections share one bound', () => {
     const { answers, begin } = bench();
     const waiting = Array.from({ length: serverBytesMax / connectionBytesMax }, () => begin({}));
     for (const { outgoing } of waiting) outgoing.write(bytes(connectionBytesMax));
@@ -169,7 +169,7 @@ describe('answers that wait', () => {
     expect(answers.unreadBytes()).toBe(serverBytesMax - connectionBytesMax + 1);
   });
 
-  it('leave no room for what can not be made later, but for a little of each', () => {
+  it('leave no room for answers that cannot be produced later, except a little for each', () => {
     const { begin } = bench();
     const connection = {};
     const { outgoing } = begin(connection);
@@ -182,7 +182,7 @@ describe('answers that wait', () => {
     expect(other.hasRoom()).toBe(false);
   });
 
-  it('are broken off when their client takes nothing for a minute', () => {
+  it('are aborted when their client reads nothing for a minute', () => {
     const { clock, begin } = bench();
     const [idle, stalled, slow] = [begin({}), begin({}), begin({})];
     for (const { outgoing } of [stalled, slow]) outgoing.write(bytes(100_000));
@@ -193,7 +193,7 @@ describe('answers that wait', () => {
     expect([idle, stalled, slow].map(({ response }) => response.destroyed)).toEqual([false, true, false]);
   });
 
-  it('are not taken for read because more is written to them', () => {
+  it('do not count as read because more data is written to them', () => {
     const { clock, begin } = bench();
     const { response, outgoing } = begin({});
     for (let ms = 0; ms < 2 * stallMs; ms += 10_000) {

@@ -31,17 +31,17 @@ describe('the URL of a resource', () => {
     ['/api/v1/namespaces/shop/finalize', resource('', 'v1', 'namespaces', '', 'shop', 'finalize')],
     ['/api/v1/namespaces/shop/services', resource('', 'v1', 'services', 'shop')],
     ['/api/v1/namespaces/status/services', resource('', 'v1', 'services', 'status')],
-  ])('tells a Namespace from what is in it: %s', (path, route) => {
+  ])('distinguishes a Namespace from its contents: %s', (path, route) => {
     expect(routeOf(path)).toEqual(route);
   });
 
-  it('has its escapes undone, part by part', () => {
+  it('is decoded part by part', () => {
     expect(routeOf('/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Aa%2Fb')).toEqual(
       resource('rbac.authorization.k8s.io', 'v1', 'clusterroles', '', 'system:a/b'),
     );
   });
 
-  it('is the same as what it was made of, whatever the names', () => {
+  it('round-trips, whatever the names', () => {
     const part = fc.string({ minLength: 1, unit: 'binary' }).filter((text) => text === Buffer.from(text).toString());
     fc.assert(
       fc.property(part, part, part, part, part, (group, version, namespace, plural, name) => {
@@ -81,7 +81,7 @@ describe('every other URL', () => {
     '/openapi/v3/apis/apps',
     '/api/v1/namespaces/shop/pods/a/status/x',
     '/api/v1/configmaps/a/status/x',
-  ])('%s is nothing', (path) => {
+  ])('%s is unknown', (path) => {
     expect(routeOf(path)).toEqual({ type: 'unknown' });
   });
 

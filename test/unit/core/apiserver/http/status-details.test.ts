@@ -198,7 +198,7 @@ describe('the details of a failure are those of kube-apiserver', () => {
   });
 });
 
-it('somebody unknown is told nothing', async () => {
+it('an unknown user gets no details', async () => {
   await using anonymous = await ApiBench.start({ certificate: false });
   const status = (await anonymous.call('GET', configMaps)).json<Status>();
   expect([status.reason, status.details]).toEqual(['Unauthorized', {}]);

@@ -40,7 +40,7 @@ describe('an error as a Status', () => {
     }
   });
 
-  it('is a failure of the server for every code that clients have no word for', () => {
+  it('is a server failure for every code without a Kubernetes reason', () => {
     const own = Object.values(errorTable).filter(({ reason }) => reason === 'InternalError');
     for (const { http } of own) expect(http).toBeGreaterThanOrEqual(500);
     expect(own.length).toBeGreaterThan(0);
@@ -55,14 +55,14 @@ describe('an error as a Status', () => {
     expect(body).not.toHaveProperty('details.group');
   });
 
-  it('has a cause of no field without an empty one', () => {
+  it('has a cause without a field, and not with an empty field', () => {
     const causes = [{ reason: 'ResourceVersionTooLarge', message: 'why', field: '' }];
     const { body } = kubernetesStatusOf(new BanyanError('Timeout', 'why', { causes }));
     expect(body).toMatchObject({ details: { causes: [{ reason: 'ResourceVersionTooLarge', message: 'why' }] } });
     expect(body).not.toHaveProperty('details.causes.0.field');
   });
 
-  it('says when to come back, for the header too', () => {
+  it('states when to retry, for the header too', () => {
     const { body, retryAfterSeconds } = kubernetesStatusOf(
       new BanyanError('TooManyRequests', 'why', { retryAfterSeconds: 3 }),
     );
@@ -70,7 +70,7 @@ describe('an error as a Status', () => {
     expect(retryAfterSeconds).toBe(3);
   });
 
-  it('is InternalError for anything else that is thrown', () => {
+  it('is InternalError for any other thrown value', () => {
     expect(kubernetesStatusOf(new TypeError('x is undefined'))).toMatchObject({
       http: 500,
       body: {
@@ -93,7 +93,7 @@ describe('the answer to a request that failed', () => {
     expect(headers).toEqual({ 'retry-after': '3' });
   });
 
-  it('is the message alone where discovery was asked for: kubectl shows no Status of that', () => {
+  it('is only the message for a discovery request: kubectl shows no Status there', () => {
     const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
     const { status, body, headers } = failureOf(error, accept);
     expect([status, body.toString()]).toEqual([429, 'why\n']);
@@ -102,7 +102,7 @@ describe('the answer to a request that failed', () => {
 });
 
 describe('success', () => {
-  it('names what is gone', () => {
+  it('names the deleted object', () => {
     expect(successStatus('deployments', 'apps', 'a', 'uid-1')).toEqual({
       kind: 'Status',
       apiVersion: 'v1',

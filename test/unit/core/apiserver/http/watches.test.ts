@@ -27,7 +27,7 @@ const remove = (name: string) => api.space.delete(api.space.keyOf(configMap(name
 const revision = () => String(api.space.storage.revision());
 
 describe('a watch', () => {
-  it('from nowhere begins with what is there, then tells what happens', async () => {
+  it('without a revision begins with the present objects, then sends changes', async () => {
     add('a');
     const watch = await api.watch(watchPath);
     expect(watch.told()).toEqual(['ADDED a']);
@@ -40,7 +40,7 @@ describe('a watch', () => {
     expect(watch.take()).toEqual([{ type: 'DELETED', object: { ...changed, metadata } }]);
   });
 
-  it('from a revision tells what has happened since, and nothing before', async () => {
+  it('from a revision sends the changes since then, and nothing before', async () => {
     add('a');
     const since = revision();
     change('a', { tier: 'web' });
@@ -52,7 +52,7 @@ describe('a watch', () => {
     expect(watch.told()).toEqual(['ADDED c']);
   });
 
-  it('tells nothing of other kinds and other namespaces', async () => {
+  it('sends nothing of other kinds and other namespaces', async () => {
     const watch = await api.watch(watchPath);
     const all = await api.watch('/api/v1/configmaps?watch=1');
     api.space.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a', namespace: 'shop' } });
@@ -61,7 +61,7 @@ describe('a watch', () => {
     expect(all.told()).toEqual(['ADDED a']);
   });
 
-  it('with a selector takes what enters it as added and what leaves it as deleted', async () => {
+  it('with a selector sends an object that enters as added and one that leaves as deleted', async () => {
     add('a', { tier: 'web' });
     add('b');
     const watch = await api.watch(`${watchPath}&labelSelector=tier%3Dweb`);
@@ -75,7 +75,7 @@ describe('a watch', () => {
     expect(watch.told()).toEqual(['ADDED b', 'MODIFIED b', 'DELETED a', 'DELETED b']);
   });
 
-  it('with a selector shows an object that leaves it as it was, at the revision at which it left', async () => {
+  it('with a selector sends a leaving object in its former state, at the revision at which it left', async () => {
     add('a', { tier: 'web' });
     const watch = await api.watch(`${watchPath}&labelSelector=tier%3Dweb&resourceVersion=${revision()}`);
     const { metadata } = change('a', { tier: 'db' });
@@ -86,14 +86,14 @@ describe('a watch', () => {
     });
   });
 
-  it('of one name hears of no other', async () => {
+  it('of one name sends no other object', async () => {
     const watch = await api.watch(`${watchPath}&fieldSelector=metadata.name%3Da`);
     add('a');
     add('b');
     expect(watch.told()).toEqual(['ADDED a']);
   });
 
-  it('ends after its time, and not before', async () => {
+  it('ends at its time-out, and not before', async () => {
     const watch = await api.watch(`${watchPath}&timeoutSeconds=5`);
     api.clock.advance(4_999);
     expect(watch.ended).toBe(false);
@@ -103,7 +103,7 @@ describe('a watch', () => {
     expect(watch.take()).toEqual([]);
   });
 
-  it('ends after a day when it names more than a timer takes', async () => {
+  it('ends after a day if its time-out is longer than a timer can be', async () => {
     const watch = await api.watch(`${watchPath}&timeoutSeconds=99999999999`);
     api.clock.advance(24 * 60 * minuteMs - 1);
     expect(watch.ended).toBe(false);
@@ -111,7 +111,7 @@ describe('a watch', () => {
     expect(watch.ended).toBe(true);
   });
 
-  it('ends after half an hour when it names no time', async () => {
+  it('ends after half an hour if it has no time-out', async () => {
     const watch = await api.watch(watchPath);
     api.clock.advance(30 * minuteMs - 1);
     expect(watch.ended).toBe(false);
@@ -119,7 +119,7 @@ describe('a watch', () => {
     expect(watch.ended).toBe(true);
   });
 
-  it('ends when its client does not take what it is sent, and holds no memory for it', async () => {
+  it('ends when its client does not read, and keeps no memory for it', async () => {
     const watch = await api.watch(watchPath);
     watch.queued = watchBytesMax;
     add('a');
@@ -132,7 +132,7 @@ describe('a watch', () => {
   });
 });
 
-describe('a watch from a revision that is not kept any more', () => {
+describe('a watch from a revision that is no longer kept', () => {
   it('is one event, 410 Expired, and the end', async () => {
     add('a');
     const since = revision();
@@ -157,7 +157,7 @@ describe('a watch from a revision that is not kept any more', () => {
     expect(watch.ended).toBe(true);
   });
 
-  it('is not what 0 means: any state will do', async () => {
+  it('is not the same as revision 0, which accepts any state', async () => {
     add('a');
     api = new HandlerBench({ store });
     const watch = await api.watch(`${watchPath}&resourceVersion=0`);
@@ -166,7 +166,7 @@ describe('a watch from a revision that is not kept any more', () => {
 });
 
 describe('bookmarks', () => {
-  it('come every minute, with the revision that the client has seen everything of', async () => {
+  it('come every minute, with the revision up to which the client has received everything', async () => {
     const watch = await api.watch(`${watchPath}&allowWatchBookmarks=true`);
     api.space.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a', namespace: 'shop' } });
     api.clock.advance(minuteMs - 1);
@@ -185,7 +185,7 @@ describe('bookmarks', () => {
     expect(watch.take()).toEqual([bookmark]);
   });
 
-  it('do not come where nobody asked for them, nor behind the end', async () => {
+  it('do not come if the client did not ask for them, nor after the end', async () => {
     const plain = await api.watch(watchPath);
     const short = await api.watch(`${watchPath}&allowWatchBookmarks=true&timeoutSeconds=61`);
     api.clock.advance(5 * minuteMs);
@@ -197,7 +197,7 @@ describe('bookmarks', () => {
 describe('sendInitialEvents', () => {
   const initial = `${watchPath}&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`;
 
-  it('gives what is there, then a bookmark that says so, then what happens', async () => {
+  it('sends the present objects, then a bookmark that marks their end, then changes', async () => {
     add('a');
     add('b');
     const watch = await api.watch(`${initial}&resourceVersion=`);
@@ -212,13 +212,13 @@ describe('sendInitialEvents', () => {
     expect(watch.told()).toEqual(['ADDED c']);
   });
 
-  it('gives the bookmark also when nothing is there, and selects', async () => {
+  it('sends the bookmark even without objects, and selects', async () => {
     add('a');
     const watch = await api.watch(`${initial}&labelSelector=tier`);
     expect(watch.told()).toEqual(['BOOKMARK']);
   });
 
-  it('gives what is there as its client takes it, each as it is by then, and what happens to the rest meanwhile', async () => {
+  it('sends the present objects as its client reads, each in its state at that time, and meanwhile the changes of the others', async () => {
     for (const name of ['a', 'b', 'c', 'd']) add(name);
     const watch = await api.watch(`${initial}&resourceVersion=`, undefined, aheadBytesMax + 1);
     expect(watch.told()).toEqual(['ADDED a']);
@@ -235,7 +235,7 @@ describe('sendInitialEvents', () => {
     expect(watch.told()).toEqual(['DELETED c']);
   });
 
-  it('has no other bookmark before all that is there is told, and nothing behind its end', async () => {
+  it('sends no other bookmark before all present objects are sent, and nothing after its end', async () => {
     for (const name of ['a', 'b', 'c']) add(name);
     const watch = await api.watch(`${initial}&timeoutSeconds=90`, undefined, aheadBytesMax + 1);
     watch.drain(aheadBytesMax + 1);
@@ -250,7 +250,7 @@ describe('sendInitialEvents', () => {
     expect(full.told()).toEqual([]);
   });
 
-  it('begins from what is there, however old the revision', async () => {
+  it('begins from the present objects, however old the revision', async () => {
     add('a');
     const since = revision();
     api = new HandlerBench({ store });

@@ -7,7 +7,7 @@ import { refusalOf } from './handler-errors.ts';
 const endless = Array.from({ length: 60_000 }, (_, i) => `- &a${i} x\n- *a${i}\n`).join('');
 
 describe('the thread that reads YAML', () => {
-  it('refuses what waits when it ends', async () => {
+  it('refuses the waiting texts when it ends', async () => {
     const thread = new YamlThread(new VirtualClock());
     const refused = Promise.allSettled([thread.read(endless), thread.read('a: 1')]);
     thread.end();
@@ -15,7 +15,7 @@ describe('the thread that reads YAML', () => {
     expect(await refused).toMatchObject([unavailable, unavailable]);
   });
 
-  it('reads one text after the other, and goes on after one that is none', async () => {
+  it('reads one text after the other, and continues after an invalid one', async () => {
     const thread = new YamlThread(new VirtualClock());
     const answers = await Promise.allSettled(['a: 1', 'a: [', 'b: 2'].map((text) => thread.read(text)));
     expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
@@ -26,7 +26,7 @@ describe('the thread that reads YAML', () => {
     ]);
   });
 
-  it('gives a text up after ten seconds, and goes on with the next one', async () => {
+  it('aborts a text after ten seconds, and continues with the next one', async () => {
     const clock = new VirtualClock();
     const thread = new YamlThread(clock);
     const [first, next] = [refusalOf(thread.read(endless)), thread.read('a: 1')];
@@ -39,7 +39,7 @@ describe('the thread that reads YAML', () => {
     expect(await next).toBe('{"a":1}');
   });
 
-  it('has six texts wait, and no more', async () => {
+  it('lets at most six texts wait', async () => {
     const clock = new VirtualClock();
     const thread = new YamlThread(clock);
     const reading = Array.from({ length: 7 }, () => refusalOf(thread.read(endless)));
@@ -52,7 +52,7 @@ describe('the thread that reads YAML', () => {
     expect(await thread.read('a: 1')).toBe('{"a":1}');
   });
 
-  it('ends when nothing is to be read, and begins again', async () => {
+  it('ends when nothing is left to read, and starts again on demand', async () => {
     const clock = new VirtualClock();
     const thread = new YamlThread(clock);
     expect(await thread.read('a: 1')).toBe('{"a":1}');

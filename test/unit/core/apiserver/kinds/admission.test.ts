@@ -11,7 +11,7 @@ function refused(spec: object, type: 'Workload' | 'System' = 'Workload'): string
   return refusal(() => space.create(placement({ ...everywhere, ...spec }))).message;
 }
 
-describe('an EdgePlacement that names a resource which the space has not', () => {
+describe('an EdgePlacement that names a resource which the space does not have', () => {
   it('is refused with the nearest name', () => {
     expect(refused({ downsync: [{ apiGroup: 'apps', resources: ['deploymnets'], namespaces: ['shop'] }] })).toBe(
       `EdgePlacement.edge.banyan.io "shop" is invalid: spec.downsync[0].resources[0]: Invalid value: "deploymnets": this space has no resource of this plural name in API group "apps"; did you mean "deployments"? ${comesFirst}`,
@@ -22,7 +22,7 @@ describe('an EdgePlacement that names a resource which the space has not', () =>
     expect(refused({ downsync: [{ apiGroup: 'apps', resources: [word] }] })).toContain('did you mean "deployments"?');
   });
 
-  it('is refused where objects of the resource stay in their space', () => {
+  it('is refused if objects of the resource stay in their space', () => {
     expect(refused({ downsync: [{ apiGroup: 'edge.banyan.io', resources: ['edgeplacements'] }] })).toContain(
       'spec.downsync[0].resources[0]: Invalid value: "edgeplacements": objects of this resource stay in their space',
     );
@@ -42,7 +42,7 @@ describe('an EdgePlacement that names a resource which the space has not', () =>
     );
   });
 
-  it('is taken after the definition has been applied, and not before', () => {
+  it('is accepted after the definition has been applied, and not before', () => {
     const { space } = testSpace();
     const epl = placement({ ...everywhere, downsync: [{ apiGroup: 'shop.example.com', resources: ['boards'] }] });
     expect(refusal(() => space.create(epl)).message).toContain(comesFirst);
@@ -74,7 +74,7 @@ describe('rules of an EdgePlacement', () => {
     [{ downsync: [{ apiGroup: '*', resources: ['*'] }] }],
     [{ downsync: [{ resources: ['pods'] }, { apiGroup: 'apps' }] }],
     [{ upsync: [{ apiGroup: 'wgpolicyk8s.io', resources: ['policyreports'] }] }],
-  ])('%j are right', (spec) => {
+  ])('%j are valid', (spec) => {
     expect(testSpace().space.create(placement({ ...everywhere, ...spec })).metadata.uid).toBeDefined();
   });
 
@@ -93,7 +93,7 @@ describe('rules of an EdgePlacement', () => {
       'matchExpressions[0].key: Invalid value: "a b": name part must consist of',
     ],
     [{ matchLabels: { a: 'x y' } }, 'matchLabels[a]: Invalid value: "x y": a valid label must be'],
-  ])('%j are no selector', (selector, message) => {
+  ])('%j are invalid selectors', (selector, message) => {
     expect(refused({ locationSelectors: [selector] })).toContain(message);
     expect(refused({ downsync: [{ resources: ['pods'], labelSelectors: [selector] }] })).toContain(
       `spec.downsync[0].labelSelectors[0]`,
@@ -122,7 +122,7 @@ describe('rules of an EdgePlacement', () => {
 });
 
 describe('a Location', () => {
-  it('has a right instance selector', () => {
+  it('has a valid instance selector', () => {
     const { space } = testSpace('System');
     const location = (operator: string) => ({
       apiVersion: 'inventory.banyan.io/v1alpha1',

@@ -28,7 +28,7 @@ describe('spec.attachTo of a SyncTarget', () => {
   });
 
   it.each(['', 'eu:', ':eu', 'eu::x', 'eu:Store', 'eu/store', 'eu.paris:x', 'center', 'center:x', ' eu'])(
-    'is refused as %j, which is no path',
+    'is refused as %j, an invalid path',
     (path) => {
       expect(messages(target(path), inventory())).toEqual([expect.stringContaining('write the path of an agent')]);
     },
@@ -45,7 +45,7 @@ describe('spec.attachTo of a SyncTarget', () => {
   });
 
   it.each(['eu.paris', 'center', 'eu--1'])(
-    'is not needed in a system space, where the name is that of the agent, and %j is none',
+    'is not needed in a system space, where the name is the agent’s, so the name %j is refused there',
     (name) => {
       const cafe = target();
       const named = { ...cafe, metadata: { name } };
@@ -59,7 +59,7 @@ describe('spec.attachTo of a SyncTarget', () => {
     },
   );
 
-  it('is not looked at again while it stays as it is', () => {
+  it('is not checked again while it is unchanged', () => {
     expect(messages(target('us:x'), inventory('eu'), target('us:x'))).toEqual([]);
     expect(messages(target(), inventory(), target())).toEqual([]);
     expect(messages(target(), inventory(), target('eu:x'))).toHaveLength(1);

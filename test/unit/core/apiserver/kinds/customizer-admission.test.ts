@@ -31,7 +31,7 @@ describe('a Customizer', () => {
     expect(made.spec).toEqual({ rules: [{ patch: [{ op: 'add', path: '/data', value }, { merge: { e: value } }] }] });
   });
 
-  it('with expressions that do not compile is refused with their fields', () => {
+  it('with expressions that do not compile is refused, with their fields', () => {
     expect(refused({ replacements: [{ path: '$.data.a', value: '${{ place.name }}' }] })).toMatch(
       /^Customizer\.edge\.banyan\.io "greet" is invalid: spec\.replacements\[0\]\.value: Invalid value: "\$\{\{ place\.name \}\}": compilation failed: .*place/,
     );
@@ -51,7 +51,7 @@ describe('a Customizer', () => {
       { rules: [{ patch: [{ op: 'move', from: '/metadata/name', path: '/data/name' }] }] },
       'spec.rules[0].patch[0].from: Forbidden: /metadata/name would make another object',
     ],
-  ])('that says of another object which one it is is refused: %j', (spec, message) => {
+  ])('that changes the identity of an object is refused: %j', (spec, message) => {
     expect(refused(spec)).toContain(message);
   });
 
@@ -60,7 +60,7 @@ describe('a Customizer', () => {
     [{ rules: [{ patch: [{ op: 'copy', from: '/metadata/name', path: '/data/name' }] }] }],
     [{ rules: [{ patch: [{ merge: { kind: 'ConfigMap', metadata: { name: 'a' }, data: { a: '1' } } }] }] }],
     [{ replacements: [{ path: '$.metadata.labels.name', value: 'x' }] }],
-  ])('may look at what says which object it is, and name it as it is: %j', (spec) => {
+  ])('may test the identity of an object, and repeat it unchanged: %j', (spec) => {
     expect(testSpace().space.create(customizer(spec)).metadata.generation).toBe(1);
   });
 
@@ -73,18 +73,15 @@ describe('a Customizer', () => {
     [{}, { metadata: null }, 'merge.metadata: Forbidden: null'],
     [{}, { metadata: { $patch: 'replace', labels: {} } }, 'merge.metadata.$patch: Forbidden: replace'],
     [{}, { $patch: 'delete' }, 'merge.$patch: Forbidden: delete'],
-  ])(
-    'that merges into an object of target %j what makes another one of it is refused: %j',
-    (target, merge, message) => {
-      expect(refused({ rules: [{ target, patch: [{ merge }] }] })).toContain(`spec.rules[0].patch[0].${message}`);
-    },
-  );
+  ])('that merges another identity into an object of target %j is refused: %j', (target, merge, message) => {
+    expect(refused({ rules: [{ target, patch: [{ merge }] }] })).toContain(`spec.rules[0].patch[0].${message}`);
+  });
 
   it.each([
     [{ kind: 'ConfigMap' }, { kind: 'ConfigMap', metadata: { name: 'any' } }],
     [{ group: '' }, { apiVersion: 'v1' }],
     [{ name: 'a' }, { metadata: { name: '${{ object.metadata.name }}' } }],
-  ])('for a target %j may merge what names it as it is: %j', (target, merge) => {
+  ])('for a target %j may merge the same identity: %j', (target, merge) => {
     const made = testSpace().space.create(customizer({ rules: [{ target, patch: [{ merge }] }] }));
     expect(made.metadata.generation).toBe(1);
   });
@@ -99,7 +96,7 @@ describe('a Customizer', () => {
       (value: string) => ({ rules: [{ patch: [{ merge: { data: { a: `\${{ ${value} ? "a" : "b" }}` } } }] }] }),
       'spec.rules[0].patch[0].merge.data.a',
     ],
-  ])('with loops over all properties inside of each other is refused with field and remedy: %o', (spec, field) => {
+  ])('with nested loops over all properties is refused with field and remedy: %o', (spec, field) => {
     const dear = 'properties.all(a, properties.all(b, properties.all(c, a + b + c != "x")))';
     const message = refused(spec(dear));
     expect(message).toContain(`${field}: Invalid value`);
@@ -110,13 +107,13 @@ describe('a Customizer', () => {
     expect(space.create(customizer(spec('properties.all(a, a != "x")'))).metadata.generation).toBe(1);
   });
 
-  it('tries no more than some expressions, however many are too dear', () => {
+  it('compiles a bounded number of expressions, however many are too costly', () => {
     const dear = 'properties.all(a, properties.all(b, properties.all(c, a + b + c != "x")))';
     const rules = Array.from({ length: 64 }, () => ({ when: dear, patch: [{ merge: {} }] }));
     expect(refused({ rules }).match(/costs too much/g)).toHaveLength(4);
   });
 
-  it('that an older version has taken stays editable beside what is wrong with it', () => {
+  it('that an older version accepted can still be edited, except for its invalid field', () => {
     const old = { ...customizer({ rules: [{ patch: [{ merge: { kind: null } }] }] }) };
     const labelled = { ...old, metadata: { ...old.metadata, labels: { a: 'b' } } };
     expect(checkCustomizer(labelled, old)).toEqual([]);
@@ -151,12 +148,12 @@ describe('a placement', () => {
       downsync: [{ apiGroup: '', resources: ['configmaps'], customizers }],
     });
 
-  it('may name Customizers that are not there yet', () => {
+  it('may name Customizers that do not exist yet', () => {
     const { space } = testSpace();
     expect(space.create(using('later', 'shop/greet')).metadata.generation).toBe(1);
   });
 
-  it.each(['a/b/c', 'Greet', 'shop/', ''])('may not name %j as one', (name) => {
+  it.each(['a/b/c', 'Greet', 'shop/', ''])('may not name a Customizer %j', (name) => {
     const { space } = testSpace();
     expect(refusal(() => space.create(using(name))).message).toContain('write NAME or NAMESPACE/NAME of a Customizer');
   });

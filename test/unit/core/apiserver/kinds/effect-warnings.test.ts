@@ -21,8 +21,8 @@ function warned(kind: Kind, type: SpaceType, more: object = {}): string[] {
 const silentIn = (type: SpaceType) =>
   kinds.filter((kind) => warned(kind, type).length === 0).map((kind) => `${kind.group}/${kind.resource}`);
 
-describe('an object that nobody acts on', () => {
-  it.each(['System', 'Inventory'] as const)('is warned of in a space of type %s, whatever its kind', (type) => {
+describe('an object without an effect', () => {
+  it.each(['System', 'Inventory'] as const)('gets a warning in a space of type %s, whatever its kind', (type) => {
     expect(silentIn(type).filter((name) => !name.includes('.banyan.io/'))).toEqual([
       '/configmaps',
       '/events',
@@ -34,20 +34,23 @@ describe('an object that nobody acts on', () => {
     ]);
   });
 
-  it.each(['Workload', 'Cluster'] as const)('has its effect elsewhere, from a space of type %s', (type) => {
-    const results = ['edge.banyan.io/singleplacementslices', 'edge.banyan.io/statussummaries'];
-    const others = kinds.map((kind) => `${kind.group}/${kind.resource}`).filter((name) => !results.includes(name));
-    expect(silentIn(type)).toEqual(expect.arrayContaining(others));
-  });
+  it.each(['Workload', 'Cluster'] as const)(
+    'gets none if it has its effect elsewhere, from a space of type %s',
+    (type) => {
+      const results = ['edge.banyan.io/singleplacementslices', 'edge.banyan.io/statussummaries'];
+      const others = kinds.map((kind) => `${kind.group}/${kind.resource}`).filter((name) => !results.includes(name));
+      expect(silentIn(type)).toEqual(expect.arrayContaining(others));
+    },
+  );
 
-  it('is warned of where it is a result that nodes write', () => {
+  it('gets a warning if it is a result that nodes write', () => {
     const summary = kinds.find(({ kind }) => kind === 'StatusSummary')!;
     expect(warned(summary, 'Workload')).toEqual([
       expect.stringMatching(/^nodes write a StatusSummary from a placement/),
     ]);
   });
 
-  it('is not warned of when the node writes it, nor when it goes', () => {
+  it('gets none when the node writes it, nor when it is deleted', () => {
     const role = kinds.find(({ kind }) => kind === 'Role')!;
     expect(warned(role, 'System')).toHaveLength(1);
     expect(warned(role, 'System', { user: undefined })).toEqual([]);
@@ -56,7 +59,7 @@ describe('an object that nobody acts on', () => {
   });
 });
 
-it('kubectl prints it: a Warning header of each write, with what has rights here instead of a Role', async () => {
+it('is named by kubectl: a Warning header of each write, with the way to give rights here instead of a Role', async () => {
   await using api = await ApiBench.start();
   api.server.mount('/spaces/system', testSpace('System').space);
   const roles = '/spaces/system/apis/rbac.authorization.k8s.io/v1/namespaces/shop/roles';

@@ -3,7 +3,7 @@ import { checkIgnoredFields } from '../../../../../core/apiserver/kinds/ignored-
 
 const messages = (...paths: string[]) => checkIgnoredFields(paths).map(({ field, message }) => `${field}: ${message}`);
 
-test('paths to one field of the content are taken', () => {
+test('paths to one field of the content are accepted', () => {
   expect(
     messages('.spec.replicas', ".spec.containers[?(@.name=='till')].image", '.data', ".metadata.annotations['a.b/c']"),
   ).toEqual([]);

@@ -34,7 +34,7 @@ describe.each(own.map((one) => [one.kind, one] as const))('of a %s', (kind, writ
   const patch = (space: Space, change: object, options = {}) =>
     space.patch(space.keyOf(written), { type: 'merge', patch: change } as never, { user, ...options });
 
-  it('none is made by a person, who reads what to do instead', () => {
+  it('a person can create none of them, and reads what to do instead', () => {
     const space = system();
     const { code, message, details } = refusal(() =>
       space.create(object(kind, 'new', written.spec as object), { user }),
@@ -45,7 +45,7 @@ describe.each(own.map((one) => [one.kind, one] as const))('of a %s', (kind, writ
     expect(space.get({ group: 'mesh.banyan.io', resource, namespace: '', name: 'new' })).toBeUndefined();
   });
 
-  it('nothing that the node writes is changed by a person', () => {
+  it('a person can change no field that the node writes', () => {
     const space = system();
     const change = kind === 'Space' ? { provider: { type: 'Embedded' } } : { path: 'us' };
     expect(refusal(() => patch(space, { spec: change })).code).toBe('Forbidden');
@@ -55,14 +55,14 @@ describe.each(own.map((one) => [one.kind, one] as const))('of a %s', (kind, writ
     expect(refusal(() => patch(space, status, { subresource: 'status' })).message).toMatch(remedy);
   });
 
-  it('labels and annotations are, and the same again is no change', () => {
+  it('a person can change labels and annotations, and write the same object again', () => {
     const space = system();
     expect(patch(space, { metadata: { labels: { team: 'till' } } }).metadata.labels).toEqual({ team: 'till' });
     const now = space.get(space.keyOf(written))!;
     expect(space.update(now, { user }).metadata.resourceVersion).toBe(now.metadata.resourceVersion);
   });
 
-  it('the node goes on to write', () => {
+  it('the node can still write', () => {
     const space = system();
     const now = space.get(space.keyOf(written))!;
     space.update({ ...now, status: { conditions: [] } }, { subresource: 'status' });
@@ -71,18 +71,18 @@ describe.each(own.map((one) => [one.kind, one] as const))('of a %s', (kind, writ
   });
 });
 
-describe('a person deletes', () => {
+describe('a person who deletes', () => {
   it.each([
     ['Space', /change `spaces` of the node/],
     ['Mailbox', /delete the SyncTarget of the child/],
-  ])('no %s', (kind, remedy) => {
+  ])('a %s is refused', (kind, remedy) => {
     const space = system();
     const written = own.find((one) => one.kind === kind)!;
     expect(refusal(() => space.delete(space.keyOf(written), { user })).message).toMatch(remedy);
     expect(space.get(space.keyOf(written))).toBeDefined();
   });
 
-  it('a Node, and is told that it comes again', () => {
+  it('a Node reads that the Node comes back', () => {
     const space = system();
     const warnings: string[] = [];
     space.delete(space.keyOf(own[1]!), { user, warn: (text) => warnings.push(text) });
@@ -109,7 +109,7 @@ describe('a JoinToken', () => {
     ['eu:paris', 'eu:store-17', 'eu:paris:store-17'],
     ['eu:paris', 'eu:paris:a:b', 'eu:paris:store-17'],
     ['eu:paris', 'eu:paris:', 'eu:paris:store-17'],
-  ])('at %j for %j would admit nobody', (at, path, example) => {
+  ])('at %j for %j would admit no agent', (at, path, example) => {
     const { code, message } = refusal(() => system(at).create(token(path), { user }));
     expect([code, message]).toEqual([
       'Invalid',
@@ -120,7 +120,7 @@ describe('a JoinToken', () => {
   it.each([
     ['', 'store-17'],
     ['eu:paris', 'eu:paris:store-17'],
-  ])('at %j for %j is taken', (at, path) => {
+  ])('at %j for %j is accepted', (at, path) => {
     expect(system(at).create(token(path), { user }).metadata.uid).toBeDefined();
   });
 });

@@ -43,7 +43,7 @@ function defaultsInLists(schema: SchemaProps, place: string, isInList = false): 
 }
 
 describe('the definitions of the mesh', () => {
-  it('have no defaults below lists: kubectl apply would find such a list changed each time', () => {
+  it('have no defaults below lists: kubectl apply would see a change in such a list each time', () => {
     const found = ownDefinitions.flatMap(({ spec }) =>
       spec.versions.flatMap(({ schema }) => defaultsInLists(schema!.openAPIV3Schema!, spec.names.kind)),
     );
@@ -67,7 +67,7 @@ describe('the definitions of the mesh', () => {
     },
   );
 
-  it('are cluster-scoped but for Customizers, which a team keeps beside its objects', () => {
+  it('are cluster-scoped except Customizers, which a team keeps beside its objects', () => {
     expect(kinds.filter((kind) => kind.namespaced).map((kind) => kind.kind)).toEqual(['Customizer']);
   });
 
@@ -102,11 +102,11 @@ describe('an EdgePlacement', () => {
   const needed =
     'spec.locationSelectors: Required value: at least one label selector is needed unless spec.locationExpression is given; matchLabels: {} selects every Location';
 
-  it.each([[{}], [{ locationSelectors: [] }]])('needs a location selector: %j', (spec) => {
+  it.each([[{}], [{ locationSelectors: [] }]])('requires a location selector: %j', (spec) => {
     expect(causes(placement(spec))).toEqual([needed]);
   });
 
-  it('needs none beside an expression', () => {
+  it('requires none beside an expression', () => {
     expect(causes(placement({ locationExpression: 'true' }))).toEqual([]);
   });
 
@@ -124,13 +124,13 @@ describe('an EdgePlacement', () => {
     ]);
   });
 
-  it('has defaults, and says which fields it does not know', () => {
+  it('has defaults, and reports unknown fields', () => {
     const object = placement({ locationSelectors: [{}], surprise: {}, downsync: [{ resource: ['pods'] }] });
     expect(kindOf(object).rules.prepare(object, 'v1alpha1')).toEqual(['spec.surprise', 'spec.downsync[0].resource']);
     expect(object.spec).toMatchObject({ wantSingletonReportedState: false, priority: 0 });
   });
 
-  it('takes the status that gather writes', () => {
+  it('accepts the status that the node writes', () => {
     const counts = {
       expected: 4,
       fresh: 4,
@@ -168,7 +168,7 @@ describe('an EdgePlacement', () => {
     expect(causes(object)).toEqual([]);
   });
 
-  it('can be waited for and listed by its columns', () => {
+  it('supports kubectl wait, and has columns', () => {
     expect(
       edgePlacementDefinition.spec.versions[0]?.additionalPrinterColumns?.map(({ name }) => name).slice(0, 3),
     ).toEqual(['Display', 'Ready', 'Reason']);
@@ -202,7 +202,7 @@ describe('a Space', () => {
     spec,
   });
 
-  it('in a Kubernetes API server needs a kubeconfig', () => {
+  it('in a Kubernetes API server requires a kubeconfig', () => {
     expect(causes(space({ provider: { type: 'Kubernetes' } }))).toEqual([
       'spec: Invalid value: "object": a provider of type Kubernetes needs kubeconfigSecretRef',
     ]);

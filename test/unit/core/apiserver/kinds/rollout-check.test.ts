@@ -31,7 +31,7 @@ describe('a rollout', () => {
     [gated({ rolloutGate: 'threat-level' })],
     [gated({ webhook: { url: 'https://gate.example/ask' } })],
     [gated({ webhook: { url: 'http://127.0.0.1:8080/ask' } })],
-  ])('%j is right', (rollout) => {
+  ])('%j is valid', (rollout) => {
     expect(create(rollout).metadata.generation).toBe(1);
   });
 
@@ -88,7 +88,7 @@ describe('a rollout', () => {
     expect(refused(rollout)).toContain(message);
   });
 
-  it('does not tell a password that it refuses', () => {
+  it('never shows a password that it refuses', () => {
     expect(refused(gated({ webhook: { url: 'https://user:secret@gate.example' } }))).not.toContain('secret');
   });
 });

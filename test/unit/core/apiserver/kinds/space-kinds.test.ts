@@ -14,7 +14,7 @@ describe('the kinds of a space', () => {
     expect(testSpace('System').kinds.byKind('mesh.banyan.io', '', 'Node')?.versions).toEqual(['v1alpha1']);
   });
 
-  it('grow with a definition at once, and shrink with it', () => {
+  it('grow at once with a definition, and shrink with it', () => {
     const { space, kinds, settle } = testSpace();
     const before = kinds.generation;
     space.create(boards({ type: 'object' }));
@@ -35,7 +35,7 @@ describe('the kinds of a space', () => {
     expect(kinds.byResource(resource)?.rules.prepare(board({ rows: 1, x: 1 }), 'v1')).toEqual(['spec.x']);
   });
 
-  it('stay the same object for a definition whose status only changes', () => {
+  it('stay the same object when only the status of a definition changes', () => {
     const { space, kinds, settle } = testSpace();
     space.create(boards({ type: 'object' }));
     settle();

@@ -19,7 +19,7 @@ const count = [{ name: 'n', type: 'COUNT' }];
 const sum = (subject: string) => ({ combinedFields: [{ name: 'sum', type: 'SUM', subject }] });
 
 describe('a StatusSummarizer', () => {
-  it('is taken with what it can say', () => {
+  it('is accepted with every field', () => {
     const { space } = testSpace();
     const spec = {
       filter: 'propagation.failed || obj.kind == "Deployment"',
@@ -152,7 +152,7 @@ describe('a StatusSummarizer', () => {
     expect(causes(spec)).toEqual([expect.stringMatching(message)]);
   });
 
-  it('that an older version has taken stays editable beside what is wrong with it', () => {
+  it('that an older version accepted can still be edited, except for its invalid field', () => {
     const wrong: SummarizerSpec = {
       filter: 'nothing',
       combinedFields: [{ name: 'n', type: 'COUNT', k: 10 }],

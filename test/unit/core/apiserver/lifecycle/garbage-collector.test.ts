@@ -51,7 +51,7 @@ describe('background deletion', () => {
     expect(names()).toEqual(['free']);
   });
 
-  it('keeps what another owner still has, and takes the reference to the one that went', () => {
+  it('keeps an object that another owner still has, and removes the reference to the deleted owner', () => {
     const { space, turns } = setup();
     const [a, b] = [space.create(configMap('a')), space.create(configMap('b'))];
     const dependent = space.create(owned(configMap('c'), [a, b]));
@@ -64,7 +64,7 @@ describe('background deletion', () => {
     expect(space.get(space.keyOf(dependent))).toBeUndefined();
   });
 
-  it('takes an owner for gone when another object has its name', () => {
+  it('treats an owner as deleted when another object has its name', () => {
     const { space, turns, names } = setup();
     const owner = space.create(configMap('owner'));
     space.delete(space.keyOf(owner));
@@ -74,7 +74,7 @@ describe('background deletion', () => {
     expect(names()).toEqual(['owner']);
   });
 
-  it('takes an owner in another namespace for none', () => {
+  it('treats an owner in another namespace as missing', () => {
     const { space, turns, names } = setup();
     const elsewhere = configMap('owner');
     elsewhere.metadata.namespace = 'default';
@@ -103,7 +103,7 @@ describe('background deletion', () => {
     expect(names()).toEqual(['dependent']);
   });
 
-  it('finds at its start what was missed', () => {
+  it('finds at its start the work that was missed', () => {
     const { space, turns, start, names } = setup({ started: false });
     const owner = space.create(configMap('owner'));
     space.create(owned(configMap('dependent'), [owner]));
@@ -191,7 +191,7 @@ describe('foreground deletion', () => {
     expect(names()).toEqual([]);
   });
 
-  it('goes on after a restart', () => {
+  it('continues after a restart', () => {
     const { space, turns, start, names } = setup({ started: false });
     const owner = space.create(configMap('owner'));
     space.create(owned(configMap('dependent'), [owner], true));
@@ -203,7 +203,7 @@ describe('foreground deletion', () => {
 });
 
 describe('orphaning', () => {
-  it('makes dependents forget the owner, then lets it go', () => {
+  it('removes the owner reference from dependents, then deletes the owner', () => {
     const { space, turns, names } = setup();
     const owner = space.create(configMap('owner'));
     for (let i = 0; i < 600; i++) space.create(owned(configMap(`c-${i}`), [owner]));
@@ -217,7 +217,7 @@ describe('orphaning', () => {
 });
 
 describe('any forest of owners', () => {
-  it('keeps exactly what some path of owners holds, whatever is deleted in whatever order', () => {
+  it('keeps exactly the objects that some path of owners holds, whatever is deleted in whatever order', () => {
     const node = fc.array(fc.nat(), { maxLength: 2 });
     const forest = fc.tuple(fc.array(node, { minLength: 1, maxLength: 12 }), fc.array(fc.nat(), { maxLength: 6 }));
     fc.assert(

@@ -12,7 +12,7 @@ function setup(work: (key: string) => void) {
 }
 
 describe('KeyQueue', () => {
-  it('works on a key once, however often it was added', () => {
+  it('processes a key once, however often it was added', () => {
     const done: string[] = [];
     const { queue, turns } = setup((key) => done.push(key));
     for (const key of ['a', 'b', 'a']) queue.add(key);
@@ -20,7 +20,7 @@ describe('KeyQueue', () => {
     expect(done).toEqual(['a', 'b']);
   });
 
-  it('does no more than 256 keys in a turn', () => {
+  it('processes at most 256 keys in a turn', () => {
     let done = 0;
     const { queue, turns } = setup(() => {
       done += 1;
@@ -30,7 +30,7 @@ describe('KeyQueue', () => {
     expect(done).toBe(600);
   });
 
-  it('comes back to a key that failed, later each time, up to a minute', () => {
+  it('retries a failed key, with growing delays up to a minute', () => {
     const times: number[] = [];
     const { queue, turns, clock } = setup(() => {
       times.push(clock.wallMs());
@@ -63,7 +63,7 @@ describe('KeyQueue', () => {
     expect(done).toBe(1);
   });
 
-  it('lets a broken invariant through', () => {
+  it('does not catch a broken invariant', () => {
     const { queue, turns } = setup(() => {
       throw new Error('impossible');
     });

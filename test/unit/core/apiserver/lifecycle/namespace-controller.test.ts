@@ -18,7 +18,7 @@ function setup({ started = true, admissions = [] as WriteAdmission[] } = {}) {
 }
 
 describe('a Namespace that is deleted', () => {
-  it('goes with everything in it, of built-in and custom kinds, and nothing else', () => {
+  it('is removed with everything in it, of built-in and custom kinds, and nothing else', () => {
     const { space, turns } = setup();
     space.create(configMap('a'));
     space.create({ apiVersion: 'shop.example/v1', kind: 'Till', metadata: { name: 't', namespace: 'shop' } });
@@ -32,14 +32,14 @@ describe('a Namespace that is deleted', () => {
     expect(left.map(({ key }) => key.name).sort()).toEqual(['default', 'eu', 'other']);
   });
 
-  it('goes when it is empty', () => {
+  it('is removed when it is empty', () => {
     const { space, turns } = setup();
     space.delete(shop);
     turns.settle();
     expect(space.get(shop)).toBeUndefined();
   });
 
-  it('waits for finalizers and says for which', () => {
+  it('waits for finalizers and names them', () => {
     const { space, turns } = setup();
     const held = configMap('held');
     held.metadata.finalizers = ['x.example/hold'];
@@ -74,7 +74,7 @@ describe('a Namespace that is deleted', () => {
     expect(space.get(shop)).toBeUndefined();
   });
 
-  it('waits for finalizers of its own, when its content is gone', () => {
+  it('waits for finalizers of its own when its content is gone', () => {
     const { space, turns } = setup();
     space.create(configMap('a'));
     space.patch(shop, { type: 'merge', patch: { metadata: { finalizers: ['x.example/hold'] } } });
@@ -104,7 +104,7 @@ describe('a Namespace that is deleted', () => {
     expect(space.get(shop)).toBeUndefined();
   });
 
-  it('loses everything else when one object cannot be deleted, and goes when it can', () => {
+  it('loses everything else when one object cannot be deleted, and is removed when that object can be', () => {
     let isAllowed = false;
     const admission: WriteAdmission = ({ operation, key }) => {
       if (operation === 'delete' && key.name === 'b' && !isAllowed) throw new BanyanError('Forbidden', 'not yet');

@@ -95,7 +95,7 @@ const emptiedList: [isApply: boolean, manager: string, config: KubeObject][] = [
 ];
 
 describe('server-side apply', () => {
-  it('changes nothing when the same is applied again', () => {
+  it('changes nothing when the same object is applied again', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(word, configs), { maxLength: 4 }), configs, (history, config) => {
         const live = history.reduce<KubeObject | undefined>(
@@ -108,7 +108,7 @@ describe('server-side apply', () => {
     );
   });
 
-  it('leaves what is applied there, owned by the applier', () => {
+  it('leaves the applied fields in place, owned by the applier', () => {
     fc.assert(
       fc.property(configs, configs.filter(saysSomething), (before, config) => {
         const result = apply(apply(undefined, before, 'a'), config, 'x');
@@ -119,7 +119,7 @@ describe('server-side apply', () => {
     );
   });
 
-  it('takes away what is not applied any more and nobody else owns', () => {
+  it('removes fields that are no longer applied and that nobody else owns', () => {
     fc.assert(
       fc.property(configs, configs, (first, second) => {
         const replaced = apply(apply(undefined, first, 'x'), second, 'x');
@@ -129,7 +129,7 @@ describe('server-side apply', () => {
     );
   });
 
-  it('keeps what another owns whatever an applier lets go of', () => {
+  it('keeps fields of another owner, whatever an applier drops', () => {
     fc.assert(
       fc.property(configs, configs, configs, (theirs, first, second) => {
         const live = apply(undefined, theirs, 'them');
@@ -206,7 +206,7 @@ describe('field sets', () => {
     );
   });
 
-  it('are unions of what they share and what they do not', () => {
+  it('are unions of their common and their different parts', () => {
     fc.assert(
       fc.property(sets, sets, (a, b) => {
         const shared = intersection(a, b) ?? {};

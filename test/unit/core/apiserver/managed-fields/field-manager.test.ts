@@ -106,7 +106,7 @@ describe('a first apply', () => {
     expect(entry(applied, 'kubectl')?.fieldsV1).not.toHaveProperty('f:status');
   });
 
-  it('gives what was there before managed fields to before-first-apply', () => {
+  it('assigns fields from before managed fields to before-first-apply', () => {
     const live = deployment({ replicas: 3 });
     const error = refusal(() => apply(live, deployment({ replicas: 4 }), 'kubectl'));
     expect(error.message).toBe(
@@ -116,12 +116,12 @@ describe('a first apply', () => {
 });
 
 describe('a repeated apply', () => {
-  it('leaves object, entries and times alone', () => {
+  it('leaves object, entries and times unchanged', () => {
     const applied = apply(undefined, one, 'kubectl');
     expect(apply(applied, one, 'kubectl', { now: late })).toEqual(applied);
   });
 
-  it('moves the time when a value changes though the fields are the same', () => {
+  it('updates the time when a value changes though the fields are the same', () => {
     const applied = apply(undefined, one, 'kubectl');
     const again = apply(
       applied,
@@ -132,7 +132,7 @@ describe('a repeated apply', () => {
     expect(entry(again, 'kubectl')?.time).toBe(late);
   });
 
-  it('takes away what it set before, does not set now and nobody else owns', () => {
+  it('removes fields that it set before, does not set now, and nobody else owns', () => {
     const applied = apply(undefined, one, 'kubectl');
     const again = apply(
       applied,
@@ -143,7 +143,7 @@ describe('a repeated apply', () => {
     expect(again.metadata.labels).toBeUndefined();
   });
 
-  it('keeps what it set before when someone else owns it too', () => {
+  it('keeps a field that it set before if somebody else owns it too', () => {
     const both = apply(
       apply(undefined, deployment({ replicas: 1, paused: true }), 'a'),
       deployment({ replicas: 1 }),
@@ -154,7 +154,7 @@ describe('a repeated apply', () => {
     expect(entry(again, 'a')?.fieldsV1).toEqual({ 'f:spec': { 'f:paused': {} } });
   });
 
-  it('takes away a whole part with the defaults that grew in it', () => {
+  it('removes a whole part with the defaults that were added to it', () => {
     const config = deployment({ replicas: 1, template: { spec: { securityContext: { runAsUser: 1 } } } });
     const live = apply(undefined, config, 'kubectl');
     (live.spec as { template: { spec: { securityContext: object } } }).template.spec.securityContext = {
@@ -164,14 +164,14 @@ describe('a repeated apply', () => {
     expect(apply(live, deployment({ replicas: 1 }), 'kubectl').spec).toEqual({ replicas: 1 });
   });
 
-  it('drops its entry when it sets nothing any more', () => {
+  it('drops its entry when it no longer sets a field', () => {
     const applied = apply(apply(undefined, deployment({ replicas: 1 }), 'a'), deployment({ paused: true }), 'b');
     const again = apply(applied, { ...deployment({}), spec: undefined }, 'a');
     expect(again.metadata.managedFields?.map(({ manager }) => manager)).toEqual(['b']);
     expect(again.spec).toEqual({ paused: true });
   });
 
-  it('puts list items in its own order and leaves the others where they stand', () => {
+  it('puts list items into its own order and leaves the others in place', () => {
     const containers = (...names: string[]) =>
       deployment({ template: { spec: { containers: names.map((name) => ({ name, image: name })) } } });
     const live = update(undefined, containers('a', 'x', 'b', 'y'), 'kubectl-create');
@@ -187,7 +187,7 @@ describe('a repeated apply', () => {
 describe('conflicts', () => {
   const live = update(undefined, deployment({ replicas: 1, paused: false }), 'kubectl-client-side-apply');
 
-  it('are told as kubectl prints them, with a cause', () => {
+  it('are reported as kubectl prints them, with a cause', () => {
     const error = refusal(() => apply(live, deployment({ replicas: 2 }), 'kubectl'));
     expect(error.code).toBe('Conflict');
     expect(error.message).toBe(
@@ -202,7 +202,7 @@ describe('conflicts', () => {
     ]);
   });
 
-  it('are listed by manager when there are several', () => {
+  it('are listed by manager if there are several', () => {
     const error = refusal(() => apply(live, deployment({ replicas: 2, paused: true }), 'kubectl'));
     expect(error.message).toBe(
       'Apply failed with 2 conflicts: conflicts with "kubectl-client-side-apply" using apps/v1:\n- .spec.paused\n- .spec.replicas',
@@ -217,13 +217,13 @@ describe('conflicts', () => {
     );
   });
 
-  it('are none where the values are equal: both own the field', () => {
+  it('do not exist if the values are equal: both own the field', () => {
     const shared = apply(live, deployment({ replicas: 1 }), 'kubectl');
     expect(entry(shared, 'kubectl')?.fieldsV1).toEqual({ 'f:spec': { 'f:replicas': {} } });
     expect(entry(shared, 'kubectl-client-side-apply')?.fieldsV1).toMatchObject({ 'f:spec': { 'f:replicas': {} } });
   });
 
-  it('are taken with force', () => {
+  it('are overridden with force', () => {
     const taken = apply(live, deployment({ replicas: 2 }), 'kubectl', { force: true });
     expect((taken.spec as { replicas: number }).replicas).toBe(2);
     expect(entry(taken, 'kubectl-client-side-apply')?.fieldsV1).toEqual({ 'f:spec': { '.': {}, 'f:paused': {} } });
@@ -231,7 +231,7 @@ describe('conflicts', () => {
 });
 
 describe('an update', () => {
-  it('takes what it changes from those who owned it', () => {
+  it('takes the fields that it changes from their owners', () => {
     const applied = apply(undefined, deployment({ replicas: 1, paused: true }), 'a');
     const scaled = update(applied, { ...applied, spec: { replicas: 5, paused: true } }, 'kubectl-scale', { now: late });
     expect(entry(scaled, 'a')?.fieldsV1).toEqual({ 'f:spec': { 'f:paused': {} } });
@@ -242,7 +242,7 @@ describe('an update', () => {
     });
   });
 
-  it('that changes nothing leaves the very list', () => {
+  it('that changes nothing returns the same list', () => {
     const applied = apply(undefined, one, 'a');
     expect(update(applied, applied, 'b', { now: late }).metadata.managedFields).toEqual(applied.metadata.managedFields);
   });
@@ -255,7 +255,7 @@ describe('an update', () => {
     expect(entry(next, 'b')).toBeUndefined();
   });
 
-  it('keeps the entry of a subresource apart', () => {
+  it('keeps the entry of a subresource separate', () => {
     const live = update(undefined, deployment({ replicas: 1 }), 'kubectl');
     const next = update(live, { ...live, status: { readyReplicas: 1 } }, 'kubectl', { subresource: 'status' });
     expect(next.metadata.managedFields?.map(({ subresource, fieldsV1 }) => [subresource, fieldsV1])).toEqual([
@@ -291,7 +291,7 @@ describe('an update', () => {
     expect(entry(live, 'ancient-changes')?.fieldsV1).toMatchObject({ 'f:spec': { 'f:replicas': {} } });
   });
 
-  it('drops entries that it can not read', () => {
+  it('drops entries that it cannot read', () => {
     const live = deployment(
       { replicas: 1 },
       { managedFields: [{ manager: 'x', operation: 'Update', apiVersion: 'apps/v1', fieldsType: 'FieldsV2' }] },

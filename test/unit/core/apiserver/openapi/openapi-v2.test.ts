@@ -53,14 +53,14 @@ describe('OpenAPI v2', () => {
     expect(definitions['io.banyan.edge.v1alpha1.EdgePlacement']).toBeDefined();
   });
 
-  it('refers to nothing that it does not define', () => {
+  it('refers only to its own definitions', () => {
     const names = new Set(Object.keys(document.definitions));
     const targets = [...JSON.stringify(document).matchAll(/"#\/definitions\/([^"]+)"/g)].map(([, name]) => name!);
     expect(targets.filter((name) => !names.has(name))).toEqual([]);
     expect(targets.length).toBeGreaterThan(100);
   });
 
-  it('leaves open what v2 can not say', () => {
+  it('leaves the parts open that v2 cannot express', () => {
     const quantities = document.definitions['io.k8s.api.core.v1.ResourceRequirements']!.properties!.limits!;
     expect(quantities.type).toBe('object');
     expect(quantities.additionalProperties!.type).toBeUndefined();

@@ -58,7 +58,7 @@ describe('the index', () => {
     }
   });
 
-  it('leads to documents, every one', async () => {
+  it('leads only to existing documents', async () => {
     const { paths } = await api.get<Index>('/openapi/v3');
     for (const { serverRelativeURL } of Object.values(paths)) {
       const document = await api.get<Document>(serverRelativeURL.replace('/spaces/retail', ''));
@@ -85,7 +85,7 @@ describe('the index', () => {
 });
 
 describe('the document of a group version', () => {
-  it('has no reference that leads nowhere', async () => {
+  it('has only references that resolve', async () => {
     for (const path of ['/openapi/v3/api/v1', '/openapi/v3/apis/apps/v1', '/openapi/v3/apis/edge.banyan.io/v1alpha1']) {
       const document = await api.get<Document>(path);
       const refs = new Set(refsOf(document));
@@ -95,7 +95,7 @@ describe('the document of a group version', () => {
     }
   });
 
-  it('has the operations by which kubectl knows a kind and that it may ask for strict validation', async () => {
+  it('has the operations by which kubectl recognises a kind and strict validation', async () => {
     const { paths } = await api.get<Document>('/openapi/v3/apis/apps/v1');
     const item = paths['/apis/apps/v1/namespaces/{namespace}/deployments/{name}'];
     expect(Object.keys(item ?? {})).toEqual(['get', 'put', 'patch', 'delete']);
@@ -112,7 +112,7 @@ describe('the document of a group version', () => {
     expect(cluster).toHaveProperty(['/apis/rbac.authorization.k8s.io/v1/clusterroles/{name}']);
   });
 
-  it('describes the fields of a built-in kind, with what patches and server-side apply need', async () => {
+  it('describes the fields of a built-in kind, with the data for patches and server-side apply', async () => {
     const { components } = await api.get<Document>('/openapi/v3/api/v1');
     const { properties = {} } = components.schemas[pod]!;
     expect(properties.hostNetwork).toEqual({ type: 'boolean' });
@@ -141,7 +141,7 @@ describe('the document of a group version', () => {
     });
   });
 
-  it('names the kind of a schema in the list form that kubectl explain looks for', async () => {
+  it('names the kind of a schema in the list form that kubectl explain expects', async () => {
     const document = await api.get<Document>('/openapi/v3/apis/apps/v1');
     expect(rootOf(document, 'Deployment')).toMatchObject({
       'x-kubernetes-group-version-kind': [{ group: 'apps', version: 'v1', kind: 'Deployment' }],
@@ -167,13 +167,13 @@ describe('the document of a group version', () => {
     expect(document.paths).toHaveProperty(['/apis/shop.example.com/v1/namespaces/{namespace}/boards/{name}']);
   });
 
-  it('is NotFound for a group version that there is not', async () => {
+  it('is NotFound for an unknown group version', async () => {
     expect((await refusalOf(api.get('/openapi/v3/apis/apps/v9'))).code).toBe('NotFound');
   });
 });
 
 describe('OpenAPI v2', () => {
-  it('has for each kind the patch that older clients look for', async () => {
+  it('has for each kind the patch that older clients expect', async () => {
     const { swagger, paths } = await api.get<{ swagger: string; paths: Document['paths'] }>('/openapi/v2');
     expect(swagger).toBe('2.0');
     const { patch } = paths['/api/v1/namespaces/{namespace}/configmaps/{name}']!;

@@ -6,7 +6,7 @@ const target = { a: { b: [1, 2, 3], c: 'x' }, 'd/e~f': 0 };
 const prefix = 'the server rejected our request due to an error in our request: ';
 
 describe('applyJsonPatch', () => {
-  it('does the operations in order', () => {
+  it('applies the operations in order', () => {
     const result = applyJsonPatch(target, [
       { op: 'test', path: '/a/c', value: 'x' },
       { op: 'add', path: '/a/b/1', value: 9 },
@@ -19,7 +19,7 @@ describe('applyJsonPatch', () => {
     expect(result).toEqual({ a: { b: [9, 2, 3, 4] }, 'd/e~f': 1, g: 'x', h: 'x' });
   });
 
-  it('leaves the target alone, also when it fails half-way', () => {
+  it('does not change the target, even if it fails half-way', () => {
     const before = structuredClone(target);
     errorOf(() =>
       applyJsonPatch(target, [
@@ -55,7 +55,7 @@ describe('applyJsonPatch', () => {
     [[{ op: 'move', path: '/a' }]],
     [[{ op: 'remove', path: 'a' }]],
     [[{ op: 'add', path: '/__proto__/x', value: 1 }]],
-  ])('does not take %j for a patch', (operations) => {
+  ])('does not accept %j as a patch', (operations) => {
     const error = errorOf(() => applyJsonPatch(target, operations));
     expect(error.code).toBe('BadRequest');
     expect(error.message).toMatch(/^error decoding patch: /);
@@ -69,7 +69,7 @@ describe('applyJsonPatch', () => {
     });
   });
 
-  it('bounds what is copied, which may double with each operation', () => {
+  it('bounds the copied data, which may double with each operation', () => {
     const operations = Array.from({ length: 40 }, (_, i) => ({ op: 'copy', from: '/a', path: `/a/${i}` }));
     expect(errorOf(() => applyJsonPatch(target, operations))).toMatchObject({
       code: 'TooLarge',

@@ -34,7 +34,7 @@ describe('mergePatch', () => {
     expect(mergePatch(target, patch)).toEqual(result);
   });
 
-  it('leads from any object to any other by the patch made of the two', () => {
+  it('leads from any object to any other with the patch of the two', () => {
     fc.assert(
       fc.property(object, object, (before, after) => {
         expect(mergePatch(before, difference(before, after))).toEqual(after);
@@ -52,7 +52,7 @@ describe('mergePatch', () => {
     );
   });
 
-  it('done twice is done once', () => {
+  it('gives the same result twice', () => {
     fc.assert(
       fc.property(object, object, (before, patch) => {
         const once = mergePatch(before, patch);

@@ -25,7 +25,7 @@ describe('fields and maps', () => {
     });
   });
 
-  it('drops nulls of what is new', () => {
+  it('drops nulls in new parts', () => {
     expect(patchedMeta({}, { labels: { a: null, b: '1' } })).toEqual({ labels: { b: '1' } });
   });
 
@@ -41,7 +41,7 @@ describe('fields and maps', () => {
     });
   });
 
-  it('retains only the keys it is told to', () => {
+  it('keeps only the keys that the directive names', () => {
     const before = { spec: { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1 } } } };
     const patch = { spec: { strategy: { $retainKeys: ['type'], type: 'Recreate' } } };
     expect(strategicMergePatch(before, patch, deploymentType)).toEqual({ spec: { strategy: { type: 'Recreate' } } });
@@ -87,7 +87,7 @@ describe('lists of objects with a merge key', () => {
     );
   });
 
-  it('takes keys that are numbers', () => {
+  it('accepts keys that are numbers', () => {
     const ports = [{ containerPort: 80, protocol: 'TCP' }, { containerPort: 443 }];
     const patch = { containers: [{ name: 'app', ports: [{ containerPort: 80, name: 'http' }] }] };
     expect(patchedPod({ containers: [{ name: 'app', ports }] }, patch)).toEqual({
@@ -105,14 +105,14 @@ describe('lists of objects with a merge key', () => {
     expect(patchedPod({}, deletion)).toEqual({ containers: [] });
   });
 
-  it('leaves atomic lists to the patch', () => {
+  it('takes atomic lists from the patch', () => {
     const args = { containers: [{ name: 'app', args: ['a', 'b'] }] };
     expect(patchedPod(args, { containers: [{ name: 'app', args: ['c'] }] })).toEqual({
       containers: [{ name: 'app', args: ['c'] }],
     });
   });
 
-  it('puts items into the order that it is given, with those of the server between them as they were', () => {
+  it('puts items into the given order, with the server’s items between them in place', () => {
     const live = ['a', 'injected', 'b'].map((name) => ({ name }));
     const patch = {
       '$setElementOrder/containers': [{ name: 'new' }, { name: 'a' }, { name: 'b' }],
@@ -129,7 +129,7 @@ describe('lists of objects with a merge key', () => {
     expect(patchedPod({}, patch)).toEqual({});
   });
 
-  it('takes the items of a list that was not there', () => {
+  it('accepts the items of a list that did not exist', () => {
     const patch = {
       '$setElementOrder/containers': [{ name: 'b' }, { name: 'a' }],
       containers: [{ name: 'b' }, { name: 'a', image: null }, { name: 'x', $patch: 'delete' }],
@@ -151,7 +151,7 @@ describe('lists of objects with a merge key', () => {
     expect(errorOf(() => patchedPod(before, { '$setElementOrder/containers': 'app' })).code).toBe('BadRequest');
   });
 
-  it('refuses items without their key, and lists that mix', () => {
+  it('refuses items without their key, and mixed lists', () => {
     expect(errorOf(() => patchedPod(before, { containers: [{ image: 'x' }] })).message).toBe(
       'map: {"image":"x"} does not contain declared merge key: name',
     );
@@ -163,7 +163,7 @@ describe('lists of objects with a merge key', () => {
 });
 
 describe('lists of values with the strategy merge', () => {
-  it('are sets: values come, and go by their own directive', () => {
+  it('are sets: values are added, and removed by a directive of their own', () => {
     const finalizers = ['x/a', 'x/b'];
     const added = patchedMeta({ finalizers }, { finalizers: ['x/c', 'x/a'] }) as { finalizers: string[] };
     expect(new Set(added.finalizers)).toEqual(new Set(['x/a', 'x/b', 'x/c']));
@@ -174,7 +174,7 @@ describe('lists of values with the strategy merge', () => {
     expect(errorOf(() => patchedMeta({}, { '$deleteFromPrimitiveList/finalizers': 'x/a' })).code).toBe('BadRequest');
   });
 
-  it('can do all of it at once', () => {
+  it('supports all directives at once', () => {
     const patch = {
       '$deleteFromPrimitiveList/finalizers': ['x/a'],
       '$setElementOrder/finalizers': ['x/c', 'x/b'],
@@ -199,7 +199,7 @@ describe('a strategic merge patch in general', () => {
   const container = fc.record({ name: fc.constantFrom('p', 'q', 'r', 's'), image: fc.constantFrom('1', '2') });
   const containers = fc.uniqueArray(container, { selector: ({ name }) => name });
 
-  it('is a merge patch where no type is known', () => {
+  it('is a merge patch if no type is known', () => {
     fc.assert(
       fc.property(fields, fields, (before, patch) => {
         const known = { ...before };
@@ -209,7 +209,7 @@ describe('a strategic merge patch in general', () => {
     );
   });
 
-  it('done twice is done once, and changes neither argument', () => {
+  it('gives the same result twice, and changes neither argument', () => {
     fc.assert(
       fc.property(containers, containers, (before, changes) => {
         const texts = JSON.stringify([before, changes]);
@@ -220,7 +220,7 @@ describe('a strategic merge patch in general', () => {
     );
   });
 
-  it('has every item of both lists once, those of the patch with its values and in its order', () => {
+  it('has every item of both lists once, with the patch’s values and order', () => {
     fc.assert(
       fc.property(containers, containers, (before, changes) => {
         const { containers: after } = patchedPod({ containers: before }, { containers: changes }) as {
@@ -251,7 +251,7 @@ describe('orderItems', () => {
     );
   });
 
-  it('changes nothing where the order is the live one', () => {
+  it('changes nothing if the order is the live one', () => {
     fc.assert(
       fc.property(letters, (live) => {
         expect(orderItems(live, live, live, (item) => item)).toEqual(live);
@@ -260,11 +260,11 @@ describe('orderItems', () => {
   });
 });
 
-describe('lists as long as a request may have them', () => {
+describe('lists of the maximum length', () => {
   const named = (letter: string) => Array.from({ length: 60_000 }, (_, i) => ({ name: `${letter}${i}` }));
   const [before, others] = [named('a'), named('b')];
 
-  it('are merged, and lose items, by looking keys up: to compare each with each would take minutes', () => {
+  it('are merged, and lose items, by key look-ups: a pairwise comparison would take minutes', () => {
     expect(patchedPod({ containers: before }, { containers: others }).containers).toHaveLength(120_000);
     const gone = [...others, before[7]!].map((item) => ({ ...item, $patch: 'delete' }));
     expect(patchedPod({ containers: before }, { containers: gone }).containers).toHaveLength(59_999);
@@ -283,7 +283,7 @@ describe('lists as long as a request may have them', () => {
   });
 });
 
-describe('the reference', () => {
+describe('the reference implementation', () => {
   /** Random Deployments, half of the patches made by its CreateTwoWayMergePatch; nulls and directives left in results are taken out. */
   const file = new URL('./strategic-merge-patch.cases.jsonl', import.meta.url);
   const cases: { original: Fields; patch: Fields; result: Fields }[] = readFileSync(file, 'utf8')

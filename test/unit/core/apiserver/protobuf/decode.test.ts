@@ -28,7 +28,7 @@ function refusal(body: Uint8Array): BanyanError {
   throw new Error('was not refused');
 }
 
-it('refuses an integer that a double can not hold, also within JSON that it carries', () => {
+it('refuses an integer that a double cannot hold, also within JSON that it carries', () => {
   const generation = bytes(1, bytes(1, 'a'), int(7, 9_007_199_254_740_993n));
   expect(refusal(envelope('v1', 'ConfigMap', generation)).message).toMatch(
     /^the integer 9007199254740993 can't be kept/,
@@ -38,7 +38,7 @@ it('refuses an integer that a double can not hold, also within JSON that it carr
   expect(refusal(revision).message).toMatch(/^spec\.id: the integer 9007199254740993 can't be kept/);
 });
 
-describe('what client-go sends', () => {
+describe('a body that client-go sends', () => {
   it.each(cases.map(({ json, protobuf }) => [json.kind, json, protobuf] as const))(
     'is the JSON that it would have sent: %s',
     (_, json, protobuf) => {
@@ -47,7 +47,7 @@ describe('what client-go sends', () => {
     },
   );
 
-  it('is taken as the body of a create, an update and a deletion', async () => {
+  it('is accepted as the body of a create, an update and a deletion', async () => {
     const api = new HandlerBench();
     const body = bodies[cases.findIndex(({ json }) => json.kind === 'ConfigMap')]!;
     const path = '/api/v1/namespaces/shop/configmaps';
@@ -114,7 +114,7 @@ describe('an object written by hand', () => {
     });
   });
 
-  it('leaves out what Go leaves out of JSON, and keeps what it keeps', () => {
+  it('omits the fields that Go omits from JSON, and keeps those that Go keeps', () => {
     // Service: spec.ports[0] with the empty name (omitempty) and port 0 (always there).
     const port = bytes(1, bytes(1, ''), bytes(2, ''), int(3, 0));
     expect(decodeProtobuf(envelope('v1', 'Service', bytes(2, port)))).toMatchObject({ spec: { ports: [{ port: 0 }] } });
@@ -137,7 +137,7 @@ describe('an object written by hand', () => {
     expect(decodeProtobuf(envelope('v1', 'ConfigMap', metadata))).not.toHaveProperty('metadata.deletionTimestamp');
   });
 
-  it('has its unknown fields passed over: a newer client knows more', () => {
+  it('may have unknown fields, which are ignored: a newer client knows more', () => {
     const body = envelope(
       'v1',
       'ConfigMap',
@@ -158,7 +158,7 @@ describe('an object written by hand', () => {
     expect(Object.entries(data as object)).toEqual([['__proto__', 'x']]);
   });
 
-  it('may have as many items as a body may have values, in time that goes with their number', () => {
+  it('may have as many items as a body may have values, in time proportional to their number', () => {
     const items = 49_000;
     const body = envelope('v1', 'ConfigMap', bytes(1, Buffer.concat(Array(items).fill(bytes(14, '')))));
     const { metadata } = decodeProtobuf(body) as KubeObject;

@@ -19,7 +19,7 @@ function refusal(message: Uint8Array): BanyanError {
 }
 
 describe('the fields of a message', () => {
-  it('are what was written, in order', () => {
+  it('are read as they were written, in order', () => {
     const number = fc.integer({ min: 1, max: 2 ** 28 - 1 });
     const field = fc.oneof(
       fc.record({ number, value: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }) }),
@@ -45,7 +45,7 @@ describe('the fields of a message', () => {
     expect(read(Buffer.alloc(0))).toEqual([]);
   });
 
-  it('may be of four or eight bytes, the least first', () => {
+  it('may have four or eight bytes, the least significant first', () => {
     const message = Buffer.concat([fixed(1, Buffer.of(1, 2, 0, 0)), fixed(2, Buffer.of(0, 0, 0, 0, 0, 0, 0, 1))]);
     expect(read(message).map(({ number, value }) => [number, value])).toEqual([
       [1, 0x0201n],

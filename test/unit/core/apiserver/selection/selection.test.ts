@@ -42,7 +42,7 @@ describe('a label selector', () => {
     expect(parseLabelSelector(text)).toEqual(requirements);
   });
 
-  it('joins its terms with AND; commas in parentheses are not between terms', () => {
+  it('joins its terms with AND; commas in parentheses do not separate terms', () => {
     expect(parseLabelSelector('a in (x,y),!b , c=z').map(({ key, operator }) => `${key} ${operator}`)).toEqual([
       'a In',
       'b DoesNotExist',
@@ -52,7 +52,7 @@ describe('a label selector', () => {
     expect(byLabels('a in (x,y),!b', { a: 'y', b: '' })).toBe(false);
   });
 
-  it('takes what lacks the key for different, but not for less or more', () => {
+  it('treats an object without the key as different, but not as less or more', () => {
     expect(byLabels('env!=prod')).toBe(true);
     expect(byLabels('env notin (prod)')).toBe(true);
     expect(byLabels('env')).toBe(false);
@@ -79,7 +79,7 @@ describe('a label selector', () => {
     expect(message).toContain(why);
   });
 
-  it('finds the objects that its requirements say, whatever they are', () => {
+  it('finds the objects that its requirements describe, for any requirements', () => {
     const key = fc.constantFrom('a', 'b', 'example.com/c');
     const value = fc.constantFrom('', 'x', 'y', 'z-1');
     const values = fc.array(value, { minLength: 1, maxLength: 3 });
@@ -129,7 +129,7 @@ describe('a field selector', () => {
     expect(finds(selector)).toBe(expected);
   });
 
-  it('takes backslashes before commas, equal signs and backslashes out of values', () => {
+  it('removes backslashes before commas, equal signs and backslashes from values', () => {
     const odd = { ...pod, spec: { nodeName: 'a,b=c\\d' } };
     expect(finds('spec.nodeName=a\\,b\\=c\\\\d', odd)).toBe(true);
     expect(finds('spec.nodeName=a\\,b\\=c\\\\d')).toBe(false);
@@ -139,7 +139,7 @@ describe('a field selector', () => {
     expect(finds('spec.nodeName=', { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'x' } })).toBe(true);
   });
 
-  it('is refused for a field that the kind does not offer, with those that it does', () => {
+  it('is refused for a field that the kind does not offer, with the offered fields', () => {
     const { code, message } = refusal(() => finds('spec.hostname=x'));
     expect(code).toBe('BadRequest');
     expect(message).toMatch(
@@ -153,7 +153,7 @@ describe('a field selector', () => {
     );
   });
 
-  it('knows of Events what kubectl describe asks for', () => {
+  it('supports the fields of Events that kubectl describe uses', () => {
     const event: KubeObject = {
       apiVersion: 'v1',
       kind: 'Event',
@@ -182,7 +182,7 @@ describe('a selection', () => {
   it.each([
     [null, null],
     ['', ''],
-  ])('of nothing is everything, without parsing an object: %j %j', (labels, fields) => {
+  ])('without terms matches everything, without parsing an object: %j %j', (labels, fields) => {
     expect(selectionOf(labels, fields, [])).toBe(everything);
   });
 });

@@ -25,14 +25,14 @@ class Life {
   }
 }
 
-describe('the history of a space that is told the time', () => {
-  it('gives revisions behind the time of its start, or behind where it was when that is more', () => {
+describe('the history of a space that gets the time', () => {
+  it('gives revisions above the time of its start, or above its former revision if that is higher', () => {
     const store = new MemoryStore();
     expect(new Life(store, 1_000).write()).toBe(1_001);
     expect(new Life(store, 500).write()).toBeGreaterThan(1_001);
   });
 
-  it('knows what it has written in any of its lives, and not what a life wrote that its store has lost', () => {
+  it('knows which revisions it has written in all its store incarnations, and which revisions of a lost one it has not', () => {
     const store = new MemoryStore();
     const first = new Life(store, 1_000);
     const kept = first.write();
@@ -47,18 +47,18 @@ describe('the history of a space that is told the time', () => {
     expect([kept, lost, newer].map((revision) => later.knows(revision))).toEqual([true, false, true]);
   });
 
-  it('knows nothing when it was emptied', () => {
+  it('knows no revision after it was emptied', () => {
     const lost = new Life(new MemoryStore(), 1_000).write();
     expect(new Life(new MemoryStore(), 2_000).knows(lost)).toBe(false);
   });
 
-  it('has one gap for starts between which nothing was written', () => {
+  it('has one gap for several starts without a write between them', () => {
     const store = new MemoryStore();
     for (const startsAt of [1_000, 2_000, 3_000]) new Life(store, startsAt).storage.close();
     expect(new Life(store, 4_000).storage.gaps()).toEqual([[0, 4_000]]);
   });
 
-  it('ends on a full disk, and knows afterwards what it knows after a kill', async () => {
+  it('ends on a full disk, and afterwards knows the same as after a kill', async () => {
     const store = new MemoryStore();
     const life = new Life(store, 1_000);
     const kept = life.write();
@@ -71,7 +71,7 @@ describe('the history of a space that is told the time', () => {
     expect(next.write()).toBeGreaterThan(kept);
   });
 
-  it('goes on behind what others have seen, when it is told', () => {
+  it('continues above a revision that another node has received, when it gets one', () => {
     const store = new MemoryStore();
     const life = new Life(store, 1_000);
     store.write((t) => life.storage.raise(t, 5_000));
@@ -80,7 +80,7 @@ describe('the history of a space that is told the time', () => {
     expect(life.write()).toBe(5_001);
   });
 
-  it('never calls a revision lost that it has given, whatever the clock does', () => {
+  it('never reports a revision as lost that it has given, whatever the clock does', () => {
     const life = fc.record({ startsAt: fc.integer({ min: 1, max: 10_000 }), writes: fc.nat(3), closes: fc.boolean() });
     fc.assert(
       fc.property(fc.array(life, { maxLength: 12 }), (lives) => {

@@ -36,7 +36,7 @@ describe('a duration', () => {
     expect(humanDuration(ms)).toBe(text);
   });
 
-  it('of a clock that is a second ahead is none, of one that is further ahead is invalid', () => {
+  it('of a clock one second ahead is zero, and of a clock further ahead is invalid', () => {
     expect(humanDuration(-1_999)).toBe('0s');
     expect(humanDuration(-2_000)).toBe('<invalid>');
   });
@@ -47,7 +47,7 @@ describe('an age', () => {
     expect(ageOf('2026-01-01T00:00:00Z', Date.parse('2026-01-01T00:05:07Z'))).toBe('5m7s');
   });
 
-  it('is unknown without one, and invalid with something that is no time', () => {
+  it('is unknown without a time, and invalid for a text that is no time', () => {
     expect(ageOf(undefined, 0)).toBe('<unknown>');
     expect(ageOf('yesterday', 0)).toBe('<invalid>');
   });

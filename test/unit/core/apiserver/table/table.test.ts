@@ -65,7 +65,7 @@ describe('what kubectl get prints of built-in kinds', () => {
     });
   });
 
-  it('Deployment before anybody has looked at it', () => {
+  it('Deployment without a status', () => {
     expect(shown('Deployment', {})).toMatchObject({
       Ready: '0/1',
       'Up-to-date': 0,
@@ -200,7 +200,7 @@ describe('what kubectl get prints of built-in kinds', () => {
     expect(shown('CronJob', { spec: {} })).toMatchObject({ Suspend: 'False', Active: 0, 'Last Schedule': '<none>' });
   });
 
-  it('Event by when it was seen last', () => {
+  it('Event by the time of its last occurrence', () => {
     const involvedObject = { kind: 'Pod', name: 'till' };
     const event = {
       involvedObject,
@@ -251,7 +251,7 @@ describe('the columns of a CustomResourceDefinition', () => {
   ];
   const kind = customKind(boards({ type: 'object' }, { additionalPrinterColumns: columns }));
 
-  it('stand behind the name, with their types and priorities', () => {
+  it('come after the name, with their types and priorities', () => {
     expect(columnDefinitions(kind, 'v1')).toMatchObject([
       { name: 'Name', type: 'string', format: 'name', priority: 0 },
       { name: 'Rows', type: 'integer', priority: 0 },
@@ -262,7 +262,7 @@ describe('the columns of a CustomResourceDefinition', () => {
     ]);
   });
 
-  it('show what stands at their paths', () => {
+  it('show the values at their paths', () => {
     const conditions = [
       { type: 'Synced', status: 'False' },
       { type: 'Ready', status: 'True' },
@@ -274,11 +274,11 @@ describe('the columns of a CustomResourceDefinition', () => {
     expect(cellsOf(kind, object)).toEqual(['b', 3, 'True', '2m', 'a,b', 'true']);
   });
 
-  it('are empty where nothing stands', () => {
+  it('are empty if there is no value', () => {
     expect(cellsOf(kind, board({}))).toEqual(['b', '', '', '', '', '']);
   });
 
-  it('are the age where the definition names none', () => {
+  it('are the age if the definition names none', () => {
     const plain = customKind(boards({ type: 'object' }));
     expect(columnDefinitions(plain, 'v1')).toMatchObject([{ name: 'Name' }, { name: 'Age' }]);
     const object = board({});
@@ -286,7 +286,7 @@ describe('the columns of a CustomResourceDefinition', () => {
     expect(cellsOf(plain, object)).toEqual(['b', '10m']);
   });
 
-  it('show of an EdgePlacement how far it is', () => {
+  it('show the progress of an EdgePlacement', () => {
     const summary = { expected: 4, synced: 4, applied: 3, available: 3, stale: 0, failed: 1 };
     const conditions = [
       { type: 'Ready', status: 'False', reason: 'SomeFailed' },
@@ -329,7 +329,7 @@ describe('a Table over HTTP', () => {
     }
   });
 
-  it.each(['v1', 'v1beta1'])('is in the version that was asked for: %s', async (version) => {
+  it.each(['v1', 'v1beta1'])('is in the version that was requested: %s', async (version) => {
     const table = await api.get<Table>(path, accept(version));
     expect(table).toMatchObject({ kind: 'Table', apiVersion: `meta.k8s.io/${version}` });
     expect(table.columnDefinitions.map((column) => column.name)).toEqual(['Name', 'Data', 'Age']);
@@ -346,7 +346,7 @@ describe('a Table over HTTP', () => {
     });
   });
 
-  it('has with each row what includeObject says', async () => {
+  it('has in each row the object as includeObject asks', async () => {
     const whole = await api.get<Table>(`${path}?includeObject=Object`, accept('v1'));
     expect(whole.rows[0]?.object).toEqual(await api.get(`${path}/a`));
     const none = await api.get<Table>(`${path}?includeObject=None`, accept('v1'));
@@ -367,7 +367,7 @@ describe('a Table over HTTP', () => {
     expect(table.metadata).toEqual({ resourceVersion: table.rows[0]?.object?.metadata.resourceVersion });
   });
 
-  it('without objects has its columns all the same', async () => {
+  it('without objects still has its columns', async () => {
     const table = await api.get<Table>('/apis/apps/v1/deployments', accept('v1'));
     expect(table.rows).toEqual([]);
     expect(table.columnDefinitions[1]).toMatchObject({ name: 'Ready' });

@@ -60,7 +60,7 @@ describe('a Deployment', () => {
     expect(patched.metadata.generation).toBe(2);
   });
 
-  it('is applied by managers who own what they set', () => {
+  it('is applied by managers who own the fields that they set', () => {
     const { space, clock } = setup();
     const made = space.apply(deployment(), { fieldManager: 'ann' });
     expect(made.metadata.managedFields).toMatchObject([{ manager: 'ann', operation: 'Apply', apiVersion: 'apps/v1' }]);
@@ -95,7 +95,7 @@ describe('a Deployment', () => {
     );
   });
 
-  it('leaves no trace of an update that changes nothing', () => {
+  it('records nothing for an update that changes nothing', () => {
     const { space, clock } = setup();
     const made = space.create(deployment(), { fieldManager: 'ann' });
     clock.advance(60_000);

@@ -3,7 +3,7 @@ import type { WriteAdmission } from '../../../../../core/apiserver/space.ts';
 import { configMap, deployment, errorOf, fakeSpace, namespace } from './fake-space.ts';
 
 describe('create', () => {
-  it('gives an object what only the server knows', () => {
+  it('adds the fields that only the server sets', () => {
     const { space } = fakeSpace();
     const made = space.create(deployment('till', { replicas: 2 }));
     expect(made.metadata).toMatchObject({
@@ -17,7 +17,7 @@ describe('create', () => {
     expect(space.get(space.keyOf(made))).toEqual(made);
   });
 
-  it('leaves the object that it was given as it is', () => {
+  it('does not change the object that it gets', () => {
     const { space } = fakeSpace();
     const object = Object.freeze(deployment('till'));
     Object.freeze(object.metadata);
@@ -58,7 +58,7 @@ describe('create', () => {
     for (const name of names) expect(name).toMatch(/^run-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
   });
 
-  it('wants a name', () => {
+  it('requires a name', () => {
     const { space } = fakeSpace();
     expect(errorOf(() => space.create(configMap('')))).toMatchObject({
       code: 'Invalid',
@@ -86,7 +86,7 @@ describe('create', () => {
     });
   });
 
-  it('wants the namespace to exist', () => {
+  it('requires an existing namespace', () => {
     const { space } = fakeSpace({ namespaces: [] });
     expect(errorOf(() => space.create(configMap('a')))).toMatchObject({
       code: 'NotFound',
@@ -94,7 +94,7 @@ describe('create', () => {
     });
   });
 
-  it('refuses new content in a namespace that is going', () => {
+  it('refuses new content in a terminating namespace', () => {
     const { space } = fakeSpace();
     space.delete(space.keyOf(namespace('shop')));
     expect(errorOf(() => space.create(configMap('a')))).toMatchObject({
@@ -105,7 +105,7 @@ describe('create', () => {
     });
   });
 
-  it('takes an object of a terminating look for what it is: the word in an annotation means nothing', () => {
+  it('recognises a terminating object by its fields: the same word in an annotation means nothing', () => {
     const { space } = fakeSpace();
     const object = namespace('quote');
     object.metadata.annotations = { note: '"deletionTimestamp"' };
@@ -115,7 +115,7 @@ describe('create', () => {
     expect(space.create(map).metadata.namespace).toBe('quote');
   });
 
-  it('lists every wrong field of metadata and of the kind', () => {
+  it('lists every invalid field of metadata and of the kind', () => {
     const { space } = fakeSpace();
     const object = deployment('Till_1', { replicas: -1 });
     object.metadata.labels = { 'a b': 'x' };
@@ -132,7 +132,7 @@ describe('create', () => {
     ]);
   });
 
-  it('lets roles have names that are no DNS names', () => {
+  it('accepts names of roles that are no DNS names', () => {
     const { space } = fakeSpace();
     const role = {
       apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -144,7 +144,7 @@ describe('create', () => {
     expect(errorOf(() => space.create(bad)).message).toContain(`Invalid value: "a/b": may not contain '/'`);
   });
 
-  it('does not know kinds that are not served', () => {
+  it('refuses kinds that are not served', () => {
     const { space } = fakeSpace();
     const object = { apiVersion: 'nope/v1', kind: 'Nope', metadata: { name: 'a' } };
     expect(errorOf(() => space.create(object))).toMatchObject({ code: 'NotFound' });
@@ -162,7 +162,7 @@ describe('create', () => {
     });
   });
 
-  it('does everything but write in a dry run', () => {
+  it('does everything except the write in a dry run', () => {
     const { space } = fakeSpace();
     const before = space.storage.revision();
     const made = space.create(deployment('till'), { dryRun: true });
@@ -172,7 +172,7 @@ describe('create', () => {
     expect(space.get(space.keyOf(made))).toBeUndefined();
   });
 
-  it('refuses an object over 1.5 MiB and says its size; the next one flows', () => {
+  it('refuses an object over 1.5 MiB with its size, and accepts the next object', () => {
     const { space } = fakeSpace();
     const error = errorOf(() => space.create(configMap('big', { data: 'x'.repeat(1_600_000) })));
     expect(error.code).toBe('TooLarge');
@@ -182,7 +182,7 @@ describe('create', () => {
     expect(space.create(configMap('small')).metadata.name).toBe('small');
   });
 
-  it('ignores, warns of or refuses unknown fields, as asked', () => {
+  it('ignores, warns of or refuses unknown fields, as requested', () => {
     const { space } = fakeSpace();
     const object = { ...configMap('a'), dta: 1 };
     const warnings: string[] = [];
@@ -197,7 +197,7 @@ describe('create', () => {
     });
   });
 
-  it('admits after defaults and before validation, and stores what admission made of it', () => {
+  it('runs admission after defaults and before validation, and stores the object that admission returns', () => {
     const seen: unknown[] = [];
     const admission: WriteAdmission = ({ operation, object, user }) => {
       if (object?.kind !== 'Deployment') return;
@@ -211,7 +211,7 @@ describe('create', () => {
     expect(error.message).toContain('spec.replicas: Invalid value: -3');
   });
 
-  it('takes a null of a built-in kind for nothing, and keeps that of a custom one', () => {
+  it('treats a null of a built-in kind as absent, and keeps a null of a custom kind', () => {
     const { space } = fakeSpace();
     const spec = { template: { metadata: { creationTimestamp: null } }, list: [null] };
     expect(space.create(deployment('till', spec)).spec).toEqual({
@@ -223,7 +223,7 @@ describe('create', () => {
     expect(space.create(custom).spec).toEqual(spec);
   });
 
-  it('keeps a __proto__ field of a body a field', () => {
+  it('keeps a __proto__ field of a body as a normal field', () => {
     const { space } = fakeSpace();
     const object = configMap('a');
     object.data = JSON.parse('{"__proto__": "x"}');
@@ -232,7 +232,7 @@ describe('create', () => {
   });
 });
 
-describe('kinds with ways of their own', () => {
+describe('kinds with special rules', () => {
   it('puts stringData of a Secret into data', () => {
     const { space } = fakeSpace();
     const secret = {
@@ -256,7 +256,7 @@ describe('kinds with ways of their own', () => {
     });
   });
 
-  it('takes the namespace off objects that have none, and puts the others into default', () => {
+  it('removes the namespace from cluster-scoped objects, and puts the others into default', () => {
     const { space } = fakeSpace();
     const region = { apiVersion: 'shop.example/v1', kind: 'Region', metadata: { name: 'eu', namespace: 'shop' } };
     expect(space.create(region).metadata).not.toHaveProperty('namespace');

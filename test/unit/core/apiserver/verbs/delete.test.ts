@@ -15,7 +15,7 @@ function withFinalizers(finalizers: string[]) {
 }
 
 describe('delete', () => {
-  it('removes an object that nothing holds, and returns it', () => {
+  it('removes an object without finalizers, and returns it', () => {
     const { space } = fakeSpace();
     const made = space.create(configMap('a', { x: '1' }));
     const gone = space.delete(key);
@@ -45,7 +45,7 @@ describe('delete', () => {
     expect(space.get(key)).toBeUndefined();
   });
 
-  it('refuses new finalizers on the way out', () => {
+  it('refuses new finalizers during a deletion', () => {
     const { space } = fakeSpace();
     space.create(withFinalizers(['x.example/one']));
     const marked = space.delete(key);
@@ -55,7 +55,7 @@ describe('delete', () => {
     );
   });
 
-  it('says that a name is taken by an object on its way out', () => {
+  it('reports that a name is taken by an object in deletion', () => {
     const { space } = fakeSpace();
     space.create(withFinalizers(['x.example/one']));
     space.delete(key);
@@ -64,7 +64,7 @@ describe('delete', () => {
     );
   });
 
-  it('turns the propagation policy into a finalizer, and changes its mind', () => {
+  it('turns the propagation policy into a finalizer, and accepts another policy later', () => {
     const { space } = fakeSpace();
     space.create(withFinalizers(['x.example/one']));
     expect(space.delete(key, { propagationPolicy: 'Foreground' }).metadata.finalizers).toEqual([
@@ -95,7 +95,7 @@ describe('delete', () => {
     expect(space.get(key)).toBeDefined();
   });
 
-  it('asks admission', () => {
+  it('asks admission first', () => {
     const admissions = [
       ({ operation }: { operation: string }) => {
         if (operation === 'delete') throw new Error('no');

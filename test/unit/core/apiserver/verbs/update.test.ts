@@ -8,7 +8,7 @@ function changed(object: KubeObject, fields: Record<string, unknown>): KubeObjec
 }
 
 describe('update', () => {
-  it('counts generation up when the content changes, and only then', () => {
+  it('increments the generation when the content changes, and only then', () => {
     const { space } = fakeSpace();
     const made = space.create(deployment('till', { replicas: 1 }));
     const scaled = space.update(changed(made, { spec: { replicas: 2 } }));
@@ -39,7 +39,7 @@ describe('update', () => {
     });
   });
 
-  it('needs no version for built-in kinds, and one for custom ones', () => {
+  it('requires no version for built-in kinds, and a version for custom kinds', () => {
     const { space } = fakeSpace();
     space.create(deployment('till'));
     expect(space.update(deployment('till', { replicas: 5 })).metadata.generation).toBe(2);
@@ -62,7 +62,7 @@ describe('update', () => {
     );
   });
 
-  it('keeps what is the server’s', () => {
+  it('keeps the fields of the server', () => {
     const { space } = fakeSpace();
     const made = space.create(deployment('till'));
     const sent = changed(made, {});
@@ -78,7 +78,7 @@ describe('update', () => {
     expect(metadata).not.toHaveProperty('deletionGracePeriodSeconds');
   });
 
-  it('makes no object of an update', () => {
+  it('creates no object', () => {
     const { space } = fakeSpace();
     expect(errorOf(() => space.update(deployment('till')))).toMatchObject({
       code: 'NotFound',
@@ -107,7 +107,7 @@ describe('update', () => {
     );
   });
 
-  it('serves and takes every version of a kind and stores one', () => {
+  it('serves and accepts every version of a kind and stores one', () => {
     const { space } = fakeSpace();
     const object = { apiVersion: 'shop.example/v1beta1', kind: 'Till', metadata: { name: 't', namespace: 'shop' } };
     const made = space.create(object);
@@ -128,7 +128,7 @@ describe('update', () => {
     expect(space.get(space.keyOf(made))).toEqual(made);
   });
 
-  it('holds the law of generations: it grows by one with each change of content, and with nothing else', () => {
+  it('keeps the law of generations: a generation grows by one with each change of content, and with nothing else', () => {
     const step = fc.record({
       replicas: fc.integer({ min: 0, max: 2 }),
       label: fc.constantFrom('a', 'b'),
@@ -154,7 +154,7 @@ describe('update', () => {
 });
 
 describe('the status subresource', () => {
-  it('is written alone, and only there', () => {
+  it('is written separately, and only there', () => {
     const { space } = fakeSpace();
     const made = space.create(deployment('till', { replicas: 1 }));
     const sent = changed(made, { spec: { replicas: 9 }, status: { replicas: 3 } });
@@ -166,7 +166,7 @@ describe('the status subresource', () => {
     expect(space.update(plain).status).toEqual({ replicas: 3 });
   });
 
-  it('is not there for kinds that have none', () => {
+  it('does not exist for kinds without a status', () => {
     const { space } = fakeSpace();
     const made = space.create(configMap('a'));
     for (const subresource of ['status', 'finalize', 'scale'] as const) {
@@ -210,7 +210,7 @@ describe('patch', () => {
     expect(errorOf(() => space.patch(key, { type: 'merge', patch })).code).toBe('Conflict');
   });
 
-  it('cannot rename or make another kind of it', () => {
+  it('cannot change the name or the kind', () => {
     const { space } = fakeSpace();
     space.create(deployment('till'));
     const renamed = { metadata: { name: 'other' } };
@@ -239,7 +239,7 @@ describe('patch', () => {
     expect(error.message).toContain('strict decoding error: unknown field "spc"');
   });
 
-  it('leaves the object alone when it says nothing new', () => {
+  it('leaves the object unchanged when it changes nothing', () => {
     const { space } = fakeSpace();
     const made = space.create(deployment('till', { replicas: 1 }));
     expect(space.patch(key, { type: 'merge', patch: { spec: { replicas: 1 } } })).toEqual(made);
@@ -256,7 +256,7 @@ describe('patch', () => {
     expect(errorOf(() => space.patch(key, { type: 'json', operations: {} })).code).toBe('BadRequest');
   });
 
-  it('does not find what is not there', () => {
+  it('does not find a missing object', () => {
     const { space } = fakeSpace();
     expect(errorOf(() => space.patch(key, { type: 'merge', patch: {} })).code).toBe('NotFound');
   });
@@ -304,7 +304,7 @@ describe('server-side apply', () => {
     expect(warnings).toEqual(['unknown field "dta"']);
   });
 
-  it('applies status to what exists only', () => {
+  it('applies status to existing objects only', () => {
     const { space } = fakeSpace();
     const object = { ...deployment('till'), status: { replicas: 2 } };
     const options = { fieldManager: 'ann', subresource: 'status' as const };
@@ -317,7 +317,7 @@ describe('server-side apply', () => {
 describe('the scale subresource', () => {
   const key = { group: 'apps', resource: 'deployments', namespace: 'shop', name: 'till' };
 
-  it('is a window on replicas and selector', () => {
+  it('shows replicas and selector', () => {
     const { space } = fakeSpace();
     const made = space.create(deployment('till', { replicas: 2, selector: { matchLabels: { b: '2', a: '1' } } }));
     const { name, namespace, uid, resourceVersion, creationTimestamp } = made.metadata;
@@ -354,7 +354,7 @@ describe('the scale subresource', () => {
     );
   });
 
-  it('is not there for kinds without replicas', () => {
+  it('does not exist for kinds without replicas', () => {
     const { space } = fakeSpace();
     const made = space.create(configMap('a'));
     expect(errorOf(() => space.getScale(space.keyOf(made))).code).toBe('MethodNotAllowed');

@@ -62,12 +62,12 @@ describe('an expression', () => {
     expect(evaluate(source)).toBe(expected);
   });
 
-  it('tells which declared variables it names', () => {
+  it('lists the declared variables that it names', () => {
     const program = compileCel('self.count > oldSelf.count', { self, oldSelf: self, other: 'int' });
     expect([...program.variables].sort()).toEqual(['oldSelf', 'self']);
   });
 
-  it('tells which fields of a variable it names, or that it uses it as a whole', () => {
+  it('lists the fields of a variable that it names, or that it uses the whole variable', () => {
     const fieldsOf = (source: string) => compileCel(source, { self, oldSelf: self }).fieldsOf('self');
     expect([...(fieldsOf('has(self.ratio) && self.items.all(i, i.size > self.count)') ?? [])].sort()).toEqual([
       'count',
@@ -89,11 +89,11 @@ describe('an expression', () => {
     expect(errorOf(() => compileCel(source, { self })).kind).toBe(kind);
   });
 
-  it('of the wrong result is refused when it is compiled', () => {
+  it('with the wrong result type is refused at compilation', () => {
     expect(errorOf(() => compileCel('self.count', { self }, 'bool')).message).toBe('must be of type bool, is int');
   });
 
-  it('that reads a missing field fails with its name', () => {
+  it('that reads a missing field fails with the field’s name', () => {
     expect(errorOf(() => evaluate('self.ratio > 1.0')).message).toBe('no such key: ratio');
   });
 });
@@ -129,7 +129,7 @@ describe('cost', () => {
     expect(errorOf(() => compileCel(source, { self: 'dyn' }).evaluate({ self: celValue(large) })).kind).toBe('cost');
   });
 
-  it('is shared by all who use one budget', () => {
+  it('is shared by all users of one budget', () => {
     const program = compileCel('self.list.all(a, a >= 0)', { self });
     const budget = { remaining: 50_000 };
     program.evaluate({ self: celValue(many) }, budget);
@@ -141,7 +141,7 @@ describe('cost', () => {
     ).toBe('cost');
   });
 
-  it('of a single loop over a long list is affordable', () => {
+  it('of a single loop over a long list is within the limit', () => {
     expect(evaluate('self.list.all(a, a >= 0)', many)).toBe(true);
   });
 });

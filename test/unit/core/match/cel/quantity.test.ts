@@ -17,7 +17,7 @@ describe('a quantity', () => {
     expect(parseQuantity(text)?.nanos).toBe(nanos);
   });
 
-  it.each(['', '.', 'Gi', '1 Gi', '1gi', '1e', '--1', '1.2.3', 'x'])('%j is none', (text) => {
+  it.each(['', '.', 'Gi', '1 Gi', '1gi', '1e', '--1', '1.2.3', 'x'])('%j is invalid', (text) => {
     expect(parseQuantity(text)).toBeUndefined();
   });
 

@@ -17,7 +17,7 @@ function outcomes(source: string, facts: Readonly<Record<string, FieldFact>> = {
 }
 
 describe('an expression over many places at once', () => {
-  it('may be whatever one of its values makes it', () => {
+  it('may have each result that one of its values gives', () => {
     expect(outcomes('properties.a == "x"', { a: always('x') })).toBe('true');
     expect(outcomes('properties.a == "x"', { a: always('x', 'y') })).toBe('true false');
     expect(outcomes('properties.a == "z"', { a: always('x', 'y') })).toBe('false');
@@ -26,7 +26,7 @@ describe('an expression over many places at once', () => {
     expect(outcomes('double(properties.a) < 2.0 ', { a: always('1.5', '3') })).toBe('true false');
   });
 
-  it('fails where a key is missing, and an error is neither true nor false', () => {
+  it('fails if a key is missing, and an error is neither true nor false', () => {
     expect(outcomes('properties.a == "x"', { a: sometimes('x') })).toBe('true error');
     expect(outcomes('!(properties.a == "x")', { a: sometimes('x') })).toBe('false error');
     expect(outcomes('properties.a == "x"')).toBe('error');
@@ -43,7 +43,7 @@ describe('an expression over many places at once', () => {
     }
   });
 
-  it('lets what decides an operator win over an error on either side', () => {
+  it('lets a deciding operand win over an error on either side', () => {
     expect(outcomes('properties.none == "x" || true')).toBe('true');
     expect(outcomes('true || properties.none == "x"')).toBe('true');
     expect(outcomes('properties.none == "x" && false')).toBe('false');
@@ -52,7 +52,7 @@ describe('an expression over many places at once', () => {
     expect(outcomes('has(properties.a) && properties.a == "x"', { a: sometimes('x') })).toBe('true false error');
   });
 
-  it('takes the branches of a choice that its condition may take', () => {
+  it('has the results of all branches that its condition may choose', () => {
     expect(outcomes('has(properties.a) ? true : false')).toBe('false');
     expect(outcomes('properties.a == "x" ? true : false', { a: always('x', 'y') })).toBe('true false');
     expect(outcomes('properties.none == "x" ? true : false')).toBe('error');
@@ -69,12 +69,12 @@ describe('an expression over many places at once', () => {
     expect(outcomes('double(properties.load) < 5.0', { load: text() })).toBe('error');
   });
 
-  it('takes a bound for none where texts are finer than doubles', () => {
+  it('ignores a bound if texts are more precise than doubles', () => {
     const facts = { id: text(0, 9_007_199_254_740_992) };
     expect(outcomes('int(properties.id) > 9007199254740992', facts)).toBe('true false error');
   });
 
-  it('is anything where something unknown decides', () => {
+  it('may have any result if an unknown value decides', () => {
     for (const source of [
       'location.metadata.name == "x"',
       'path.startsWith("eu")',
@@ -91,14 +91,14 @@ describe('an expression over many places at once', () => {
     expect(outcomes('path == "x" && properties.a == "y"', { a: always('x') })).toBe('false');
   });
 
-  it('does not evaluate more combinations than it may', () => {
+  it('evaluates a bounded number of combinations', () => {
     const many = always(...Array.from({ length: 256 }, (_, i) => `v${i}`));
     expect(outcomes('properties.a + properties.b == "x"', { a: many, b: many })).toBe('true false error');
   });
 });
 
-describe('what an expression reads', () => {
-  it('is every path as long as it is written', () => {
+describe('the reads of an expression', () => {
+  it('are every path that is written in full', () => {
     const reads = readsOf(
       parseSyntax('has(properties.a) && location.metadata["labels"]["x/y"] in [syncTarget.spec.b, "c"]'),
     );
@@ -109,7 +109,7 @@ describe('what an expression reads', () => {
     ]);
   });
 
-  it('is a map as a whole where the key is made at run time', () => {
+  it('are a whole map if the key is computed at run time', () => {
     expect(readsOf(parseSyntax('properties[properties.a]')).map((path) => path.join(' '))).toEqual([
       'properties',
       'properties a',

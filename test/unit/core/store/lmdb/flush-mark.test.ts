@@ -10,7 +10,7 @@ const mark = fc.record({
 });
 
 describe('a flush mark', () => {
-  it('is read as it was written, whatever an older one left behind it in the slot', () => {
+  it('is read as it was written, whatever an older mark left behind it in the slot', () => {
     fc.assert(
       fc.property(mark, fc.uint8Array(), (written, remains) => {
         expect(decodeMark(Buffer.concat([encodeMark(written), remains]))).toEqual(written);
@@ -18,7 +18,7 @@ describe('a flush mark', () => {
     );
   });
 
-  it('is not taken for one when its write was cut short', () => {
+  it('is rejected if its write was cut short', () => {
     fc.assert(
       fc.property(mark, fc.nat(), (written, cut) => {
         const bytes = encodeMark(written);
@@ -27,7 +27,7 @@ describe('a flush mark', () => {
     );
   });
 
-  it('is not taken for one when any of its bits is wrong', () => {
+  it('is rejected if any of its bits is wrong', () => {
     fc.assert(
       fc.property(mark, fc.nat(), (written, bit) => {
         const bytes = Buffer.from(encodeMark(written));

@@ -45,7 +45,7 @@ describe('the files of a store', () => {
     );
   const own = { '': 0o700, '/data.mdb': 0o600, '/data.mdb-lock': 0o600, '/flushed': 0o600 };
 
-  it('are read by nobody else: new ones, those that an older version has made, and a backup', async () => {
+  it('are readable by nobody else: new ones, those of an older version, and a backup', async () => {
     rmSync(directory, { recursive: true });
     {
       await using store = open();
@@ -66,7 +66,7 @@ describe('the files of a store', () => {
 });
 
 describe('flushing', () => {
-  it('is shared: 1,000 who wait at once need one or two syncs', async () => {
+  it('is shared: 1,000 concurrent waits need one or two syncs', async () => {
     let syncs = 0;
     await using store = open({
       dataSync: (fd) => {
@@ -83,7 +83,7 @@ describe('flushing', () => {
     expect(syncs).toBeLessThanOrEqual(2);
   });
 
-  it('waits for the sync, and covers only what was written before it began', async () => {
+  it('waits for the sync, and covers only writes from before the sync began', async () => {
     const syncs: (() => void)[] = [];
     await using store = open({ dataSync: () => new Promise((resolve) => syncs.push(resolve)) });
     const settled: string[] = [];
@@ -101,7 +101,7 @@ describe('flushing', () => {
     await second;
   });
 
-  it('happens without anybody who waits, so that many small commits use the same pages again', async () => {
+  it('happens without anybody who waits, so that many small commits reuse the same pages', async () => {
     let syncs = 0;
     await using store = open({
       dataSync: (fd) => {
@@ -125,7 +125,7 @@ describe('flushing', () => {
     expect(store.size().usedBytes).toBeLessThan(before + 8e6);
   });
 
-  it('happens once more for many commits that came during a slow one, also when none follows', async () => {
+  it('happens once more for many commits that came during a slow flush, even if none follows', async () => {
     let syncs = 0;
     let end = () => {};
     const slow = new Promise<void>((resolve) => {
@@ -141,7 +141,7 @@ describe('flushing', () => {
     await expect.poll(() => syncs).toBe(2);
   });
 
-  it('that fails without anybody who waits is told to who waits later', async () => {
+  it('that fails without anybody who waits is reported to the next one who waits', async () => {
     const error = Object.assign(new Error('i/o error'), { code: 'EIO' });
     const store = open({ dataSync: () => Promise.reject(error) });
     let refusal: unknown;
@@ -158,7 +158,7 @@ describe('flushing', () => {
     await store[Symbol.asyncDispose]();
   });
 
-  it('that fails is told to everyone who waits, and ends all writing', async () => {
+  it('that fails is reported to everyone who waits, and ends all writing', async () => {
     const error = Object.assign(new Error('i/o error'), { code: 'EIO' });
     const store = open({ dataSync: () => Promise.reject(error) });
     put(store, 'a', '1');
@@ -187,7 +187,7 @@ describe('flushing', () => {
     expect(get(again, 'a')).toBe('1');
   });
 
-  it('that fails is told once to whoever has to end the process, who may do so at once', async () => {
+  it('that fails is reported once to the owner of the process, who may end the process at once', async () => {
     const told: string[] = [];
     let image = '';
     const store = open({
@@ -210,7 +210,7 @@ describe('flushing', () => {
     rmSync(image, { recursive: true });
   });
 
-  it('that fails leaves the one before it known, also where the power goes as that is noted', async () => {
+  it('that fails leaves the former flush valid, even if the power fails while that is noted', async () => {
     let fails = false;
     const store = open({ dataSync: (fd) => (fails ? Promise.reject(new Error('i/o error')) : systemDataSync(fd)) });
     put(store, 'a', '1');
@@ -230,7 +230,7 @@ describe('flushing', () => {
     expect(get(again, 'a')).toBe('1');
   });
 
-  it('happens once more at the end, for what nobody waited for', async () => {
+  it('happens once more at the end, for writes that nobody waited for', async () => {
     const store = open();
     put(store, 'a', '1');
     await store[Symbol.asyncDispose]();
@@ -240,7 +240,7 @@ describe('flushing', () => {
 });
 
 describe('a crash', () => {
-  it('of the process (kill -9) loses nothing of the turns before it, flushed or not', async () => {
+  it('of the process (kill -9) loses no earlier turn, flushed or not', async () => {
     const child = spawn(process.execPath, [join(import.meta.dirname, 'child-writer.ts'), directory]);
     await once(child.stdout, 'data');
     child.kill('SIGKILL');
@@ -331,13 +331,13 @@ describe('an end while LMDB makes its files', () => {
     expect(contents(store).size).toBe(1);
   });
 
-  it('is none once both root pages are there', async () => {
+  it('does not leave an empty store once both root pages exist', async () => {
     born(2 * pageBytes, localHost());
     await using reader = open({ readOnly: true });
     expect(contents(reader).size).toBe(0);
   });
 
-  it('is not what a file of something else is from', () => {
+  it('does not explain a foreign file, which is refused', () => {
     born(0, localHost());
     writeFileSync(file('data.mdb'), Buffer.alloc(3 * pageBytes, 'x'));
     expect(() => open()).toThrow('is no data file of LMDB');
@@ -370,12 +370,12 @@ describe('a damaged store', () => {
     expect(() => open()).toThrow(corrupt('data.mdb is missing'));
   });
 
-  it('is refused when its data file is something else', () => {
+  it('is refused when its data file is another file', () => {
     writeFileSync(file('data.mdb'), Buffer.alloc(statSync(file('data.mdb')).size, 'garbage'));
     expect(() => open()).toThrow(corrupt('data.mdb is no data file of LMDB'));
   });
 
-  it('can be opened again once it is mended', async () => {
+  it('can be opened again once it is repaired', async () => {
     const whole = readFileSync(file('data.mdb'));
     writeFileSync(file('data.mdb'), Buffer.alloc(whole.length));
     expect(() => open()).toThrow(corrupt('data.mdb is no data file of LMDB'));
@@ -384,7 +384,7 @@ describe('a damaged store', () => {
     expect(contents(store).size).toBe(200);
   });
 
-  it('uses the older flush mark when the newer one is torn, and none that is not whole', async () => {
+  it('uses the older flush mark when the newer one is torn, and no damaged one', async () => {
     const marks = readFileSync(file('flushed'));
     for (let at = 100; at < marks.length; at += 128 * 1024) marks[at]! ^= 1;
     writeFileSync(file('flushed'), marks);
@@ -394,7 +394,7 @@ describe('a damaged store', () => {
 });
 
 describe('a disk', () => {
-  it('that is full refuses writes and keeps the store whole, until there is space', async (test) => {
+  it('that is full refuses writes and keeps the store intact, until there is space', async (test) => {
     await onSmallDisk(test, async (mount) => {
       let hasFailed = false;
       const failed = () => {
@@ -420,7 +420,7 @@ describe('a disk', () => {
     });
   });
 
-  it('that fills up within a transaction ends the store, and the next start has all that was flushed', async (test) => {
+  it('that fills up within a transaction ends the store, and the next start has everything that was flushed', async (test) => {
     await onSmallDisk(test, async (mount) => {
       const home = join(mount, 'store');
       let told = 0;
@@ -455,7 +455,7 @@ describe('a disk', () => {
 });
 
 describe('another process', () => {
-  it('is refused while the first one lives, by its pid, and takes over when that was killed', async () => {
+  it('is refused while the first one runs, by its pid, and takes over when the first was killed', async () => {
     const child = spawn(process.execPath, [join(import.meta.dirname, 'child-writer.ts'), directory]);
     await once(child.stdout, 'data');
     const refusal = {
@@ -469,12 +469,12 @@ describe('another process', () => {
     expect(get(store, 'k0')).toBe('0');
   });
 
-  it('is this one too, when it opens the directory twice', async () => {
+  it('includes this process, if it opens the directory twice', async () => {
     await using _store = open();
     expect(() => open()).toThrow(`in use by process ${process.pid}`);
   });
 
-  it('does not count when its pid belongs to a later process, a boot before this one, or another container', async () => {
+  it('does not count if its pid belongs to a later process, an earlier boot, or another container', async () => {
     const { self, bootId } = localHost();
     const stale = [
       { ...self, bootId, started: '1' },
@@ -491,12 +491,12 @@ describe('another process', () => {
     await using _store = open();
   });
 
-  it('finds no lock when the store was closed', async () => {
+  it('finds no lock after the store was closed', async () => {
     await (await Promise.resolve(open()))[Symbol.asyncDispose]();
     expect(existsSync(file('owner.json'))).toBe(false);
   });
 
-  it('may read beside the one that writes, and not write', async () => {
+  it('may read beside the writer, and not write', async () => {
     await using store = open();
     put(store, 'a', '1');
     await store.flushed();
@@ -514,7 +514,7 @@ describe('another process', () => {
 });
 
 describe('a backup', () => {
-  it('is one state, while the store is written on, and opens anywhere', async () => {
+  it('is one state, while the store is written to, and opens anywhere', async () => {
     await using store = open();
     const rewrite = (value: string) =>
       store.write((t) => {
@@ -540,7 +540,7 @@ describe('a backup', () => {
     await expect(store.backup(directory)).rejects.toMatchObject({ code: 'AlreadyExists' });
   });
 
-  it('that fails says where and leaves nothing that looks like one', async (test) => {
+  it('that fails says where and leaves nothing that looks like a backup', async (test) => {
     await onSmallDisk(test, async (mount) => {
       await using store = open();
       for (let i = 0; i < 60; i++) put(store, `k${i}`, 'v'.repeat(2 ** 20));
@@ -551,7 +551,7 @@ describe('a backup', () => {
   });
 });
 
-it('a store whose data outgrow its map grows it, within a transaction too', async () => {
+it('a store whose data outgrow its map grows the map, within a transaction too', async () => {
   await using store = open({ mapSizeBytes: 256 * 1024 });
   store.write((t) => {
     for (let i = 0; i < 40; i++) t.put(text(`k${String(i).padStart(3, '0')}`), Buffer.alloc(2 ** 20, i));
@@ -561,7 +561,7 @@ it('a store whose data outgrow its map grows it, within a transaction too', asyn
   expect(store.size().usedBytes).toBeGreaterThan(40 * 2 ** 20);
 });
 
-it('the space of removed values is free, and is used again', async () => {
+it('the space of removed values is reused', async () => {
   await using store = open();
   const turn = async (change: (i: number) => void) => {
     for (let i = 0; i < 20; i++) change(i);

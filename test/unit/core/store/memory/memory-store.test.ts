@@ -4,7 +4,7 @@ import { BanyanError } from '../../../../../core/runtime/errors.ts';
 import { asText, text } from '../../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
 
-describe('a transaction of the memory store, which changes in place what it has made itself', () => {
+describe('a transaction of the memory store, which changes its own new parts in place', () => {
   const names = Array.from({ length: 40 }, (_, i) => `k${String(i * 10).padStart(4, '0')}`);
   const filled = () => {
     const store = new MemoryStore({ manualFlush: true });
@@ -15,7 +15,7 @@ describe('a transaction of the memory store, which changes in place what it has 
     return store;
   };
 
-  it('finds each key once that was there when a scan began, whatever is written between two of them', () => {
+  it('finds each key once that existed when a scan began, whatever is written during the scan', () => {
     filled().write((t) => {
       t.put(text('k0000'), text('own'));
       const found: string[] = [];
@@ -28,7 +28,7 @@ describe('a transaction of the memory store, which changes in place what it has 
     });
   });
 
-  it('leaves alone what a read inside of it has begun with', () => {
+  it('does not change data that a read inside of it has begun with', () => {
     const store = filled();
     store.write((t) => {
       t.put(text('k0000'), text('own'));
@@ -40,7 +40,7 @@ describe('a transaction of the memory store, which changes in place what it has 
     });
   });
 
-  it('leaves alone what was flushed, and what was there if it is undone', () => {
+  it('does not change flushed data, nor former data if it is undone', () => {
     const store = filled();
     const over = new Error('undone');
     const change = (value: string, then: () => void) =>
@@ -62,7 +62,7 @@ describe('a transaction of the memory store, which changes in place what it has 
 });
 
 describe('a crash of the memory store', () => {
-  it('takes back what no finished flush covers', async () => {
+  it('removes everything that no finished flush covers', async () => {
     const store = new MemoryStore({ manualFlush: true });
     put(store, 'a', '1');
     const flushed = store.flushed();
@@ -74,14 +74,14 @@ describe('a crash of the memory store', () => {
     expect([get(store, 'a'), get(store, 'b')]).toEqual(['1', undefined]);
   });
 
-  it('takes everything back when nothing was ever flushed', () => {
+  it('removes everything if nothing was ever flushed', () => {
     const store = new MemoryStore({ manualFlush: true });
     put(store, 'a', '1');
     store.crash();
     expect(get(store, 'a')).toBeUndefined();
   });
 
-  it('tells nobody who waited for the flush', async () => {
+  it('resolves nobody who waited for the flush', async () => {
     const store = new MemoryStore({ manualFlush: true });
     put(store, 'a', '1');
     let told = false;
@@ -106,7 +106,7 @@ it('a failed flush reaches those who wait, and every later flush and write', asy
   expect(() => put(store, 'b', '1')).toThrow(error);
 });
 
-it('a copy keeps what the store had, whatever happens to it later', () => {
+it('a copy keeps the contents of the store, whatever happens to the store later', () => {
   const store = new MemoryStore();
   put(store, 'a', '1');
   const copy = store.copy();

@@ -13,7 +13,7 @@ const ack: fc.Arbitrary<Ack> = fc.record<Ack>({
 const generated = (value: Ack) => Buffer.from(Frame.encode({ frame: { $case: 'ack', value } }).finish());
 
 describe('ackFrameBytes', () => {
-  it('gives the bytes that the generated code gives, for every acknowledgement', () => {
+  it('gives the same bytes as the generated code, for every acknowledgement', () => {
     fc.assert(
       fc.property(ack, (value) => {
         expect(ackFrameBytes(value)?.toString('hex')).toBe(generated(value).toString('hex'));
@@ -21,11 +21,14 @@ describe('ackFrameBytes', () => {
     );
   });
 
-  it.each([-1, 0.5, Number.NaN, 2 ** 53])('leaves one with the cursor %d to the generated code', (cursor) => {
-    expect(ackFrameBytes({ feed: Feed.FEED_DOWN, cursor, epoch: Buffer.alloc(16) })).toBeUndefined();
-  });
+  it.each([-1, 0.5, Number.NaN, 2 ** 53])(
+    'leaves an acknowledgement with the cursor %d to the generated code',
+    (cursor) => {
+      expect(ackFrameBytes({ feed: Feed.FEED_DOWN, cursor, epoch: Buffer.alloc(16) })).toBeUndefined();
+    },
+  );
 
-  it('leaves one to it whose length takes more than a byte', () => {
+  it('leaves an acknowledgement whose length takes more than a byte to the generated code', () => {
     const longest = { feed: Feed.FEED_DOWN, cursor: 1, epoch: Buffer.alloc(121) };
     expect(ackFrameBytes(longest)?.equals(generated(longest))).toBe(true);
     expect(ackFrameBytes({ ...longest, epoch: Buffer.alloc(122) })).toBeUndefined();
@@ -33,7 +36,7 @@ describe('ackFrameBytes', () => {
 });
 
 describe('ackOfFrame', () => {
-  it('gives what the generated code gives, for every acknowledgement of numbers that it reads', () => {
+  it('gives the same values as the generated code, for all numbers that it reads', () => {
     fc.assert(
       fc.property(ack, (value) => {
         const bytes = generated(value);
@@ -43,13 +46,13 @@ describe('ackOfFrame', () => {
     );
   });
 
-  it('leaves a feed to it that has no place in 31 bits', () => {
+  it('leaves a feed that does not fit into 31 bits to the generated code', () => {
     const bytes = Buffer.from('2a0608ffffffff0f', 'hex');
     expect(Frame.decode(bytes).frame).toMatchObject({ value: { feed: -1 } });
     expect(ackOfFrame(bytes)).toBeUndefined();
   });
 
-  it('gives that or nothing, for frames that were damaged', () => {
+  it('gives the same or nothing, for damaged frames', () => {
     fc.assert(
       fc.property(ack.map(generated), fc.nat(), (frame, seed) => {
         const bytes = mutatedFrame(new SeededRandom(seed), frame);

@@ -30,7 +30,7 @@ const batch: fc.Arbitrary<Batch> = fc.record<Batch>({
 const generated = (value: Batch) => Buffer.from(Frame.encode({ frame: { $case: 'batch', value } }).finish());
 
 describe('batchFrameBytes', () => {
-  it('gives the bytes that the generated code gives, for every batch', () => {
+  it('gives the same bytes as the generated code, for every batch', () => {
     fc.assert(
       fc.property(batch, (value) => {
         expect(batchFrameBytes(value)?.toString('hex')).toBe(generated(value).toString('hex'));
@@ -38,7 +38,7 @@ describe('batchFrameBytes', () => {
     );
   });
 
-  it('gives them where a length begins to take another byte', () => {
+  it('gives the same bytes where a length begins to take another byte', () => {
     const [value] = fc.sample(batch, 1);
     for (const length of [127, 128, 16_383, 16_384, 2_097_151, 2_097_152]) {
       const body = Buffer.alloc(length, 7);
@@ -54,7 +54,7 @@ describe('batchFrameBytes', () => {
     expect(batchFrameBytes({ ...value!, entries: [{ ...first!, revision: wrong }] })).toBeUndefined();
   });
 
-  it('gives a buffer of its own each time', () => {
+  it('returns a new buffer each time', () => {
     const [value] = fc.sample(batch, 1);
     const first = batchFrameBytes(value!)!;
     const before = Buffer.from(first);
@@ -74,7 +74,7 @@ describe('batchOfFrame', () => {
     .tuple(batch, fc.array(ordinaryEntry, { maxLength: 5 }), revisionOfRow, revisionOfRow, revisionOfRow)
     .map(([value, entries, from, to, head]) => ({ ...value, entries, from, to, head }));
 
-  it('gives what the generated code gives, for every batch that a node sends as a rule', () => {
+  it('gives the same values as the generated code, for every usual batch', () => {
     fc.assert(
       fc.property(ordinary, (value) => {
         expect(batchOfFrame(generated(value))).toEqual(value);
@@ -82,19 +82,19 @@ describe('batchOfFrame', () => {
     );
   });
 
-  it.each(['ö', '\ufeffkey', '日本'])('leaves a batch with the key %j to it', (key) => {
+  it.each(['ö', '\ufeffkey', '日本'])('leaves a batch with the key %j to the generated code', (key) => {
     const [value] = fc.sample(ordinary, 1);
     const [first] = fc.sample(ordinaryEntry, 1);
     expect(batchOfFrame(generated({ ...value!, entries: [{ ...first!, key }] }))).toBeUndefined();
   });
 
-  it('leaves a feed to it that has no place in 31 bits', () => {
+  it('leaves a feed that does not fit into 31 bits to the generated code', () => {
     const bytes = Buffer.from('220608ffffffff0f', 'hex');
     expect(Frame.decode(bytes).frame).toMatchObject({ value: { feed: -1 } });
     expect(batchOfFrame(bytes)).toBeUndefined();
   });
 
-  it('gives that or nothing, for any batch and for frames that were damaged', () => {
+  it('gives the same or nothing, for any batch and for damaged frames', () => {
     const frames = fc.oneof(batch, ordinary).map(generated);
     fc.assert(
       fc.property(frames, fc.nat(), (frame, seed) => {
@@ -107,7 +107,7 @@ describe('batchOfFrame', () => {
     );
   });
 
-  it('gives views of the bytes that came, and no copies', () => {
+  it('returns views of the received bytes, and no copies', () => {
     const [first] = fc.sample(ordinaryEntry, 1);
     const bytes = generated({ ...fc.sample(ordinary, 1)[0]!, entries: [{ ...first!, body: Buffer.alloc(2_048, 7) }] });
     expect(batchOfFrame(bytes)!.entries[0]!.body.buffer).toBe(bytes.buffer);

@@ -37,14 +37,14 @@ describe('a frame of 4 MiB', () => {
     ['contents that a sealed hello says are held', [17, 2, 1, 14], 'sealed hello has more than 32 held'],
     ['contents that a sealed welcome says are held', [17, 3, 1, 12], 'sealed welcome has more than 32 held'],
     ['sealed hellos', [17, 2, 1], 'hello has more than 1 sealed hello'],
-  ])('of nothing but empty %s is refused before they are made', (_what, path, message) => {
+  ])('of empty %s alone is refused before they are decoded', (_what, path, message) => {
     const before = process.memoryUsage().heapUsed;
     expect(refusal(full(path))).toMatchObject({ code: 'Protocol', message: expect.stringContaining(message) });
     // Each part would be half a kilobyte, and there are two million of them.
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(200 * 1024 * 1024);
   });
 
-  it('of certificates behind a sealed hello that claims to reach over them is refused', () => {
+  it('of certificates behind a sealed hello that claims their bytes is refused', () => {
     const certificates = full([3]);
     const claim = new BinaryWriter().tag(1, WireType.LengthDelimited).uint32(certificates.length).finish();
     const body = new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(claim).finish();
@@ -71,7 +71,7 @@ describe('a frame of 4 MiB', () => {
     expect(frame?.$case === 'batch' && frame.value.entries[0]?.body.length).toBe(3_000_000);
   });
 
-  it('of fields that nobody knows is passed over', () => {
+  it('of unknown fields is ignored', () => {
     expect(decodeFrame(full([1000]))).toEqual({ frame: undefined });
   });
 });

@@ -17,7 +17,7 @@ const frames: fc.Arbitrary<Frame> = fc.oneof(
 );
 
 describe('encodeFrame', () => {
-  it('gives bytes from which the frame is read back, whatever was encoded before', () => {
+  it('gives bytes from which the frame is decoded again, whatever was encoded before', () => {
     fc.assert(
       fc.property(fc.array(frames), (sent) => {
         const encoded = sent.map(encodeFrame);
@@ -26,19 +26,19 @@ describe('encodeFrame', () => {
     );
   });
 
-  it('gives bytes of their own: those of an earlier frame stay as they are', () => {
+  it('returns separate bytes: those of an earlier frame do not change', () => {
     const first = encodeFrame(data(Buffer.alloc(1000, 1)));
     const before = Buffer.from(first);
     encodeFrame(data(Buffer.alloc(1000, 2)));
     expect(first).toEqual(before);
   });
 
-  it('is not disturbed by a frame that could not be encoded', () => {
+  it('is not affected by a frame that could not be encoded', () => {
     expect(() => encodeFrame(beat(Number.NaN))).toThrow();
     expect(decodeFrame(encodeFrame(beat(7)))).toEqual(beat(7));
   });
 
-  it('takes a frame at the limit and refuses one a byte larger, with both sizes', () => {
+  it('accepts a frame at the limit and refuses one a byte larger, with both sizes', () => {
     expect(maxFrameBytes).toBe(4_194_304);
     expect(encodeFrame(dataOfFrameBytes(maxFrameBytes)).length).toBe(maxFrameBytes);
     expect(() => encodeFrame(dataOfFrameBytes(maxFrameBytes + 1))).toThrow(
@@ -49,13 +49,13 @@ describe('encodeFrame', () => {
 });
 
 describe('decodeFrame', () => {
-  it('refuses what is over the limit before it looks inside, with both sizes', () => {
+  it('refuses a frame over the limit before it decodes it, with both sizes', () => {
     expect(() => decodeFrame(Buffer.alloc(maxFrameBytes + 1))).toThrow(
       new BanyanError('TooLarge', 'a frame of 4194305 bytes; the limit is 4194304'),
     );
   });
 
-  it('answers any bytes with a frame or with Protocol and their number', () => {
+  it('answers any bytes with a frame or with Protocol and their length', () => {
     let refused = 0;
     fc.assert(
       fc.property(bytes(100), (garbage) => {
@@ -71,14 +71,14 @@ describe('decodeFrame', () => {
     expect(refused).toBeGreaterThan(0);
   });
 
-  it('refuses a frame that is cut off', () => {
+  it('refuses a truncated frame', () => {
     const whole = encodeFrame(data(Buffer.alloc(100)));
     for (const length of [1, 2, 50, whole.length - 1]) {
       expect(() => decodeFrame(whole.subarray(0, length))).toThrow(`${length} bytes that are no frame: `);
     }
   });
 
-  it('leaves a frame of a later version empty', () => {
+  it('returns an empty frame for a frame of a later version', () => {
     // Field 2047, length-delimited, one byte.
     expect(decodeFrame(Buffer.from([0xfa, 0x7f, 0x01, 0x00]))).toEqual({ frame: undefined });
   });

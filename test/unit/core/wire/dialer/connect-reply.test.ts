@@ -23,7 +23,7 @@ describe("a proxy's answer to CONNECT", () => {
     },
   );
 
-  it('may come in pieces of any size', () => {
+  it('may arrive in pieces of any size', () => {
     const text = 'HTTP/1.1 200 Connection established\r\nVia: 1.1 squid\r\n\r\n';
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 80 }), (sizes) => {
@@ -41,7 +41,7 @@ describe("a proxy's answer to CONNECT", () => {
     );
   });
 
-  it('407 says which ways to authenticate are offered, and where the password goes', () => {
+  it('407 names the offered ways to authenticate, and where the password goes', () => {
     const header = 'Proxy-Authenticate: Negotiate\r\nproxy-authenticate: NTLM\r\nProxy-Authenticate: Basic realm="x"';
     expect(refusal(`HTTP/1.1 407 Proxy Authentication Required\r\n${header}\r\n\r\n<html>`)).toEqual({
       code: 'Unauthorized',
@@ -51,11 +51,11 @@ describe("a proxy's answer to CONNECT", () => {
     });
   });
 
-  it('407 without a word on how is told as that', () => {
+  it('407 without such a way is reported as that', () => {
     expect(refusal('HTTP/1.1 407 No\r\n\r\n').message).toContain('407 No; it names no scheme');
   });
 
-  it('403 names what has to be allowed', () => {
+  it('403 names the address that has to be allowed', () => {
     expect(refusal('HTTP/1.1 403 Forbidden\r\nContent-Type: text/html\r\n\r\n<html>')).toEqual({
       code: 'Forbidden',
       message:
@@ -63,7 +63,7 @@ describe("a proxy's answer to CONNECT", () => {
     });
   });
 
-  it('503 says that it is the parent which is not reached, with the reason of the proxy', () => {
+  it('503 says that the parent is not reached, with the reason of the proxy', () => {
     expect(refusal('HTTP/1.1 503 Service Unavailable\r\nX-Squid-Error: ERR_CONNECT_FAIL 111\r\n\r\n')).toEqual({
       code: 'Unavailable',
       message: 'the proxy http://p:3128 does not reach eu.example:7443 (503 Service Unavailable; ERR_CONNECT_FAIL 111)',
@@ -87,7 +87,7 @@ describe("a proxy's answer to CONNECT", () => {
     expect(message).toContain(words);
   });
 
-  it('has an end', () => {
+  it('has a maximum length', () => {
     const read = reply();
     expect(read.push(Buffer.from('HTTP/1.1 200 OK\r\n'))).toBe(false);
     const line = Buffer.from(`X: ${'y'.repeat(1000)}\r\n`);
@@ -97,7 +97,7 @@ describe("a proxy's answer to CONNECT", () => {
     expect(endless).toThrow(`the header of its answer has more than ${replyBytesMax} bytes`);
   });
 
-  it('never puts more than a printable line of what came into a message', () => {
+  it('never puts more than a printable line of the answer into a message', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 8, maxLength: 4000 }), (bytes) => {
         const read = reply();
@@ -111,7 +111,7 @@ describe("a proxy's answer to CONNECT", () => {
     );
   });
 
-  it('that breaks off is told as that', () => {
+  it('that breaks off is reported as that', () => {
     expect(reply().ended().message).toBe('the proxy http://p:3128 closed the connection without an answer');
     const read = reply();
     read.push(Buffer.from('HTTP/1.1 20'));

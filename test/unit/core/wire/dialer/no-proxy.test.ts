@@ -43,7 +43,7 @@ describe('the list of hosts without a proxy', () => {
     expect(parseNoProxy(list)(host, 7443)).toBe(expected);
   });
 
-  it('matches what any of its elements matches, in whatever order and with whatever between them', () => {
+  it('matches everything that any of its elements matches, in any order and with any separators', () => {
     const element = fc.constantFrom('a.example', '.b.example', 'c.example:7443', '10.0.0.0/8', 'fd00::1', '', ' ');
     const host = fc.constantFrom(
       'a.example',

@@ -21,17 +21,17 @@ describe('the proxy of a parent', () => {
   const target = { host: 'eu.example', port: 7443 };
   const environment = { proxy: 'http://environment:3128', noProxy: 'other.example' };
 
-  it('is the configured one, whatever the environment says', () => {
+  it('is the configured one, whatever the environment names', () => {
     const noProxy = { ...environment, noProxy: '*' };
     expect(chooseProxy(target, 'http://configured:3128', noProxy)?.host).toBe('configured');
     expect(chooseProxy({ ...target, host: '127.0.0.1' }, 'http://configured:3128', noProxy)?.host).toBe('configured');
   });
 
-  it('is none when the configuration says so', () => {
+  it('is none if the configuration says so', () => {
     expect(chooseProxy(target, 'none', environment)).toBeUndefined();
   });
 
-  it('is otherwise that of the environment, but for the hosts that it excepts', () => {
+  it('is otherwise that of the environment, except for its excepted hosts', () => {
     expect(chooseProxy(target, undefined, environment)?.host).toBe('environment');
     expect(chooseProxy({ ...target, host: 'other.example' }, undefined, environment)).toBeUndefined();
     expect(chooseProxy(target, undefined, {})).toBeUndefined();
@@ -45,7 +45,7 @@ describe('the proxy of a parent', () => {
     },
   );
 
-  it('can not be one that is written wrong, wherever it stands', () => {
+  it('is refused if it is malformed, from either source', () => {
     expect(() => chooseProxy(target, undefined, { proxy: 'socks5://x' })).toThrow('its scheme is socks5');
     expect(() => chooseProxy(target, 'ftp://x', {})).toThrow('its scheme is ftp');
   });

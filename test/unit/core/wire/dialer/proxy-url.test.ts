@@ -12,7 +12,7 @@ describe("a proxy's address", () => {
     ['  http://10.0.0.1:8080 ', { secure: false, host: '10.0.0.1', port: 8080 }],
     ['http://[fd00::1]:3128', { secure: false, host: 'fd00::1', port: 3128 }],
     ['[fd00::1]:3128', { secure: false, host: 'fd00::1', port: 3128 }],
-  ])('%s is understood', (text, expected) => {
+  ])('%s is accepted', (text, expected) => {
     expect(parseProxy(text)).toMatchObject(expected);
     expect(parseProxy(text).authorization).toBeUndefined();
   });
@@ -27,7 +27,7 @@ describe("a proxy's address", () => {
     ['http://a%3Ab:secret@proxy.example', "the user's name has a colon"],
     ['http://a:%0d%0asecret@proxy.example', 'name or password has a control character'],
     ['http://a:%zzsecret@proxy.example', 'name or password is not percent-encoded UTF-8'],
-  ])('%s is refused in words, without what may be a password', (text, words) => {
+  ])('%s is refused with a message, without text that may be a password', (text, words) => {
     const refused = () => parseProxy(text);
     expect(refused).toThrow(words);
     expect(refused).not.toThrow('secret');
@@ -39,7 +39,7 @@ describe("a proxy's address", () => {
     expect(proxy.shown).toBe('http://proxy.example:3128');
   });
 
-  it('carries any name without a colon and any password, however they are written', () => {
+  it('transmits any name without a colon and any password, however they are written', () => {
     const printable = fc.string({ unit: 'grapheme' }).filter((text) => !/\p{Cc}/u.test(text));
     const name = printable.filter((text) => text !== '' && !text.includes(':'));
     fc.assert(

@@ -65,14 +65,14 @@ async function echoes(socket: Socket): Promise<void> {
 }
 
 describe('a tunnel through a proxy', () => {
-  it('carries bytes as they are', async () => {
+  it('carries bytes unchanged', async () => {
     const proxy = await proxyWith({});
     const port = await echo();
     await echoes(await tunnel(proxy.url, port));
     expect(proxy.tunnels).toEqual([`127.0.0.1:${port}`]);
   });
 
-  it('says name and password where they are wanted', async () => {
+  it('sends name and password if the address has them', async () => {
     const proxy = await proxyWith({ login: 'store 17:p@ss:word' });
     const port = await echo();
     const url = proxy.url.replace('://', '://store%2017:p%40ss%3Aword@');
@@ -83,7 +83,7 @@ describe('a tunnel through a proxy', () => {
     });
   });
 
-  it('begins with TLS where the proxy wants that, which is trusted by its own authority', async () => {
+  it('begins with TLS if the proxy requires it, with an authority of its own', async () => {
     const proxy = await proxyWith({ tls: { cert: company.certPem, key: company.keyPem } });
     const port = await echo();
     await echoes(await tunnel(proxy.url, port, { caPem: company.caPem }));
@@ -93,7 +93,7 @@ describe('a tunnel through a proxy', () => {
     });
   });
 
-  it('is refused by a proxy that speaks no TLS where its address says https', async () => {
+  it('is refused by a proxy without TLS if its address is https', async () => {
     const port = await serving((socket) => socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
     expect(await refusal(tunnel(`https://127.0.0.1:${port}`, 1))).toMatchObject({
       code: 'Unavailable',

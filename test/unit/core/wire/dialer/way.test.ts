@@ -78,7 +78,7 @@ it('a proxy is reached over a long line, though another address of its name is d
   await proxy[Symbol.asyncDispose]();
 });
 
-it('a certificate is had over a long line, though another address of the parent is dead', async () => {
+it('a certificate is received over a long line, though another address of the parent is dead', async () => {
   const { pin } = newJoinToken(tree.authority.certPem, new SeededRandom(1));
   const parent = { address: named(listener.address), path: 'eu' };
   const line = { parent, link: linkOptionsSchema.parse({}), environment: {}, clock: systemClock };

@@ -8,14 +8,14 @@ const ended = (code: number, details: string, metadata = new Metadata()) =>
   errorOfCall('eu.example:7443', Object.assign(new Error(details), { code, details, metadata }));
 
 describe('an error that ends a call', () => {
-  it.each(codes)('is %s again at the other end, with its words and who said them', (code) => {
+  it.each(codes)('is %s again at the other end, with its message and origin', (code) => {
     const told = callStatusOf(new BanyanError(code, 'what is wrong'));
     expect(told.code).toBe(errorTable[code].grpc);
     const { message, ...error } = ended(told.code, told.details, told.metadata);
     expect({ code: error.code, message }).toEqual({ code, message: 'eu.example:7443: what is wrong' });
   });
 
-  it('is Internal when it is none of the product, whatever it is', () => {
+  it('is Internal for any foreign error', () => {
     expect(callStatusOf(new TypeError('x is not a function'))).toMatchObject({
       code: 13,
       details: 'x is not a function',
@@ -38,7 +38,7 @@ describe('an error that ends a call', () => {
     expect(ended(code, 'words')).toMatchObject({ code: expected, message: 'eu.example:7443: words' });
   });
 
-  it('goes by the status when the code in the trailers is none of the product', () => {
+  it('follows the status if the code in the trailers is unknown', () => {
     for (const told of ['Teapot', 'toString', '__proto__', '']) {
       const metadata = new Metadata();
       metadata.set('banyan-code', told);
@@ -46,7 +46,7 @@ describe('an error that ends a call', () => {
     }
   });
 
-  it('says what broke, without the preliminaries of grpc-js, and something in any case', () => {
+  it('names the cause, without the preliminaries of grpc-js, and is never empty', () => {
     const words = 'No connection established. Last error: Error: connect ECONNREFUSED';
     expect(ended(status.UNAVAILABLE, words).message).toBe('eu.example:7443: connect ECONNREFUSED');
     expect(ended(status.UNAVAILABLE, '').message).toBe('eu.example:7443: the connection broke');

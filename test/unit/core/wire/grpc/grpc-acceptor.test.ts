@@ -13,7 +13,7 @@ import { TestTree } from '../../../../support/test-tree.ts';
 const [atOnce, inTurn] = [100, 1_000];
 const unavailable = 14;
 
-it('gives each session on the connection of a gateway a turn at the door before it is challenged', async () => {
+it('makes each session on the connection of a gateway wait for the rate limiter before its challenge', async () => {
   const credentials = await (await TestTree.create()).credentials('eu', 'relay');
   const clock = new VirtualClock();
   const log = silentLogger;
@@ -62,7 +62,7 @@ it('gives each session on the connection of a gateway a turn at the door before 
   await listener[Symbol.asyncDispose]();
 });
 
-it('ends what is left of a refused call on the connection of a gateway, and that when it carries nothing', async () => {
+it('ends the rest of a refused call on the connection of a gateway, and the connection when it carries nothing else', async () => {
   const credentials = await (await TestTree.create()).credentials('eu', 'relay');
   const clock = new VirtualClock();
   const to = { host: '127.0.0.1', port: 0, credentials, accept: () => new LinkLog(), terminatedTls: true, clock };

@@ -87,7 +87,7 @@ describe('a dialer', () => {
     });
   });
 
-  it('refuses a parent of another tree, and says so', async () => {
+  it('refuses a parent of another tree, with a message', async () => {
     const address = await parent(await (await TestTree.create('other')).credentials('eu', 'relay'));
     expect(await refusal(dial(address))).toEqual({
       code: 'Unauthorized',
@@ -97,7 +97,7 @@ describe('a dialer', () => {
     });
   });
 
-  it('refuses a parent whose certificate has expired, and says when', async () => {
+  it('refuses a parent whose certificate has expired, with the date', async () => {
     const expired = await tree.credentials('eu', 'relay', new VirtualClock(Date.now() - 400 * 86_400_000));
     const { code, message } = await refusal(dial(await parent(expired)));
     expect(code).toBe('Unauthorized');
@@ -115,7 +115,7 @@ describe('a dialer', () => {
 
   // ------------------------------------------------------------------------------------------------ who the child is
 
-  it('is refused in words by a parent of another tree', async () => {
+  it('is refused with a message by a parent of another tree', async () => {
     const other = await TestTree.create('other');
     const address = await parent(await other.credentials('eu', 'relay'));
     const stranger = { ...child, caPem: Buffer.from(other.authority.certPem) };
@@ -131,7 +131,7 @@ describe('a dialer', () => {
     ['eu', 'relay'],
     ['', 'center'],
   ] as const)(
-    'is refused in words when its certificate is for "%s" (%s), which is no child of "eu"',
+    'is refused with a message if its certificate is for "%s" (%s), which is no child of "eu"',
     async (path, role) => {
       const { sessions } = new SessionPair().parent;
       const address = await parent(relay, (link) => sessions.accept(link));
@@ -142,7 +142,7 @@ describe('a dialer', () => {
     },
   );
 
-  it('is not made with a key that is not the one of its certificate', async () => {
+  it('cannot be made with a key that does not belong to its certificate', async () => {
     const credentials = { ...child, keyPem: relay.keyPem };
     expect(() =>
       grpcDialer(wayTo({ address: '127.0.0.1:1', parentPath: 'eu', credentials, clock: systemClock })),
@@ -161,7 +161,7 @@ describe('a dialer', () => {
     });
   });
 
-  it('gives up when who took the connection says nothing in time, and hangs up', async () => {
+  it('gives up and hangs up when the peer accepts the connection and sends nothing in time', async () => {
     const clock = new VirtualClock();
     const server = createServer();
     const address = await listening(server);
@@ -190,22 +190,25 @@ describe('a dialer', () => {
     expect(message).toContain('alert protocol version');
   });
 
-  it.each([404, 401])('fails with Protocol when who answers knows no sessions, but the status %i', async (answered) => {
-    const server = createSecureServer({ ...tlsOf(relay) });
-    server.on('stream', (stream: ServerHttp2Stream) => stream.respond({ ':status': answered }, { endStream: true }));
-    const address = await listening(server);
-    expect(await refusal(dial(address))).toEqual({
-      code: 'Protocol',
-      message: `${address}: Received HTTP status code ${answered}`,
-    });
-  });
+  it.each([404, 401])(
+    'fails with Protocol when the peer knows no sessions and answers with the status %i',
+    async (answered) => {
+      const server = createSecureServer({ ...tlsOf(relay) });
+      server.on('stream', (stream: ServerHttp2Stream) => stream.respond({ ':status': answered }, { endStream: true }));
+      const address = await listening(server);
+      expect(await refusal(dial(address))).toEqual({
+        code: 'Protocol',
+        message: `${address}: Received HTTP status code ${answered}`,
+      });
+    },
+  );
 
   it.each([
     [401, 'Protocol', 'Received HTTP status code 401'],
     [404, 'Protocol', 'Received HTTP status code 404'],
     [502, 'Unavailable', 'Received HTTP status code 502'],
     [200, 'Protocol', 'Received RST_STREAM with code 0 (Call ended without gRPC status)'],
-  ] as const)('says that a gateway answers %i, whatever page it sends with that', async (answered, code, words) => {
+  ] as const)('reports that a gateway answers %i, whatever page the gateway sends', async (answered, code, words) => {
     for (const page of ['<html>no</html>', '\0\0\0\0\x05hello', 'no', '<'.repeat(300_000)]) {
       const server = createSecureServer(tlsOf(relay));
       server.on('sessionError', () => {});
@@ -254,7 +257,7 @@ describe('a dialer', () => {
       /^a frame of 4194305 bytes; the limit is 4194304$/,
     ],
     ['a frame far over the limit', Buffer.alloc(2 * maxFrameBytes), 'TooLarge', /8388608 vs 4259840/],
-  ])('ends its link by %s, says why, and hangs up', async (_what, garbage, code, reason) => {
+  ])('ends its link by %s, reports why, and hangs up', async (_what, garbage, code, reason) => {
     const { address, call } = await rudeParent();
     const log = new LinkLog();
     await dial(address, {}, log);
@@ -268,7 +271,7 @@ describe('a dialer', () => {
     expect(log.closes).toHaveLength(1);
   });
 
-  it('takes no link of an answer that does not name the session, and hangs up', async () => {
+  it('makes no link from an answer that does not name the session, and hangs up', async () => {
     const { address, call } = await rudeParent({ ':status': 200, 'content-type': 'application/grpc' });
     const words = `${address}: the answer does not name the session in banyan-link`;
     await expect(dial(address)).rejects.toMatchObject({ code: 'Protocol', message: words });
@@ -276,7 +279,7 @@ describe('a dialer', () => {
     if (!stream.closed) await new Promise((resolve) => stream.once('close', resolve));
   });
 
-  it('learns of an end that comes together with the acceptance', async () => {
+  it('receives an end that comes together with the acceptance', async () => {
     const server = createSecureServer(tlsOf(relay));
     server.on('stream', (stream: ServerHttp2Stream) => {
       stream.on('error', () => {});
@@ -291,7 +294,7 @@ describe('a dialer', () => {
     expect(await log.closed()).toMatchObject({ code: 'Unauthorized', message: `${address}: not any more` });
   });
 
-  it('ends a link by a message that is compressed, though nobody has asked for it', async () => {
+  it('ends a link by a compressed message, which nobody has asked for', async () => {
     const { address, call } = await rudeParent();
     const log = new LinkLog();
     await dial(address, {}, log);
@@ -301,7 +304,7 @@ describe('a dialer', () => {
     expect(await log.closed()).toMatchObject({ code: 'TooLarge' });
   });
 
-  it('ends a link by a frame that comes in too many pieces, of which each would be kept by itself', async () => {
+  it('ends a link by a frame in too many pieces, each of which would be kept separately', async () => {
     const { address, call } = await rudeParent();
     const log = new LinkLog();
     await dial(address, {}, log);
@@ -313,7 +316,7 @@ describe('a dialer', () => {
     expect(await log.closed()).toMatchObject({ code: 'TooLarge' });
   });
 
-  it('opens its receive window for the stream and for the connection', async () => {
+  it('enlarges its receive window for the stream and for the connection', async () => {
     const { address, call } = await rudeParent();
     await dial(address);
     const session = (await call).session!;

@@ -100,7 +100,7 @@ describe('calls for streams', () => {
 
   const address = (link: string, id = '2') => ({ 'banyan-link': link, 'banyan-stream': id });
 
-  it('are taken on the connection of their session, and on another one of the same child', async () => {
+  it('are accepted on the connection of their session, and on another one of the same child', async () => {
     const first = client(kid);
     const name = await session(first);
     expect(await stream(first, address(name, '2'))).toBeUndefined();
@@ -108,7 +108,7 @@ describe('calls for streams', () => {
     expect(parents[0]!.streams).toEqual([2, 4]);
   });
 
-  it('are refused to another child, though it knows the name of the session', async () => {
+  it('are refused to another child, even if it knows the name of the session', async () => {
     const name = await session(client(kid));
     expect(await stream(client(sister), address(name))).toMatch(
       /^Forbidden: the agent "eu:sister" has no such session/,
@@ -142,7 +142,7 @@ describe('calls for streams', () => {
     await expect.poll(() => one.getChannel().getConnectivityState(false)).not.toBe(2);
   });
 
-  it('with garbage on them end in words, and neither the session nor another stream with them', async () => {
+  it('with invalid bytes end with a message, and neither the session nor another stream ends', async () => {
     const first = client(kid);
     const name = await session(first);
     const bystander = await stream(first, address(name, '2'));
@@ -172,7 +172,7 @@ describe('calls for streams', () => {
     expect(parents[0]!.closes).toEqual([]);
   });
 
-  it('do not make a session of their connection', async () => {
+  it('do not turn their connection into a session', async () => {
     const name = await session(client(kid));
     const second = client(kid);
     expect(await stream(second, address(name))).toBeUndefined();
@@ -181,7 +181,7 @@ describe('calls for streams', () => {
     expect(parents.length).toBe(1);
   });
 
-  it('are refused with the words of the session itself, which goes on', async () => {
+  it('are refused with the session’s own message, and the session continues', async () => {
     const first = client(kid);
     const name = await session(first);
     parents[0]!.onStream = () => {
@@ -253,7 +253,7 @@ describe('a dialer with large streams', () => {
     return bytesOf()[0]! - before! < bytes;
   }
 
-  it('has one other connection for all of them, gives it up when they are over for a minute, and makes it anew', async () => {
+  it('makes one other connection for all of them, closes it after a minute without streams, and makes it again', async () => {
     const listener = await listenMesh({
       host: '127.0.0.1',
       port: 0,
@@ -294,7 +294,7 @@ describe('a dialer with large streams', () => {
     await listener[Symbol.asyncDispose]();
   });
 
-  it('takes them with the session when another connection leads to somebody else, and tries again after a minute', async () => {
+  it('sends them with the session when another connection leads to another node, and tries again after a minute', async () => {
     const [own, other] = [new ParentLog(), new ParentLog()];
     const listeners = await Promise.all([own, other].map(listening));
     const clock = new VirtualClock();
@@ -316,7 +316,7 @@ describe('a dialer with large streams', () => {
   it.each([
     ['first', [4, 2, 6]],
     ['behind others', [2, 6, 4]],
-  ])('keeps the other connection when one is refused by the session, %s of those that come at once', async (_, ids) => {
+  ])('keeps the other connection when the session also refuses one stream, %s of several at once', async (_, ids) => {
     const own = new ParentLog();
     const listener = await listening(own);
     const { link } = await dialed(await counting(listener.address));
@@ -330,7 +330,7 @@ describe('a dialer with large streams', () => {
     await listener[Symbol.asyncDispose]();
   });
 
-  it('has the next one on the other connection when all so far were refused by the session', async () => {
+  it('sends the next stream on the other connection when the session also refused all streams so far', async () => {
     const own = new ParentLog();
     const listener = await listening(own);
     const { link, made } = await dialed(await counting(listener.address));
@@ -342,7 +342,7 @@ describe('a dialer with large streams', () => {
     await listener[Symbol.asyncDispose]();
   });
 
-  it('takes them with the session when its other connection has broken and the next one leads to somebody else', async () => {
+  it('sends them with the session when its other connection has broken and the next one leads to another node', async () => {
     const [own, other] = [new ParentLog(), new ParentLog()];
     const listeners = await Promise.all([own, other].map(listening));
     const [at, elsewhere] = listeners.map(({ address }) => address) as [string, string];

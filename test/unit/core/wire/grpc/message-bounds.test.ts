@@ -32,22 +32,22 @@ function takes(bounds: MessageBounds, bytes: Buffer, pieceBytes: number, unread 
 }
 
 describe('the bounds of messages', () => {
-  it.each([1, 3, 5, 7, 16_384])('let messages through that come in pieces of %i bytes, however many', (pieceBytes) => {
+  it.each([1, 3, 5, 7, 16_384])('let messages pass that come in pieces of %i bytes, however many', (pieceBytes) => {
     const bounds = new MessageBounds(true);
     const some = Buffer.concat([message(0), message(1), message(300), message(0), message(16_000)]);
     for (let i = 0; i < 10; i++) expect(takes(bounds, some, pieceBytes)).toBe(true);
   });
 
-  it('let a message of 4 MiB through in pieces of 257 bytes, and not in smaller ones', () => {
+  it('let a message of 4 MiB pass in pieces of 257 bytes, and not in smaller ones', () => {
     expect(takes(new MessageBounds(true), message(maxFrameBytes), 257)).toBe(true);
     expect(takes(new MessageBounds(true), message(maxFrameBytes), 255)).toBe(false);
   });
 
-  it('let nothing through that is compressed', () => {
+  it('let no compressed message pass', () => {
     expect(takes(new MessageBounds(true), Buffer.concat([message(3), message(3, 1)]), 6)).toBe(false);
   });
 
-  it('are narrow until the first message of who has proven nothing was read', () => {
+  it('are narrow until the first message of an unproven peer was read', () => {
     expect(takes(new MessageBounds(false), message(unprovenBytes), 16_384)).toBe(false);
     expect(takes(new MessageBounds(false), message(1_000), 1)).toBe(false);
     const bounds = new MessageBounds(false);
@@ -100,7 +100,7 @@ describe('a listener', () => {
     await listener[Symbol.asyncDispose]();
   });
 
-  it('ends a call that sends more than a proof before it says who it is', async () => {
+  it('ends a call that sends more than a proof before its proof', async () => {
     const listener = await listen(true);
     const session = connectHttp2(`https://${listener.address}`, { rejectUnauthorized: false }).on('error', () => {});
     const call = session.request(headers).on('error', () => {});
@@ -112,7 +112,7 @@ describe('a listener', () => {
     await listener[Symbol.asyncDispose]();
   });
 
-  it('ends a WebSocket that sends more than a proof before it says who it is', async () => {
+  it('ends a WebSocket that sends more than a proof before its proof', async () => {
     const listener = await listen(true);
     const [host, port] = listener.address.split(':');
     const createConnection = () => connectTls({ host, port: Number(port), rejectUnauthorized: false });
@@ -125,7 +125,7 @@ describe('a listener', () => {
     await listener[Symbol.asyncDispose]();
   });
 
-  it('takes frames of a child that is proven', async () => {
+  it('accepts frames of a proven child', async () => {
     const events = new LinkLog();
     const listener = await listen(false, events);
     const shown = { cert: kid.certPem, key: kid.keyPem, rejectUnauthorized: false };

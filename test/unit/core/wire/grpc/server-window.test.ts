@@ -46,7 +46,7 @@ describe('the receive window of a server', () => {
       });
     });
 
-  it('takes 1 MiB that nobody reads from a call of the mesh', async () => {
+  it('accepts 1 MiB from a call of the mesh that nobody reads', async () => {
     const stream = call(sessionMethod);
     // The beginning of a message of 2 MiB. The callback comes when the last byte fits into the window of the receiver.
     const bytes = Buffer.alloc(1024 * 1024);
@@ -66,7 +66,7 @@ describe('the receive window of a server', () => {
     expect(client.state.remoteWindowSize).toBe(windowBytes);
   });
 
-  it('stays as it is where no call of the mesh came', async () => {
+  it('does not change if no call of the mesh came', async () => {
     await once(client, 'connect');
     call('/another.Service/Session');
     await pinged();
@@ -84,7 +84,7 @@ describe('the calls on a connection of a server', () => {
     server.forceShutdown();
   });
 
-  it('are so many at once, and the next one when one is over', async () => {
+  it('are limited, and the next one comes when one is over', async () => {
     openServerWindows();
     const taken: ServerDuplexStream<Buffer, Buffer>[] = [];
     server = new Server(channelOptions);

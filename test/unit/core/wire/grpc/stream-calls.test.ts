@@ -51,12 +51,12 @@ describe('the calls of a session that shares its connection', () => {
     for (let i = 0; i < 3; i++) await new Promise(setImmediate);
   };
 
-  it('are not listed when they are refused', () => {
+  it('are not listed if they are refused', () => {
     for (let i = 0; i < 100; i++) expect(() => begin(99)).toThrow('nobody waits for it');
     expect(calls.size).toBe(0);
   });
 
-  it('leave the list with the end that either side makes', async () => {
+  it('leave the list at the end that either side makes', async () => {
     const [ended, cancelled, late] = [begin(1), begin(3), begin(5), begin(7), begin(9)];
     expect(calls.size).toBe(5);
     ended!.emit('end');
@@ -79,7 +79,7 @@ describe('the calls of a session that shares its connection', () => {
     expect([open.refusals.length, broken.refusals.length, calls.size]).toEqual([1, 0, 0]);
   });
 
-  it('are not listed where they end with their connection', () => {
+  it('are not listed if they end with their connection', () => {
     calls = new StreamCalls({ peer: { path: 'eu:kid', role: 'agent' }, clock, areListed: false });
     begin(1);
     expect(calls.size).toBe(0);

@@ -77,7 +77,7 @@ async function connecting(channel: TlsChannel, { port }: Sibling) {
 }
 
 describe('of several connections for one call', () => {
-  it('the first whose handshake is done is whose the channel is, and the others end when the call is taken', async () => {
+  it('the first one with a finished handshake becomes the channel, and the others end when the call is accepted', async () => {
     const channel = new TlsChannel(way());
     const [a, b] = [await sibling(first), await sibling(second)];
     await (await connecting(channel, a)).done;
@@ -97,7 +97,7 @@ describe('of several connections for one call', () => {
     await once(a.connections[0]!, 'close');
   });
 
-  it('another one takes the place of the first if that breaks before', async () => {
+  it('another one replaces the first if the first breaks before', async () => {
     const channel = new TlsChannel(way());
     const [a, b] = [await sibling(first), await sibling(second)];
     const { tcp, done } = await connecting(channel, a);
@@ -113,7 +113,7 @@ describe('of several connections for one call', () => {
     channel.close();
   });
 
-  it('one that is refused is of no account once another one is there', async () => {
+  it('a refused one does not matter once another one exists', async () => {
     const channel = new TlsChannel(way());
     const [a, b] = [await sibling(first), await sibling(stranger)];
     await (await connecting(channel, b)).done;
@@ -125,7 +125,7 @@ describe('of several connections for one call', () => {
     channel.close();
   });
 
-  it('all end with a dial that is given up', async () => {
+  it('all end with an abandoned dial', async () => {
     const channel = new TlsChannel(way());
     const [a, b] = [await sibling(first), await sibling(second)];
     await (await connecting(channel, a)).done;
@@ -194,7 +194,7 @@ describe('a child that dials a name with two addresses', () => {
     return listener.address;
   }
 
-  it('says whose connection carries the session, though the other handshake was done last', async () => {
+  it('names the connection that carries the session, though the other handshake finished last', async () => {
     let accepted = 0;
     const accepts = () => {
       accepted++;
@@ -217,7 +217,7 @@ describe('a child that dials a name with two addresses', () => {
     link.close('enough');
   });
 
-  it('reaches the second one where the first shakes hands and hangs up, as who ends does', async () => {
+  it('reaches the second address if the first one shakes hands and hangs up, as an ending process does', async () => {
     let accepted = 0;
     const ending = await sibling(first);
     const b = await gate(await parent(second, () => accepted++));

@@ -91,7 +91,7 @@ function raw(path: string, method: string, body = '', credentials?: NodeCredenti
 }
 
 describe('a request with a join token', () => {
-  it('reaches the parent that the pin knows, with the address that it came from', async () => {
+  it('reaches the parent that has the pinned key, with the client’s address', async () => {
     expect(await joinParent(line(), pin, asked)).toEqual(answer);
     expect(said).toEqual(['admit', [asked, expect.stringMatching(/^127\.0\.0\.1:\d+$/)]]);
   });
@@ -117,7 +117,7 @@ describe('a request with a join token', () => {
     expect(said).toEqual([]);
   });
 
-  it('is not sent to who tells of the authority and is not of it', async () => {
+  it('is not sent to a node that presents the authority and has no certificate of it', async () => {
     await listener[Symbol.asyncDispose]();
     const thief = await (await TestTree.create()).credentials('eu', 'relay');
     const mine = own;
@@ -128,7 +128,7 @@ describe('a request with a join token', () => {
     expect(said).toEqual([]);
   });
 
-  it('is refused with the code and the words of the parent, and when to come again', async () => {
+  it('is refused with the code and message of the parent, and the time to retry', async () => {
     joins!.join = async () => {
       throw new BanyanError('Conflict', 'it was used');
     };
@@ -145,7 +145,7 @@ describe('a request with a join token', () => {
     });
   });
 
-  it('tells nothing of an error of the parent itself', async () => {
+  it('hides an internal error of the parent', async () => {
     joins!.join = async () => {
       throw new Error('the secret of the house');
     };
@@ -161,13 +161,13 @@ describe('a request with a join token', () => {
     ['a part that is missing', '{"name":"a"}', 'BadRequest', /secret: .*path: .*request: /],
     ['a part too many', JSON.stringify({ ...asked, role: 'relay' }), 'BadRequest', /role/],
     ['far too much', `"${'x'.repeat(40_000)}"`, 'TooLarge', /has at most 32768 bytes/],
-  ])('is refused for %s, after its turn was asked for', async (_what, body, code, words) => {
+  ])('is refused for %s, after its turn at the rate limiter', async (_what, body, code, words) => {
     const got = await raw('/banyan.mesh.v1/join', 'POST', body);
     expect(got).toMatchObject({ code, body: expect.stringMatching(words) });
     expect(said).toEqual(['admit']);
   });
 
-  it('has no answer at a parent that signs nothing, and takes no other method', async () => {
+  it('gets no answer at a parent that signs nothing, and supports no other method', async () => {
     expect(await raw('/banyan.mesh.v1/join', 'GET')).toMatchObject({ status: 405, code: 'MethodNotAllowed' });
     joins = undefined;
     await listener[Symbol.asyncDispose]();
@@ -178,7 +178,7 @@ describe('a request with a join token', () => {
     });
   });
 
-  it('says where nobody is that there is no answer', async () => {
+  it('reports that there is no answer if nobody listens', async () => {
     await listener[Symbol.asyncDispose]();
     await expect(joinParent(line(), pin, asked)).rejects.toMatchObject({ code: 'Unavailable' });
     listener = await listen();
@@ -186,13 +186,13 @@ describe('a request with a join token', () => {
 });
 
 describe('a request to renew', () => {
-  it('is of the node whose certificate was shown', async () => {
+  it('is about the node whose certificate was shown', async () => {
     expect(await renewAtParent(line(), kid, 'pem')).toEqual(answer);
     const spki = new X509Certificate(kid.certPem).publicKey.export({ type: 'spki', format: 'der' });
     expect(said).toEqual([[{ path: 'eu:kid', role: 'agent', key: hashOfKey(spki) }, 'pem']]);
   });
 
-  it('is refused without one, and with one of another tree, before it is read', async () => {
+  it('is refused without a certificate, and with one of another tree, before it is read', async () => {
     const body = JSON.stringify({ request: 'pem' });
     const other = await (await TestTree.create()).credentials('eu:kid', 'agent');
     for (const credentials of [undefined, other]) {
@@ -202,7 +202,7 @@ describe('a request to renew', () => {
   });
 });
 
-it('gives up at once where an answer changes the protocol, and nothing else can come', async () => {
+it('gives up at once when an answer changes the protocol, since nothing else can follow', async () => {
   const tls = { cert: own.certPem, key: own.keyPem, ca: own.caPem, requestCert: true, ALPNProtocols: ['http/1.1'] };
   const server = createTlsServer(tls, (socket) => {
     socket.on('error', () => {});

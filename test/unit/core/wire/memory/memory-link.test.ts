@@ -40,7 +40,7 @@ describe('a link in memory', () => {
     expect(far.order).toEqual([]);
   });
 
-  it('loses what is under way when it is cut, and only the links that are open', async () => {
+  it('loses the frames in flight when it is cut, and only on open links', async () => {
     const maker = dialer();
     const ended = await maker.dial(new LinkLog(), 1_000);
     ended.close('enough');
@@ -54,7 +54,7 @@ describe('a link in memory', () => {
     expect(near.closes).toMatchObject([{ code: 'Unavailable', message: 'the connection broke' }]);
   });
 
-  it('is lost with the first frame that the network does not let pass', async () => {
+  it('is lost with the first frame that the network drops', async () => {
     const seen: [number, string][] = [];
     const passes = (frame: Frame, from: 'child' | 'parent') => seen.push([sequenceOf(frame), from]) < 2;
     const link = await dial({ passes });
@@ -77,7 +77,7 @@ describe('a link in memory', () => {
     expect(near.drains).toBe(0);
   });
 
-  it('stays full until it says that it is drained, also to who sends a control frame in between', async () => {
+  it('stays full until it reports the drain, also to a sender of a control frame in between', async () => {
     const link = await dial({ bufferBytes: 1_000 });
     expect(link.send(data(Buffer.alloc(300)))).toBe(true);
     clock.advance(1);

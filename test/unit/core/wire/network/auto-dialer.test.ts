@@ -63,7 +63,7 @@ beforeEach(() => {
 });
 
 describe('a dialer that finds its transport', () => {
-  it('takes the first that connects', async () => {
+  it('uses the first transport that connects', async () => {
     expect((await dialer.dial(new LinkLog(), 10_000)).transport).toBe('grpc');
     expect(tried).toEqual(['grpc']);
   });
@@ -77,16 +77,13 @@ describe('a dialer that finds its transport', () => {
     expect(tried).toEqual(['grpc', 'websocket']);
   });
 
-  it.each(['Unauthorized', 'Forbidden'] as const)(
-    'does not go on after %s, which no transport changes',
-    async (code) => {
-      grpc.fails = code;
-      await expect(dialer.dial(new LinkLog(), 10_000)).rejects.toMatchObject({ code, message: 'grpc fails' });
-      expect(tried).toEqual(['grpc']);
-    },
-  );
+  it.each(['Unauthorized', 'Forbidden'] as const)('stops after %s, which no transport can change', async (code) => {
+    grpc.fails = code;
+    await expect(dialer.dial(new LinkLog(), 10_000)).rejects.toMatchObject({ code, message: 'grpc fails' });
+    expect(tried).toEqual(['grpc']);
+  });
 
-  it('keeps what a frame came over, once, and begins with it the next time, also after a start', async () => {
+  it('stores the transport of the first frame, once, and begins with it next time, also after a restart', async () => {
     grpc.fails = 'Unavailable';
     const log = new LinkLog();
     await dialer.dial(log, 10_000);
@@ -101,7 +98,7 @@ describe('a dialer that finds its transport', () => {
     expect(tried).toEqual(['websocket']);
   });
 
-  it('carries frames also where the disk is too full to keep what they came over, and keeps that of the next session', async () => {
+  it('carries frames even if the disk is too full to store the transport, and stores that of the next session', async () => {
     let isFull = true;
     memory = {
       read: () => kept.at(-1),
@@ -121,7 +118,7 @@ describe('a dialer that finds its transport', () => {
     expect(kept).toEqual(['grpc']);
   });
 
-  it('tries the others again when what was kept fails', async () => {
+  it('tries the others again when the stored transport fails', async () => {
     kept.push('websocket');
     websocket.fails = 'Unavailable';
     expect((await dialer.dial(new LinkLog(), 10_000)).transport).toBe('grpc');
@@ -129,7 +126,7 @@ describe('a dialer that finds its transport', () => {
     expect(kept).toEqual(['websocket', 'grpc']);
   });
 
-  it('takes one that connects and then carries nothing for the last choice, until it carries something', async () => {
+  it('tries a transport that connects and then carries nothing last, until it carries something', async () => {
     await dialer.dial(new LinkLog(), 10_000);
     const first = grpc.events!;
     first.onClose(new BanyanError('Unavailable', 'cut'));
@@ -143,7 +140,7 @@ describe('a dialer that finds its transport', () => {
     expect(tried).toEqual(['grpc']);
   });
 
-  it('has its order anew after a minute, and keeps the better one if that works', async () => {
+  it('uses the original order again after a minute, and keeps the better transport if it works', async () => {
     kept.push('websocket');
     dialer = make();
     clock.advance(anewFirstMs - 1);
@@ -159,7 +156,7 @@ describe('a dialer that finds its transport', () => {
   });
 
   it.each(['Unavailable', 'Unauthorized', 'Forbidden'] as const)(
-    'goes on to what is known to work when the better one fails with %s again, and waits twice as long each time, an hour at most',
+    'continues with the working transport when the better one fails with %s again, and doubles the wait each time, up to an hour',
     async (code) => {
       kept.push('websocket');
       dialer = make();
@@ -181,7 +178,7 @@ describe('a dialer that finds its transport', () => {
     },
   );
 
-  it('takes one that connects again and carries nothing for the last choice until the order is anew', async () => {
+  it('tries a transport that connects again and carries nothing last until the order is reset', async () => {
     kept.push('websocket');
     dialer = make();
     clock.advance(anewFirstMs);
@@ -190,12 +187,12 @@ describe('a dialer that finds its transport', () => {
     expect((await dialer.dial(new LinkLog(), 10_000)).transport).toBe('websocket');
   });
 
-  it('does not begin with a transport that there is not, whatever was kept', async () => {
+  it('does not begin with an unknown transport, whatever was stored', async () => {
     kept.push('pigeon');
     expect((await dialer.dial(new LinkLog(), 10_000)).transport).toBe('grpc');
   });
 
-  it('leaves the second its half of the time, and what the first did not use', async () => {
+  it('leaves the second transport half of the time, and the rest that the first did not use', async () => {
     grpc.fails = 'Unavailable';
     grpc.takesMs = 5_000;
     await dialer.dial(new LinkLog(), 10_000);

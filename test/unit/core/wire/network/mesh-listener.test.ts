@@ -158,7 +158,7 @@ describe('a listener for children', () => {
 
   // --------------------------------------------------------------------------------------------------------- garbage
 
-  it('ends a link by bytes that are no frame, tells the peer, and logs the reason; no other link ends', async () => {
+  it('ends a link by bytes that are no frame, notifies the peer, and logs the reason; no other link ends', async () => {
     const goesOn = await bystander();
     const stream = call(overHttp2());
     stream.write(message(encodeFrame(beat(1))));
@@ -178,7 +178,7 @@ describe('a listener for children', () => {
     await goesOn();
   });
 
-  it('ends a link by a frame over the limit with both sizes, told to both sides and logged', async () => {
+  it('ends a link by a frame over the limit with both sizes, reported to both sides and logged', async () => {
     const goesOn = await bystander();
     const stream = call(overHttp2());
     stream.write(message(Buffer.alloc(maxFrameBytes + 1)));
@@ -189,7 +189,7 @@ describe('a listener for children', () => {
     await goesOn();
   });
 
-  it('does not wait for the bytes of a frame that is announced to be far over the limit', async () => {
+  it('does not wait for the bytes of a frame whose announced length is far over the limit', async () => {
     const goesOn = await bystander();
     const stream = call(overHttp2());
     stream.write(message(Buffer.alloc(100 * 1024 * 1024)).subarray(0, 5));
@@ -202,7 +202,7 @@ describe('a listener for children', () => {
     await goesOn();
   });
 
-  it('ends a link that breaks in the middle of a frame, and gives nothing of it', async () => {
+  it('ends a link that breaks in the middle of a frame, and delivers nothing of the frame', async () => {
     const session = overHttp2();
     const stream = call(session);
     stream.write(message(encodeFrame(beat(1))));
@@ -214,7 +214,7 @@ describe('a listener for children', () => {
     expect(here.frames).toEqual([beat(1)]);
   });
 
-  it('refuses who speaks TLS with a valid certificate and then no HTTP/2, and logs why', async () => {
+  it('refuses a peer that speaks TLS with a valid certificate and then no HTTP/2, and logs why', async () => {
     const goesOn = await bystander();
     const socket = overTls({ ...tlsOptions(childCredentials), ALPNProtocols: ['h2'] });
     socket.write(Buffer.alloc(4_000, 7));
@@ -225,7 +225,7 @@ describe('a listener for children', () => {
     await goesOn();
   });
 
-  it('tells who asks for a page what the port is, without HTTP/2', async () => {
+  it('explains the port to a browser without HTTP/2', async () => {
     const socket = overTls(tlsOptions(childCredentials));
     socket.write('GET / HTTP/1.1\r\nHost: eu\r\n\r\n');
     const [answered] = (await once(socket, 'data')) as [Buffer];
@@ -234,7 +234,7 @@ describe('a listener for children', () => {
     expect((await log.first()).message).toBe('a child was refused');
   });
 
-  it('refuses who asks for a WebSocket with a body, and goes on', async () => {
+  it('refuses a WebSocket request with a body, and continues', async () => {
     const goesOn = await bystander();
     const socket = overTls({ ...strangerOptions(), ALPNProtocols: ['http/1.1'] });
     socket.write(upgradeRequest.replace('\r\n\r\n', '\r\nContent-Length: 1000\r\n\r\nabc'));
@@ -245,7 +245,7 @@ describe('a listener for children', () => {
     await goesOn();
   });
 
-  it('refuses who speaks no TLS, and logs why', async () => {
+  it('refuses a peer without TLS, and logs why', async () => {
     const goesOn = await bystander();
     const socket = overTcp();
     socket.write(Buffer.alloc(4_000, 7));
@@ -256,7 +256,7 @@ describe('a listener for children', () => {
     await goesOn();
   });
 
-  it('knows no other method', async () => {
+  it('refuses other methods', async () => {
     expect(await answer(call(overHttp2(), '/banyan.mesh.v1.Mesh/Other'))).toMatchObject({ status: 12 });
     expect(accepted).toEqual([]);
   });
@@ -343,7 +343,7 @@ describe('a listener for children', () => {
     expect(log.lines).toHaveLength(1);
   });
 
-  it('ends with its connections, also those that never said a word', async () => {
+  it('closes its connections when it ends, also silent ones', async () => {
     const silent = overTcp();
     await once(silent, 'connect');
     const gone = once(silent, 'close');
@@ -365,7 +365,7 @@ describe('a listener for children', () => {
 
   // ------------------------------------------------------------------------------------------------------ identities
 
-  describe('refuses a peer in words', () => {
+  describe('refuses a peer with a message', () => {
     const dayMs = 86_400_000;
     const at = (days: number) => new VirtualClock(Date.now() + days * dayMs);
 

@@ -78,7 +78,7 @@ async function answeredBy(credentials: NodeCredentials, nonce: Buffer): Promise<
 }
 
 describe("a child's link where TLS is terminated", () => {
-  it('has a welcome that its parent has proven, and then all that comes', async () => {
+  it('has a welcome that its parent has proven, and then all further frames', async () => {
     await answeredBy(await tree.credentials('eu', 'relay'), await greeted());
     parent.onFrame(beat(1));
     expect(log.frames).toEqual([welcome, beat(1)]);
@@ -116,7 +116,7 @@ describe("a child's link where TLS is terminated", () => {
     expect(log.closes[0]).toMatchObject({ code: 'Unauthorized', message: expect.stringContaining('without a proof') });
   });
 
-  it('says to which of several siblings it leads, by what the challenge says, before the hello is made', async () => {
+  it('names the replica to which it leads, by the challenge, before the hello is made', async () => {
     const dialed = dial();
     await nextTurn();
     parent.onFrame(proofFrame({ challenge, replica: 1 }));
@@ -130,21 +130,21 @@ describe("a child's link where TLS is terminated", () => {
   it.each([
     [1, 'eu', 'replica 1 sent the challenge and replica 0 sent the welcome'],
     [0, 'eu~1', 'replica 0 sent the challenge and replica 1 sent the welcome'],
-  ])('ends when the challenge was of sibling %i and the welcome is of %s', async (replica, path, words) => {
+  ])('ends if the challenge was of replica %i and the welcome is of %s', async (replica, path, words) => {
     const nonce = await greeted(replica);
     await answeredBy(await tree.credentials(path, 'relay'), nonce);
     expect(log.frames).toEqual([]);
     expect(log.closes[0]).toMatchObject({ code: 'Unauthorized', message: expect.stringContaining(words) });
   });
 
-  it('is not made by a sibling that can not be', async () => {
+  it('is not made by an impossible replica', async () => {
     const dialed = dial();
     await nextTurn();
     parent.onFrame(proofFrame({ challenge, replica: replicasMax }));
     await expect(dialed).rejects.toMatchObject({ code: 'Protocol', message: expect.stringContaining('replica 8') });
   });
 
-  it('hands on a retry, which proves nothing and grants nothing', async () => {
+  it('passes on a retry, which proves nothing and grants nothing', async () => {
     await greeted();
     const retry: Frame = {
       frame: { $case: 'retry', value: { afterMs: 5, reason: 'busy', message: '', bootCounter: 0, attachSequence: 0 } },
@@ -153,7 +153,7 @@ describe("a child's link where TLS is terminated", () => {
     expect(log.frames).toEqual([retry]);
   });
 
-  it('uses a nonce once', async () => {
+  it('uses each nonce once', async () => {
     expect((await greeted()).equals(await greeted())).toBe(false);
   });
 
@@ -170,7 +170,7 @@ describe("a child's link where TLS is terminated", () => {
     expect(log.order).toEqual([]);
   });
 
-  it('is not made when the connection ends before, with the reason of that', async () => {
+  it('is not made if the connection ends before, with the reason of the end', async () => {
     const dialed = dial();
     await nextTurn();
     parent.onClose(new Error('cut'));

@@ -35,7 +35,7 @@ function refusal(judge: () => unknown): string {
 }
 
 describe('a sealed message', () => {
-  it('proves who says it, in either direction', () => {
+  it('proves its sender, in either direction', () => {
     expect(proven('child', sealed, nonces, trust())).toEqual({ path: 'eu:kid', role: 'agent' });
     const answer = new ProofSigner(child).seal('parent', body, nonces);
     expect(proven('parent', answer, nonces, trust())).toEqual({ path: 'eu:kid', role: 'agent' });
@@ -57,7 +57,7 @@ describe('a sealed message', () => {
     expect(refusal(() => proven('parent', sealed, turned, trust()))).toContain('the signature is not the one of');
   });
 
-  it('of which any bit of the message was changed proves nothing', () => {
+  it('with a changed bit in the message proves nothing', () => {
     fc.assert(
       fc.property(fc.nat(body.length - 1), fc.integer({ min: 1, max: 255 }), (at, bits) => {
         const changed = Buffer.from(body);
@@ -68,7 +68,7 @@ describe('a sealed message', () => {
     );
   });
 
-  it('with a signature that is none proves nothing, whatever it is', () => {
+  it('with an invalid signature proves nothing, whatever it is', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 100 }), (signature) => {
         refusal(() => proven('child', { ...sealed, signature: Buffer.from(signature) }, nonces, trust()));
@@ -77,7 +77,7 @@ describe('a sealed message', () => {
     );
   });
 
-  it('with the certificate of somebody else proves nothing', async () => {
+  it('with the certificate of another node proves nothing', async () => {
     const other = await tree.credentials('eu:other', 'agent');
     const certificates = [new X509Certificate(other.certPem).raw];
     expect(refusal(() => proven('child', { ...sealed, certificates }, nonces, trust()))).toContain(
@@ -85,7 +85,7 @@ describe('a sealed message', () => {
     );
   });
 
-  it('by a certificate of another tree is refused, also if that calls itself the same', async () => {
+  it('by a certificate of another tree is refused, even if the tree has the same name', async () => {
     const foreign = await (await TestTree.create()).credentials('eu:kid', 'agent');
     const message = new ProofSigner(foreign).seal('child', body, nonces);
     expect(refusal(() => proven('child', message, nonces, trust()))).toContain(
@@ -93,7 +93,7 @@ describe('a sealed message', () => {
     );
   });
 
-  it('by an expired certificate is refused with the date, by one of the future as well', async () => {
+  it('by an expired certificate is refused with the date, and so is one that is not valid yet', async () => {
     const past = await tree.credentials('eu:kid', 'agent', new VirtualClock(systemClock.wallMs() - 2 * yearMs));
     const message = new ProofSigner(past).seal('child', body, nonces);
     expect(refusal(() => proven('child', message, nonces, trust()))).toMatch(
@@ -103,7 +103,7 @@ describe('a sealed message', () => {
     expect(refusal(() => proven('child', sealed, nonces, trust(early)))).toContain('is valid only from');
   });
 
-  it('by a user of the API is refused: that is no node, and no server', async () => {
+  it('by a user of the API is refused: a user is no node, and no server', async () => {
     const user = tree.with(await tree.user('mallory'));
     const hello = new ProofSigner(user).seal('child', body, nonces);
     expect(refusal(() => proven('child', hello, nonces, trust()))).toContain('names no node of a tree');
@@ -122,7 +122,7 @@ describe('a sealed message', () => {
     );
   });
 
-  it('is not made with a key that is none of ECDSA', () => {
+  it('cannot be made with a key that is not ECDSA', () => {
     const { privateKey } = generateKeyPairSync('ed25519');
     const keyPem = Buffer.from(privateKey.export({ type: 'pkcs8', format: 'pem' }));
     expect(() => new ProofSigner({ ...child, keyPem })).toThrow("the node's key is of type ed25519");

@@ -46,7 +46,7 @@ describe('a link on a WebSocket', () => {
     server.close();
   });
 
-  it('is broken off by text once, and not again by each text that was under way behind it', async () => {
+  it('is aborted by text once, and not again by each further text in flight', async () => {
     for (let i = 0; i < 1_000; i++) peer.send('');
     const [code, reason] = (await once(peer, 'close')) as [number, Buffer];
     expect([code, String(reason)]).toEqual([brokenOff, 'Protocol: 0 bytes of text, which is no frame']);
@@ -56,7 +56,7 @@ describe('a link on a WebSocket', () => {
     expect(log.order).toEqual(['close']);
   });
 
-  it('has one time to hang up, however often it is broken off', async () => {
+  it('has one time limit to close, however often it is aborted', async () => {
     for (const words of ['first', 'second']) call.link.abort(new BanyanError('Unavailable', words));
     const [, reason] = (await once(peer, 'close')) as [number, Buffer];
     expect(String(reason)).toBe('Unavailable: first');
@@ -72,7 +72,7 @@ describe('a link on a WebSocket', () => {
     return { bytes, code };
   }
 
-  it('that ends in order loses nothing of what is queued, however slowly it is taken', async () => {
+  it('that ends in order loses no queued frame, however slowly the peer reads', async () => {
     peer.pause();
     // More than both operating systems take of it.
     const sizes = Array<number>(6).fill(maxFrameBytes);
@@ -85,7 +85,7 @@ describe('a link on a WebSocket', () => {
     expect(await log.closed()).toBe(undefined);
   });
 
-  it('that ends in order is left to TCP when all has left, also when nothing is heard of the peer any more', async () => {
+  it('that ends in order is left to TCP when everything has been sent, even if the peer is silent', async () => {
     peer.pause();
     call.link.send(beat(1));
     await expect.poll(() => call.link.queuedBytes()).toBe(0);

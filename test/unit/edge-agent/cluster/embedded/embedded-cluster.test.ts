@@ -28,7 +28,7 @@ describe('a Deployment', () => {
     });
   });
 
-  it('has a ReplicaSet and pods that carry the hash of its template', () => {
+  it('has a ReplicaSet and pods with the hash of its template', () => {
     const bench = withDeployment();
     bench.clock.advance(1_000);
     const [set] = bench.all('apps', 'replicasets');
@@ -190,7 +190,7 @@ describe('a StatefulSet', () => {
     expect(bench.health(apps, 'StatefulSet', 'ledger')).toBe('Current');
   });
 
-  it('comes out of a broken update when the template is mended', () => {
+  it('recovers from a broken update when the template is repaired', () => {
     const bench = new ClusterBench();
     bench.create(apps, 'StatefulSet', 'ledger', spec);
     bench.clock.advance(3_000);
@@ -255,7 +255,7 @@ describe('a Job', () => {
     expect(bench.status('batch/v1', 'Job', 'import')).toMatchObject({ succeeded: 1 });
   });
 
-  it('goes away a while after its end when it says so', () => {
+  it('is removed a while after its end if it says so', () => {
     const bench = new ClusterBench();
     bench.create('batch/v1', 'Job', 'import', job('import:5', { ttlSecondsAfterFinished: 5 }));
     bench.clock.advance(3_000);
@@ -309,7 +309,7 @@ describe('the rest of the cluster', () => {
     expect(bench.get('v1', 'ServiceAccount', 'default')).toBeDefined();
   });
 
-  it('says of a disruption budget how many pods it may lose', () => {
+  it('shows for a disruption budget how many pods may be disrupted', () => {
     const bench = withDeployment();
     bench.create('policy/v1', 'PodDisruptionBudget', 'till', { minAvailable: 1, selector });
     bench.clock.advance(2_000);
@@ -322,7 +322,7 @@ describe('the rest of the cluster', () => {
     expect(bench.health('policy/v1', 'PodDisruptionBudget', 'till')).toBe('Current');
   });
 
-  it('says of an autoscaler that it follows its target and has no metrics', () => {
+  it('shows for an autoscaler that it follows its target and has no metrics', () => {
     const bench = withDeployment();
     const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'till' };
     bench.create('autoscaling/v2', 'HorizontalPodAutoscaler', 'till', { scaleTargetRef, maxReplicas: 6 });
@@ -340,7 +340,7 @@ describe('the rest of the cluster', () => {
     expect(bench.space.storage.revision()).toBe(revision);
   });
 
-  it('goes on where it was after a restart', async () => {
+  it('continues where it was after a restart', async () => {
     const bench = withDeployment();
     bench.clock.advance(150);
     await bench.end();

@@ -59,7 +59,7 @@ describe('access to a real cluster', () => {
       { 'client-certificate': 'cert.pem', 'client-key': 'key.pem' },
     ],
     ['a token', { 'insecure-skip-tls-verify': true, 'tls-server-name': 'api.shop' }, { token: 'secret' }],
-  ])('is what the Kubernetes client makes of the same file: %s', async (_, cluster, user) => {
+  ])('reads the same from a file as the Kubernetes client: %s', async (_, cluster, user) => {
     const file = configOf(cluster, user);
     const client = new KubeConfig();
     client.loadFromFile(file);
@@ -70,7 +70,7 @@ describe('access to a real cluster', () => {
     expect(await asText(file)).toEqual({ server: 'https://10.0.0.1:6443/', ...texts(withHeaders) });
   });
 
-  it('takes what stands in the file before what it names, and a token that is renewed before one that is not', async () => {
+  it('prefers inline data to named files, and a renewed token to a fixed one', async () => {
     const cluster = { 'certificate-authority': 'ca.pem', 'certificate-authority-data': base64('CA of the file') };
     const names = { 'client-certificate': 'cert.pem', 'client-key': 'key.pem' };
     const data = { 'client-certificate-data': base64('C'), 'client-key-data': base64('K') };
@@ -84,7 +84,7 @@ describe('access to a real cluster', () => {
     });
   });
 
-  it('reads a token file whenever it is asked for', async () => {
+  it('reads a token file for each request', async () => {
     const file = configOf({}, { tokenFile: join(directory, 'token') });
     const access = await accessOf({ kubeconfig: file }, noPod);
     expect((await access.credentials()).headers).toEqual({ Authorization: 'Bearer from a file' });
@@ -92,7 +92,7 @@ describe('access to a real cluster', () => {
     expect((await access.credentials()).headers).toEqual({ Authorization: 'Bearer another' });
   });
 
-  it('reads a kubeconfig again when it has changed, with what stands in it', async () => {
+  it('reads a kubeconfig again when it has changed, with its inline data', async () => {
     const file = configOf({ 'certificate-authority-data': base64('CA') }, { token: 'old' });
     const access = await accessOf({ kubeconfig: file }, noPod);
     expect(texts(await access.credentials())).toEqual({ ca: 'CA', headers: { Authorization: 'Bearer old' } });
@@ -100,7 +100,7 @@ describe('access to a real cluster', () => {
     expect(texts(await access.credentials())).toEqual({ ca: 'CA2', headers: { Authorization: 'Bearer new' } });
   });
 
-  it('goes on with what it has read while the file can not be used, and says so once', async () => {
+  it('continues with its last data while the file is unusable, and reports this once', async () => {
     const unusable: string[] = [];
     const file = configOf({}, { token: 'old' });
     const access = await accessOf({ kubeconfig: file }, noPod, { unusable: (why) => unusable.push(why) });
@@ -112,7 +112,7 @@ describe('access to a real cluster', () => {
     expect((await access.credentials()).headers).toEqual({ Authorization: 'Bearer new' });
   });
 
-  it('asks no other server than the first, and says that the agent is to be started again', async () => {
+  it('asks no server other than the first, and reports that the agent has to be restarted', async () => {
     const moved: string[] = [];
     const file = configOf({}, { token: 'old' });
     const access = await accessOf({ kubeconfig: file }, noPod, { moved: (why) => moved.push(why) });
@@ -124,7 +124,7 @@ describe('access to a real cluster', () => {
     ]);
   });
 
-  it('takes the context that is named', async () => {
+  it('uses the named context', async () => {
     const other = {
       contexts: [
         { name: 'shop', context: { cluster: 'shop', user: 'agent' } },
@@ -140,7 +140,7 @@ describe('access to a real cluster', () => {
     });
   });
 
-  it('signs in by a program', async () => {
+  it('signs in with a program', async () => {
     const credential = {
       apiVersion: 'client.authentication.k8s.io/v1',
       kind: 'ExecCredential',
@@ -155,7 +155,7 @@ describe('access to a real cluster', () => {
     expect(await asText(configOf({}, { exec }))).toMatchObject({ headers: { Authorization: 'Bearer T' } });
   });
 
-  it('is by the service account in a pod', async () => {
+  it('uses the service account in a pod', async () => {
     const account = join(directory, 'account');
     mkdirSync(account);
     writeFileSync(join(account, 'ca.crt'), 'CA');
@@ -165,7 +165,7 @@ describe('access to a real cluster', () => {
     expect(texts(await credentials())).toEqual({ ca: 'CA', headers: { Authorization: 'Bearer T' } });
   });
 
-  it('says that credentials are not there, and reads them once they are', async () => {
+  it('reports missing credentials, and reads them once they exist', async () => {
     const file = configOf({}, { tokenFile: 'later' });
     const access = await accessOf({ kubeconfig: file }, noPod);
     await expect(access.credentials()).rejects.toThrow(/credentials can't be read: .*later/);
@@ -181,14 +181,14 @@ describe('access to a real cluster', () => {
     ['no current context', configOf({}, {}, { 'current-context': '' }), /no context .* name one .* by cluster/],
     ['a context without a user', configOf({}, {}, { users: [] }), /there is no context shop with a cluster and a user/],
     ['a proxy', configOf({ 'proxy-url': 'http://p:1' }, {}), /proxy-url is http:\/\/p:1: .* remove the field/],
-  ])('says what is wrong with %s', async (_, file, message) => {
+  ])('reports the error of %s', async (_, file, message) => {
     await expect(accessOf({ kubeconfig: file }, noPod)).rejects.toMatchObject({
       code: 'BadRequest',
       message: expect.stringMatching(message),
     });
   });
 
-  it('says outside of a pod that a kubeconfig is needed', async () => {
+  it('reports outside of a pod that a kubeconfig is needed', async () => {
     await expect(accessOf({}, noPod)).rejects.toThrow(/kubeconfig is absent, and this is no pod .* name a kubeconfig/);
   });
 });

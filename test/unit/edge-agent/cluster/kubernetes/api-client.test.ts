@@ -29,7 +29,7 @@ async function clientOf(
   return { client, away: () => away };
 }
 
-test('a watch that breaks off in the middle means that the server was away, as a refused connection does', async () => {
+test('a watch that breaks off means that the server was away, as a refused connection does', async () => {
   const { client, away } = await clientOf((request, response) => {
     if (request.url === '/watch') {
       response.write('{"type":"ADDED"}\n');
@@ -50,7 +50,7 @@ test('a watch that breaks off in the middle means that the server was away, as a
   client.close();
 });
 
-test('credentials that are accepted no more mean that one asks anew who answers, and are said in words', async () => {
+test('rejected credentials make the client ask again which cluster answers, and are reported', async () => {
   const { client, away } = await clientOf((_request, response) => {
     response.writeHead(401).end('{"kind":"Status","reason":"Unauthorized","message":"Unauthorized"}');
   });
@@ -64,7 +64,7 @@ test('credentials that are accepted no more mean that one asks anew who answers,
   client.close();
 });
 
-test('a server that nobody reaches is said with what may be done about it', async () => {
+test('an unreachable server is reported with a remedy', async () => {
   const { client } = await clientOf((_request, response) => response.end());
   await new Promise((resolve) => server!.close(resolve));
   await expect(client.json({ path: '/one' })).rejects.toThrow(
@@ -73,7 +73,7 @@ test('a server that nobody reaches is said with what may be done about it', asyn
   client.close();
 });
 
-test('it is known by how much the clocks differ', async () => {
+test('the client measures the difference of the clocks', async () => {
   const yearMs = 365 * 86_400_000;
   const { client } = await clientOf((_request, response) => {
     response.setHeader('date', new Date(Date.now() + yearMs).toUTCString());
@@ -85,7 +85,7 @@ test('it is known by how much the clocks differ', async () => {
   client.close();
 });
 
-test('an answer that is larger than it may be ends there, in words that name the limit, and all that was read is given back', async () => {
+test('an answer over the size limit is aborted, with a message that names the limit, and its bytes are returned to the budget', async () => {
   const { client } = await clientOf((request, response) => {
     response.end(request.url === '/small' ? '{"a":1}' : JSON.stringify('x'.repeat(defaultLimits.inFlightBytes / 2)));
   });
@@ -97,7 +97,7 @@ test('an answer that is larger than it may be ends there, in words that name the
   client.close();
 });
 
-test('a request that the server puts off is made again, and what it refuses is said in its words', async () => {
+test('a request that the server postpones is repeated, and a refusal is reported in the server’s words', async () => {
   let asked = 0;
   const { client } = await clientOf((request, response) => {
     asked++;
@@ -110,7 +110,7 @@ test('a request that the server puts off is made again, and what it refuses is s
   client.close();
 });
 
-test('nothing that changes anything is sent while it must not be, and what only reads is', async () => {
+test('while the agent may not write, no request that changes anything is sent, but reads are', async () => {
   const asked: string[] = [];
   let refusal: BanyanError | undefined;
   const { client, away } = await clientOf(
@@ -131,7 +131,7 @@ test('nothing that changes anything is sent while it must not be, and what only 
   client.close();
 });
 
-test('whether it may be sent is asked once more when there is a connection, before anything of it is sent', async () => {
+test('the permission to write is checked once more when there is a connection, before any byte is sent', async () => {
   const asked: string[] = [];
   let questions = 0;
   const { client, away } = await clientOf(
@@ -147,7 +147,7 @@ test('whether it may be sent is asked once more when there is a connection, befo
   client.close();
 });
 
-test('whether it may be sent is asked after it has waited for its turn', async () => {
+test('the permission to write is checked after the request has waited for its turn', async () => {
   let mayWrite = true;
   const slow: ServerResponse[] = [];
   let allThere = () => {};
@@ -170,7 +170,7 @@ test('whether it may be sent is asked after it has waited for its turn', async (
   client.close();
 });
 
-test('what is to be asked once is asked again only when it was not let in: 503 may come from in between, behind its back', async () => {
+test('a request that must not be repeated is repeated only if it was not admitted: a 503 may come from a proxy after the server acted', async () => {
   let asked = 0;
   const { client } = await clientOf((_request, response) => {
     asked++;
@@ -187,7 +187,7 @@ test('what is to be asked once is asked again only when it was not let in: 503 m
   client.close();
 });
 
-test('credentials are read again soon after a connection failed, and rarely while all is well', async () => {
+test('credentials are read again shortly after a failed connection, and rarely while all is well', async () => {
   await clientOf((request, response) => {
     if (request.url === '/cut') response.destroy();
     else response.end('{}');
@@ -215,7 +215,7 @@ test('credentials are read again soon after a connection failed, and rarely whil
   client.close();
 });
 
-test('a certificate that was renewed breaks off nothing that is under way, and leaves no connection of the former one', async () => {
+test('a renewed certificate interrupts no request in progress, and leaves no connection of the former one', async () => {
   const slow: ServerResponse[] = [];
   const connections = new Set<unknown>();
   await clientOf((request, response) => {
@@ -243,7 +243,7 @@ test('a certificate that was renewed breaks off nothing that is under way, and l
   client.close();
 });
 
-test('who signs in and does not answer is not asked again before, and holds up nothing for longer than it is waited for', async () => {
+test('a sign-in program that does not answer is not started again before, and delays nothing beyond its time limit', async () => {
   await clientOf((_request, response) => response.end('{}'));
   const clock = new VirtualClock();
   let [asked, answer] = [0, () => {}];
@@ -277,7 +277,7 @@ test('who signs in and does not answer is not asked again before, and holds up n
   client.close();
 });
 
-test('a certificate or key that is none is said, with what may be done about it', async () => {
+test('an invalid certificate or key is reported with a remedy', async () => {
   const access = {
     server: new URL('https://127.0.0.1:1'),
     credentials: async () => ({ cert: Buffer.from('none'), key: Buffer.from('none') }),
@@ -292,7 +292,7 @@ test('a certificate or key that is none is said, with what may be done about it'
   client.close();
 });
 
-test('an answer that changes the protocol is none, and no request waits for another', async () => {
+test('an answer that changes the protocol is invalid, and no request waits for another', async () => {
   const { client } = await clientOf(({ socket }) => {
     socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
   });

@@ -52,7 +52,7 @@ describe('a kind whose definition has changed', () => {
     for (let i = 0; i < 10; i++) await Promise.resolve();
   };
 
-  it('is told of once more when discovery follows, and not again', async () => {
+  it('is announced once more when discovery follows, and not again', async () => {
     changed('MODIFIED');
     await advance(100);
     await advance(250);
@@ -65,7 +65,7 @@ describe('a kind whose definition has changed', () => {
     expect([told, asked]).toEqual([1, before]);
   });
 
-  it('costs no more than its looks when its definition never is established', async () => {
+  it('costs only its checks if its definition never is established', async () => {
     changed('ADDED');
     for (let i = 0; i < 60; i++) await advance(1_000);
     expect([told, asked]).toEqual([0, 8]);
@@ -75,7 +75,7 @@ describe('a kind whose definition has changed', () => {
     expect(told).toBe(1);
   });
 
-  it('is told of when it is served no more, too', async () => {
+  it('is announced when it is no longer served, too', async () => {
     served.add(key.name);
     known.add(key.name);
     changed('DELETED');
@@ -85,7 +85,7 @@ describe('a kind whose definition has changed', () => {
     expect(told).toBe(1);
   });
 
-  it('costs one question a look, and one word, however many definitions there are', async () => {
+  it('costs one request per check, and one announcement, however many definitions there are', async () => {
     const names = Array.from({ length: 200 }, (_, i) => `kind${i}.shop.example.com`);
     for (const name of names) changed('ADDED', name);
     await advance(100);
@@ -95,7 +95,7 @@ describe('a kind whose definition has changed', () => {
     expect([forgotten, told]).toEqual([1, 1]);
   });
 
-  it('waits for no other one that takes long', async () => {
+  it('does not wait for another slow one', async () => {
     changed('ADDED', 'slow.shop.example.com');
     for (let i = 0; i < 40; i++) await advance(250);
     served.add(key.name);
@@ -105,7 +105,7 @@ describe('a kind whose definition has changed', () => {
     expect(told).toBe(1);
   });
 
-  it('is asked for a few times, also of a cluster that is away, and only as its newest event has it', async () => {
+  it('is checked for a few times, also at an absent cluster, and only in its newest form', async () => {
     fails = true;
     changed('ADDED');
     await advance(100);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ByteBudget } from '../../../../../edge-agent/cluster/kubernetes/byte-budget.ts';
 
-test('who has to wait first has half of it for itself, and the others go on in their order when it has ended', async () => {
+test('the first that waits has half of the budget for itself, and the others continue in order when it has ended', async () => {
   const budget = new ByteBudget(100);
   const [a, b, c] = [budget.hold(), budget.hold(), budget.hold()];
   expect(a.take(50)).toBeUndefined();
@@ -21,7 +21,7 @@ test('who has to wait first has half of it for itself, and the others go on in t
   expect(budget.used).toBe(0);
 });
 
-test('whatever is read in whatever pieces: never more than it allows, and all come to their end', async () => {
+test('whatever is read in whatever pieces, the budget is never exceeded, and every read ends', async () => {
   const answers = fc.array(fc.array(fc.integer({ min: 1, max: 20 }), { maxLength: 12 }), { maxLength: 12 });
   await fc.assert(
     fc.asyncProperty(answers, fc.integer({ min: 40, max: 200 }), fc.scheduler(), async (all, max, scheduler) => {

@@ -4,13 +4,13 @@ import { clockSkewMessage } from '../../../../../edge-agent/cluster/kubernetes/c
 const server = 'https://10.0.0.1:443';
 const dayMs = 86_400_000;
 
-test('some minutes are no trouble', () => {
+test('a difference of some minutes is no trouble', () => {
   expect(clockSkewMessage(0, server)).toBeUndefined();
   expect(clockSkewMessage(300_000, server)).toBeUndefined();
   expect(clockSkewMessage(-300_000, server)).toBeUndefined();
 });
 
-test('more is told with its side, and in the same words while it stays about the same', () => {
+test('a larger difference is reported with its direction, in the same words while it stays about the same', () => {
   expect(clockSkewMessage(365 * dayMs, server)).toMatchObject({
     reason: 'ClocksDiffer',
     message: expect.stringContaining('365 days ahead of that of https://10.0.0.1:443'),

@@ -18,7 +18,7 @@ function identity(store: MemoryStore, uid: { now: string }, expected?: string) {
   return { checked, asked: () => asked };
 }
 
-test('the first cluster that answers is the one, and is asked once until it was away', async () => {
+test('the first cluster that answers is the agent’s cluster, and is asked once until it was away', async () => {
   const uid = { now: 'one' };
   const { checked, asked } = identity(new MemoryStore(), uid);
   await checked.check();
@@ -43,7 +43,7 @@ test('another cluster behind the same kubeconfig is refused, also by the next pr
   await expect(checked.check()).resolves.toBeUndefined();
 });
 
-test('a person may say which cluster it is to be, and another than that is refused', async () => {
+test('a person may name the cluster, and any other is refused', async () => {
   const store = new MemoryStore();
   await identity(store, { now: 'one' }).checked.check();
   await identity(store, { now: 'two' }, 'two').checked.check();

@@ -14,7 +14,7 @@ import {
 const jo = { name: 'jo', groups: ['system:masters', 'ops'] };
 const visitors: Visitors = { users: ['jo'], groups: ['ops', 'till'], prefix: 'tree:' };
 
-describe('somebody from above', () => {
+describe('a user from above', () => {
   let apiServer: Server;
   let port = 0;
   beforeAll(async () => {
@@ -47,7 +47,7 @@ describe('somebody from above', () => {
     return answered;
   };
 
-  it('is who the cluster is asked for, whatever the request says of anybody', async () => {
+  it('is the user for whom the cluster is asked, whatever user the request names', async () => {
     const claimed = {
       authorization: 'Bearer stolen',
       'impersonate-user': 'system:admin',
@@ -63,7 +63,7 @@ describe('somebody from above', () => {
     expect(told).toEqual({ 'impersonate-user': 'tree:jo', 'impersonate-group': 'tree:ops', 'x-else': 'kept' });
   });
 
-  it('is refused in words where the site does not know them', async () => {
+  it('is refused with a message if the site does not know the user', async () => {
     for (const may of [undefined, { ...visitors, users: ['kim'] }]) {
       const { status, body } = await ask(may);
       expect([status, body]).toEqual([403, expect.objectContaining({ kind: 'Status', reason: 'Forbidden' })]);
@@ -73,13 +73,13 @@ describe('somebody from above', () => {
     }
   });
 
-  it('reads why the API server can not be reached', async () => {
+  it('reads why the API server cannot be reached', async () => {
     const { status, body } = await ask(visitors, {}, 1);
     expect([status, body]).toEqual([503, expect.objectContaining({ reason: 'ServiceUnavailable' })]);
     expect(body).toMatchObject({ message: expect.stringMatching(/API server can't be reached: .*ECONNREFUSED/) });
   });
 
-  it('may have a name that no header could carry as it is', () => {
+  it('may have a name that no header could carry unencoded', () => {
     const named = impersonation({ name: 'zoë', groups: [] }, { ...visitors, users: ['*'] });
     expect(Buffer.from(String(named['impersonate-user']), 'latin1').toString('utf8')).toBe('tree:zoë');
     expect(() => impersonation(jo, { ...visitors, users: [] })).toThrow(BanyanError);

@@ -36,7 +36,7 @@ async function known(...answers: (number | ErrorCode)[]) {
   return { creation, asked };
 }
 
-it('tries a kind on an object that was just applied, as a dry run, once many of it come', async () => {
+it('tests a kind with an object that was just applied, as a dry run, once many of the kind come', async () => {
   const { creation, asked, ask } = server('Conflict');
   ask(enough - 1);
   await creation.applied(configMap);
@@ -50,7 +50,7 @@ it('tries a kind on an object that was just applied, as a dry run, once many of 
   expect(creation.isKnown({ ...configMap, apiVersion: 'shop.example.com/v1' })).toBe(false);
 });
 
-it('tries it once at a time', async () => {
+it('runs one test at a time', async () => {
   let answer = () => {};
   let tries = 0;
   const creation = new Creation(async () => {
@@ -69,7 +69,7 @@ it('tries it once at a time', async () => {
 });
 
 it.each([[200], [201], ['BadRequest'], ['Invalid']] as const)(
-  'does not rely on a server that answers %s to it, and asks it no more',
+  'does not rely on a server that answers %s to the test, and tests it no more',
   async (said) => {
     const { creation, asked, ask } = server(said);
     ask(enough);
@@ -81,7 +81,7 @@ it.each([[200], [201], ['BadRequest'], ['Invalid']] as const)(
   },
 );
 
-it('tries it again later when there was no answer, and when it may be another server', async () => {
+it('repeats the test later if there was no answer, and if it may be another server', async () => {
   const { creation, asked, ask } = server('Unavailable', 'Conflict');
   ask(enough);
   await creation.applied(configMap);
@@ -94,14 +94,14 @@ it('tries it again later when there was no answer, and when it may be another se
   expect(creation.isKnown(configMap)).toBe(false);
 });
 
-it('makes what is new, without force', async () => {
+it('creates new objects without force', async () => {
   const { creation, asked } = await known(201);
   expect(await creation.create(configMap)).toMatchObject({ of: 201 });
   expect(asked).toEqual([[withVersion, { force: 'false' }, true]]);
 });
 
 it.each(['Conflict', 'Forbidden', 'Invalid', 'NotFound'] as const)(
-  'makes nothing when the server says %s',
+  'creates nothing if the server answers %s',
   async (said) => {
     const { creation } = await known(said);
     expect(await creation.create(configMap)).toBeUndefined();
@@ -110,14 +110,14 @@ it.each(['Conflict', 'Forbidden', 'Invalid', 'NotFound'] as const)(
 );
 
 it.each(['Unavailable', 'Timeout', 'Internal', 'TooLarge'] as const)(
-  'does not say that it made nothing after %s',
+  'does not claim that nothing was created after %s',
   async (said) => {
     const { creation } = await known(said);
     await expect(creation.create(configMap)).rejects.toMatchObject({ code: said });
   },
 );
 
-it("gives up what it merged with somebody's object, and relies on that server no more", async () => {
+it('undoes a merge with somebody’s object, and relies on that server no more', async () => {
   const { creation, asked } = await known(200);
   expect(await creation.create(configMap)).toBeUndefined();
   const bare = { apiVersion: 'v1', kind: 'ConfigMap', metadata: configMap.metadata };

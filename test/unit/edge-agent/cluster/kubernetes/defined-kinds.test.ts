@@ -42,14 +42,14 @@ class Bench {
   }
 }
 
-describe('what an API server serves', () => {
-  test('is believed at once when all that is defined is served, and not looked into again', async () => {
+describe('the list of kinds that an API server serves', () => {
+  test('is trusted at once if all defined kinds are served, and not checked again', async () => {
     const bench = new Bench();
     for (let i = 0; i < 3; i++) expect(await bench.isReady()).toBe(true);
     expect([bench.lists, bench.looks]).toEqual([1, 1]);
   });
 
-  test('is waited for while it lacks what is defined', async () => {
+  test('is awaited while it lacks a defined kind', async () => {
     const bench = new Bench();
     bench.served = ['pods', 'tills.shop.example'];
     expect(await bench.isReady()).toBe(false);
@@ -61,7 +61,7 @@ describe('what an API server serves', () => {
     expect(await bench.isReady()).toBe(true);
   });
 
-  test('is believed after five seconds: a definition may never be established', async () => {
+  test('is trusted after five seconds: a definition may never be established', async () => {
     const bench = new Bench();
     bench.served = ['pods'];
     for (let ms = 0; ms < 5_000; ms += 250) {
@@ -72,7 +72,7 @@ describe('what an API server serves', () => {
     expect([await bench.isReady(), bench.looks]).toEqual([true, 20]);
   });
 
-  test('is looked into again when the server may be another one', async () => {
+  test('is checked again if the server may be another one', async () => {
     const bench = new Bench();
     await bench.isReady();
     bench.kinds.again();
@@ -84,7 +84,7 @@ describe('what an API server serves', () => {
   test.each([
     ['for good where definitions may not be listed', 'Forbidden', 1],
     ['and asked of again where the server does not answer', 'Unavailable', 2],
-  ] as const)('is believed %s', async (_, code, lists) => {
+  ] as const)('is trusted %s', async (_, code, lists) => {
     const bench = new Bench();
     bench.defined = () => Promise.reject(new BanyanError(code, 'no'));
     expect(await bench.isReady()).toBe(true);

@@ -7,7 +7,7 @@ const verbs = ['get', 'list', 'watch', 'patch', 'delete'];
 const resources = [{ resource: 'tills', responseKind: { kind: 'Till' }, scope: 'Namespaced', verbs }];
 const group = (version: object) => ({ metadata: { name: 'shop.example' }, versions: [{ version: 'v1', ...version }] });
 
-test('all is asked for anew now and then, also where something is asked for all the time', async () => {
+test('all groups are asked for again from time to time, also during continuous requests', async () => {
   const clock = new VirtualClock();
   const client = { json: async () => ({ items: [group({ freshness: 'Stale' })] }) };
   const discovery = new Discovery(client as unknown as ClusterApiClient, clock);
@@ -20,7 +20,7 @@ test('all is asked for anew now and then, also where something is asked for all 
   expect(refreshed).toEqual([10, 20]);
 });
 
-test('a group that has not been heard of is asked for again within a minute, and what is known of all after ten', async () => {
+test('a missing group is asked for again within a minute, and all others after ten', async () => {
   const clock = new VirtualClock();
   let groups: object[] = [group({ freshness: 'Stale' })];
   const client = { json: async ({ path }: { path: string }) => ({ items: path === '/apis' ? groups : [] }) };

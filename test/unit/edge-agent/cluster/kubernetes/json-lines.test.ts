@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { JsonLines } from '../../../../../edge-agent/cluster/kubernetes/json-lines.ts';
 
-test('values come out whole and in order, however the bytes are cut', () => {
+test('values arrive whole and in order, however the bytes are split', () => {
   fc.assert(
     fc.property(fc.array(fc.jsonValue({ maxDepth: 2 }), { maxLength: 8 }), fc.array(fc.nat(40)), (values, cuts) => {
       const bytes = Buffer.from(values.map((value) => `${JSON.stringify(value)}\n`).join(''));
@@ -18,7 +18,7 @@ test('values come out whole and in order, however the bytes are cut', () => {
   );
 });
 
-test('blank lines are passed over', () => {
+test('blank lines are ignored', () => {
   expect([...new JsonLines().push(Buffer.from('\n{"a":1}\r\n\n'))]).toEqual([{ a: 1 }]);
 });
 

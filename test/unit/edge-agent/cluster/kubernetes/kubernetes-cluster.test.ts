@@ -76,14 +76,14 @@ afterEach(async () => {
   server.close();
 });
 
-describe('what the agent has applied', () => {
+describe('the list of the agent’s applied objects', () => {
   const key = { group: '', resource: 'configmaps', namespace: 'shop', name: 'prices' };
   const prices = { key, uid: 'u1', source: 'center.retail', created: false };
 
   test.each([
     ['a webhook that does not answer', 500, 'InternalError'],
     ['a server behind the cluster that is down', 503, 'ServiceUnavailable'],
-  ])('is told without the resource that is broken: %s', async (_, code, reason) => {
+  ])('omits a broken resource, which it names: %s', async (_, code, reason) => {
     answers['/apis/shop.example/v1/tills'] = status(code, reason);
     expect(await cluster.applied('eu:paris')).toEqual({
       objects: [prices],
@@ -91,7 +91,7 @@ describe('what the agent has applied', () => {
     });
   });
 
-  test('is not told where the cluster itself has stopped to answer meanwhile', async () => {
+  test('is not given if the cluster itself has stopped to answer meanwhile', async () => {
     await cluster.resourceOf('v1', 'ConfigMap');
     expect((await cluster.applied('eu:paris')).unknown).toEqual([]);
     answers['/apis/shop.example/v1/tills'] = status(500, 'InternalError');
@@ -99,13 +99,13 @@ describe('what the agent has applied', () => {
     await expect(cluster.applied('eu:paris')).rejects.toThrow('it is InternalError');
   });
 
-  test('is nothing of what it may not list', async () => {
+  test('has no objects that the agent may not list', async () => {
     answers['/apis/shop.example/v1/tills'] = status(403, 'Forbidden');
     expect(await cluster.applied('eu:paris')).toEqual({ objects: [prices], unknown: [] });
   });
 });
 
-test('an object is read in the version that is asked for, and in the preferred one otherwise', async () => {
+test('an object is read in the requested version, and in the preferred one otherwise', async () => {
   const key = { group: 'shop.example', resource: 'tills', namespace: 'shop', name: 'one' };
   const path = (version: string) => `/apis/shop.example/${version}/namespaces/shop/tills/one`;
   for (const version of ['v1', 'v1beta1']) answers[path(version)] = [200, `{"apiVersion":"shop.example/${version}"}`];
@@ -115,19 +115,19 @@ test('an object is read in the version that is asked for, and in the preferred o
   ]);
 });
 
-describe('an object is gone', () => {
+describe('an object is reported as gone', () => {
   const key = { group: 'shop.example', resource: 'tills', namespace: 'shop', name: 'one' };
   const path = '/apis/shop.example/v1/namespaces/shop/tills/one';
   const definition = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/tills.shop.example';
   const gone = async () => [await cluster.get(key), await cluster.remove(key, 'Background')];
 
-  test('when the API server says so', async () => {
+  test('if the API server says so', async () => {
     answers[path] = status(404, 'NotFound');
     expect(await gone()).toEqual([undefined, false]);
   });
 
   test.each([path, '/apis', '/api/v1/namespaces/kube-system'])(
-    'but not when something in front of it answers: %s',
+    'but not if a proxy in front of it answers: %s',
     async (path) => {
       answers[path] = [404, '<html>default backend - 404</html>'];
       const refusal = { code: 'Unavailable', message: expect.stringContaining('default backend - 404') };
@@ -136,7 +136,7 @@ describe('an object is gone', () => {
     },
   );
 
-  test('but not when an API server that has just begun does not serve yet what it has the definition of', async () => {
+  test('but not if an API server that has just started does not serve a defined kind yet', async () => {
     answers['/apis'] = [200, '{"items":[]}'];
     answers[definition] = [200, '{"metadata":{}}'];
     const refusal = { code: 'Unavailable', message: expect.stringContaining('does not serve tills.shop.example now') };
@@ -147,7 +147,7 @@ describe('an object is gone', () => {
     expect(await gone()).toEqual([undefined, false]);
   });
 
-  test('but not when the server of its group has not been heard of', async () => {
+  test('but not if the server of its group has not answered', async () => {
     const stale = { metadata: shop.metadata, versions: [{ version: 'v1', freshness: 'Stale' }] };
     answers['/apis'] = [200, JSON.stringify({ items: [stale] })];
     answers[definition] = status(404, 'NotFound');
@@ -163,7 +163,7 @@ describe('an object is gone', () => {
     expect((await cluster.applied('eu:paris')).unknown).toEqual([expect.stringContaining('*.shop.example: ')]);
   });
 
-  test('with its definition, which is seen when it is asked for once more', async () => {
+  test('together with its definition, which is seen when the kind is asked for once more', async () => {
     answers[path] = [200, '{}'];
     expect(await cluster.get(key)).toEqual({});
     delete answers[path];
@@ -175,7 +175,7 @@ describe('an object is gone', () => {
   });
 });
 
-test('resources that it may not list are named in what is told of the cluster, until it may', async () => {
+test('resources that the agent may not list are named in the description of the cluster, until it may', async () => {
   answers['/version'] = [200, '{}'];
   const words = 'configmaps is forbidden: cannot list';
   const refusal = { kind: 'Status', code: 403, reason: 'Forbidden', message: words };
@@ -194,7 +194,7 @@ test('resources that it may not list are named in what is told of the cluster, u
   await expect.poll(async () => (await cluster.describe()).incomplete, { timeout: 5_000 }).toBeUndefined();
 });
 
-test('an object of a kind that has the other scope here is not there, and is refused with what is wrong', async () => {
+test('an object of a kind with the other scope does not exist here, and is refused with the reason', async () => {
   const key = { group: 'shop.example', resource: 'tills', namespace: '', name: 'one' };
   expect([await cluster.get(key), await cluster.remove(key, 'Background')]).toEqual([undefined, false]);
   const till = { apiVersion: 'shop.example/v1', kind: 'Till', metadata: { name: 'one' } };
@@ -205,7 +205,7 @@ test('an object of a kind that has the other scope here is not there, and is ref
   });
 });
 
-test('a cluster that does not answer tells that its description may be another', async () => {
+test('a cluster that does not answer reports that its description may have changed', async () => {
   let told = 0;
   const leave = cluster.onDescription(() => told++);
   // One part of it that is not served yet is asked for with the next description.
@@ -218,7 +218,7 @@ test('a cluster that does not answer tells that its description may be another',
   leave();
 });
 
-test('an object is patched in the version that the cluster prefers, only as it was', async () => {
+test('an object is patched in the version that the cluster prefers, and only in its known version', async () => {
   const path = '/apis/shop.example/v1/namespaces/shop/tills/one';
   answers[path] = [200, '{}'];
   const key = { group: 'shop.example', resource: 'tills', namespace: 'shop', name: 'one' };

@@ -20,7 +20,7 @@ function followed() {
   return { sums: new NodeSums(new VirtualClock(), watch, () => told.changes++), told };
 }
 
-test('what nodes have is added up by resource, each in the units that nodes use', () => {
+test('the capacity of nodes is added up by resource, each in the units that nodes use', () => {
   const described = describeNodes([
     node({ cpu: '4', memory: '16Gi', pods: '110' }, { cpu: '3500m', memory: '15Gi', pods: '110' }),
     node({ cpu: '2', memory: '8388608Ki', pods: '110', 'example.com/gpu': '1' }, { cpu: '1', memory: '7Gi' }),
@@ -33,13 +33,13 @@ test('what nodes have is added up by resource, each in the units that nodes use'
   });
 });
 
-test('a cluster without nodes has nothing, and what is no quantity is left out', () => {
+test('a cluster without nodes has no capacity, and invalid quantities are left out', () => {
   expect(describeNodes([])).toEqual({ nodes: 0, nodesReady: 0, capacity: {}, allocatable: {} });
   expect(describeNodes([node({ cpu: 'many', pods: '1' })]).capacity).toEqual({ pods: '1' });
   expect(describeNodes([{}])).toMatchObject({ nodes: 1, capacity: {} });
 });
 
-test('nodes are listed once and followed from then on', async () => {
+test('nodes are listed once and watched from then on', async () => {
   let events: Parameters<Cluster['watch']>[1] | undefined;
   let watches = 0;
   const sums = new NodeSums(new VirtualClock(), (told) => {
@@ -66,7 +66,7 @@ test('nodes are listed once and followed from then on', async () => {
   expect(watches).toBe(0);
 });
 
-test('nodes that do not come are nothing known, and not none', async () => {
+test('nodes that do not arrive are unknown, and not zero', async () => {
   const clock = new VirtualClock();
   const sums = new NodeSums(clock, () => () => {});
   const described = sums.described();
@@ -74,7 +74,7 @@ test('nodes that do not come are nothing known, and not none', async () => {
   expect(await described).toEqual({});
 });
 
-test('an agent that may not list nodes says why at once, and counts them when it may', async () => {
+test('an agent that may not list nodes reports this at once, and counts them when it may', async () => {
   const { sums, told } = followed();
   const described = sums.described();
   told.events!.trouble?.(new BanyanError('Forbidden', 'nodes is forbidden'));
@@ -86,7 +86,7 @@ test('an agent that may not list nodes says why at once, and counts them when it
   expect(told.changes).toBe(3);
 });
 
-test('a change is told of when it is one of what is described: not when a node says again how it is', async () => {
+test('a change is reported if it changes the description, and not when a node only repeats its state', async () => {
   const { sums, told } = followed();
   const tell = (status: 'True' | 'False', lastHeartbeatTime: string) =>
     told.events!.on({

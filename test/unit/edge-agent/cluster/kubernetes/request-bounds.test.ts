@@ -12,7 +12,7 @@ function bounds(requestsPerSecond: number, inFlight: number) {
   return { clock, made, use, settle };
 }
 
-test('requests go at their rate, and how long they waited for it is counted while they wait', async () => {
+test('requests are sent at their rate, and their waiting time is counted while they wait', async () => {
   const { clock, made, use, settle } = bounds(2, 10);
   let sent = 0;
   for (let i = 0; i < 4; i++) void made.slot().then(() => sent++);
@@ -30,7 +30,7 @@ test('requests go at their rate, and how long they waited for it is counted whil
   expect(use('RequestsInFlight').used).toBe(4);
 });
 
-test('a slot goes on to who waits for one', async () => {
+test('a free slot goes to the next one that waits', async () => {
   const { clock, made, use, settle } = bounds(1_000, 1);
   const first = await made.slot();
   let second: (() => void) | undefined;
@@ -49,7 +49,7 @@ test('a slot goes on to who waits for one', async () => {
   expect(use('RequestsInFlight').used).toBe(0);
 });
 
-test('bytes that wait for room are counted as the others', async () => {
+test('waiting bytes are counted like the others', async () => {
   const { clock, made, use, settle } = bounds(1_000, 10);
   const [a, b, c] = [made.bytes(), made.bytes(), made.bytes()];
   void a.take(50);

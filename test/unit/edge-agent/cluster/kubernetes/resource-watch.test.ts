@@ -141,7 +141,7 @@ test('a list comes in pages, then changes from its version on', async () => {
   watch.stop();
 });
 
-test('a watch that the server ends goes on from what was heard last, a bookmark included', async () => {
+test('a watch that the server ends continues from the last received version, a bookmark included', async () => {
   const server = new Served({ metadata: { resourceVersion: '10' }, items: [] });
   const watch = server.begin();
   await server.tell(change('BOOKMARK', '', '40'));
@@ -152,7 +152,7 @@ test('a watch that the server ends goes on from what was heard last, a bookmark 
   watch.stop();
 });
 
-test('after a version that has expired it tells what is new, other or gone, and nothing twice', async () => {
+test('after an expired version the watch reports new, changed and removed objects, and nothing twice', async () => {
   const server = new Served(
     {
       metadata: { resourceVersion: '10' },
@@ -179,7 +179,7 @@ test('after a version that has expired it tells what is new, other or gone, and 
   watch.stop();
 });
 
-test('a server that refuses is asked again after a while, and nothing is said of what is there', async () => {
+test('a server that refuses is asked again after a while, and nothing is reported about existing objects', async () => {
   const forbidden = new BanyanError('Forbidden', 'may not list');
   const server = new Served(forbidden, forbidden, { metadata: { resourceVersion: '5' }, items: [item('a', '1')] });
   const watch = server.begin();
@@ -193,7 +193,7 @@ test('a server that refuses is asked again after a while, and nothing is said of
   watch.stop();
 });
 
-test('nothing is told after it was stopped', async () => {
+test('nothing is reported after the stop', async () => {
   const server = new Served({ metadata: { resourceVersion: '10' }, items: [] });
   const watch = server.begin();
   await server.settle();
@@ -203,7 +203,7 @@ test('nothing is told after it was stopped', async () => {
   expect(server.asked).toEqual(['list', 'watch from 10']);
 });
 
-test('of metadata alone nothing else is asked for, and objects have their own kind all the same', async () => {
+test('a watch of metadata asks for nothing else, and objects still have their own kind', async () => {
   const server = new Served({ metadata: { resourceVersion: '10' }, items: [item('a', '1')] });
   const watch = server.begin({ metadataOnly: true });
   const bare = { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', ...item('a', '11') };
@@ -217,7 +217,7 @@ test('of metadata alone nothing else is asked for, and objects have their own ki
   watch.stop();
 });
 
-test('why it can not be watched is told, and that it can again', async () => {
+test('the reason for a failing watch is reported, and its end', async () => {
   const told: (string | undefined)[] = [];
   const server = new Served(new BanyanError('Forbidden', 'may not list'), {
     metadata: { resourceVersion: '5' },
@@ -233,7 +233,7 @@ test('why it can not be watched is told, and that it can again', async () => {
   watch.stop();
 });
 
-test('an object that is nested too deep to be taken in is passed over, and the others of its resource are told', async () => {
+test('an object that is nested too deep is skipped, and the others of its resource are reported', async () => {
   const deep: unknown = JSON.parse(`${'['.repeat(5_000)}${']'.repeat(5_000)}`);
   const served = new Served({
     items: [{ ...item('a', '1'), status: deep }, item('b', '2')],
@@ -248,7 +248,7 @@ test('an object that is nested too deep to be taken in is passed over, and the o
   watch.stop();
 });
 
-describe('of several who listen', () => {
+describe('of several listeners', () => {
   const listener = () => {
     const seen: string[] = [];
     return {
@@ -259,7 +259,7 @@ describe('of several who listen', () => {
     };
   };
 
-  test('those who begin together share one list', async () => {
+  test('those that begin together share one list', async () => {
     const server = new Served({ metadata: { resourceVersion: '10' }, items: [item('a', '1')] });
     const watch = server.begin();
     const second = listener();
@@ -270,7 +270,7 @@ describe('of several who listen', () => {
     watch.stop();
   });
 
-  test('who comes later is told all by a list, and the others only what is new', async () => {
+  test('a later one receives everything by a list, and the others only changes', async () => {
     const server = new Served(
       { metadata: { resourceVersion: '10' }, items: [item('a', '1'), item('b', '1')] },
       { metadata: { resourceVersion: '20' }, items: [item('a', '1'), item('c', '15')] },
@@ -294,7 +294,7 @@ describe('of several who listen', () => {
     watch.stop();
   });
 
-  test('who has left is told nothing, and the watch goes on for the others', async () => {
+  test('one that has left receives nothing, and the watch continues for the others', async () => {
     const server = new Served({ metadata: { resourceVersion: '10' }, items: [item('a', '1')] });
     const watch = server.begin();
     const second = listener();
@@ -308,7 +308,7 @@ describe('of several who listen', () => {
     watch.stop();
   });
 
-  test('who comes while the resource is refused hears why, and does not make it be asked for more often', async () => {
+  test('one that comes while the resource is refused receives the reason, and does not make requests more frequent', async () => {
     const server = new Served(...Array.from({ length: 50 }, () => new BanyanError('Forbidden', 'may not list')));
     const watch = server.begin();
     await server.settle();
@@ -321,11 +321,11 @@ describe('of several who listen', () => {
     watch.stop();
   });
 });
-describe('what fails at the watch is asked for less and less often', () => {
+describe('a failing watch is retried less and less often', () => {
   const empty = { metadata: { resourceVersion: '10' }, items: [] };
   const tooMany = new BanyanError('TooManyRequests', 'not now', { retryAfterSeconds: 30 });
 
-  test('a resource that may be listed and not watched: its lists go on, slowly', async () => {
+  test('a resource that may be listed and not watched: its lists continue, slowly', async () => {
     const server = new Served(empty);
     const told: (string | undefined)[] = [];
     server.trouble = (error) => void told.push(error?.code);
@@ -338,7 +338,7 @@ describe('what fails at the watch is asked for less and less often', () => {
     watch.stop();
   });
 
-  test('a server that asks to wait is asked after that, for no list', async () => {
+  test('a server that asks to wait is asked after that time, without a list', async () => {
     const server = new Served(empty);
     server.watched = () => tooMany;
     const watch = server.begin();
@@ -347,7 +347,7 @@ describe('what fails at the watch is asked for less and less often', () => {
     watch.stop();
   });
 
-  test('a watch that is cut at once is taken up from its version', async () => {
+  test('a watch that is cut at once is resumed from its version', async () => {
     const server = new Served(empty);
     server.watched = (watch) => void setImmediate(() => watch.destroy(new Error('aborted')));
     const watch = server.begin();
@@ -368,7 +368,7 @@ describe('what fails at the watch is asked for less and less often', () => {
     watch.stop();
   });
 
-  test('a version that is told, and is too old for the watch each time', async () => {
+  test('a version that is given, and is too old for the watch each time', async () => {
     const server = new Served(empty);
     server.watched = () => new BanyanError('Expired', 'too old');
     const watch = server.begin();
@@ -378,7 +378,7 @@ describe('what fails at the watch is asked for less and less often', () => {
     watch.stop();
   });
 
-  test('one that has lived for some seconds makes up for what failed before', async () => {
+  test('a watch that lasted some seconds resets the delay of earlier failures', async () => {
     const server = new Served(empty);
     server.watched = () => tooMany;
     const watch = server.begin();
@@ -392,7 +392,7 @@ describe('what fails at the watch is asked for less and less often', () => {
   });
 });
 
-test('a connection that breaks costs no list: the watch goes on from what was heard last', async () => {
+test('a broken connection costs no list: the watch continues from the last received version', async () => {
   const server = new Served({ metadata: { resourceVersion: '10' }, items: [item('a', '1')] });
   const watch = server.begin();
   await server.tell(change('MODIFIED', 'a', '11'));
@@ -403,7 +403,7 @@ test('a connection that breaks costs no list: the watch goes on from what was he
   watch.stop();
 });
 
-test('a server that was put back while a connection broke is asked for a list, also where it has refused nothing', async () => {
+test('a server that was restored while a connection broke is asked for a list, even if it has refused nothing', async () => {
   const server = new Served({ metadata: { resourceVersion: '10' }, items: [item('a', '1')] });
   const watch = server.begin();
   await server.tell(change('MODIFIED', 'a', '50'));
@@ -424,7 +424,7 @@ test('a server that was put back while a connection broke is asked for a list, a
 });
 
 /** As with `--bump-revision` and `--mark-compacted`: versions go on, and the objects are those of the backup. */
-describe('a server that was put back to a backup, and counts on from what it had reached', () => {
+describe('a restored server, which continues to count from its highest version', () => {
   const expired = { type: 'ERROR', object: { kind: 'Status', code: 410, message: 'too old' } };
   const restoredTo = async (...items: object[]) => {
     const first = [item('a', '1'), item('b', '2'), item('c', '3')];
@@ -439,21 +439,21 @@ describe('a server that was put back to a backup, and counts on from what it had
     return server.seen.filter((one) => one === 'went back').length;
   };
 
-  test('is noticed by what had gone', async () => {
+  test('is detected by a removed object', async () => {
     expect(await restoredTo(item('a', '1'), item('b', '2'), item('c', '12'))).toBe(1);
   });
 
-  test('is noticed by what had changed, or been made anew', async () => {
+  test('is detected by an object that was changed, or made anew', async () => {
     expect(await restoredTo(item('a', '1'), item('c', '3'))).toBe(1);
     expect(await restoredTo(item('a', '1'), item('c', '3', 'uid-before'))).toBe(1);
   });
 
-  test('is no server that tells what has come, changed and gone meanwhile', async () => {
+  test('is not assumed for a server with objects that were added, changed and removed meanwhile', async () => {
     expect(await restoredTo(item('b', '13', 'uid-2'), item('c', '14'), item('d', '1000'))).toBe(0);
     expect(await restoredTo()).toBe(0);
   });
 
-  test('is told of once, also when the list fails in between', async () => {
+  test('is reported once, even if the list fails in between', async () => {
     const failed = new BanyanError('Unavailable', "can't be reached");
     const back = { metadata: { resourceVersion: '1000', continue: 'more' }, items: [item('a', '1')] };
     const server = new Served({ metadata: { resourceVersion: '10' }, items: [] }, back, failed, back, {
@@ -469,7 +469,7 @@ describe('a server that was put back to a backup, and counts on from what it had
     watch.stop();
   });
 
-  test('is not told of to who has not listened before', async () => {
+  test('is not reported to a listener that is new', async () => {
     const server = new Served({ metadata: { resourceVersion: '10' }, items: [item('a', '1')] });
     const watch = server.begin();
     await server.settle();
@@ -481,7 +481,7 @@ describe('a server that was put back to a backup, and counts on from what it had
   });
 });
 
-test('somebody who joined while it was listed hides no connection that breaks later: the server may have been put back', async () => {
+test('a listener that joined during the list hides no later broken connection: the server may have been restored', async () => {
   const server = new Served({ metadata: { resourceVersion: '10' }, items: [item('a', '1')] });
   const watch = server.begin();
   // The list has begun by then, and its answer has not come.
@@ -499,7 +499,7 @@ test('somebody who joined while it was listed hides no connection that breaks la
   watch.stop();
 });
 
-test('a server that was away may have been put back: it is asked for a list', async () => {
+test('a server that was away may have been restored: it is asked for a list', async () => {
   const server = new Served({ metadata: { resourceVersion: '10' }, items: [] });
   const watch = server.begin();
   await server.tell(change('ADDED', 'a', '50'));
@@ -515,7 +515,7 @@ test('a server that was away may have been put back: it is asked for a list', as
   watch.stop();
 });
 
-test('a server that was away and went on says nothing of going back', async () => {
+test('a server that was away and continued is not reported as restored', async () => {
   const lists = [{ metadata: { resourceVersion: '10' } }, { metadata: { resourceVersion: '51' } }];
   const server = new Served(...lists, { metadata: { resourceVersion: '51' } });
   const watch = server.begin();
@@ -533,7 +533,7 @@ test('a server that was away and went on says nothing of going back', async () =
   watch.stop();
 });
 
-test('a server whose lists have no version has not gone back by that', async () => {
+test('a server whose lists have no version is not treated as restored', async () => {
   const server = new Served({ metadata: {}, items: [item('a', '7')] }, { metadata: {}, items: [item('a', '50')] });
   const watch = server.begin();
   await server.tell(change('MODIFIED', 'a', '50'));

@@ -28,7 +28,7 @@ function bench() {
   return { begun, watches };
 }
 
-test('two who ask for the same share a watch, which goes with the last of them', () => {
+test('two requests for the same objects share a watch, which ends with the last of them', () => {
   const { begun, watches } = bench();
   const first = watches.join(pods, events, {});
   const second = watches.join(pods, events, { marked: false });
@@ -39,7 +39,7 @@ test('two who ask for the same share a watch, which goes with the last of them',
   expect(begun[0]).toMatchObject({ listeners: 0, stopped: true });
 });
 
-test('who asks for other objects, or for less of them, has a watch of its own', () => {
+test('a request for other objects, or for fewer of them, has a watch of its own', () => {
   const { begun, watches } = bench();
   watches.join(pods, events, {});
   watches.join(pods, events, { marked: true });
@@ -48,7 +48,7 @@ test('who asks for other objects, or for less of them, has a watch of its own', 
   expect(begun.length).toBe(4);
 });
 
-test('who asks again after all have gone gets a new one', () => {
+test('a request after all others have ended gets a new one', () => {
   const { begun, watches } = bench();
   watches.join(pods, events, {})();
   watches.join(pods, events, {});

@@ -4,7 +4,7 @@ import { errorOfStatus } from '../../../../../edge-agent/cluster/kubernetes/stat
 const server = 'https://10.0.0.1:443';
 const status = (fields: object) => JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', ...fields });
 
-test('a Status keeps its reason, its words and what it says of fields', () => {
+test('a Status keeps its reason, its message and its causes', () => {
   const message = 'configmaps is forbidden: User "agent" cannot patch resource "configmaps" in API group ""';
   const error = errorOfStatus(403, status({ reason: 'Forbidden', message }), undefined, server);
   expect(error).toMatchObject({ code: 'Forbidden', message });
@@ -13,12 +13,12 @@ test('a Status keeps its reason, its words and what it says of fields', () => {
   expect(invalid).toMatchObject({ code: 'Invalid', details: { causes: [cause] } });
 });
 
-test('conflicts and names that exist are told apart by their reason', () => {
+test('conflicts and existing names are distinguished by their reason', () => {
   expect(errorOfStatus(409, status({ reason: 'AlreadyExists' }), undefined, server).code).toBe('AlreadyExists');
   expect(errorOfStatus(409, status({ reason: 'Conflict' }), undefined, server).code).toBe('Conflict');
 });
 
-test('an answer that is no Status says who answered what', () => {
+test('an answer that is no Status gives the sender and the code', () => {
   const error = errorOfStatus(502, '<html>bad gateway</html>', undefined, server);
   expect(error).toMatchObject({ code: 'Unavailable', message: `${server} answered 502: <html>bad gateway</html>` });
   expect(errorOfStatus(418, '', undefined, server)).toMatchObject({
@@ -34,18 +34,18 @@ test.each([
   '',
   status({ message: 'no reason' }),
   '{"reason":"NotFound"}',
-])('a 404 that is no word of an object being gone is not taken for one: %j', (body) => {
+])('a 404 that does not say that an object is gone is not treated as that: %j', (body) => {
   expect(errorOfStatus(404, body, undefined, server)).toMatchObject({ code: 'Unavailable', retry: 'backoff' });
   expect(errorOfStatus(404, status({ reason: 'NotFound' }), undefined, server).code).toBe('NotFound');
 });
 
-test('of such a 404 it is said what has answered, and where to look', () => {
+test('the error of such a 404 names the sender, and where to look', () => {
   expect(errorOfStatus(404, 'default backend - 404', undefined, server).message).toMatch(
     /^https:\/\/10\.0\.0\.1:443 answered 404: default backend - 404 \(an API server does not report .* check where the address/,
   );
 });
 
-test('how long to wait is taken from the Status or the header, where the server asks for it', () => {
+test('the waiting time is read from the Status or the header, if the server asks for one', () => {
   const asked = status({ reason: 'TooManyRequests', details: { retryAfterSeconds: 3 } });
   expect(errorOfStatus(429, asked, '7', server).details.retryAfterSeconds).toBe(3);
   expect(errorOfStatus(429, '', '7', server).details.retryAfterSeconds).toBe(7);

@@ -21,13 +21,13 @@ describe('the events of a placement about conflicts', () => {
     placement = bench.placement('p', { locationSelectors: [{}] });
   });
 
-  it('are not written while nothing turns', () => {
+  it('are not written while no conflict begins or ends', () => {
     tell([], condition('False'));
     tell(condition('True'), condition('True', 'another destination'));
     expect(events()).toEqual([]);
   });
 
-  it('name the placement and who won', () => {
+  it('name the placement and the winner', () => {
     tell([], condition('True', 'EdgePlacement x of center.ops'));
     expect(events()).toMatchObject([
       {
@@ -41,7 +41,7 @@ describe('the events of a placement about conflicts', () => {
     ]);
   });
 
-  it('are at most two, with what happened again counted', () => {
+  it('are at most two, with a count of repetitions', () => {
     for (let round = 0; round < 3; round++) {
       tell(condition('False'), condition('True', `round ${round}`), round * 1000);
       tell(condition('True'), condition('False'), round * 1000);
@@ -54,7 +54,7 @@ describe('the events of a placement about conflicts', () => {
     expect(told[0]!.firstTimestamp).toBe('1970-01-01T00:00:00Z');
   });
 
-  it('never travel', () => {
+  it('never leave their space', () => {
     bench.placement('all', {
       locationSelectors: [{}],
       downsync: [{ apiGroup: '*', resources: ['*'], namespaces: ['*'] }],

@@ -134,7 +134,7 @@ describe('the exact status of a placement with one destination', () => {
     bench.child('shop', 'agent', 1);
   });
 
-  it('is written into the objects of an own space, and taken back when a second destination appears', () => {
+  it('is written into the objects of an own space, and withdrawn when a second destination appears', () => {
     bench.say('shop', state, { replicas: 2 });
     const placement = bench.placement(true, web);
     bench.exact.write(id, placement, 1);
@@ -145,34 +145,31 @@ describe('the exact status of a placement with one destination', () => {
     expect(bench.status()).toEqual({ replicas: 2 });
   });
 
-  it.each([true, false])(
-    'is written, and taken back, when there is room for it; in an own space: %s',
-    async (isOwn) => {
-      bench.isOwn = isOwn;
-      bench.say('shop', state, { replicas: 2 });
-      const placement = bench.placement(true, web);
-      const written = () => (isOwn ? bench.status() : bench.handedOn()[entryKey.status(id, web)]);
-      for (const [expected, status] of [
-        [1, { replicas: 2 }],
-        [2, undefined],
-      ] as const) {
-        await bench.store.flushed();
-        bench.store.failFlush(new BanyanError('StoreFull', 'no room'));
-        expect(() => bench.exact.write(id, placement, expected)).toThrow('no room');
-        bench.store.crash();
-        bench.exact.write(id, placement, expected);
-        expect(written()).toEqual(status);
-      }
-    },
-  );
+  it.each([true, false])('is written, and withdrawn, when there is room for it; in an own space: %s', async (isOwn) => {
+    bench.isOwn = isOwn;
+    bench.say('shop', state, { replicas: 2 });
+    const placement = bench.placement(true, web);
+    const written = () => (isOwn ? bench.status() : bench.handedOn()[entryKey.status(id, web)]);
+    for (const [expected, status] of [
+      [1, { replicas: 2 }],
+      [2, undefined],
+    ] as const) {
+      await bench.store.flushed();
+      bench.store.failFlush(new BanyanError('StoreFull', 'no room'));
+      expect(() => bench.exact.write(id, placement, expected)).toThrow('no room');
+      bench.store.crash();
+      bench.exact.write(id, placement, expected);
+      expect(written()).toEqual(status);
+    }
+  });
 
-  it('is not written where it was not asked for', () => {
+  it('is not written if nobody asked for it', () => {
     bench.say('shop', state, { replicas: 2 });
     bench.exact.write(id, bench.placement(false, web), 1);
     expect(bench.status()).toBeUndefined();
   });
 
-  it('is taken back after a restart too: from a placement that is gone, asks no more, or has lost the object', () => {
+  it('is withdrawn after a restart too: from a deleted placement, one that no longer asks, or one that has lost the object', () => {
     bench.say('shop', state, { replicas: 2 });
     for (const end of ['gone', 'asks no more'] as const) {
       bench.exact.write(id, bench.placement(true, web), 1);
@@ -185,7 +182,7 @@ describe('the exact status of a placement with one destination', () => {
     }
   });
 
-  it('leaves alone what the space itself says of its Namespaces, and statuses that others wrote', () => {
+  it('leaves alone the space’s own statuses of Namespaces, and statuses by others', () => {
     const phase = bench.status(namespace);
     bench.say('shop', `state/${source}/${formatKey(namespace)}`, { phase: 'Terminating' });
     const placement = bench.placement(true, web, namespace);
@@ -196,7 +193,7 @@ describe('the exact status of a placement with one destination', () => {
     expect(bench.status()).toEqual({ replicas: 9 });
   });
 
-  it('is in terms of the generation at the origin', () => {
+  it('has the generation of the origin', () => {
     const observed = (observedGeneration: number) => ({
       observedGeneration,
       conditions: [{ type: 'Ready', observedGeneration }, { type: 'Other' }],
@@ -210,7 +207,7 @@ describe('the exact status of a placement with one destination', () => {
     expect(bench.status()).toEqual(observed(8));
   });
 
-  it('follows one object without looking at the others', () => {
+  it('follows one object without a look at the others', () => {
     const till = { ...web, name: 'till' };
     bench.space.apply(
       { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'till', namespace: 'shop' }, spec: spec(1) },
@@ -232,7 +229,7 @@ describe('the exact status of a placement with one destination', () => {
     expect([bench.status(), bench.status(till)]).toEqual([undefined, undefined]);
   });
 
-  it('follows no object while it is not exact, or of a placement that has it no more', () => {
+  it('follows no object while it is not exact, nor of a placement that no longer has the object', () => {
     bench.say('shop', state, { replicas: 2 });
     const placement = bench.placement(true, web);
     bench.exact.objectsChanged(id, [web]);
@@ -244,7 +241,7 @@ describe('the exact status of a placement with one destination', () => {
     expect(bench.status()).toEqual({ replicas: 2 });
   });
 
-  it('comes from the child that has the destination, whichever others may have one', () => {
+  it('comes from the child with the destination, whichever others may have one', () => {
     bench.child('a relay', 'relay', 0);
     bench.child('shop', 'agent', 1);
     bench.say('shop', state, { replicas: 2 });
@@ -252,7 +249,7 @@ describe('the exact status of a placement with one destination', () => {
     expect(bench.status()).toEqual({ replicas: 2 });
   });
 
-  it('is handed on by a relay, shown in its view, and taken out of both', () => {
+  it('is passed on by a relay, shown in its view, and removed from both', () => {
     bench.isOwn = false;
     bench.say('shop', state, { replicas: 2 });
     const placement = bench.placement(true, web);
@@ -269,7 +266,7 @@ describe('the exact status of a placement with one destination', () => {
     expect(shown()).toBeUndefined();
   });
 
-  it('passes on what a relay below says as it is', () => {
+  it('is passed on unchanged from a relay below', () => {
     bench = new Bench();
     bench.child('paris', 'relay', 1);
     bench.say('paris', entryKey.status(id, web), { observedGeneration: 7 }, { target: 1 });
@@ -277,7 +274,7 @@ describe('the exact status of a placement with one destination', () => {
     expect(bench.status()).toEqual({ observedGeneration: 7 });
   });
 
-  it('says which placements are told when an object changes', () => {
+  it('names the placements whose status depends on an object', () => {
     bench.placement(true, web);
     expect(bench.store.read((reader) => bench.exact.askingFor(reader, source, web))).toEqual([id]);
     bench.placement(false, web);

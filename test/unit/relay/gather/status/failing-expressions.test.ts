@@ -39,7 +39,7 @@ function failuresOf(children: readonly Child[], locationExpression?: string) {
 }
 
 describe('an expression that fails at some destinations', () => {
-  it('is told with their number, and with paths and causes of some', () => {
+  it('is reported with their number, and with paths and causes of some', () => {
     const children = [
       agentChild('a', [at('prod', { carbon: '80' })]),
       agentChild('b', [at('prod')]),
@@ -55,7 +55,7 @@ describe('an expression that fails at some destinations', () => {
     ]);
   });
 
-  it('is told where it costs more than it may, with the remedy for that, though admission has taken it', () => {
+  it('is reported if it costs more than allowed, with the remedy for that, though admission has accepted it', () => {
     const dear = 'properties.all(a, properties.all(b, !(properties[a] + properties[b]).contains("x")))';
     expect(checkLocationExpression(dear, 'spec.locationExpression')).toEqual([]);
     const long = Object.fromEntries(Array.from({ length: 64 }, (_, i) => [`p${i}`, '-'.repeat(8_000)]));
@@ -70,12 +70,12 @@ describe('an expression that fails at some destinations', () => {
     );
   });
 
-  it('is told by no more than three', () => {
+  it('is reported by at most three', () => {
     const children = ['a', 'b', 'c', 'd'].map((name) => agentChild(name, [at('prod')]));
     expect(failuresOf(children, green)).toMatchObject({ destinations: 4, sample: { length: 3 } });
   });
 
-  it('is not told of where no selector selects, where it matches by another Location, or of what is not certain', () => {
+  it('is not reported if no selector selects, if another Location matches, or if the result is uncertain', () => {
     const children = [
       agentChild('a', [at('test')]),
       agentChild('b', [at('prod'), at('prod', { carbon: '80' })]),

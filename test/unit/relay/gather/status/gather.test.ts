@@ -98,7 +98,7 @@ class Bench {
   }
 }
 
-describe('what a node gathers of a placement', () => {
+describe('the status that a node gathers of a placement', () => {
   let bench: Bench;
 
   beforeEach(() => {
@@ -106,7 +106,7 @@ describe('what a node gathers of a placement', () => {
     for (const name of ['a', 'b', 'c']) bench.child(name);
   });
 
-  it('counts a child as quarantined whose word can not be read, and not what it said before', () => {
+  it('counts a child with an unreadable report as quarantined, and ignores its former report', () => {
     bench.place('a', 'b', 'c');
     bench.total();
     for (const name of ['a', 'b', 'c']) bench.say(name, { available: 1 });
@@ -119,12 +119,12 @@ describe('what a node gathers of a placement', () => {
     expect(bench.total()?.counts).toMatchObject({ expected: 3, fresh: 3, available: 3, quarantined: 0 });
   });
 
-  it('is nothing of a placement that it does not know', () => {
+  it('is nothing for an unknown placement', () => {
     expect(bench.total()).toBeUndefined();
     expect(bench.say('a', {})).toBe(false);
   });
 
-  it('is the sum over its children, each with what it said last', () => {
+  it('is the sum over the node’s children, each with its last report', () => {
     bench.place('a', 'b', 'c');
     expect(bench.total()?.counts).toMatchObject({ expected: 3, never: 3, available: 0 });
     bench.say('a', { available: 1 });
@@ -134,7 +134,7 @@ describe('what a node gathers of a placement', () => {
     expect(bench.total()?.counts).toMatchObject({ available: 0 });
   });
 
-  it('counts nothing of a child that is away, but that it is', () => {
+  it('counts an absent child as stale only', () => {
     bench.place('a', 'b');
     bench.say('a', { available: 1 });
     bench.away.add('a');
@@ -145,7 +145,7 @@ describe('what a node gathers of a placement', () => {
     });
   });
 
-  it('has one that counts again in the middle of a change only at its end, as it has what another one counts no more', () => {
+  it('includes a child that counts again in the middle of a change only at the end, since another replica still counts it', () => {
     bench.place('a', 'b');
     bench.leftOut.add('b');
     bench.say('a', { available: 1 });
@@ -160,7 +160,7 @@ describe('what a node gathers of a placement', () => {
     expect(bench.total()?.counts).toMatchObject({ expected: 1, available: 0 });
   });
 
-  it('has of one whose rows are of two histories what it had, for a time, and of another target nothing', () => {
+  it('keeps the former counts of a replica whose rows are of two histories for a time, and counts nothing for another target', () => {
     bench.place('a', 'b');
     bench.total();
     bench.say('b', { available: 1 });
@@ -176,7 +176,7 @@ describe('what a node gathers of a placement', () => {
     expect(bench.total()?.counts).toMatchObject({ expected: 3 });
   });
 
-  it('loses a child that the placement does not reach any more', () => {
+  it('drops a child that the placement no longer reaches', () => {
     bench.place('a', 'b');
     bench.say('a', { available: 1 });
     expect(bench.total()?.counts.expected).toBe(2);
@@ -186,14 +186,14 @@ describe('what a node gathers of a placement', () => {
     expect([bench.gather.expected(id, 'a'), bench.gather.expected(id, 'b')]).toEqual([0, 1]);
   });
 
-  it('says whether a child has another number of destinations than before', () => {
+  it('reports whether a child has another number of destinations than before', () => {
     bench.place('a');
     bench.total();
     expect(bench.say('a', {})).toBe(false);
     expect(bench.say('a', { expected: 2, fresh: 2 })).toBe(true);
   });
 
-  it('costs a merge for each level of a tree over the children, whatever their number', () => {
+  it('costs one merge for each level of a tree over the children, whatever their number', () => {
     const names = Array.from({ length: 64 }, (_, i) => `n${i}`);
     for (const name of names) bench.child(name);
     bench.place(...names);

@@ -14,22 +14,22 @@ const partial = (some: globalThis.Partial<DestinationCounts>): Partial => ({
 const now = '2026-01-02T03:04:05Z';
 const ready = (some: globalThis.Partial<DestinationCounts>) => placementStatus(partial(some), [], now).conditions[0]!;
 
-describe('the line that a placement shows', () => {
-  it('counts what is available of what is expected', () => {
+describe('the summary line of a placement', () => {
+  it('shows available and expected destinations', () => {
     expect(display(counts({ expected: 3, fresh: 3, available: 2 }))).toBe('available 2/3');
   });
 
-  it('tells how many are stale, and for how long the oldest', () => {
+  it('shows how many are stale, and for how long the oldest', () => {
     const some = counts({ expected: 10_000, fresh: 9_998, available: 9_998, stale: 2 });
     expect(display(some, 240_000)).toBe('available 9,998/10,000 (2 stale, oldest 4m)');
   });
 
-  it('notes only what there is, the worst first', () => {
+  it('shows only the existing problems, the worst first', () => {
     const some = counts({ expected: 9, failed: 1, conflicted: 2, outdated: 3, never: 1, quarantined: 1, stale: 1 });
     expect(display(some)).toBe('available 0/9 (1 failed, 2 conflicted, 3 outdated, 1 never, 1 quarantined, 1 stale)');
   });
 
-  it('tells no age where nothing is stale', () => {
+  it('shows no age if none is stale', () => {
     expect(display(counts({ expected: 1, fresh: 1, available: 1 }), 240_000)).toBe('available 1/1');
   });
 
@@ -50,14 +50,14 @@ describe('the line that a placement shows', () => {
 describe('the condition Conflicted of a placement', () => {
   const conflicted = (of: Partial) => placementStatus(of, [], now).conditions.find(({ type }) => type === 'Conflicted');
 
-  it('is false where no destination has a conflict', () => {
+  it('is false if no destination has a conflict', () => {
     expect(conflicted(partial({ expected: 2, fresh: 2, available: 2 }))).toMatchObject({
       status: 'False',
       reason: 'NoConflict',
     });
   });
 
-  it('says how many destinations have one, and who won at one of them', () => {
+  it('shows how many destinations have one, and the winner at one of them', () => {
     const failures = [
       { path: 'eu:a', object: 'configmaps shop/b', reason: 'Invalid', message: 'too odd' },
       { path: 'eu:b', object: 'configmaps shop/a', reason: 'Conflicted', message: 'EdgePlacement x of center.ops' },
@@ -71,7 +71,7 @@ describe('the condition Conflicted of a placement', () => {
 });
 
 describe('the condition Ready of a placement', () => {
-  it('is true if all that is expected is available', () => {
+  it('is true if all expected destinations are available', () => {
     expect(ready({ expected: 2, fresh: 2, available: 2 })).toMatchObject({
       type: 'Ready',
       status: 'True',
@@ -81,11 +81,11 @@ describe('the condition Ready of a placement', () => {
     });
   });
 
-  it('is false without a Location that matches', () => {
+  it('is false without a matching Location', () => {
     expect(ready({})).toMatchObject({ status: 'False', reason: 'NoMatchingLocations' });
   });
 
-  it('is false for the first of these reasons that there is', () => {
+  it('is false for the first of these reasons that applies', () => {
     const reasons: [keyof DestinationCounts, string][] = [
       ['failed', 'Failing'],
       ['conflicted', 'Conflicted'],
@@ -106,7 +106,7 @@ describe('the condition Ready of a placement', () => {
     });
   });
 
-  it('keeps its time while it stays what it is', () => {
+  it('keeps its time while it does not change', () => {
     const before = ready({ expected: 2, fresh: 2, available: 1 });
     const later = (some: globalThis.Partial<DestinationCounts>, conditions: readonly Condition[]) =>
       placementStatus(partial(some), conditions, '2026-01-02T09:00:00Z').conditions[0]!;
@@ -116,7 +116,7 @@ describe('the condition Ready of a placement', () => {
 });
 
 describe('the status of a placement', () => {
-  it('is of the generation that was scheduled, with its counts', () => {
+  it('has the generation that was scheduled, with its counts', () => {
     const status = placementStatus(partial({ expected: 2, fresh: 1, stale: 1, available: 1 }), [], now);
     expect(status).toMatchObject({
       observedGeneration: 4,
@@ -128,7 +128,7 @@ describe('the status of a placement', () => {
     expect(status.summary).not.toHaveProperty('oldestAgeSeconds');
   });
 
-  it('has the age in seconds and the sample of failures, where there are any', () => {
+  it('has the age in seconds and the sample of failures, if there are any', () => {
     const failures = [{ path: 'eu:a', object: 'deployments.apps shop/till', reason: 'CrashLoop', message: 'exit 1' }];
     const status = placementStatus({ ...partial({ expected: 1, stale: 1 }), failures, oldestAgeMs: 61_499 }, [], now);
     expect(status.summary.oldestAgeSeconds).toBe(61);

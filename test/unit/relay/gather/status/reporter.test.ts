@@ -30,13 +30,13 @@ describe('a reporter', () => {
     turns.settle();
   }
 
-  it('tells a change at once, and several of one turn together and once each', () => {
+  it('reports a change at once, and several changes of one turn together and once each', () => {
     for (const id of ['s/a', 's/b', 's/a']) reporter.mark(id);
     turns.settle();
     expect(told).toEqual([['s/a', 's/b']]);
   });
 
-  it('tells again, in a second, what there was no room to tell, once whatever comes in between', () => {
+  it('reports again, after a second, what did not fit on the disk, once whatever happens in between', () => {
     error = new BanyanError('StoreFull', 'no room');
     change('s/a');
     change('s/a');
@@ -49,13 +49,13 @@ describe('a reporter', () => {
     expect(told).toEqual([['s/a']]);
   });
 
-  it('says when it could not be told otherwise', () => {
+  it('announces when a report could not be written otherwise', () => {
     error = new Error('broken');
     change('s/a');
     expect(failures).toEqual([error]);
   });
 
-  it('tells a thousand that change at once some at a time, each of them once', () => {
+  it('reports a thousand simultaneous changes some at a time, each of them once', () => {
     const ids = Array.from({ length: 1_000 }, (_, i) => `s/${i}`);
     for (const id of ids) reporter.mark(id);
     turns.settle();
@@ -63,7 +63,7 @@ describe('a reporter', () => {
     expect(Math.max(...told.map(({ length }) => length))).toBeLessThan(100);
   });
 
-  it('tells a placement that changes all the time at most once a second after a burst, and the last change of all', () => {
+  it('reports a constantly changing placement at most once a second after a burst, and its last change always', () => {
     for (let i = 0; i < 100; i++) change('s/a');
     const burst = told.length;
     expect(burst).toBeLessThan(10);
@@ -78,7 +78,7 @@ describe('a reporter', () => {
     expect(told.length).toBe(burst + 5);
   });
 
-  it('tells of one object that changes all the time twenty times a second where that is its rate', () => {
+  it('reports a constantly changing object twenty times a second if that is its rate', () => {
     reporter = new StatusReporter({
       clock,
       defer: turns.schedule,
@@ -96,14 +96,14 @@ describe('a reporter', () => {
     expect(told).toHaveLength(20);
   });
 
-  it('does not let one that changes all the time hold up another', () => {
+  it('lets a constantly changing key delay no other', () => {
     for (let i = 0; i < 100; i++) change('s/a');
     told.length = 0;
     change('s/b');
     expect(told).toEqual([['s/b']]);
   });
 
-  it('gives a placement that has been quiet its burst again', () => {
+  it('gives a quiet placement its burst again', () => {
     for (let i = 0; i < 100; i++) change('s/a');
     clock.advance(120_000);
     turns.settle();
@@ -113,7 +113,7 @@ describe('a reporter', () => {
     expect(told).toEqual([['s/a'], ['s/a']]);
   });
 
-  it('tells nothing once it is stopped', () => {
+  it('reports nothing after its stop', () => {
     for (let i = 0; i < 100; i++) change('s/a');
     reporter.stop();
     told.length = 0;

@@ -110,13 +110,13 @@ describe('SinglePlacementSlices', () => {
     expect(slice!.subtrees).toMatchObject([{ path: 'eu:paris', matched: 12 }]);
   });
 
-  it('name the SyncTarget of an inventory space where one stands for the agent', () => {
+  it('name the SyncTarget of an inventory space if one stands for the agent', () => {
     const { run, agent } = node();
     agent('till', 'prod', 'center.fleet/cafe');
     expect(run()[0]?.destinations).toMatchObject([{ path: 'eu:till', cluster: 'till', syncTargetName: 'cafe' }]);
   });
 
-  it('are as many as it takes, a thousand entries each, and fewer again', () => {
+  it('have a thousand entries each, as many slices as needed, and fewer again', () => {
     const { run, agent, relay, matched } = node();
     for (let i = 0; i < 1_999; i++) agent(`shop-${i}`);
     for (const name of ['a', 'b', 'c']) relay(name, 1);
@@ -143,7 +143,7 @@ describe('SinglePlacementSlices', () => {
     expect(run()[0]?.destinations).toMatchObject([{ path: 'eu:till' }]);
   });
 
-  it('are not written when the match is what it was, and keep the time of a count that stays', () => {
+  it('are not written if the match is unchanged, and keep the time of an unchanged count', () => {
     const { run, agent, relay, clock } = node();
     relay('paris', 12);
     relay('rome', 3);
@@ -159,7 +159,7 @@ describe('SinglePlacementSlices', () => {
     expect(timeOf(after, 'eu:rome')).not.toBe(timeOf(before, 'eu:rome'));
   });
 
-  it('are written for some placements at a time, where many change at once', () => {
+  it('are written for some placements at a time if many change at once', () => {
     const clock = new VirtualClock();
     const placements = new Placements();
     const written: string[] = [];

@@ -69,14 +69,14 @@ class Bench {
   }
 }
 
-describe('what was gathered', () => {
+describe('the gathered counts', () => {
   let bench: Bench;
 
   beforeEach(() => {
     bench = new Bench();
   });
 
-  it('is the status of a placement of an own space, and goes nowhere else', () => {
+  it('are the status of a placement of an own space, and go nowhere else', () => {
     bench.counts({ expected: 2, fresh: 2, available: 1 });
     expect(bench.writer.write([id])).toEqual([id]);
     expect(bench.status()).toMatchObject({ display: 'available 1/2', observedGeneration: 1 });
@@ -84,13 +84,13 @@ describe('what was gathered', () => {
     expect(bench.exactly).toEqual([[id, 2]]);
   });
 
-  it('waits for a generation of the placement that has not been scheduled yet', () => {
+  it('wait for a generation of the placement that has not been scheduled yet', () => {
     bench.counts({ expected: 2 }, 7);
     bench.writer.write([id]);
     expect(bench.status()).toBeUndefined();
   });
 
-  it('is an event when the condition Conflicted turns, and none while it stays', () => {
+  it('are an event when the condition Conflicted changes, and none while it does not', () => {
     for (const conflicted of [0, 1, 1, 2, 0]) {
       bench.counts({ expected: 2, fresh: 2, conflicted });
       bench.writer.write([id]);
@@ -100,7 +100,7 @@ describe('what was gathered', () => {
     expect(status).toBe('False');
   });
 
-  it('goes to the parent for a placement from above, once for each change, and is shown in its view', () => {
+  it('go to the parent for a placement from above, once for each change, and are shown in its view', () => {
     bench.isOwn = false;
     bench.counts({ expected: 1, available: 1 });
     expect(bench.writer.write([id])).toEqual([id]);
@@ -111,7 +111,7 @@ describe('what was gathered', () => {
     expect(bench.status()).toBeUndefined();
   });
 
-  it('is taken back from the parent when the placement is gone', () => {
+  it('are withdrawn from the parent when the placement is gone', () => {
     bench.isOwn = false;
     bench.writer.write([id]);
     bench.placements.delete(id);
@@ -120,7 +120,7 @@ describe('what was gathered', () => {
     expect(bench.exactly.at(-1)).toEqual([id, 0]);
   });
 
-  it('is not written while nothing is known of it', () => {
+  it('are not written while nothing is known of the placement', () => {
     bench.total = undefined;
     expect(bench.writer.write([id])).toEqual([]);
     expect(bench.status()).toBeUndefined();

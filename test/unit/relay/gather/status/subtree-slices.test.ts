@@ -52,7 +52,7 @@ describe('the slices of placements from above', () => {
         [key.name, parseBody(body) as KubeObject & { destinations?: unknown[]; subtrees?: unknown[] }] as const,
     );
 
-  it('are the agents of this node by their paths, and counts of the relays below it', () => {
+  it('have the agents of this node by their paths, and counts for the relays below it', () => {
     const id = placement('shop', 1);
     children.set('north', { name: 'north', role: 'relay', destinations: [] });
     placements.get(id)!.children.add('north');
@@ -68,7 +68,7 @@ describe('the slices of placements from above', () => {
     ]);
   });
 
-  it('have at most their number of entries each, and are found by name', () => {
+  it('have a bounded number of entries each, and are found by name', () => {
     placement('shop', sliceEntriesMax + 1);
     placement('shop-0', 1);
     expect(shown().map(([name, { destinations }]) => [name, destinations?.length])).toEqual([
@@ -87,7 +87,7 @@ describe('the slices of placements from above', () => {
     expect(slices.shownOne('us.ops', 'shop-0')).toBeUndefined();
   });
 
-  it('are told of one by one, also those that are there no longer', () => {
+  it('are announced one by one, also deleted ones', () => {
     const id = placement('shop', sliceEntriesMax + 1);
     slices.placementChanged(id);
     placement('shop', 1);

@@ -139,7 +139,7 @@ describe('the work of one change among two hundred placements with summaries', (
     expect(bench.changed).toEqual([]);
   });
 
-  it('is that of the placement that has a row of the object, also when it is to lose that', () => {
+  it('concerns the placement that has a row of the object, even if the placement is to lose it', () => {
     expect(bench.rows('p7')).toBe(3);
     expect(bench.ship('p7')).toBe(1);
     bench.object('p7', {});
@@ -149,12 +149,12 @@ describe('the work of one change among two hundred placements with summaries', (
     expect(bench.ship('p7', 'a')).toBe(0);
   });
 
-  it('is that of the placement that wants a row from now on', () => {
+  it('concerns the placement that wants a row from now on', () => {
     bench.object('plain', { p9: ['p9'] });
     expect([bench.ship('plain'), bench.rows('p9')]).toEqual([1, 4]);
   });
 
-  it('is that of the placements that name a summarizer which is edited, has gone or has come', () => {
+  it('concerns the placements that name a summarizer which was edited, removed or added', () => {
     expect(bench.edit('p3')).toBe(1);
     expect(bench.edit('nobody')).toBe(0);
     bench.specs.delete('p3');
@@ -169,7 +169,7 @@ describe('the work of one change among two hundred placements with summaries', (
     expect([...new Set(bench.changed)]).toEqual([placementId(source, 'p3')]);
   });
 
-  it('ends with a placement, or an agent, that has gone', () => {
+  it('ends with a removed placement or agent', () => {
     const id = placementId(source, 'p5');
     bench.placements.get(id)!.children.delete('a');
     bench.summaries.placementChangedWith(id, ['a']);

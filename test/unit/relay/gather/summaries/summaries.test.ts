@@ -32,7 +32,7 @@ async function told(): Promise<SummaryTree> {
 }
 
 describe('a summary that a user defines', () => {
-  it('is there with nothing in it before anybody has reported', async () => {
+  it('exists without contents before anybody has reported', async () => {
     const tree = await chain();
     expect(tree.summary('', 'shop.replicas')).toMatchObject({
       rows: [],
@@ -41,7 +41,7 @@ describe('a summary that a user defines', () => {
     });
   });
 
-  it('is at each of five levels the sum of what is below it', async () => {
+  it('is at each of five levels the sum over the nodes below', async () => {
     const tree = await told();
     expect(tree.rows('', 'shop.replicas')).toEqual([['web:1', 5, 11111, 10000]]);
     expect(tree.rows('a', 'shop.replicas')).toEqual([['web:1', 4, 11110, 10000]]);
@@ -51,14 +51,14 @@ describe('a summary that a user defines', () => {
     expect(tree.summary('', 'shop.replicas')?.completeness).toMatchObject({ expected: 5, fresh: 5, outdated: 0 });
   });
 
-  it('follows what changes, a maximum that falls too', async () => {
+  it('follows changes, also a maximum that falls', async () => {
     const tree = await told();
     tree.say('a:b:c:d:shop-3', 'till', ready(7));
     await tree.settle();
     expect(tree.rows('', 'shop.replicas')).toEqual([['web:1', 5, 1118, 1000]]);
   });
 
-  it('loses the rows of a destination that leaves, and counts one that comes', async () => {
+  it('loses the rows of a removed destination, and counts a new one', async () => {
     const tree = await told();
     tree.leave('a:b:shop-1');
     await tree.settle();
@@ -80,7 +80,7 @@ describe('a summary that a user defines', () => {
     }
   });
 
-  it('is of the objects that the item selects, and of those no more when it does not', async () => {
+  it('covers the objects that the item selects, as long as it selects them', async () => {
     const tree = await told();
     tree.apply(webOf('signage', 'web:2'));
     await tree.settle();
@@ -95,7 +95,7 @@ describe('a summary that a user defines', () => {
     expect(tree.rows('', 'shop.replicas')).toEqual([['web:1', 5, 11111, 10000]]);
   });
 
-  it('sees the object as it was delivered, whether or not the state is of it', async () => {
+  it('reads the object as it was delivered, whether or not the state is about that form', async () => {
     const tree = await told();
     tree.summarizer('current', { filter: 'propagation.current', combinedFields: [{ name: 'n', type: 'COUNT' }] });
     tree.placement('current', 'replicas');
@@ -106,7 +106,7 @@ describe('a summary that a user defines', () => {
     expect(tree.rows('', 'shop.current')).toEqual([[0]]);
   });
 
-  it('is made anew when the summarizer changes, and not merged with what is of the old one', async () => {
+  it('is computed again when the summarizer changes, and not merged with partials of the old one', async () => {
     const tree = await told();
     tree.summarizer('replicas', { ...replicas, filter: 'returned.status.readyReplicas > 10' });
     await tree.at('').down();
@@ -115,7 +115,7 @@ describe('a summary that a user defines', () => {
     expect(tree.summary('', 'shop.replicas')?.completeness.outdated).toBe(0);
   });
 
-  it('shows differently what is counted as before when only having and orderBy change', async () => {
+  it('shows the same counts differently if only having and orderBy change', async () => {
     const tree = await told();
     tree.summarizer('replicas', { ...replicas, having: 'shops > 4' });
     await tree.settle();
@@ -136,7 +136,7 @@ describe('a summary that a user defines', () => {
     for (const path of relays) expect(tree.summary(path, 'shop.replicas')).toBeUndefined();
   });
 
-  it('is not there without its summarizer, and the placement says so', async () => {
+  it('does not exist without its summarizer, and the placement reports that', async () => {
     const tree = await told();
     expect(tree.condition('SummarizersResolved')).toMatchObject({ status: 'True' });
     tree.delete('statussummarizers', 'replicas');
@@ -153,7 +153,7 @@ describe('a summary that a user defines', () => {
     expect(tree.condition('SummarizersResolved')).toMatchObject({ status: 'True' });
   });
 
-  it('is of objects that were born at the edge, where an upsync item names it and matches', async () => {
+  it('covers objects that were created at the edge, if an upsync item names it and matches', async () => {
     const tree = await told();
     const subject = 'int(returned.data.cases)';
     tree.summarizer('cases', {
@@ -176,7 +176,7 @@ describe('a summary that a user defines', () => {
     expect([tree.rows('', 'shop.cases'), tree.rows('a:b:c', 'shop.cases')]).toEqual([[[5, 22]], [[1, 3]]]);
   });
 
-  it('is of objects that placed ones own, told apart by their kind, where an associated item names it and matches', async () => {
+  it('covers objects that placed objects own, distinguished by their kind, if an associated item names it and matches', async () => {
     const tree = await told();
     tree.summarizer('owned', {
       groupBy: [{ name: 'kind', def: 'returned.kind' }],
@@ -234,10 +234,10 @@ describe('a summary that a user defines', () => {
   });
 });
 
-describe('what a sibling adds to a summary', () => {
+describe('the contribution of a replica to a summary', () => {
   const shown = (tree: SummaryTree) => tree.rows('', 'shop.replicas');
 
-  it('stays as it was while its feed is reconciled, then is nothing until the end', async () => {
+  it('is unchanged while the replica’s feed is reconciled for some time, then nothing until the end', async () => {
     const tree = new SummaryTree(['a', 'b'], ['a:shop', 'b:shop']);
     tree.summarizer('replicas', replicas);
     tree.apply(webOf('till'));
@@ -261,7 +261,7 @@ describe('what a sibling adds to a summary', () => {
     expect(shown(tree)).toEqual([['web:1', 2, 7, 5]]);
   });
 
-  it('is nothing where a summary is new and its rows are of two histories', async () => {
+  it('is nothing if a summary is new and the rows are of two histories', async () => {
     const tree = new SummaryTree(['a', 'b'], ['a:shop', 'b:shop']);
     tree.apply(webOf('till'));
     for (const relay of ['a', 'b']) tree.frozen.add(relay);
@@ -328,7 +328,7 @@ describe('SUM over strings', () => {
     ],
     ['selected', { select: [{ name: 's', def: 'returned.status.tills * 2' }] }, [[2], [4], [6]]],
   ])(
-    '%s is errors of these rows, counted and sampled at every level, beside what the others give',
+    '%s is an error of each of these rows, counted and sampled at every level, beside the values of the others',
     async (_, spec, rows) => {
       const tree = new SummaryTree(['a', 'a:b'], ['a:x', 'a:b:y', 'a:b:z', 'w', 'v']);
       tree.summarizer('tills', spec);

@@ -5,16 +5,16 @@ import { summaryContent, summaryName, summaryObject } from '../../../../../relay
 import { field, summarizer } from '../../../core/summary/support.ts';
 
 describe('the name of a StatusSummary', () => {
-  it('is that of the placement and that of the summarizer', () => {
+  it('has the placement’s and the summarizer’s name', () => {
     expect(summaryName('shop-prod', 'images')).toBe('shop-prod.images');
   });
 
-  it('is never that of two', () => {
+  it('is never shared by two summaries', () => {
     expect(summaryName('a.b', 'c')).toBe('a.b.c');
     expect(summaryName('a', 'b.c')).toMatch(/^a\.b\.c-[0-9a-f]{8}$/);
   });
 
-  it('is cut to what a name may have, and stays different', () => {
+  it('is cut to the allowed length, and stays unique', () => {
     const names = ['x', 'y'].map((last) => summaryName('p'.repeat(250), `${'s'.repeat(20)}${last}`));
     for (const name of names) expect(name).toMatch(/^p{244}-[0-9a-f]{8}$/);
     expect(new Set(names).size).toBe(2);
@@ -22,7 +22,7 @@ describe('the name of a StatusSummary', () => {
 });
 
 describe('the completeness of a StatusSummary', () => {
-  it('says of how many destinations it is, and what the others are', () => {
+  it('shows how many destinations the summary covers, and the state of the others', () => {
     const of = summarizer({ combinedFields: [field('n', 'COUNT')] });
     const builtIn = emptyPartial(1, 1);
     const counts = { ...builtIn.counts, expected: 10_000, fresh: 9_995, stale: 2, never: 3 };
@@ -53,13 +53,13 @@ describe('the completeness of a StatusSummary', () => {
 describe('the condition SummarizersResolved', () => {
   const now = '2026-01-01T00:00:00Z';
 
-  it('is not there when no summarizer is named', () => {
+  it('is absent if no summarizer is named', () => {
     const before = withSummarizers([], new Map(), 1, now);
     expect(before).toMatchObject([{ type: 'SummarizersResolved', status: 'True' }]);
     expect(withSummarizers(before, undefined, 2, now)).toEqual([]);
   });
 
-  it('names those that can not be used, at most five', () => {
+  it('names the unusable summarizers, at most five', () => {
     const reasons = new Map(Array.from({ length: 7 }, (_, i) => [`s${i}`, `reason ${i}`]));
     expect(withSummarizers([], reasons, 3, now)).toMatchObject([
       {

@@ -7,7 +7,7 @@ const one = of.evaluate(row({ path: 'p' }))!;
 const expected = (child: string) => (child === 'large' ? 70 : 3);
 
 describe('UserSummary', () => {
-  it('counts the destinations of relays that have another version, and takes their partials when they have this one', () => {
+  it('counts the destinations of relays with another version, and merges their partials when they have this one', () => {
     const summary = new UserSummary(of);
     summary.setRelay('small', { ...one, outdated: 2 });
     summary.setRelay('large', undefined);
@@ -20,7 +20,7 @@ describe('UserSummary', () => {
     expect(summary.total(expected)).toMatchObject({ rows: 1, outdated: 0 });
   });
 
-  it('adds up the rows of an agent, and forgets the agent with its last one', () => {
+  it('adds up the rows of an agent, and drops the agent with its last row', () => {
     const summary = new UserSummary(of);
     summary.setRow('shop', 'a', one);
     summary.setRow('shop', 'b', one);

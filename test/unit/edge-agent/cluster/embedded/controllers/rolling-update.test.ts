@@ -27,7 +27,7 @@ const scenario = fc.record({
 });
 
 describe('the steps of a rolling update', () => {
-  it('never exceed the surge, never take more than may be unavailable, and end with the new pods alone', () => {
+  it('never exceed the surge, never remove more than may be unavailable, and end with the new pods alone', () => {
     fc.assert(
       fc.property(scenario, ({ replicas, maxSurge, maxUnavailable, readiness }) => {
         const update = rollingUpdate(replicas, { maxSurge, maxUnavailable });
@@ -55,7 +55,7 @@ describe('the steps of a rolling update', () => {
     );
   });
 
-  it('let old pods go first that serve nobody', () => {
+  it('remove old pods that are not ready first', () => {
     const update = rollingUpdate(3, { maxSurge: 1, maxUnavailable: 0 });
     const sizes = nextSizes(update, { name: 'new', replicas: 1, available: 0 }, [
       { name: 'broken', replicas: 1, available: 0 },
