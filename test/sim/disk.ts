@@ -1,6 +1,6 @@
 /**
- * A disk that can lose what was not flushed: every commit is a snapshot, a crash leaves the durable one or any later one, since commits
- * reach the disk in order and each whole. The store on it is the product's in memory, with the ends of the process at every effect.
+ * A disk that can lose unflushed data. Every commit is a snapshot. A crash leaves the durable snapshot or any later one, because commits reach the disk in
+ * order and each as a whole. The store on the disk is the product's memory store, and the process may end at each effect.
  */
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
@@ -10,23 +10,23 @@ import { countNow, type Reader, type Store, type Transaction } from '../../core/
 import type { Topic } from '../../core/store/topics.ts';
 import type { Life } from './life.ts';
 
-/** A flush takes between nothing and this; some disks are slow. */
+/** A flush takes between nothing and this time; some disks are slow. */
 const flushMaxMs = 12;
 const slowFlushMaxMs = 250;
 const slowShare = 0.25;
-/** What nobody waits for is on the disk after this all the same. */
+/** After this time, commits are on the disk even if nobody waits for them. */
 const writeBackMs = 150;
 
 export class Disk {
   #durable = new MemoryStore();
-  /** Commits since, oldest first. */
+  /** Later commits, oldest first. */
   #volatile: MemoryStore[] = [];
   /** Flushes and writes fail. */
   isFull = false;
-  /** A flush takes no less. */
+  /** A flush takes at least this time. */
   flushMinMs = 0;
 
-  /** What would be there after a power failure now. */
+  /** The state after a power failure at this moment. */
   get durable(): MemoryStore {
     return this.#durable;
   }
@@ -51,7 +51,7 @@ export class Disk {
     return this.#volatile.at(-1) ?? this.#durable;
   }
 
-  /** The process has ended; `survives` of [0, 1] says how much of what was not flushed is there. */
+  /** The process has ended. `survives` in [0, 1] is the part of the unflushed commits that is on the disk. */
   crash(survives: number): void {
     const kept = Math.round(survives * this.#volatile.length);
     if (kept > 0) this.#durable = this.#volatile[kept - 1]!;
@@ -82,14 +82,14 @@ export interface SimStorePorts {
   readonly life: Life;
   readonly clock: Clock;
   readonly random: Random;
-  /** Right after a commit, before anything else knows of it. `before` is the state that it began with. */
+  /** Immediately after a commit, before any other code knows it. `before` is the state at its beginning. */
   committed(changes: readonly Change[], before: MemoryStore): void;
-  /** What a canary makes of the store: see canaries/. */
+  /** The store's lies for a canary: see canaries/. */
   readonly lies?: StoreLies | undefined;
 }
 
 export interface StoreLies {
-  /** Flushes are said to be done at once. */
+  /** The store reports flushes as done at once. */
   readonly flushesAtOnce?: boolean;
   get?(key: Uint8Array, found: Uint8Array | undefined): Uint8Array | undefined;
 }

@@ -1,4 +1,4 @@
-/** A simulated machine: its disk and its configuration stay, its processes come and go. What runs in them is the product's own assembly. */
+/** A simulated machine: its disk and its configuration stay, its processes come and go. The processes run the product's own assembly. */
 import type { Space } from '../../core/apiserver/space.ts';
 import { withReplica } from '../../core/identity/replica.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -24,16 +24,16 @@ import type { PlannedNode } from './plan/tree.ts';
 import { seedOf } from './seeds.ts';
 import type { World } from './world.ts';
 
-/** After a process ended by itself, its supervisor starts the next within this. */
+/** After a process has ended by itself, its supervisor starts the next one within this time. */
 const restartMaxMs = 2_000;
-/** Pods of simulated clusters hurry: nobody looks. */
+/** Pods of simulated clusters start fast, because no check looks at their pace. */
 const pace = { stepMinMs: 5, stepMaxMs: 20, progressDeadlineMaxMs: 5_000 };
 
-/** Of every agent, until somebody says otherwise: what is filled in from them always can be. */
+/** Properties of every agent by default, so that expressions can always be filled in. */
 export const firstProperties = { tills: '1' };
 
 export class Host {
-  /** Its path, with its number if it is one of several siblings: by this the world, and its parent, know it. */
+  /** The path of the node, with the number of a replica. The world and the node's parent know the node by this id. */
   readonly id: string;
   readonly path: string;
   readonly replica: number;
@@ -48,24 +48,24 @@ export class Host {
   skewMaxMs = 0;
   /** Wall time of the machine that signs. */
   certifiedUntilMs = Number.POSITIVE_INFINITY;
-  /** It is to run; a supervisor sees to it. */
+  /** The process is to run, and a supervisor starts it again. */
   wanted = true;
-  /** Tables of what was told by others: to which of them a liar has told something. */
+  /** Tables of the node that contain entries from a liar. */
   readonly deceived = new Set<string>();
-  /** Table and key hash in hex, of rows that are newer than a tombstone that came for them: they stay, and the tombstone is acknowledged. */
+  /** Table and key hash in hex of rows that are newer than a received tombstone: the rows stay, and the tombstone is acknowledged. */
   readonly outlived = new Set<string>();
-  /** Not the product runs here but a liar. */
+  /** A liar runs here instead of the product. */
   lie: LiarWays | undefined;
   /** Virtual time. */
   liedUntilMs = Number.NEGATIVE_INFINITY;
-  /** It has left the tree for good. */
+  /** The node has left the tree for good. */
   isGone = false;
-  /** Of several clones of one path, one after the other: which one. */
+  /** The number of the clone, if one path has several clones one after the other. */
   cloneNumber = 0;
-  /** By the name under which clients reach them; the system space under the empty one. */
+  /** By the name under which clients reach the spaces; the system space has the empty name. */
   spaces = new Map<string, Space>();
   agent: AssembledAgent | undefined;
-  /** Of the process that runs. */
+  /** The state of the running process. */
   streams: StreamRouter | undefined;
   #streamCounts: StreamCounts | undefined;
   #node: Node | undefined;
@@ -100,7 +100,7 @@ export class Host {
     return `${this.path === '' ? 'center' : this.id}${this.isClone ? ' (clone)' : ''}`;
   }
 
-  /** As its parent calls it. */
+  /** The name that the parent uses for the node. */
   get name(): string {
     return this.id.slice(this.id.lastIndexOf(':') + 1);
   }
@@ -111,7 +111,7 @@ export class Host {
     return cut < 0 ? '' : this.path.slice(0, cut);
   }
 
-  /** Destinations that the topology names right below this relay. */
+  /** Destinations that the topology names directly below this relay. */
   set config(config: NodeConfig) {
     this.#config = config;
   }
@@ -140,14 +140,14 @@ export class Host {
     return this.role === 'agent' ? this.#startAgent(life) : this.#startNode(life);
   }
 
-  /** Ends the process where it stands; `survives` is how much of what was not flushed the disk has. */
+  /** Ends the process where it stands. `survives` is the part of the unflushed data that is on the disk. */
   crash(survives: number): void {
     if (!this.life.alive) return;
     this.#survives = survives;
     this.life.end();
   }
 
-  /** As by SIGTERM: the process does what it has to, and what it wrote is on the disk. One that does not serve yet, or is no product, just ends. */
+  /** Ends the process like SIGTERM: it finishes its work, and its data are on the disk. A process that does not serve yet, or a liar, just ends. */
   endInOrder(): void {
     const { life } = this;
     const process = this.agent ?? (this.spaces.has('') ? this.#node : undefined);
@@ -171,20 +171,20 @@ export class Host {
     this.crash(1);
   }
 
-  /** Of the process that runs: what waits on it ends with it. */
+  /** Belongs to the running process: everything that waits on it ends with the process. */
   get clock(): Clock {
     return this.#clock ?? this.world.clock;
   }
 
-  /** By its own idea of the time of day. */
+  /** By the machine's own wall clock. */
   get wallMs(): number {
     return this.world.clock.wallMs() + this.skewMs;
   }
 
-  /** Something that the process did not expect came out of it: the product would end. */
+  /** An unexpected error reached the top of the process: the product would end. */
   failed(error: unknown): void {
     if (!this.life.alive || (error as Error).name === 'Crash') return;
-    // Only as it starts, or has been told to end: in between it waits for room.
+    // Only during the start or an orderly end: otherwise the process waits for room.
     if ((this.#isStarting || this.#isEnding) && lacksRoom(error)) {
       this.world.note(`${this.title} ends: ${describeError(error)}`);
       this.crash(this.world.chance());
@@ -240,7 +240,7 @@ export class Host {
     return { store, clock, random, defer, version: 'simulated' };
   }
 
-  /** Names this start: no other has the same chance. */
+  /** Identifies this start: no other start has the same random stream. */
   get #self(): (string | number)[] {
     return [`${this.title}${this.cloneNumber === 0 ? '' : this.cloneNumber}`, this.#boots];
   }
@@ -292,12 +292,12 @@ export class Host {
     this.world.talks.serve(this, streams);
   }
 
-  /** A space that is made when somebody asks for it. */
+  /** A space that is opened when somebody asks for it. */
   resolve(prefix: string): Space | undefined {
     return this.#resolver?.(prefix);
   }
 
-  /** Ends of streams, also of those that go on to another node. */
+  /** Ends of streams, including those that continue to another node. */
   get streamsOpen(): number {
     return this.#streamCounts?.open ?? 0;
   }

@@ -1,7 +1,7 @@
-/** One start of a simulated process: it ends at an effect that was chosen beforehand, or when it is killed; then nothing of it does anything any more. */
+/** One start of a simulated process. It ends at an effect that was chosen beforehand, or when it is killed. After that, no part of it acts any more. */
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 
-/** Unwinds whatever the process was doing. It is no error of the product: whoever drives the product passes it over. */
+/** Unwinds the code of the process. It is no error of the product: the caller of the product ignores it. */
 export class Crash extends Error {
   constructor() {
     super('the simulated process has ended');
@@ -11,10 +11,10 @@ export class Crash extends Error {
 
 export class Life {
   alive = true;
-  /** Writes, flushes and sends so far: each is a boundary at which the process may end, before and after. */
+  /** The number of writes, flushes and sends so far. Each is a boundary before and after which the process may end. */
   effects = 0;
   crashAtEffect = Number.POSITIVE_INFINITY;
-  /** Timers and turns that wait. */
+  /** The number of waiting timers and turns. */
   pending = 0;
   readonly #died: () => void;
 
@@ -36,7 +36,7 @@ export class Life {
     this.#died();
   }
 
-  /** Runs something of the process; true if it came to its end, false if the process ended on the way or before. */
+  /** Runs code of the process. True if the code finished, false if the process ended during or before it. */
   run(act: () => void, failed: (error: unknown) => void): boolean {
     if (!this.alive) return false;
     try {
@@ -52,12 +52,12 @@ export class Life {
 export interface LifeClockPorts {
   readonly world: Clock;
   readonly life: Life;
-  /** By how much this machine's idea of the time of day is off. */
+  /** The offset of this machine's wall clock. */
   skewMs(): number;
   failed(error: unknown): void;
 }
 
-/** The clock of one process: its timers die with it. */
+/** The clock of one process: its timers end with the process. */
 export function lifeClock({ world, life, skewMs, failed }: LifeClockPorts): Clock {
   return {
     wallMs: () => Math.floor(world.wallMs() + skewMs()),

@@ -1,11 +1,11 @@
-/** A failing run for people: what was violated, the tree, what led to it, and how to see it again. */
+/** The report of a failing run for people: the violation, the tree, the events before it, and the command that repeats the run. */
 import type { Plan } from './plan/plan.ts';
 import type { Outcome } from './simulate.ts';
 import type { Workers } from './workers.ts';
 
 /** Events shown before the violation. */
 const eventsShown = 40;
-/** Characters of an event that are shown. */
+/** The number of characters shown of an event. */
 const eventMax = 240;
 
 export async function describeFailure(

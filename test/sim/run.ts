@@ -14,7 +14,7 @@ import { type SeedList, Workers } from './workers.ts';
 
 interface Options {
   readonly runs: number;
-  /** Of the first run; the others follow. Absent: fixed bugs first, then from 1. */
+  /** The seed of the first run; the others follow. Absent: first the seeds of fixed bugs, then from 1. */
   readonly seed?: number;
   readonly mode: Mode;
   readonly canary?: string;
@@ -24,7 +24,7 @@ interface Options {
 
 const usage =
   'usage: npm run sim -- [--runs N] [--seed S] [--mode safety|liveness] [--canary NAME|list] [--minutes M] [--coverage]';
-/** Failures that are shown whole; the rest is counted. */
+/** The number of failures that are shown in full; the others are only counted. */
 const shownMax = 3;
 /** Runs of one pass of `--minutes`. */
 const runsPerPass = 500;
@@ -57,7 +57,7 @@ async function runAll(asked: Options, seeds: SeedList, untilMs = Number.POSITIVE
   await using workers = new Workers({ mode, coverage, ...(canary === undefined ? {} : { canary }) });
   const outcomes: Outcome[] = [];
   let shown = 0;
-  // Results come in order, whoever made them: the hash does not depend on the number of workers.
+  // Results come in order, whichever worker made them, so the hash does not depend on the number of workers.
   for await (const outcome of workers.run(seeds, () => Date.now() > untilMs)) {
     outcomes.push(outcome);
     if (!outcome.violation) continue;
@@ -82,7 +82,7 @@ function tell(outcomes: readonly Outcome[]): boolean {
   return violations > 0;
 }
 
-/** Seeds of fixed bugs are run first, unless a seed is asked for. */
+/** Seeds of fixed bugs run first, unless the user names a seed. */
 function seedsOf({ seed, runs, canary, mode }: Options): SeedList {
   if (seed !== undefined) return { length: runs, at: (i) => seed + i };
   const fixed = canary === undefined ? fixedSeeds(mode) : [];

@@ -1,4 +1,4 @@
-/** Numbers from numbers and names: independent streams of chance from one seed, so that leaving one thing out of a run moves no other. */
+/** Derives numbers from numbers and names: independent random streams of one seed, so that leaving one step out of a run does not move any other. */
 export function seedOf(seed: number, ...parts: readonly (string | number)[]): number {
   // FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/
   let hash = (0x811c9dc5 ^ seed) >>> 0;

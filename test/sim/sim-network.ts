@@ -1,6 +1,6 @@
 /**
- * The network of a simulated tree: connections that deliver in order, each in its own time, and that break, hang in one direction or crawl when
- * told to. Frames are really encoded.
+ * The network of a simulated tree: connections that deliver in order, each with its own delay. They break, hang in one direction or become slow on command.
+ * Frames are really encoded.
  */
 import type { Expiry } from '../../core/identity/expiry.ts';
 import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
@@ -17,19 +17,19 @@ import type { World } from './world.ts';
 
 export type Side = 'child' | 'parent';
 
-/** What is wrong with the way between a child and one of its parents. */
+/** The faults of the line between a child and one of its parents. */
 export interface LineState {
   /** Dials fail, connections break. */
   cut: boolean;
-  /** Nothing gets through from this side, and nobody is told: it waits. */
+  /** Nothing gets through from this side, and no end learns of it: frames wait. */
   silent: Record<Side, boolean>;
   delayMinMs: number;
   delayMaxMs: number;
-  /** Bytes under way from which a sender has to wait. */
+  /** When this number of bytes is in flight, a sender has to wait. */
   bufferBytes: number;
-  /** What the line takes. */
+  /** The rate of the line. */
   bytesPerMs: number;
-  /** Of frames that may come twice: how many do. */
+  /** The part of the repeatable frames that are delivered twice. */
   doubles: number;
 }
 
@@ -70,21 +70,21 @@ export class SimNetwork {
   reset(child: Host, parents: readonly Host[]): void {
     for (const connection of [...this.open]) {
       if (connection.child.id !== child.id || !parents.includes(connection.parent)) continue;
-      // Either both learn of it at once, or one does and the other still gets what was under way.
+      // Either both ends learn of it at once, or one does and the other still receives the frames in flight.
       const at = this.#random.fraction();
       if (at < 0.3) connection.break();
       else connection.leave(at < 0.8 ? 'child' : 'parent');
     }
   }
 
-  /** A child's end of its connections is gone; its parents get what was under way. */
+  /** The child's ends of its connections are gone; its parents receive the frames in flight. */
   hangUp(child: Host, parents: readonly Host[]): void {
     for (const connection of [...this.open]) {
       if (connection.child.id === child.id && parents.includes(connection.parent)) connection.leave('child');
     }
   }
 
-  /** The lines of a child are good again; what waits on them goes on. */
+  /** The lines of a child are good again, and waiting frames continue. */
   mend(child: Host, parents: readonly Host[]): void {
     for (const parent of parents) Object.assign(this.line(child, parent), goodLine());
     for (const connection of this.open) {
@@ -111,7 +111,7 @@ export class SimNetwork {
     };
   }
 
-  /** A call for a stream beside a session: it takes its own time and breaks by itself, or with its session. */
+  /** A call for a stream beside a session: it has its own delay and breaks separately, or with its session. */
   async openStream(session: Connection, id: number, events: LinkEvents): Promise<Link> {
     const { child, parent } = session;
     session.validityOf('child').effect();
@@ -152,7 +152,7 @@ export class SimNetwork {
     return connection.childEnd;
   }
 
-  /** Never, if the process ends meanwhile: the next one on its machine has not dialled. */
+  /** Never resolves if the process ends meanwhile: the next process on its machine has not dialled. */
   #pass(life: Life, ms: number): Promise<void> {
     return new Promise((resolve) => {
       this.#world.clock.after(ms, () => {
@@ -177,24 +177,24 @@ export class Connection {
   readonly parent: Host;
   readonly childEnd: End;
   readonly parentEnd: End;
-  /** One of its ends is no product: what that says binds nobody. */
+  /** One of its ends is a liar, so its frames bind nobody. */
   readonly isLie: boolean;
-  /** Of what each side has sent, what is to be done when all of it has arrived. */
+  /** For the frames of each side: functions to call when all of them have arrived. */
   readonly #awaited: Record<Side, (() => void)[]> = { child: [], parent: [] };
-  /** Of a call for a stream: the session that it is beside. */
+  /** For a call for a stream: its session. */
   readonly session: Connection | undefined;
-  /** The parent knows of it: nothing arrives there before. */
+  /** The parent has accepted the connection: nothing arrives there before. */
   isTaken = true;
-  /** Of the Welcome that went over it. */
+  /** The sequence in the Welcome that was sent over the connection. */
   sessionSequence: number | undefined;
-  /** What its parent's store had of the session then. */
+  /** The record of the session in the parent's store at that time. */
   sessionRecord: Uint8Array | undefined;
   readonly #network: SimNetwork;
   readonly #world: World;
-  /** Of the processes that made it: their next ones are somebody else. */
+  /** The lives of the processes that made the connection: their next processes are different ones. */
   readonly #lives: Readonly<Record<Side, Life>>;
   isOpen = true;
-  /** One connection may be much slower than the next one of the same child, so that what is sent later arrives earlier. */
+  /** One connection may be much slower than the next one of the same child, so that later frames arrive earlier. */
   readonly #slowness: number;
 
   constructor(network: SimNetwork, world: World, id: number, child: Host, parent: Host, session?: Connection) {
@@ -225,7 +225,7 @@ export class Connection {
     this.parentEnd.events = parent;
   }
 
-  /** The parent hears of a call for a stream, and may refuse it. */
+  /** The parent receives a call for a stream, and may refuse it. */
   take(child: LinkEvents, id: number): void {
     if (!this.isOpen || !this.session) return;
     const { parentEnd } = this.session;
@@ -246,7 +246,7 @@ export class Connection {
     this.resume();
   }
 
-  /** Once all that this end has sent has been delivered. */
+  /** Resolves once all frames that this end has sent are delivered. */
   whenDelivered(from: End, then: () => void): void {
     if (from.dueMs === undefined) then();
     else this.#awaited[from.side].push(then);
@@ -306,12 +306,12 @@ export class Connection {
     this.#carry(from);
   }
 
-  /** Both ends learn of it a little later; what was under way is lost. */
+  /** Both ends learn of it a little later; frames in flight are lost. */
   break(): void {
     this.#over(new BanyanError('Unavailable', 'the connection broke'));
   }
 
-  /** One end is gone: the other gets what was under way, and then the end. */
+  /** One end is gone: the other receives the frames in flight, and then the end. */
   leave(side: Side): void {
     const end = this.end(side);
     if (!this.isOpen || end.hasLeft) return;
@@ -341,7 +341,7 @@ export class Connection {
     this.#world.clock.after(0, () => this.#tell(side, () => end.events?.onClose(error)));
   }
 
-  /** Sets the next delivery of an end in motion, if there is one and none is. */
+  /** Schedules the next delivery of an end, if there is one and none is scheduled. */
   #carry(from: End): void {
     if (!this.isOpen || !this.isTaken || from.isCarrying || this.#isSilent(from)) return;
     const dueMs = from.dueMs ?? (from.isClosing ? 0 : undefined);
@@ -382,7 +382,7 @@ export class Connection {
     }
   }
 
-  /** What can't be read ends the connection, as with every transport. */
+  /** An unreadable frame ends the connection, as with every transport. */
   #decoded(bytes: Uint8Array): Frame | undefined {
     try {
       return decodeFrame(bytes);
@@ -404,13 +404,13 @@ function identityOf({ path, role, replica }: Host): PeerIdentity {
   return { path, role, ...(replica > 0 ? { replica } : {}) };
 }
 
-/** The first of both certificates. */
+/** The certificate that expires first. */
 function expiryOf(child: Host, parent: Host): Expiry {
   const first = child.certifiedUntilMs < parent.certifiedUntilMs ? child : parent;
   return { atMs: first.certifiedUntilMs, words: `the certificate of ${first.title} has expired` };
 }
 
-/** The protocol has to bear these twice; a second hello is another matter. */
+/** The protocol has to tolerate these frames twice, but not a second hello. */
 function comesTwice({ frame }: Frame): boolean {
   return frame?.$case === 'batch' || frame?.$case === 'ack' || frame?.$case === 'beat';
 }
@@ -424,14 +424,14 @@ export class End implements Link {
   openStream?: NonNullable<Link['openStream']>;
   expiry?: Expiry;
   isClosing = false;
-  /** By its own process, in words. */
+  /** The message with which its own process ended it. */
   closedFor = '';
-  /** It has been told of the end, or its process is no more. */
+  /** The end has received the end of the connection, or its process is gone. */
   hasLeft = false;
   isCarrying = false;
   isFull = false;
   #lastAtMs = 0;
-  /** Until then the line is busy with what was sent before. */
+  /** Until then the line is busy with earlier frames. */
   #busyUntilMs = 0;
   readonly #waiting: { readonly bytes: Uint8Array; readonly atMs: number }[] = [];
   #bytes = 0;
@@ -455,7 +455,7 @@ export class End implements Link {
     return this.#bytes;
   }
 
-  /** When the next frame arrives; undefined: none is under way. */
+  /** When the next frame arrives; undefined: none is in flight. */
   get dueMs(): number | undefined {
     return this.#waiting[0]?.atMs;
   }

@@ -1,4 +1,4 @@
-/** One run of a plan: people work while things go wrong; all is healed and compared; then things go wrong alone, and all is compared again. */
+/** One run of a plan: people work while faults happen; everything is healed and compared; then faults happen without work, and everything is compared again. */
 import { acknowledged } from './check/acknowledged.ts';
 import { wrongAfterLoss } from './check/after-loss.ts';
 import { attachments } from './check/attachments.ts';
@@ -41,18 +41,18 @@ export interface Outcome {
   readonly steps: number;
   readonly hash: string;
   readonly violation?: Violation;
-  /** The newest events before it. */
+  /** The newest events before the violation. */
   readonly last: readonly string[];
 }
 
-/** Dead lines are found dead after 60 s, waits grow to 60 s and a refused child comes again after 30 s: all of that twice. */
+/** Dead lines are noticed after 60 s, waits grow to 60 s and a refused child comes again after 30 s: twice all of that. */
 const convergeWithinMs = 300_000;
-/** A person looks at what nodes hold when the others have done what they can. */
+/** The time after which a person looks at held rows, when nodes have done everything that they can. */
 const releaseAfterMs = 100_000;
-/** How often it is looked whether all is well. */
+/** The interval of the checks whether all is well. */
 const lookEveryMs = 2_000;
 
-/** One world at a time in a process: what escapes a promise belongs to the one that runs. */
+/** One world at a time in a process: an unhandled rejection belongs to the present one. */
 let running: World | undefined;
 
 export function catchEscaped(): void {
@@ -123,8 +123,8 @@ async function perform(world: World, performer: Performer, steps: readonly Step[
 }
 
 /**
- * Nothing goes wrong any more, but for lines that stay dead; then all that is reached has to come to what it ought to be. What is held goes if a person may
- * say so: of a run in which an origin has lost something, or in which nobody asks for anything, it stays.
+ * All faults end, except for lines that stay dead. Then all reached nodes have to come to the expected state. A person approves the deletion of held rows if
+ * that is allowed: in a run in which an origin has lost objects, or in which nobody writes anything, they stay.
  */
 async function heal(
   world: World,
@@ -159,7 +159,7 @@ async function heal(
   });
 }
 
-/** Until nothing is wrong any more, or it has taken too long. */
+/** Until nothing is wrong any more, or the time is over. */
 async function settle(
   world: World,
   wrongOf: () => string | undefined,
@@ -187,6 +187,6 @@ function wrongNow(
   isCutOff: (path: string) => boolean,
 ): string | undefined {
   if (!plan.forgets) return notConverged(world, releases, isCutOff);
-  // What a release is after its origin has lost a part of it, the model does not know.
+  // The model does not know the state of a release after its origin has lost a part of it.
   return hasReleases(plan) ? undefined : wrongAfterLoss(world, releases, isCutOff);
 }

@@ -1,6 +1,6 @@
 /**
- * People who watch mailboxes, as by `kubectl get --watch`: what each of them has is a list and the events after it. An event fits what it has; and when all is
- * healed it has what a list shows then. A watch ends with the process that it is at.
+ * People who watch mailboxes, like `kubectl get --watch`: each of them has a list and the events after it. An event must fit the present list, and after
+ * healing the result must equal a new list. A watch ends with the process that serves it.
  */
 import type { Space } from '../../core/apiserver/space.ts';
 import type { SpaceStorage, StorageEvent, StoredObject } from '../../core/apiserver/storage.ts';
@@ -36,7 +36,7 @@ export class Watches {
     });
   }
 
-  /** In words what a watch has and a list has not, or the other way round. */
+  /** A message that names the differences between a watch and a list. */
   wrong(): string | undefined {
     for (const watch of this.#watches) {
       if (!watch.life.alive) {

@@ -1,11 +1,11 @@
-/** Processes that run seeds, so that all cores have work; what comes out is in the order of the seeds. */
+/** Processes that run seeds, so that all cores have work. Results come in the order of the seeds. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import type { Mode, Plan } from './plan/plan.ts';
 import type { Counted } from './reach/counts.ts';
 import type { Outcome } from './simulate.ts';
 
-/** By index, so that a million of them take no room. */
+/** By index, so that a million seeds need no memory. */
 export interface SeedList {
   readonly length: number;
   at(index: number): number;
@@ -27,10 +27,10 @@ export type Answer =
   | { readonly did: 'shrink'; readonly plan: Plan; readonly outcome: Outcome }
   | { readonly did: 'coverage'; readonly counted: Counted };
 
-/** Runs that a worker has ahead of what was taken: a long run must not let the others stand still, nor pile up results. */
+/** The number of runs that a worker may be ahead of the consumer: a long run must not stop the others, nor pile up results. */
 const aheadMax = 64;
 
-/** A run leaves many short-lived snapshots behind: with a small young generation a tenth of the time goes into moving them. */
+/** A run leaves many short-lived snapshots behind: with a small young generation a tenth of the time would go into copying them. */
 const execArgv = [...process.execArgv, '--max-semi-space-size=64'];
 
 export class Workers implements AsyncDisposable {
@@ -43,7 +43,7 @@ export class Workers implements AsyncDisposable {
     this.#processes = Array.from({ length: count }, () => fork(file, args, { serialization: 'advanced', execArgv }));
   }
 
-  /** Ends early when the taker stops, or when `isOver` says so. */
+  /** Ends early when the consumer stops, or when `isOver` returns true. */
   async *run(seeds: SeedList, isOver: () => boolean): AsyncGenerator<Outcome> {
     const done = new Map<number, Outcome>();
     let next = 0;

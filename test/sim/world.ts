@@ -1,6 +1,6 @@
 /**
- * A tree on virtual time: its machines, its network and what is written down of what happens. One thing at a time: between two
- * events only promises that have resolved go on, so that a seed decides all of it.
+ * A tree on virtual time: its machines, its network and the record of its events. One event at a time: between two events only resolved promises continue, so
+ * that a seed decides everything.
  */
 import { createHash } from 'node:crypto';
 import { withReplica } from '../../core/identity/replica.ts';
@@ -17,21 +17,21 @@ import { type Connection, type Side, SimNetwork } from './sim-network.ts';
 import { Talks } from './talk/talks.ts';
 import { Watches } from './watches.ts';
 
-/** Looks on and says what must not be; what it knows, it knows from rows and frames. */
+/** A check watches a world and reports violations. All of its knowledge comes from rows and frames. */
 export interface Check {
   /** The invariant, in words. */
   readonly name: string;
   /** After each commit of a process. */
   committed?(host: Host, changes: readonly Change[], before: MemoryStore): void;
-  /** Before a frame is on its way. */
+  /** Before a frame is sent. */
   sent?(connection: Connection, from: Side, frame: Frame): void;
   /** Around the delivery of a frame. */
   receiving?(connection: Connection, to: Side, frame: Frame): void;
   received?(connection: Connection, to: Side, frame: Frame): void;
-  /** A host's disk is another's, or none. */
+  /** A host gets another disk, or none. */
   replaced?(host: Host): void;
   ended?(host: Host): void;
-  /** A liar's frame arrives, of which the others are not told: it binds nobody. */
+  /** A liar's frame arrives. The other checks do not see it, because it binds nobody. */
   lied?(connection: Connection, to: Side, frame: Frame): void;
 }
 
@@ -43,7 +43,7 @@ export interface Violation {
 
 /** Events that a report shows. */
 const lastMax = 60;
-/** A process with more timers than this leaks them: one for each child, key and session would be a few hundred in these trees. */
+/** A process with more timers than this leaks them: one for each child, key and session is a few hundred in these trees. */
 export const timersMax = 3_000;
 
 export class World {
@@ -58,14 +58,14 @@ export class World {
   readonly checks: Check[] = [];
   /** The newest events, for people. */
   readonly last: string[] = [];
-  /** While a frame is delivered: whose. */
+  /** Set while a frame is delivered. */
   delivery: { readonly connection: Connection; readonly to: Side; readonly frame: Frame } | undefined;
   lies: ((host: Host) => StoreLies | undefined) | undefined;
-  /** People look at what a node has when it has started. */
+  /** The spaces of a node are read when it has started. */
   onStarted: (host: Host) => void = () => {};
-  /** A node at which objects are born has lost some of them. */
+  /** A node with spaces has lost some of its objects. */
   originWasPutBack = false;
-  /** Titles of what people have deleted since. */
+  /** Titles of objects that people have deleted since. */
   readonly deletedSinceLoss = new Set<string>();
   steps = 0;
   readonly #trace = createHash('sha256');
@@ -93,7 +93,7 @@ export class World {
     return this.#chance.fraction();
   }
 
-  /** Of several siblings, the one that the host tries first comes first. */
+  /** The parents of a host, first the replica that the host dials first. */
   parentsOf(host: Host): Host[] {
     const { parentPath } = host;
     const first = parentPath === undefined ? undefined : this.hosts.get(parentPath);
@@ -103,7 +103,7 @@ export class World {
     return Array.from({ length: count }, (_, i) => this.hosts.get(withReplica(first.path, (home + i) % count))!);
   }
 
-  /** The one with which it has its newest session; the first of them before there is any. */
+  /** The parent with which the host has its newest session; before any session the first one. */
   parentOf(host: Host): Host | undefined {
     let newest: Connection | undefined;
     for (const connection of this.network.open) {
@@ -113,7 +113,7 @@ export class World {
     return newest?.parent ?? this.parentsOf(host)[0];
   }
 
-  /** Whose line to some parent is not cut. */
+  /** Children whose line to some parent is not cut. */
   hearsFromAbove(host: Host): boolean {
     return this.parentsOf(host).some((parent) => !this.network.line(host, parent).cut);
   }
@@ -145,7 +145,7 @@ export class World {
     );
   }
 
-  /** Lets events happen until then, or until something is wrong. */
+  /** Runs events until then, or until a violation. */
   async run(untilMs: number): Promise<void> {
     const atMs = this.#startMs + untilMs;
     await settled();
@@ -218,7 +218,7 @@ export class World {
   }
 }
 
-/** Everything that is ready to go on has gone on. */
+/** Runs all promises that can continue. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,6 +1,6 @@
 /**
- * Bugs on purpose, one for each class of rule: each takes one decision of the product away from outside, by another method in place of its own or by a
- * store that lies, to prove that the checks bite. The product knows nothing of them.
+ * Deliberate bugs, one for each class of rule. Each removes one decision of the product from outside, with a replaced method or a store that lies, to prove
+ * that the checks find the bug. The product does not know the canaries.
  */
 import type { Canaries, Canary } from './canary.ts';
 import { feedCanaries } from './feeds.ts';

@@ -1,4 +1,4 @@
-/** Rules of what a feed sends, keeps and takes in, taken away. */
+/** Canaries that remove rules about sending, storing and receiving in a feed. */
 import { FeedConsumer } from '../../../core/feed/consumer.ts';
 import type { Batch, WireEntry } from '../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../core/feed/producer.ts';
@@ -8,7 +8,7 @@ import { Subscriptions, type Topic } from '../../../core/store/topics.ts';
 import { prefix, rowOf } from '../check/rows.ts';
 import type { Canaries } from './canary.ts';
 
-/** In the index by revision, a key hash with a mark behind it. */
+/** An index entry by revision with a mark byte after the key hash is a tombstone. */
 const tombstoneBytes = 17;
 
 export const feedCanaries: Canaries = {
@@ -39,7 +39,7 @@ export const feedCanaries: Canaries = {
   'tombstone-purged-early': {
     break() {
       const { acknowledge } = FeedProducer.prototype;
-      // With what is acknowledged, all go that are there.
+      // With an acknowledgement, all tombstones go, also unacknowledged ones.
       FeedProducer.prototype.acknowledge = function (t, cursor) {
         acknowledge.call(this, t, cursor);
         for (const keyHash of tombstonesOf(t, this.id)) forgetRow(t, this.id, keyHash);

@@ -1,17 +1,17 @@
-/** Rules of placements whose copies go and come in an order, taken away. */
+/** Canaries that remove rules of placements whose copies move in a fixed order. */
 import { Mover } from '../../../relay/moves/mover.ts';
 import type { Canaries } from './canary.ts';
 
 export const moveCanaries: Canaries = {
   'old-copy-goes-first': {
     break() {
-      // Who is to have nothing any more has nothing at once.
+      // An agent that is to lose the placement loses it at once.
       Mover.prototype.mayDetach = () => true;
     },
   },
   'new-copy-comes-first': {
     break() {
-      // Who is to have something has it at once.
+      // An agent that is to get the placement gets it at once.
       Mover.prototype.mayAttach = () => true;
     },
   },

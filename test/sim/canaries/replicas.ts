@@ -1,4 +1,4 @@
-/** Rules of children that go from one sibling to another, taken away. */
+/** Canaries that remove rules of children that go from one replica to another. */
 import { ChildSession } from '../../../core/session/child-session.ts';
 import { WatermarkGate } from '../../../core/session/watermark-gate.ts';
 import { Ownership } from '../../../relay/replicas/ownership.ts';
@@ -11,7 +11,7 @@ export const siblingCanaries: Canaries = {
     break() {
       ReplicaPlace.prototype.superseded = () => undefined;
       const { attached } = Ownership.prototype;
-      // Whoever speaks last has the child.
+      // The replica that reports last gets the child.
       Ownership.prototype.attached = function (replica, child, _sequence, role) {
         const { sequence = 0 } = this.children.get(child) ?? {};
         return attached.call(this, replica, child, sequence + 1, role);
@@ -25,13 +25,13 @@ export const siblingCanaries: Canaries = {
   },
   'seen-below-forgotten': {
     break() {
-      // What the children of a node that has lost its store have seen above is nobody's business.
+      // A node that has lost its store ignores what its children have received from above.
       Object.defineProperty(ChildSession.prototype, 'parentHasReplicas', { get: () => false });
     },
   },
   'handed-unheard': {
     break() {
-      // What an agent says that it was handed by a sibling is nobody's business.
+      // A replica ignores an agent's report that another replica handed a release to it.
       HandedReleases.prototype.isNews = () => false;
       HandedReleases.prototype.hasIt = () => false;
       HandedReleases.prototype.isBehind = () => undefined;

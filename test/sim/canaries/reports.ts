@@ -1,4 +1,4 @@
-/** Rules of what is told of single objects, taken away: of exact statuses, of what is born at the edge, and of mailboxes. */
+/** Canaries that remove rules of reports about single objects: exact statuses, objects created at the edge, and mailboxes. */
 import { Acknowledgements, type AcknowledgingSession } from '../../../core/session/acknowledgements.ts';
 import { EdgeReports } from '../../../edge-agent/agent/edge-reports.ts';
 import { ExactStatuses } from '../../../relay/gather/status/exact-statuses.ts';
@@ -8,7 +8,7 @@ import type { Canaries } from './canary.ts';
 export const reportCanaries: Canaries = {
   'burial-untold': {
     break() {
-      // What has gone at the edge may be there still, as far as anybody is told.
+      // The agent reports no removal at the edge: a removed object counts as unknown.
       const { entryOf } = EdgeReports.prototype;
       EdgeReports.prototype.entryOf = function (entry) {
         return entryOf.call(this, entry) ?? 'unsure';
@@ -17,7 +17,7 @@ export const reportCanaries: Canaries = {
   },
   'acknowledged-unread': {
     break() {
-      // What a child has acknowledged is told before whoever hears of it can read it.
+      // An acknowledgement is announced before the store has it, so a listener cannot read it yet.
       const { note } = Acknowledgements.prototype;
       const told = new WeakMap<AcknowledgingSession, () => void>();
       Acknowledgements.prototype.note = function (session, cursor) {
@@ -31,7 +31,7 @@ export const reportCanaries: Canaries = {
   },
   'change-unwatched': {
     break() {
-      // Of what a commit changes in a mailbox, who watches it hears all but the last.
+      // A watcher of a mailbox receives all changes of a commit except the last.
       const { changed } = MailboxContents.prototype;
       MailboxContents.prototype.changed = function () {
         return changed.call(this)?.slice(0, -1);
@@ -40,7 +40,7 @@ export const reportCanaries: Canaries = {
   },
   'former-status-kept': {
     break() {
-      // The status of an object that has one place stays when it has several.
+      // The status of an object with one destination stays when it has several.
       const { write } = ExactStatuses.prototype;
       ExactStatuses.prototype.write = function (id, placement, expected) {
         if (expected === 1) write.call(this, id, placement, expected);

@@ -1,4 +1,4 @@
-/** Rules of who may go on where it was, taken away. */
+/** Canaries that remove rules about resuming a feed. */
 import type { ResumeTuple } from '../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../core/feed/producer.ts';
 import type { Reader } from '../../../core/store/store.ts';
@@ -14,7 +14,7 @@ export const resumeCanaries: Canaries = {
   }),
 };
 
-/** The rule sees a tuple that satisfies it, whatever the consumer's says. */
+/** The rule gets a tuple that satisfies it, whatever tuple the consumer sent. */
 function resumesWith(satisfied: (producer: FeedProducer, reader: Reader, tuple: ResumeTuple) => ResumeTuple): Canary {
   return {
     break() {

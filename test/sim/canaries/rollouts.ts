@@ -1,4 +1,4 @@
-/** Rules of releases, taken away. */
+/** Canaries that remove rules of releases. */
 import { Exposures } from '../../../relay/rollout/exposure.ts';
 import { isIn } from '../check/rows.ts';
 import type { StoreLies } from '../disk.ts';
@@ -7,7 +7,7 @@ import type { Canaries } from './canary.ts';
 export const rolloutCanaries: Canaries = {
   'release-for-everybody': {
     break() {
-      // What is shipped is what the source has, whoever it was handed to.
+      // Every agent gets the present object of the source, whether or not the release was handed out to it.
       Exposures.prototype.outgoing = (_t, _shipment, what) => what;
     },
   },
@@ -15,7 +15,7 @@ export const rolloutCanaries: Canaries = {
   'abort-ignored': { break() {}, lies: () => readsReleases({ halted: false }) },
 };
 
-/** A node reads of each release row that it says something else. */
+/** The store returns each release row with other attributes. */
 function readsReleases(other: object): StoreLies {
   return {
     get(key, found) {

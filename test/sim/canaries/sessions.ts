@@ -1,4 +1,4 @@
-/** Rules of sessions, taken away. */
+/** Canaries that remove rules of sessions. */
 import { equalBytes } from '../../../core/store/bytes.ts';
 import { isIn } from '../check/rows.ts';
 import type { Host } from '../host.ts';
@@ -7,12 +7,12 @@ import type { Canaries } from './canary.ts';
 export const sessionCanaries: Canaries = {
   'no-fence': {
     break() {},
-    // What the fence of a session reads is what it wrote itself, as if no other had come.
+    // The fence of a session reads the session's own record, as if no newer session existed.
     lies: (host) => ({ get: (key, found) => ownSession(host, key, found) }),
   },
   'fence-in-memory': {
     break() {},
-    // Of sessions a process knows only those that it granted itself.
+    // A process knows only the sessions that it granted itself.
     lies: (host) => {
       const begun = new Set<string>();
       return {

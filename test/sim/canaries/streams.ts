@@ -1,4 +1,4 @@
-/** Rules of byte streams, taken away. */
+/** Canaries that remove rules of byte streams. */
 import { ByteQueue } from '../../../core/stream/byte-queue.ts';
 import { StreamEnd } from '../../../core/stream/stream-end.ts';
 import type { Canaries } from './canary.ts';

@@ -1,4 +1,4 @@
-/** Rules of what is told of many, taken away: of states, of labels, of what is gone. */
+/** Canaries that remove rules of sums: of states, of labels, and of deletions. */
 import type { Content } from '../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../core/feed/producer.ts';
 import { SegmentTree } from '../../../core/summary/segment-tree.ts';
@@ -15,7 +15,7 @@ interface Gone {
 export const summaryCanaries: Canaries = {
   'child-merged-twice': {
     break() {
-      // What a child said before stays beside what it says now.
+      // The former report of a child stays in the sum beside its new one.
       const { set } = SegmentTree.prototype;
       SegmentTree.prototype.set = function (key, value) {
         const before = this.get(key);
@@ -26,7 +26,7 @@ export const summaryCanaries: Canaries = {
   },
   'new-label-untold': {
     break() {
-      // What a node told at its start is what its parent prunes by.
+      // The node reports only the labels that it had at its start, and its parent prunes by them.
       LabelSummaryPublisher.prototype.publish = () => undefined;
     },
   },
@@ -38,7 +38,7 @@ export const summaryCanaries: Canaries = {
         const row = this.get(t, keyHash);
         const content = row?.content && this.content(t, row.content);
         const removed = remove.call(this, t, keyHash, originRevision);
-        // What went before is there again when the next one goes, as it was.
+        // When an object is removed, the object removed before it comes back unchanged.
         const before = gone.get(this);
         if (before && this.get(t, before.keyHash)?.content === undefined) {
           forgetRow(t, this.id, before.keyHash);

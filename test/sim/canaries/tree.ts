@@ -1,4 +1,4 @@
-/** Rules of a node among its neighbours, taken away. */
+/** Canaries that remove rules of a node with its parent and children. */
 import { FeedProducer } from '../../../core/feed/producer.ts';
 import { Gather } from '../../../relay/gather/status/gather.ts';
 import { Readiness } from '../../../relay/node/readiness.ts';
@@ -22,7 +22,7 @@ export const treeCanaries: Canaries = {
   },
   'silence-unnoticed': {
     break() {
-      // A partial stays what it was, whatever the child says or however long it is away.
+      // A child's contribution never changes, whatever the child reports or however long it is away.
       Gather.prototype.childChanged = () => false;
     },
   },

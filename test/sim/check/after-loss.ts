@@ -1,8 +1,8 @@
 /**
- * What can be said after an origin was put back to an older copy, when all is healed: whatever it has is at every agent that is to have it, if not in its
- * form then in one that the origin has lost, but where rows of what it has lost are for other places (lost-rows.ts); and what people have deleted since is
- * gone, but where a node on the way holds it back because the placement that had brought it there is lost as well: a person says then whether it goes.
- * Undefined: all is well.
+ * The promises after an origin was restored from an older copy and all faults have ended. Each object of the origin is at every agent that is to have it, in
+ * the origin's form or in a form that the origin has lost, except where lost rows name other places (lost-rows.ts). An object that people have deleted since
+ * is gone, except where a node on the way holds it because the placement that brought it there is lost as well; a person decides about that one. The result
+ * is undefined if all is well.
  */
 
 import { expectation, heldBy, list, resources, titleOf } from '../model/expected.ts';
@@ -29,7 +29,7 @@ export function wrongAfterLoss(
       if (!has.has(title) && !isTakenByLostRows(world, host, title)) return `${host.title}: ${title} is not there`;
     }
     for (const title of world.deletedSinceLoss) {
-      // The deletion itself may have been lost by a crash: then the origin has the object again.
+      // A crash may have undone the deletion itself. Then the origin has the object again.
       if (!atOrigins.has(title) && has.has(title) && !heldBack.has(title))
         return `${host.title} still has ${title}, which was deleted since the loss`;
     }

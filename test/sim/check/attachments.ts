@@ -1,8 +1,12 @@
 /**
- * Invariant 10: at most one attachment of a child counts as fresh. At a parent: only the newest session that it granted says anything. At the lowest common
- * ancestor of siblings: a child is where it attached with the highest sequence that was heard; of those whose word it counts, at most one takes the child
- * for its own, and what they have told, but for one that is being reconciled, is of no more fresh places than there are. Wherever a partial is told: never
- * more fresh places than exist.
+ * Invariant 10: at most one attachment of a child counts as fresh.
+ *
+ * - At a parent, only the newest session that it granted sends anything.
+ *
+ * - The parent of replicas takes a child to be where it attached with the highest received sequence. Of the replicas whose reports the parent counts, at most
+ * one owns the child. The fresh places in their reports, without those of a replica that is being reconciled, are no more than the existing places.
+ *
+ * - No partial ever reports more fresh places than exist.
  */
 import type { Host } from '../host.ts';
 import type { Life } from '../life.ts';
@@ -12,9 +16,9 @@ import { isIn, Rows } from './rows.ts';
 
 export function attachments(world: World): Check {
   const name = 'at most one attachment of a child counts';
-  /** By process of a parent: the newest session of each child. */
+  /** For each process of a parent: the newest session of each child. */
   const newest = new WeakMap<Life, Map<string, number>>();
-  /** What they have is of another time: it is looked at in what they tell. */
+  /** Hosts whose rows are of an earlier time. The check of their sums reads their reports instead (totals.ts). */
   const putBack = new Set<Host>();
   return {
     name,
@@ -27,7 +31,7 @@ export function attachments(world: World): Check {
         const own = connection.sessionSequence;
         if (frame?.$case === 'welcome') {
           sessions.set(child.id, frame.value.sessionSequence);
-          // From now on the copy is who it says that it is; what the original has is of another time, also when it has its place again.
+          // From now on the copy has the identity. The rows of the original are of an earlier time, also when the original is admitted again.
           const original = world.hosts.get(child.id);
           if (child.isClone && original) putBack.add(original);
         }
@@ -71,7 +75,7 @@ export function attachments(world: World): Check {
     if (wrong) world.violation(name, wrong);
   }
 
-  /** `first`: of several siblings. */
+  /** `first`: the first of several replicas. */
   function lookAt(ancestor: Host, first: Host): void {
     if (putBack.has(ancestor)) return;
     const counted = replicasOf(world, first).filter((sibling) => !putBack.has(sibling) && isCounted(ancestor, sibling));
@@ -85,7 +89,7 @@ export function attachments(world: World): Check {
   }
 }
 
-/** In words, if a child is taken to be at another sibling than the one to which it attached with the highest sequence that was heard. */
+/** Returns a message if the parent takes a child to be at another replica than the one to which it attached with the highest received sequence. */
 function olderAttachment(world: World, ancestor: Host, first: Host): string | undefined {
   const siblings = replicasOf(world, first);
   return Rows.of(ancestor.rows, (rows) => {
@@ -105,7 +109,7 @@ function olderAttachment(world: World, ancestor: Host, first: Host): string | un
   });
 }
 
-/** What siblings have told, as their parent adds it up: in words, if there are more fresh places than places. */
+/** Adds up the reports of replicas as their parent does. Returns a message if they have more fresh places than there are. */
 function tooManyFresh(world: World, ancestor: Host, first: Host): string | undefined {
   const fresh = new Map<string, number>();
   for (const sibling of replicasOf(world, first)) {
@@ -127,7 +131,7 @@ function placesOf(world: World, path: string): number {
   return [...world.hosts.values()].filter((host) => host.role === 'agent' && isAtOrBelow(host.path, path)).length;
 }
 
-/** The ancestor has taken the sibling's word for all that it has to have heard of. */
+/** The ancestor has received the term from the replica that it requires, so it counts the replica's reports. */
 function isCounted(ancestor: Host, sibling: Host): boolean {
   return Rows.of(ancestor.rows, (rows) => {
     const group = rows.siblings(sibling.planned.path.slice(sibling.planned.path.lastIndexOf(':') + 1));
@@ -136,8 +140,8 @@ function isCounted(ancestor: Host, sibling: Host): boolean {
 }
 
 /**
- * In the middle of a reconciliation its rows here are of two histories, and come in any order: its term, by which it would be left out, perhaps last. What
- * the ancestor adds up meanwhile is what it tells, and that is looked at there: totals.ts.
+ * During a reconciliation, the ancestor's rows of the replica are of two histories and arrive in any order; the term, because of which the replica would be
+ * left out, may come last. totals.ts checks what the ancestor reports meanwhile.
  */
 function isBetween(ancestor: Host, sibling: Host): boolean {
   return Rows.of(ancestor.rows, (rows) => {
@@ -147,12 +151,12 @@ function isBetween(ancestor: Host, sibling: Host): boolean {
   });
 }
 
-/** As its own rows say. */
+/** By the replica's own rows. */
 function owns(sibling: Host, child: string): boolean {
   return Rows.of(sibling.rows, (rows) => {
     const held = rows.attributes<{ owner: number; granted: boolean }>('upstream', `owner/${child}`);
     if (held) return held.owner === sibling.replica && held.granted;
-    // One that has heard nothing yet has told nothing either.
+    // A replica that has received no decision yet has reported nothing either.
     return rows.attributes<{ lead: number }>('upstream', 'replicas')?.lead === sibling.replica;
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Invariant 14: memory and queues stay within named bounds, at every frame and commit: what single frames hold (frame-bounds.ts), what is in flight
- * (in-flight.ts), bytes on a line, credit of streams, timers of a process, beats, and what the store keeps of sessions and feeds.
+ * Invariant 14: memory and queues stay within named bounds, at every frame and commit: the contents of single frames (frame-bounds.ts), bytes in flight
+ * (in-flight.ts), bytes on a line, credit of streams, timers of a process, beats, and the store's records of sessions and feeds.
  */
 import type { MemoryStore } from '../../../core/store/memory/memory-store.ts';
 import { Feed, type Frame } from '../../../core/wire/generated/mesh.ts';
@@ -11,20 +11,20 @@ import { beyond, bounds as frameBounds } from './frame-bounds.ts';
 import { InFlight } from './in-flight.ts';
 import { isIn, prefix, tableIdOf } from './rows.ts';
 
-/** Two windows of half a MiB each way, a batch more, and what control frames add; on the call of a bulk stream its window: see docs/protocol.md. */
+/** Two windows of half a MiB each way, one more batch, and control frames; on the call of a bulk stream its window: see docs/protocol.md. */
 const underWayMaxBytes = { session: 1.5 * 1024 * 1024, call: 2.5 * 1024 * 1024 };
-/** What one end lets the other have under way on a stream. */
+/** The bytes that one end lets the other end have in flight on a stream. */
 const streamWindowMaxBytes = 2 * 1024 * 1024;
-/** Between two beats of one side: the page's bound. */
+/** The bound of the protocol page between two beats of one side. */
 const beatGapMaxMs = 20_000;
-/** Starts of its process that a producer remembers. */
+/** The number of starts of its process that a producer records. */
 const incarnationsMax = 64;
 
-/** Of one connection, by the side that sends. */
+/** The state of one connection, by the side that sends. */
 interface Seen {
   readonly inFlight: InFlight;
   beatAtMs?: number;
-  /** Of a call: bytes that the other side has allowed, and those that were sent. */
+  /** For a call: the bytes that the other side has allowed, and the bytes that were sent. */
   granted: number;
   data: number;
 }
@@ -100,7 +100,7 @@ function sessionWrong(seen: Record<Side, Seen>, from: Side, whole: Frame, nowMs:
   }
 }
 
-/** What the session's own Open allowed is not seen here: it is no more than a window. */
+/** The check does not see the credit of the session's own Open, which is at most one window. */
 function callWrong(seen: Record<Side, Seen>, from: Side, { frame }: Frame): string | undefined {
   const own = seen[from];
   const other = seen[from === 'child' ? 'parent' : 'child'];

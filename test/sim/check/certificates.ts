@@ -1,12 +1,12 @@
-/** A session does not outlive the certificates that it began with: nothing but a goodbye is said when the first of them is over. */
+/** A session does not outlive the certificates that it began with: after the first of them has expired, a side sends only a Goodbye. */
 import type { Check, World } from '../world.ts';
 
-/** What was decided in the turn before, and flushed since. */
+/** The time for frames that were decided in the turn before and have been flushed since. */
 const slackMs = 300;
 
 export function certificates(world: World): Check {
   const name = 'a session ends with its certificates';
-  /** Of a clock that was set since, the product knows within the hour. */
+  /** If the clock was set since, the product notices within the hour. */
   const skews = new WeakMap<object, number>();
   const greetings: ReadonlySet<string> = new Set(['hello', 'welcome', 'retry', 'goodbye']);
   return {

@@ -1,4 +1,6 @@
-/** Invariants 1, 11 and 12, after healing: every agent holds what the model says, and every placement tells of it. Undefined: all is well. */
+/**
+ * Invariants 1, 11 and 12, after healing: every agent has the objects of the model, and every placement reports them. The result is undefined if all is well.
+ */
 import type { KubeObject } from '../../../core/object/meta.ts';
 import type { Host } from '../host.ts';
 import { type Expectation, expectation, heldBy, isBelow, type ModelPlacement, titleOfKey } from '../model/expected.ts';
@@ -11,7 +13,7 @@ import { standing, standingAmong } from './standing.ts';
 import { summaryWrong as foldWrong, readSummary, summarizersOf } from './summaries.ts';
 import { unsentWrong } from './unsent.ts';
 
-/** Agents that are cut off for good are none of it: what they hold is what they held. */
+/** Agents that are cut off for good are not checked: they keep their last objects. */
 export function notConverged(
   world: World,
   releases: Releases,
@@ -47,12 +49,12 @@ function objectsWrong(world: World, model: Expectation, isCutOff: (path: string)
   return undefined;
 }
 
-/** Of `KIND NAMESPACE/NAME`. */
+/** Parses `KIND NAMESPACE/NAME`. */
 function namespaceOf(title: string): string {
   return title.slice(title.indexOf(' ') + 1, title.lastIndexOf('/'));
 }
 
-/** What an agent that moved has of its former parent stays, if it is more than goes at once, until a person releases it. */
+/** Objects of the former parent stay at an agent that moved, if they are more than the budget of deletions, until a person approves their deletion. */
 function heldBackBy(host: Host): Set<string> {
   const keys = Rows.of(host.rows, (rows) => rows.heldKeys('upstream'));
   return new Set(keys.filter((key) => key.startsWith('o/')).map(titleOfKey));
@@ -64,9 +66,9 @@ interface Status {
   readonly rollout?: { readonly phase: string; readonly message: string };
 }
 
-/** Of a release that is not everybody's: somebody else has to say something before it goes on. */
+/** A release that is not everywhere waits for a person or a program. */
 const waiting = new Set(['Paused', 'RolledBack', 'WaitingForGate']);
-/** Or goes on by itself, each wave 90 s later. */
+/** Otherwise it continues by itself, each wave 90 s later. */
 const nobodyThere = 'none of its destinations is connected';
 
 function summariesWrong(world: World, model: Expectation, isCutOff: (path: string) => boolean): string | undefined {
@@ -99,13 +101,13 @@ function userSummariesWrong({ host, space, object, agents, delivered }: ModelPla
 interface Reached {
   readonly reached: number;
   readonly broken: number;
-  /** None of those below the placement's node is cut off. */
+  /** No agent below the placement's node is cut off. */
   readonly isWhole: boolean;
-  /** Of those that are reached: of so many at most it is not told that they are. */
+  /** The bounds for placements whose agents are all reached: the highest number of agents that may be reported as not reached. */
   readonly untold: number;
 }
 
-/** The fold over the leaves: by now each one that is reached has all objects, and all of them are available. */
+/** The fold over the leaves: after healing, each reached agent has all objects, and all of them are available. */
 function summaryWrong(
   { host, space, object, agents, isUnfinished }: ModelPlacement,
   { reached, broken, isWhole, untold }: Reached,
@@ -117,7 +119,7 @@ function summaryWrong(
   }
   const { expected = -1, fresh, stale = 0, never = 0, quarantined = 0 } = summary;
   const told = JSON.stringify(summary);
-  // Of a subtree that is cut off, nodes above know what it told last, if anything: also of agents that were removed there since.
+  // Nodes above a subtree that is cut off show its last reports, if any, also those about agents that were removed there since.
   if (isWhole && reached === agents.length && expected !== agents.length)
     return `${title} expects ${agents.length} places, told is ${told}`;
   if ((fresh ?? 0) + stale + never + quarantined !== expected) return `${title}: the parts are not the whole: ${told}`;
@@ -133,7 +135,7 @@ function summaryWrong(
   return undefined;
 }
 
-/** Of whom it is told, all is told. */
+/** All reports about these agents have arrived. */
 function partlyToldWrong(
   title: string,
   { fresh = 0, synced, applied, available = 0, failed = 0, conflicted, outdated }: Readonly<Record<string, number>>,

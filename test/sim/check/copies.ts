@@ -1,7 +1,8 @@
 /**
- * What `spec.move` promises, looked at where a cluster gets or loses an object. With MakeBeforeBreak an object that some cluster had is always at one of them
- * at least, whatever the placement names and whoever is silent. With BreakBeforeMake no more clusters have it than the largest form of the placement names.
- * Of runs in which nobody takes places or disks away: what is lost with them, nobody can hold. Until the deadline, which is none here.
+ * The promises of `spec.move`, checked when a cluster gets or loses an object. With MakeBeforeBreak, an object that some cluster had is always at one of the
+ * clusters at least, whatever the placement names and whichever node is silent. With BreakBeforeMake, no more clusters have the object than the largest form
+ * of the placement names. The check covers runs in which nobody removes places or disks: no node can hold a copy that is lost with them. The promises end at
+ * the deadline, which these runs never reach.
  */
 import type { Host } from '../host.ts';
 import { selects } from '../model/expected.ts';
@@ -18,11 +19,11 @@ interface Source {
   readonly host: Host;
   readonly space: string;
   readonly namespace: string;
-  /** Agents whose cluster had the object when it ran last. */
+  /** Agents whose cluster had the object when the agent ran last. */
   readonly has: Set<Host>;
-  /** Of these, those of whom it is known above that they have all of it: what nobody has heard of is nobody's copy. */
+  /** Those of them that are known above to have all of it. A copy that no node above knows is not counted. */
   readonly told: Set<Host>;
-  /** Which agents forms of the placement name, as text. */
+  /** The agents that the forms of the placement name, as text. */
   readonly forms: Map<string, ReadonlySet<Host>>;
 }
 
@@ -83,7 +84,7 @@ function sourceAt(host: Host, space: string): Source {
   return { host, space, namespace, has: new Set(), told: new Set(), forms: new Map() };
 }
 
-/** By the labels that agents began with. */
+/** By the agents' labels at the start of the run. */
 function noteForm(world: World, source: Source): void {
   const placement = placementAt(source);
   const text = JSON.stringify(placement?.spec);

@@ -1,13 +1,13 @@
-/** What lines that stay dead keep from whom, and what is still on its way where they do not. */
+/** The effects of lines that stay dead: which nodes lack which entries, and which entries are still on their way elsewhere. */
 import { type Expectation, titleOfKey } from '../model/expected.ts';
 import { isAtOrBelow, nodeOfSource } from '../plan/tree.ts';
 import type { World } from '../world.ts';
 import { Rows } from './rows.ts';
 
-/** Whether nothing goes from a node to a path any more; `from` is the center if nobody says otherwise. */
+/** Whether nothing can go from a node to a path any more. `from` is the center by default. */
 export type IsCutOff = (path: string, from?: string) => boolean;
 
-/** One that has left stays known for as long as its parent's inventory names it, and silent. Of siblings all have to be cut off. */
+/** An agent that has left stays known, and silent, as long as its parent's inventory names it. A place with replicas is cut off if all replicas are. */
 export function cutOffBy(world: World, dead: readonly string[]): IsCutOff {
   const isDead = (path: string) =>
     [...world.hosts.values()].filter((host) => host.path === path).every(({ id }) => dead.includes(id));
@@ -18,9 +18,13 @@ export function cutOffBy(world: World, dead: readonly string[]): IsCutOff {
 }
 
 /**
- * Whether an agent may yet lose an entry by what people asked for before. Where a subtree is cut off, nobody waits for what its own origins have for it:
- * what is not wanted there any more goes when it is heard of. What a liar gave an agent goes when it hears its parent again, though its cluster never had it; so does
- * what a relay that is behind gives to one that lost its store.
+ * Whether an agent may still lose an entry because of earlier requests of people:
+ *
+ * - In a subtree that is cut off, objects of its own origins that are no longer wanted go when the deletion arrives.
+ *
+ * - Entries that a liar gave to an agent go when the agent receives from its real parent again, though its cluster never had the objects.
+ *
+ * - Entries that a relay that is behind gives to an agent that lost its store go later.
  */
 export function lateTo(
   model: Expectation,
@@ -37,7 +41,7 @@ export function lateTo(
   };
 }
 
-/** What relays keep now, of which an agent below may get what is not wanted any more: nobody waits for a sibling without children to hear what changed. */
+/** Rows that relays keep now, of which an agent below may get unwanted ones: no node waits until a replica without children has received the change. */
 export function keptByRelays(world: World): (path: string, entry: string) => boolean {
   const relays = [...world.hosts.values()].filter(({ role }) => role === 'relay');
   const kept = relays.map(({ path, rows }) => ({

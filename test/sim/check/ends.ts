@@ -1,4 +1,4 @@
-/** The two ends of a feed in a world, by the connection and the direction: the producer's rows and the consumer's. */
+/** The two ends of a feed in a world, by the connection and the direction: the producer's rows and the consumer's rows. */
 import { createHash } from 'node:crypto';
 import type { MemoryStore } from '../../../core/store/memory/memory-store.ts';
 import { Feed } from '../../../core/wire/generated/mesh.ts';
@@ -24,17 +24,17 @@ export function consumerOf(connection: Connection, feed: Feed): FeedEnd {
 }
 
 /**
- * What a consumer that has come to `cursor` lacks, or has too much, given the producer's rows as they are: undefined if nothing. A row up to the
- * cursor must be there, unless the consumer has a newer origin's; what is there must be there, or have been superseded behind the cursor, or be held:
- * an agent that moved may have more of its former parent than it lets go at once, and of a producer that was emptied a reconciliation sees no tombstones:
- * what it removed is as absent as what it never had. Or the producer says that it is to be kept.
+ * The difference of a consumer at `cursor` from its producer's present rows; undefined if there is none. The consumer must have each row up to the cursor,
+ * unless it has a newer one from another origin write. Each row of the consumer must be at the producer, or superseded after the cursor, or held. An agent
+ * that moved may have more rows of its former parent than it may remove at once. After a reconciliation with an emptied producer, which has no tombstones,
+ * removed rows look like rows that never existed. The producer may also have sent a keep entry for the row.
  */
 export function gap(producer: FeedEnd, consumer: FeedEnd, held: MemoryStore, cursor: number): string | undefined {
-  // What a liar has made it believe is found by the digests, which are compared later.
+  // The digests, which are compared later, find rows that a liar has sent.
   if (consumer.host.deceived.has(consumer.table)) return undefined;
   const sent = Rows.of(producer.host.rows, (rows) => allOf(rows, producer.table));
   const has = Rows.of(held, (rows) => allOf(rows, consumer.table));
-  // Of what an origin that was put back lacks or deletes, a consumer that reconciles keeps what may be of the life that was lost.
+  // If a restored origin lacks or deletes a row, a consumer that reconciles keeps a row that may be of the lost store incarnation.
   const mayHold = producer.host.world.originWasPutBack;
   if (!sent) return undefined;
   const heldBack = Rows.of(held, (rows) => rows.heldHashes(consumer.table));
@@ -57,7 +57,7 @@ export function gap(producer: FeedEnd, consumer: FeedEnd, held: MemoryStore, cur
   if (mayHold) return undefined;
   for (const [hash, own] of has ?? []) {
     if (own.content === undefined || sent.has(hash) || heldBack.has(hash)) continue;
-    // Its producer, put back, removed an older form, and forgets that when it is acknowledged. The digests tell it.
+    // A restored producer removed an older form of the row, and drops the tombstone when it is acknowledged. The digests find the difference.
     if (consumer.host.outlived.has(outlivedRow(consumer.table, hash))) continue;
     const name = nameOf(consumer, own);
     if (sent.get(keeperOf(name))?.content === undefined) return `${name} is there, and its producer has none`;
@@ -69,7 +69,7 @@ export function outlivedRow(table: string, keyHash: string): string {
   return `${table} ${keyHash}`;
 }
 
-/** Hash of the key of the entry by which a producer says that the consumer is to keep an object that the producer has no form of. */
+/** Hash of the key of the keep entry, with which a producer protects an object of which it has no form. */
 function keeperOf(key: string): string {
   return createHash('sha256').update(key.replace(/^o/, 'k')).digest('hex').slice(0, 32);
 }

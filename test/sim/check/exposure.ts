@@ -1,7 +1,7 @@
 /**
- * Invariant 13: exposure never exceeds what is authorised, and an aborted wave grants nothing new. Looked at where a destination gets something: when its
- * last hop hands a release out, when that brings something into its mailbox, and when the destination stores it. A version that was promoted once is
- * for everybody; any other only for those to whom its release was handed, by a word that was valid.
+ * Invariant 13: exposure never exceeds the authorisation, and an aborted wave grants nothing new. The check runs when a destination gets something: when its
+ * last hop hands a release out, when the mailbox changes because of this, and when the destination stores the change. A version that was promoted once is for
+ * all destinations. Any other version is only for destinations to which its release was handed out with a valid authorisation.
  */
 import type { Host } from '../host.ts';
 import type { Life } from '../life.ts';
@@ -14,16 +14,16 @@ import type { Check, World } from '../world.ts';
 import { destinationOf, pathBelow, rowsWritten } from './deliveries.ts';
 import { isIn, Rows } from './rows.ts';
 
-/** Beats are so far apart, and what they say of the root is no exacter than that a level (decision 0013). */
+/** The time between two beats. On each level, the age of the root is no more exact than this (decision 0013). */
 const beatApartMs = 20_000;
-/** Between what is known and what is done of it lie some turns of a node. */
+/** Some turns of a node lie between the receipt of an authorisation and its use. */
 const slackMs = 2_000;
 
 export function exposure(world: World, releases: Releases): Check {
   const name = 'exposure is authorised, and an aborted wave grants nothing new';
-  /** `ID AGENT RELEASE` that were handed out by a valid word. */
+  /** `ID AGENT RELEASE` of releases that were handed out with a valid authorisation. */
   const granted = new Set<string>();
-  /** The same by the machine of the agent, wherever it is. */
+  /** The same by the agent's machine, at whatever path the agent is. */
   const carried = new Set<string>();
   const heard = new Heard();
   const places = new Places(world);
@@ -31,7 +31,8 @@ export function exposure(world: World, releases: Releases): Check {
   const handOut = (host: Host, id: string, child: string, release: number) => {
     const agent = world.hosts.get(pathBelow(host, child));
     const carries = `${id} ${nameBeforeMoves(child)} ${release}`;
-    // A sibling of another one that has handed it to the agent takes over what the agent says; so does one that is behind, where its release has long been promoted.
+    // A replica takes over the agent's report that another replica has handed the release to it; so does a replica that is behind and lacks the promotion of
+    // the release.
     const isAdopted = (host.planned.replicas ?? 1) > 1 && (carried.has(carries) || releases.isForAll(id, release));
     const why =
       agent && !isAdopted ? whyNot(world, releases, { host, agent, id, release }, { heard, places }) : undefined;
@@ -42,7 +43,7 @@ export function exposure(world: World, releases: Releases): Check {
 
   const deliver = (host: Host, path: string, key: string, version: string) => {
     if (version === absent || releases.wasPromoted(key, version)) return;
-    // What an origin has lost of its releases stays where it is until it is said again (decision 0020).
+    // Parts of releases that an origin has lost stay at destinations until the origin has them again (decision 0020).
     if (world.originWasPutBack) return;
     const id = `${key.split('/')[1]}/${stagedName}`;
     const isHanded = releases
@@ -86,7 +87,7 @@ interface HandedOut {
   readonly release: number;
 }
 
-/** Undefined: it is right, by the word that the last hop has itself, and by what its origin has said. */
+/** Undefined if the exposure is right, by the release row of the last hop and by the rows that its origin has written. */
 function whyNot(
   world: World,
   releases: Releases,
@@ -104,14 +105,14 @@ function whyNot(
   const said = releases.words(id).filter((one) => one.release === release && one.wave >= 0);
   const upTo = Math.max(-1, ...said.map(({ wave }) => wave));
   if (word.wave > upTo) return `by wave ${word.wave}, and its origin has authorised ${upTo}`;
-  // An origin that was put back draws once more for what it had drawn.
+  // A restored origin draws again for a count that it had drawn.
   const heardWord = said.findLast(({ drawn }) => JSON.stringify(drawn) === JSON.stringify(word.drawn)) ?? said.at(-1);
   const wave = heardWord && places.wave(host, agent, heardWord);
   if (wave !== undefined && wave > word.wave) return `it belongs to wave ${wave}, authorised is ${word.wave}`;
   return tooLate(world, releases, { host, agent, id, release }, word.authorizationSeconds);
 }
 
-/** A word that was taken back is good for its time once more at each level that was cut off with it. */
+/** A withdrawn authorisation is valid for its time once more at each level that was cut off with it. */
 function tooLate(
   world: World,
   releases: Releases,
@@ -128,7 +129,7 @@ function tooLate(
   return `its origin ended it ${lateMs} ms ago, ${levels} levels above`;
 }
 
-/** The release row as a node has it. */
+/** The release row of a node. */
 function wordAt(host: Host, id: string): ReleaseSeen | undefined {
   return Rows.of(host.rows, (rows) => {
     const isOrigin = nodeOfSource(sourceOfId(id)) === host.path;
@@ -137,7 +138,7 @@ function wordAt(host: Host, id: string): ReleaseSeen | undefined {
   });
 }
 
-/** A liar's poison is stored as it came, and nobody gets anything by it. */
+/** A malformed row from a liar is stored as received, and has no effect. */
 function isObject(body: Buffer): boolean {
   try {
     return typeof (JSON.parse(body.toString()) as { metadata?: unknown }).metadata === 'object';
@@ -150,7 +151,7 @@ function sourceOfId(id: string): string {
   return id.slice(0, id.indexOf('/'));
 }
 
-/** When each process heard a word that says more than the one before; what came before its start it did not hear. */
+/** The time at which each process received its last increasing authorisation. A process does not know those from before its start. */
 class Heard {
   readonly #lives = new WeakMap<Life, Map<string, { readonly lease: string; readonly atMs: number }>>();
 

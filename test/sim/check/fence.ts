@@ -1,6 +1,6 @@
 /**
- * Invariant 9: a stale session commits nothing. Every commit of what a session carries is looked at: rows and cursor of what the child reports are of the
- * session whose frame is being delivered, and what is written down as acknowledged was said in the session that the store knows, by its hello at the least.
+ * Invariant 9: a stale session commits nothing. The check looks at every commit for a session. Rows and cursor of the child's reports must belong to the
+ * session whose frame is being delivered. A recorded acknowledgement must have arrived in the session that the store names, in its hello at the least.
  */
 import { Feed } from '../../../core/wire/generated/mesh.ts';
 import type { Change } from '../disk.ts';
@@ -10,9 +10,9 @@ import { isIn, Rows, tableIdOf } from './rows.ts';
 
 export function fence(world: World): Check {
   const name = 'a stale session commits nothing';
-  /** The newest session that was granted, by child. */
+  /** The newest granted session of each child. */
   const granted = new Map<string, number>();
-  /** How far the child said to have come, by session. */
+  /** The child's reported cursor, by session. */
   const said = new Map<string, number>();
   return {
     name,
@@ -20,7 +20,7 @@ export function fence(world: World): Check {
       if (frame?.$case !== 'welcome') return;
       const key = `${parent.title} ${child.id}`;
       const { sessionSequence, downResumes } = frame.value;
-      // What it has of another history is no word on this feed.
+      // A cursor of another history does not count for this feed.
       if (!downResumes) said.delete(`${key} ${sessionSequence}`);
       const before = granted.get(key) ?? 0;
       if (sessionSequence <= before) {
@@ -33,7 +33,7 @@ export function fence(world: World): Check {
       const key = `${parent.title} ${child.id} ${sessionSequence}`;
       said.set(key, Math.max(said.get(key) ?? 0, frame.value.cursor));
     },
-    // With its store it loses what it knew of sessions.
+    // A host that loses its store loses its records of sessions too.
     replaced(host) {
       for (const known of [granted, said]) {
         for (const key of known.keys()) if (key.startsWith(`${host.title} `)) known.delete(key);
@@ -60,7 +60,7 @@ export function fence(world: World): Check {
     },
   };
 
-  /** A session that is granted knows what its hello has said. */
+  /** A granted session knows the cursor of its hello. */
   function noteHello(host: Host, changes: readonly Change[]): void {
     const { connection, frame: { frame } = {} } = world.delivery ?? {};
     if (frame?.$case !== 'hello' || connection?.parent !== host) return;
@@ -72,13 +72,13 @@ export function fence(world: World): Check {
 
   function look(host: Host, child: Host, newest: number | undefined, changes: readonly Change[]): void {
     const { delivery } = world;
-    // A child that leaves for good takes its tables along.
+    // When a child leaves for good, its tables are removed.
     if (changes.some(({ key, value }) => value === undefined && isIn(key, 'tableName'))) return;
     if (delivery?.to !== 'parent' || delivery.connection.parent !== host || delivery.connection.child.id !== child.id) {
       world.violation(name, `${host.title} commits to what ${child.id} reports, and no frame of it came`);
       return;
     }
-    // The transaction that opens a session is of that session, whose number nobody has heard yet.
+    // The transaction that opens a session belongs to that session, whose number no peer has received yet.
     if (delivery.frame.frame?.$case === 'hello' && changes.some(({ key }) => isIn(key, 'session'))) return;
     const { sessionSequence: own } = delivery.connection;
     if (own === newest) return;
@@ -86,7 +86,7 @@ export function fence(world: World): Check {
   }
 }
 
-/** Cursor and rows of a consumer, and what a producer knows to be stored. */
+/** The cursor and rows of a consumer, and the cursor that a producer knows to be stored. */
 function isOfSession({ key }: Change): boolean {
   if (isIn(key, 'consumerState') || isIn(key, 'tableRow')) return true;
   return isIn(key, 'producerState') && key.toString('utf8', 6) === 'progress';

@@ -1,9 +1,9 @@
-/** Invariant 14, of single frames: no honest node sends more of anything in a frame than docs/protocol.md says ("Limits", "Byte streams"). */
+/** Invariant 14, for single frames: no honest node puts more of anything into a frame than docs/protocol.md allows ("Limits", "Byte streams"). */
 import type { Entry, Frame } from '../../../core/wire/generated/mesh.ts';
 
 const KiB = 1024;
 
-/** By what is counted; the numbers are those of the page, and not the product's constants. */
+/** By the counted thing. The numbers are those of the protocol page, and not the product's constants. */
 export const bounds = {
   'entries of a batch': 512,
   'bytes of a batch': 64 * KiB,
@@ -27,7 +27,7 @@ export type Bound = keyof typeof bounds;
 const partBytes = 8;
 const rowBytes = 30;
 
-/** In words what is more than it may be. */
+/** A message that names the exceeded limit. */
 export function beyond({ frame }: Frame): string | undefined {
   for (const [bound, count] of counted(frame))
     if (count > bounds[bound]) return `${count} ${bound}, at most ${bounds[bound]}`;
@@ -72,7 +72,7 @@ function counted(frame: Frame['frame']): [Bound, number][] {
   }
 }
 
-/** As the page counts an entry. */
+/** Counts an entry as the protocol page does. */
 export function bytesOf(entries: readonly Entry[]): number {
   return entries.reduce((sum, { key, attributes, body }) => sum + 64 + key.length + attributes.length + body.length, 0);
 }

@@ -1,6 +1,7 @@
 /**
- * What was handed stays until its release is ended: an agent that goes from one sibling to another, or whose sibling comes back as it was long ago, keeps
- * the candidate. Looked at where the agent stores what takes its place, by what its own store says that it was handed, and where it is told that it was not.
+ * A candidate that was handed out stays until its release has ended. An agent that goes from one replica to another, or whose replica is restored to an old
+ * copy, keeps the candidate. The check runs when the agent stores a replacement, by the agent's own record of the handed release, and when the agent receives
+ * that the release was not handed out to it.
  */
 import type { MemoryStore } from '../../../core/store/memory/memory-store.ts';
 import type { Host } from '../host.ts';
@@ -30,14 +31,14 @@ export function handedKept(world: World, releases: Releases): Check {
   };
 }
 
-/** In words, if the agent is told that it was not handed what it was. */
+/** A message if the agent receives that the release was not handed out to it, although it was. */
 function takenBack(releases: Releases, before: MemoryStore, id: string, { release, handed }: Said): string | undefined {
   const isPast = releases.words(id).at(-1)?.release !== release || releases.isOver(id, release);
   if (handed || isPast || handedTo(before, id) !== release) return undefined;
   return `was handed release ${release} of ${id}, and is told that it was not`;
 }
 
-/** In words, if what takes the place of an object of its release is not of the release. */
+/** A message if the replacement of an object of the release is not part of the release. */
 function replaced(releases: Releases, before: MemoryStore, key: string, has: string): string | undefined {
   const id = `${key.split('/')[1]}/${stagedName}`;
   const last = releases.words(id).at(-1);
@@ -52,7 +53,7 @@ function mayComeFromASibling(world: World, agent: Host): boolean {
   return world.parentsOf(agent).length > 1;
 }
 
-/** The release that the agent was told it has. */
+/** The release that the agent has, by the row that it received. */
 function handedTo(store: MemoryStore, id: string): number | undefined {
   const seen = seenIn(store, `${handedPrefix}${id}`);
   const said = seen && saidIn(seen.attributes);

@@ -1,30 +1,30 @@
-/** Invariant 14, of what a side has under way on one feed: no more than its peer allows and one message, by what both have said so far. */
+/** Invariant 14, for the bytes of a side in flight on one feed: no more than the peer's credit and one message, by the frames of both sides. */
 
 import type { Frame } from '../../../core/wire/generated/mesh.ts';
 import { bytesOf } from './frame-bounds.ts';
 
-/** What a peer allows that says nothing of it; the most that a side has in flight whatever is allowed; one message more may always go. */
+/** The credit of a peer that names none; the highest number of bytes in flight with any credit; one more message may always follow. */
 export const [creditDefault, windowMax, messageMax] = [512 * 1024, 4 * 1024 * 1024, 256 * 1024];
 /** Messages in flight. */
 export const messagesMax = 64;
 
 interface Message {
   readonly bytes: number;
-  /** The cursor that takes it off; absent: credit does. */
+  /** The cursor that acknowledges the message; absent if a credit frame gives its bytes back. */
   readonly to?: number;
 }
 
 export class InFlight {
   #messages: Message[] = [];
   #creditBytes = creditDefault;
-  /** Given back of the oldest message that credit takes off. */
+  /** Bytes given back of the oldest message that a credit frame concerns. */
   #creditedBytes = 0;
 
   allowed(bytes: number): void {
     this.#creditBytes = bytes > 0 ? bytes : creditDefault;
   }
 
-  /** In words what is too much. */
+  /** A message that names the exceeded limit. */
   sent({ frame }: Frame): string | undefined {
     if (frame?.$case === 'piece') this.#messages.push({ bytes: frame.value.data.length });
     else if (frame?.$case === 'batch') {
@@ -42,7 +42,7 @@ export class InFlight {
     this.#messages = this.#messages.filter(({ to }) => to === undefined || to > cursor);
   }
 
-  /** The oldest goes first, whichever it was given back for: what is left counts for the next. */
+  /** A credit is counted for the oldest message first, whichever message it was given for. The rest counts for the next one. */
   credited(bytes: number): void {
     this.#creditedBytes += bytes;
     for (;;) {

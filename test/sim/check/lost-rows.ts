@@ -1,8 +1,8 @@
 /**
- * What is promised of an object where rows of a lost life lie below (docs/decisions/0020): such a row stays whole, an object with the placements that it named
- * then, a placement with the places that it named then. So at each relay on the way the object is for the agents that its placements reach as they are there;
- * only where none of them does, by a row that is newer than the origin's, it may be missing. Its Namespace is such an object as well: where that is taken,
- * its cluster can't have it.
+ * The promise about an object if rows of a lost store incarnation lie below (docs/decisions/0020): such a row stays whole, an object with the placements that
+ * it named then, a placement with the places that it named then. So at each relay on the way, the object is for the agents that its placements reach in the
+ * forms at that relay. Only if none of them reaches an agent, because of a row that is newer than the origin's, the agent may lack the object. The object's
+ * Namespace is such an object as well: if an agent lacks the Namespace, its cluster can't have the object.
  */
 import type { Host } from '../host.ts';
 import { placeOf, selects, titleOfKey } from '../model/expected.ts';
@@ -17,7 +17,9 @@ export interface Seen {
   readonly body: Buffer;
 }
 
-/** Whether rows of a lost life take the object from the agent, at a relay on the way: one further up may have been put back and lack them. */
+/**
+ * Whether rows of a lost store incarnation take the object from the agent, at any relay on the way: a relay further up may have been restored and lack them.
+ */
 export function isTakenByLostRows(world: World, agent: Host, title: string): boolean {
   const place = placeOf(world, agent);
   if (place === undefined || place === 'unknown') return false;
@@ -34,7 +36,7 @@ export function isTakenByLostRows(world: World, agent: Host, title: string): boo
 export interface AtRelay {
   readonly source: string;
   readonly key: string;
-  /** As the relay has it, and as the origin has it now. */
+  /** The row at the relay, and the origin's present row. */
   readonly upstream: ReadonlyMap<string, Seen>;
   readonly told: ReadonlyMap<string, Seen>;
 }

@@ -1,4 +1,4 @@
-/** Invariant 6, on the wire: no older origin write takes the place of a newer one. */
+/** Invariant 6, on the wire: no older origin write replaces a newer one. */
 import type { Entry } from '../../../core/wire/generated/mesh.ts';
 import type { Host } from '../host.ts';
 import type { Check, World } from '../world.ts';

@@ -1,4 +1,7 @@
-/** Invariant 13 at the origin: waves come one after the other, each when the one before has passed its gates, and a release is promoted behind its last one. */
+/**
+ * Invariant 13 at the origin: waves come one after the other, each after the gates of the former wave have passed, and a release is promoted after its last
+ * wave.
+ */
 import type { Host } from '../host.ts';
 import { absent, type OriginState, type Releases, stagedId } from '../model/releases.ts';
 import { type RolloutWritten, waveCount } from '../model/waves.ts';
@@ -12,7 +15,7 @@ interface Written {
 
 type Read = (host: Host, space: string, resource: string, name: string) => Written | undefined;
 
-/** `read` is what people wrote. */
+/** `read` returns the objects that people wrote. */
 export function promotion(world: World, releases: Releases, read: Read = readFromSpace): Check {
   const name = 'a release goes through its waves in order, and is promoted behind the last';
   return {
@@ -32,7 +35,7 @@ export function promotion(world: World, releases: Releases, read: Read = readFro
   };
 }
 
-/** From one release row to the next of the same release. */
+/** Compares two successive release rows of the same release. */
 function whyNot(
   read: (resource: string, name: string) => Written | undefined,
   was: OriginState,

@@ -1,6 +1,6 @@
 /**
- * Invariant 12, after healing: pruning has no false negative. On the way from a placement's origin to each agent that it names, every node has the placement for
- * the next one; and what a relay says of the labels below it includes those of each agent.
+ * Invariant 12, after healing: pruning has no false negative. On the way from a placement's origin to each agent that it names, every node has the placement
+ * for the next one; and the label summary of each relay includes the labels of each agent below it.
  */
 import { moveSpecOf } from '../../../core/move/move.ts';
 import type { Host } from '../host.ts';
@@ -22,7 +22,7 @@ export function prunedWrong(world: World, model: Expectation, isCutOff: (path: s
       if (isCutOff(path)) continue;
       const place = delivered.find((one) => one.place.path === path)?.place;
       for (const [above, below] of hops(world, host, path, moveSpecOf(object) !== undefined)) {
-        // A relay says what is below it to the sibling that it is attached to, and the others hear of it from above.
+        // A relay reports its labels to the replica to which it is attached. The other replicas get the labels from above.
         if (below.role === 'relay' && (isOtherReplica(above) || isOtherReplica(below))) continue;
         if (!has(above, `mailbox/${below.name}`, `t/${id}`))
           return `${above.title} does not send ${id} towards ${path}`;
@@ -41,8 +41,8 @@ function isOtherReplica({ planned }: Host): boolean {
 }
 
 /**
- * From node to node; of siblings the first that hears from above, since each of those has all that is needed below. But where copies go and come in an
- * order, that is kept by the one that has the agent, and the others hear from the agent how far it is.
+ * The way from node to node. At replicas, it takes the first one that receives from above, since each of those has everything that is needed below. But a
+ * placement whose copies move in a fixed order is kept by the replica that has the agent; the other replicas learn the state from the agent.
  */
 function hops(world: World, from: Host, path: string, hasOrder: boolean): [Host, Host][] {
   const names = path.split(':');
@@ -56,7 +56,7 @@ function hops(world: World, from: Host, path: string, hasOrder: boolean): [Host,
   return nodes.slice(1).map((node, index) => [nodes[index]!, node]);
 }
 
-/** A sibling whose line stays dead knows only what was before, and its agents are at another one. */
+/** A replica whose line stays dead has only old rows, and its agents are at another one. */
 function hearing(world: World, path: string): Host {
   const siblings = [...world.hosts.values()].filter((host) => host.path === path);
   return siblings.find((host) => world.hearsFromAbove(host)) ?? world.hosts.get(path)!;
@@ -71,12 +71,12 @@ function read(host: Host, table: string, key: string): LabelsTold | undefined {
   return found && (JSON.parse(found.toString()) as LabelsTold);
 }
 
-/** The attributes of a row that has a content. */
+/** The attributes of a row with a content. */
 function contentAt(host: Host, table: string, key: string): Buffer | undefined {
   return Rows.of(host.rows, (rows) => rows.entry(table, key)?.attributes);
 }
 
-/** Those of a place, whatever else its relay inherits it. */
+/** The labels of the place itself, without labels that it inherits from its relay. */
 export function includes({ sets, keys = {} }: LabelsTold, labels: Labels): boolean {
   const places = sets?.flatMap((set) => [set, ...(set.others ?? [])]);
   if (!places) return Object.keys(labels).every((key) => key in keys);

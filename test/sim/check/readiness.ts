@@ -1,6 +1,6 @@
 /**
- * Invariant 7: a producer that is not ready deletes nothing by absence. What a reconciliation does not find goes only where the producer has said on the same
- * connection that it is ready; and a relay that has lost its store says so to nobody before its own parent has said it to the relay.
+ * Invariant 7: a producer that is not ready deletes nothing by absence. A consumer removes the rows that a reconciliation does not find only if the producer
+ * has stated on the same connection that it is ready. A relay that has lost its store states this to nobody before its own parent has stated it to the relay.
  */
 import { Feed, type Frame } from '../../../core/wire/generated/mesh.ts';
 import type { Host } from '../host.ts';
@@ -11,9 +11,9 @@ import { isIn, Rows, rowOf, tableIdOf } from './rows.ts';
 
 export function readiness(world: World): Check {
   const name = 'a producer that is not ready deletes nothing by absence';
-  /** Relays that were emptied, until somebody above has said that it is ready. */
+  /** Relays that were emptied, until a node above has stated that it is ready. */
   const knowsNothing = new Set<Host>();
-  /** The last word of either end. */
+  /** The last statement of each end. */
   const isReady = new WeakMap<Connection, Record<Side, boolean>>();
   return {
     name,
@@ -38,7 +38,7 @@ export function readiness(world: World): Check {
       isReady.set(connection, { ...words, [to === 'child' ? 'parent' : 'child']: ready });
       if (to === 'child' && ready) knowsNothing.delete(connection.child);
     },
-    // It has been told that its parent is ready, and cannot know by whom.
+    // The relay has received that its parent is ready, and cannot know that the parent is a liar.
     lied(connection, to, frame) {
       if (to === 'child' && readyIn(frame)) knowsNothing.delete(connection.child);
     },
@@ -46,7 +46,7 @@ export function readiness(world: World): Check {
       const { delivery } = world;
       if (!delivery || delivery.connection.host(delivery.to) !== host) return;
       const { connection, to, frame } = delivery;
-      // A batch says itself what is gone.
+      // A batch names removed rows itself.
       if (frame.frame?.$case === 'batch') return;
       const producer: Side = to === 'child' ? 'parent' : 'child';
       if (isReady.get(connection)?.[producer]) return;

@@ -1,6 +1,6 @@
 /**
- * Invariant 11 for what is not summed up, after healing: the status of objects whose placement has one destination is the one there, and what was born at the
- * edge is told as it is there, to the node that asked for it.
+ * Invariant 11 for reports about single objects, after healing: the status of an object whose placement has one destination equals the status there, and each
+ * object created at the edge is reported unchanged to the node that asked for it.
  */
 import { stableStringify } from '../../../core/object/canonical.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
@@ -15,7 +15,7 @@ interface Asked {
   readonly upsync?: readonly { readonly namespaces: readonly string[]; readonly returnTo?: 'Parent' | 'Center' }[];
 }
 
-/** Of a placement all of whose agents are reached; undefined: it is right. */
+/** Checks a placement whose agents are all reached. The result is undefined if it is right. */
 export function reportsWrong(world: World, model: Expectation, placement: ModelPlacement): string | undefined {
   return statusesWrong(world, placement) ?? bornWrong(world, model, placement);
 }
@@ -37,7 +37,7 @@ function statusesWrong(world: World, { host, space, object, agents, delivered }:
   return undefined;
 }
 
-/** What counts pods, and that it is of the newest generation: undefined, it has no status. */
+/** The counts of pods in the status, and whether it is about the newest generation. Undefined: the object has no status. */
 function countsOf(object: KubeObject | undefined): object | undefined {
   const { status } = (object ?? {}) as { status?: Record<string, unknown> };
   if (!status || Object.keys(status).length === 0) return undefined;
@@ -72,12 +72,12 @@ function bornAt(agent: Host, namespaces: readonly string[]): Map<string, string>
 
 interface Told {
   readonly path: string;
-  /** Of the object. */
+  /** The status of the object. */
   readonly key: string;
   readonly data: string;
 }
 
-/** In the rows of a node, from whichever child. */
+/** In the rows of a node, from any child. */
 function toldAt(host: Host, begin: string): Told[] {
   return Rows.of(host.rows, (rows) =>
     [...rows.tables().values()]

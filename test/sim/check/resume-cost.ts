@@ -1,7 +1,7 @@
 /**
- * Invariant 15: what a session resends is proportional to what has changed: batches go on where the last one ended, each revision goes once a session,
- * in order or ahead of a large one; a piece goes once, and not if the consumer has said that it has it, until both see that all has come; and a
- * reconciliation fetches only what differs.
+ * Invariant 15: a session resends data in proportion to the changes. Batches continue where the last one ended. Each revision is sent once a session, in
+ * order or ahead of a large entry. A piece is sent once, and not if the consumer's hello names it, until both sides see that the content is complete. A
+ * reconciliation fetches only differing rows.
  */
 import type { Batch, HeldPieces, Piece, ResumeTuple } from '../../../core/wire/generated/mesh.ts';
 import type { Connection, Side } from '../sim-network.ts';
@@ -9,17 +9,17 @@ import type { Check, World } from '../world.ts';
 import { consumerOf, producerOf } from './ends.ts';
 import { hashOf, Rows } from './rows.ts';
 
-/** Contents of which a consumer keeps the beginning. */
+/** The number of contents of which a consumer keeps the beginning. */
 const heldMax = 32;
 
-/** Of one direction of a connection. */
+/** The state of one direction of a connection. */
 interface Sent {
   readonly revisions: Set<number>;
-  /** Of pieces, by content: everything up to here was sent, or is held by the consumer. Undefined: it had too many, and has dropped some. */
+  /** For each content: the number of bytes that were sent or that the consumer holds. Undefined: the consumer had too many contents and has dropped some. */
   upTo: Map<string, number> | undefined;
-  /** The consumer's cursor, when it has what was sent so far; undefined while it has to reconcile. */
+  /** The consumer's cursor once it has everything that was sent so far. Undefined while it has to reconcile. */
   cursor?: number;
-  /** Of the first reply: its head. */
+  /** The head of the first reply. */
   listedAt?: number;
 }
 
@@ -73,7 +73,7 @@ export function resumeCost(world: World): Check {
           for (const { pieces } of frame.value.entries) sent.upTo?.delete(pieces.toString('hex'));
           if (!connection.validityOf('child').alive || !connection.validityOf('parent').alive) return;
           for (const entry of frame.value.entries) {
-            // What changed after the lists were made may have become what the consumer has.
+            // A change after the lists may have made the row equal to the consumer's.
             if (entry.tombstone || entry.revision > sent.listedAt) continue;
             const its = Rows.of(consumer.host.rows, (rows) => {
               const id = rows.table(consumer.table);
@@ -92,13 +92,13 @@ function nothing(): Sent {
   return { revisions: new Set(), upTo: new Map() };
 }
 
-/** What one side says of the feed that it consumes. */
+/** The statement of one side about the feed that it consumes. */
 function noteHeld(sent: Sent, { held, down }: { held: readonly HeldPieces[]; down?: ResumeTuple | undefined }): void {
   sent.upTo = new Map(held.map(({ contentHash, bytes }) => [contentHash.toString('hex'), bytes]));
   sent.cursor = down?.cursor ?? 0;
 }
 
-/** What is named is put together; when a batch reaches the head that it says, what is there in pieces is dropped. */
+/** When an entry names a content, its pieces are put together. When a batch reaches the head that it names, all pieces are dropped. */
 function noteBatch(sent: Sent, { ahead, to, head, entries }: Batch): void {
   if (ahead) return;
   sent.cursor = to;
@@ -106,7 +106,7 @@ function noteBatch(sent: Sent, { ahead, to, head, entries }: Batch): void {
   if (to >= head) sent.upTo = new Map();
 }
 
-/** The first revision of a batch that went before. */
+/** The first revision of a batch that was sent ahead. */
 function revisionAgain({ revisions }: Sent, { entries }: Batch): number | undefined {
   const again = entries.find(({ revision }) => revisions.has(revision))?.revision;
   for (const { revision } of entries) revisions.add(revision);

@@ -1,7 +1,8 @@
 /**
- * Invariant 6, in the stores: no deleted object revives without a newer origin write. A table that has taken in a deletion, from a batch or from its own
- * node, never has the object again as it was before a write that the deletion covers: neither at agents and relays nor in mailboxes, whoever above was put
- * back meanwhile. A deletion by labels covers all that its node had been told of the space; where the object was not written between, it may come again.
+ * Invariant 6, in the stores: no deleted object revives without a newer origin write. A table that has received a deletion, from a batch or from its own
+ * node, never has the object again from a write that the deletion covers: neither at agents and relays nor in mailboxes, whichever node above was restored
+ * meanwhile. A deletion because of labels covers all revisions of the space that its node had received. If the object was not written since the deletion, it
+ * may come again.
  */
 
 import type { Entry } from '../../../core/wire/generated/mesh.ts';
@@ -16,10 +17,10 @@ import { hashOfKey, isIn, Rows, rowOf, tableIdOf } from './rows.ts';
 
 export function revived(world: World): Check {
   const name = 'no deleted object revives without a newer origin write';
-  /** By disk: table and key hash in hex, to the revision of the write that deleted it. */
+  /** By disk: table and key hash in hex, with the revision of the write that deleted the row. */
   const deaths = new Map<Host, Map<string, number>>();
   const writes = new OriginWrites();
-  /** Since the last commit of anybody. */
+  /** The changes since the last commit of any process. */
   const crashed = new Set<Host>();
   const of = (host: Host) => {
     const known = deaths.get(host) ?? new Map<string, number>();
@@ -59,10 +60,10 @@ export function revived(world: World): Check {
           continue;
         }
         const died = deaths.get(host)?.get(`${table} ${keyHash}`);
-        // A space that was put back has again what it had then: as with any backup (decision 0020).
+        // A restored space has again the objects of its backup, as with any backup (decision 0020).
         if (died === undefined || originRevision >= died || world.originWasPutBack) continue;
         const objectKey = Rows.of(host.rows, (rows) => rows.keyOf(content));
-        // A release that takes an object away is itself taken back, or another one takes its place.
+        // A release that removes an object may itself be rolled back, or replaced by another one.
         if (!objectKey.startsWith('o/') || isStagedObject(objectKey)) continue;
         const covered = writes.lastIn(objectKey, originRevision, died);
         if (covered === undefined || isWrittenAgain(world, host, content, covered)) continue;
@@ -78,7 +79,7 @@ export function revived(world: World): Check {
   };
 }
 
-/** Of which revisions each object was written or deleted: an origin notes it with the change of its row, as work for its scheduler. */
+/** The revisions at which each object was written or deleted. An origin records each with the change of the row, as work for its scheduler. */
 class OriginWrites {
   readonly #revisions = new Map<string, Set<number>>();
 
@@ -93,7 +94,7 @@ class OriginWrites {
     }
   }
 
-  /** A crash takes writes back that had not reached the disk, and nobody was told of: the row of the object is as of the last one that is left. */
+  /** A crash undoes writes that were not on the disk and that no peer received. Then the object's row has its last remaining revision. */
   forgetLost(origin: Host): void {
     for (const [objectKey, revisions] of this.#revisions) {
       const last = rowOfSource(origin, objectKey)?.originRevision;
@@ -102,14 +103,14 @@ class OriginWrites {
     }
   }
 
-  /** The last one after the first, up to the second. */
+  /** The last revision after the first, up to the second. */
   lastIn(objectKey: string, after: number, upTo: number): number | undefined {
     const covered = [...(this.#revisions.get(objectKey) ?? [])].filter((one) => one > after && one <= upTo);
     return covered.length === 0 ? undefined : Math.max(...covered);
   }
 }
 
-/** Undefined: its space is at another node, or has no such object. */
+/** Undefined: the space is at another node, or has no such object. */
 function rowOfSource(host: Host, objectKey: string) {
   const [, source = ''] = objectKey.split('/');
   return Rows.of(host.rows, (rows) => {
@@ -118,7 +119,7 @@ function rowOfSource(host: Host, objectKey: string) {
   });
 }
 
-/** The row of the object in its space is among what was changed. */
+/** The row of the object in its space is among the changes. */
 function isRowOfSource(host: Host, objectKey: string, changes: readonly Change[]): boolean {
   const [, source = ''] = objectKey.split('/');
   const table = Rows.of(host.rows, (rows) => rows.table(`source/${source}`));
@@ -132,8 +133,8 @@ function isTaken(host: Host, table: number, { keyHash }: Entry): boolean {
 }
 
 /**
- * The origin has had it again since, and as it is here: a node that was put back has it from before, and a comparison of equal contents does not tell it as of which
- * write its parent has it.
+ * The origin has had the object again since, with the same content. A restored node has the object from an earlier write, and a reconciliation of equal
+ * contents does not show the revision of the parent's row.
  */
 function isWrittenAgain(world: World, host: Host, content: string, since: number): boolean {
   const here = Rows.of(host.rows, (rows) => rows.content(content));

@@ -1,4 +1,4 @@
-/** Rows of a store as the registry of prefixes describes them, read without the product's own readers. */
+/** Reads the rows of a store as the registry of prefixes describes them, without the product's own readers. */
 import { createHash } from 'node:crypto';
 import { hash128 } from '../../../core/object/hash.ts';
 import { keyspace } from '../../../core/store/keyspace.ts';
@@ -13,7 +13,10 @@ export interface RowSeen {
   readonly content?: string;
 }
 
-/** Later than any clock of the simulation: a revision above is no write of a space, whoever says so, and keeps nothing out (docs/protocol.md, "Feeds"). */
+/**
+ * Later than any clock of the simulation. A higher revision is no write of a space, whichever peer sends it, and keeps no row out (docs/protocol.md,
+ * "Feeds").
+ */
 export const revisionMax = 2 ** 46;
 
 export interface ContentSeen {
@@ -89,7 +92,7 @@ export class Rows {
     return found ? Buffer.from(found).readUIntBE(0, 6) : 0;
   }
 
-  /** By the consumer of the feed. */
+  /** The resume tuple that the consumer of the feed has stored. */
   acknowledged(table: number): number {
     const found = this.#reader.get(Buffer.concat([at('producerState', table), Buffer.from('progress')]));
     return found ? Buffer.from(found).readUIntBE(0, 6) : 0;
@@ -103,7 +106,7 @@ export class Rows {
   tuple(table: number): TupleSeen | undefined {
     const found = this.#reader.get(at('consumerState', table));
     if (!found) return undefined;
-    // Behind the digest, which has 22 bytes.
+    // After the digest, which has 22 bytes.
     const record = Buffer.from(found);
     const epochEnd = 35 + record[34]!;
     return {
@@ -128,7 +131,7 @@ export class Rows {
     return found ? marksOf(found) : { own: {}, told: {} };
   }
 
-  /** What a parent has decided of the siblings that share a name. */
+  /** The parent's decision about the replicas that share a name. */
   siblings(name: string): { wanted: readonly number[]; said?: readonly number[] } | undefined {
     const found = this.#reader.get(Buffer.concat([prefix('replicaGroup'), Buffer.from(name)]));
     return (
@@ -136,24 +139,24 @@ export class Rows {
     );
   }
 
-  /** To which of them a child of theirs belongs. */
+  /** The replica to which a child belongs. */
   replicaChild(name: string, child: string): { at: number; sequence: number; gone?: true } | undefined {
     const found = this.get('replicaChild', `${name}\0${child}`);
     return found && (JSON.parse(found.toString()) as { at: number; sequence: number; gone?: true });
   }
 
-  /** Key hashes, in hex, of what a consumer keeps although its producer lacks it, until a person says that it may go. */
+  /** Key hashes, in hex, of rows that a consumer keeps although its producer lacks them, until a person approves their deletion. */
   heldHashes(table: string): Set<string> {
     const id = this.table(table);
     if (id === undefined) return new Set();
     const from = at('heldRow', id);
     const keys = Array.from(this.#reader.scan({ from, to: at('heldRow', id + 1) }), ([key]) => key);
-    // The row of the table itself is what is said of all of them.
+    // The row of the table itself has the data about all held rows.
     const rows = keys.filter((key) => key.length > from.length);
     return new Set(rows.map((key) => Buffer.from(key.subarray(from.length)).toString('hex')));
   }
 
-  /** The keys of those entries. */
+  /** The keys of the held entries. */
   heldKeys(table: string): string[] {
     const id = this.table(table);
     return [...this.heldHashes(table)].flatMap((hash) => {
@@ -162,7 +165,7 @@ export class Rows {
     });
   }
 
-  /** Of the live row of a key. */
+  /** The content of the live row of a key. */
   attributes<T>(table: string, key: string): T | undefined {
     const id = this.table(table);
     const content = id === undefined ? undefined : this.row(id, hashOfKey(key))?.content;
@@ -171,7 +174,7 @@ export class Rows {
     return record && (JSON.parse(partsOf(record).attributes) as T);
   }
 
-  /** Bodies of the live rows whose key begins so, by key. */
+  /** Bodies of the live rows whose key has this beginning, by key. */
   bodies(table: string, begin: string): Map<string, string> {
     const found = new Map<string, string>();
     const id = this.table(table);
@@ -189,7 +192,7 @@ export class Rows {
     return this.content(content)?.key ?? '(no content)';
   }
 
-  /** What a row of a table holds, by the table's name and the key of the entry. */
+  /** The content of a row, by the table's name and the key of the entry. */
   entry(table: string, key: string): ContentSeen | undefined {
     const id = this.table(table);
     const content = id === undefined ? undefined : this.row(id, hash128(key))?.content;
@@ -227,12 +230,12 @@ export class Rows {
   }
 }
 
-/** By which tables have the row of an entry. */
+/** The tables that have a row of the entry. */
 export function hashOfKey(key: string): Buffer {
   return createHash('sha256').update(key).digest().subarray(0, 16);
 }
 
-/** Of a content record: see docs/protocol.md. */
+/** Parses a content record: see docs/protocol.md. */
 function partsOf(record: Uint8Array): { key: string; attributes: string; body: string } {
   const bytes = Buffer.from(record);
   const attributesAt = 2 + bytes.readUInt16BE(0) + 4;
@@ -261,12 +264,12 @@ export function tableIdOf(key: Uint8Array): number {
   return Buffer.from(key).readUInt32BE(2);
 }
 
-/** Of the content of an entry, whether it comes with it or came in pieces before. */
+/** The content of an entry, whether the entry carries it or it came in pieces before. */
 export function hashOf(entry: Entry): string {
   return entry.pieces.length > 0 ? entry.pieces.toString('hex') : contentHashOf(entry);
 }
 
-/** Of what an entry carries, as rows name it: the hash of `u16 key length, key, u32 attributes length, attributes, body`. */
+/** The hash of the content of an entry, as rows name it: of `u16 key length, key, u32 attributes length, attributes, body`. */
 export function contentHashOf({ key, attributes, body }: Pick<Entry, 'key' | 'attributes' | 'body'>): string {
   const keyBytes = Buffer.from(key);
   const lengths = Buffer.alloc(6);

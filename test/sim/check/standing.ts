@@ -1,12 +1,13 @@
 /**
- * Where siblings count what nobody else can: one of them is away for good, and with it a relay that attached to it last. What is below that relay nobody else
- * knows, so what this sibling told last stands, as stale, for all of its children: also for those that are at another one by now (docs/decisions/0022).
+ * Replicas that count places which no other node can count: a replica is away for good, and with it a relay that attached to it last. No other node knows the
+ * places below that relay. So the last report of this replica stands, as stale, for all of its children, also for those that are at another replica by now
+ * (docs/decisions/0022).
  */
 import { isBelow } from '../model/expected.ts';
 import type { World } from '../world.ts';
 import { Rows } from './rows.ts';
 
-/** Paths of these siblings. Who attached where is what siblings have told their parent, not what it makes of that. */
+/** Paths of these replicas. The replicas' own reports say which child attached where, not their parent's decision. */
 export function standing(world: World, isCutOff: (path: string) => boolean): string[] {
   const found = new Set<string>();
   for (const relay of world.hosts.values()) {
@@ -30,7 +31,7 @@ interface Attached {
   readonly sequence: number;
 }
 
-/** How many of these places are below some of those siblings that tell `origin` of them. */
+/** The number of these places below such replicas that report to `origin`. */
 export function standingAmong(paths: readonly string[], places: readonly string[], origin: string): number {
   const telling = paths.filter((path) => isBelow(path, origin));
   return places.filter((place) => telling.some((path) => isBelow(place, path))).length;

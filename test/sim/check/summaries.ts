@@ -1,4 +1,4 @@
-/** Invariant 11, after healing: what a StatusSummary says is a fold over the leaves, here a sum over what each agent was to get. */
+/** Invariant 11, after healing: the contents of a StatusSummary are a fold over the leaves, here a sum over the objects that each agent was to get. */
 import type { Space } from '../../../core/apiserver/space.ts';
 import { stableStringify } from '../../../core/object/canonical.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
@@ -9,7 +9,7 @@ export interface Summary {
   readonly completeness?: Readonly<Record<string, number>>;
 }
 
-/** Names of the summarizers that a placement's objects are summed up by. */
+/** Names of the summarizers of a placement's objects. */
 export function summarizersOf({ spec }: KubeObject): string[] {
   const { downsync = [] } = spec as { downsync?: { statusSummarizers?: string[] }[] };
   return [...new Set(downsync.flatMap(({ statusSummarizers = [] }) => statusSummarizers))];
@@ -21,7 +21,7 @@ export function readSummary(space: Space | undefined, placement: string, summari
   return space?.get(key) as Summary | undefined;
 }
 
-/** Undefined: it is right. All of the placement's agents are reached. */
+/** Undefined if the summary is right. All agents of the placement are reached. */
 export function summaryWrong(
   summary: Summary | undefined,
   agents: number,
@@ -37,7 +37,7 @@ export function summaryWrong(
   return `is of ${stableStringify(completeness)}, expected ${agents} places`;
 }
 
-/** By the label env: how many objects, and sum, least and greatest of what they say in `n`. */
+/** By the label env: the number of objects, and the sum, least and greatest of their values in `n`. */
 function fold(delivered: readonly Delivered[]): string[] {
   const groups = new Map<string, number[]>();
   for (const { place, object } of delivered) {

@@ -4,12 +4,12 @@ import type { Check, World } from '../world.ts';
 import { consumerOf, producerOf } from './ends.ts';
 import { isIn, Rows, tableIdOf } from './rows.ts';
 
-/** Behind the key hash in the index by revision: see core/feed/producer.ts. */
+/** A byte after the key hash in the index by revision: see core/feed/producer.ts. */
 const tombstoneBytes = 17;
 
 export function tombstones(world: World): Check {
   const name = 'a tombstone is purged only after a durable acknowledgement';
-  /** The newest cursor that a consumer had on its disk when it said so, by the epoch that it is of. */
+  /** The newest cursor that a consumer had on its disk when it sent the cursor, by its epoch. */
   const durable = new Map<string, number>();
   return {
     name,
@@ -24,7 +24,7 @@ export function tombstones(world: World): Check {
       });
       if (tuple) durable.set(tuple.epoch, Math.max(durable.get(tuple.epoch) ?? 0, tuple.cursor));
     },
-    // A liar that says it has all of it has lost it: the next honest session reconciles.
+    // A liar that acknowledges everything has lost it: the next honest session reconciles.
     lied(connection, to, { frame }) {
       const said = reportedTermOf(frame);
       if (!said) return;
@@ -39,7 +39,7 @@ export function tombstones(world: World): Check {
     committed(host, changes, before) {
       const removed = changes.filter(({ key, value }) => value === undefined && isIn(key, 'tableRevision'));
       if (removed.length === 0) return;
-      // What replaces it gets a revision of its own; a table that goes as a whole is nobody's any more.
+      // A replacement of the row has a new revision of its own, and a table that is removed as a whole has no consumer any more.
       const rewritten = new Set(
         changes.filter(({ key, value }) => value && isIn(key, 'tableRow')).map(({ key }) => key.toString('hex', 2)),
       );
@@ -61,7 +61,7 @@ export function tombstones(world: World): Check {
   };
 }
 
-/** How far a consumer says to have come: a hello says it of the feed from the parent. */
+/** The reported cursor of a consumer. A hello has the cursor of the feed from the parent. */
 function reportedTermOf(frame: Frame['frame']): { readonly feed: Feed; readonly cursor: number } | undefined {
   if (frame?.$case === 'hello') return { feed: Feed.FEED_DOWN, cursor: frame.value.down?.cursor ?? 0 };
   return frame?.$case === 'ack' ? frame.value : undefined;

@@ -1,6 +1,6 @@
 /**
- * Invariant 11, the half that holds at any time: fresh + stale + never + quarantined = expected, and these are never more than the agents that there are,
- * wherever a partial is told, and whenever a node writes what it says of a placement, or of its summary.
+ * Invariant 11, the half that holds at any time: fresh + stale + never + quarantined = expected, and never more than the existing agents. The check runs at
+ * every reported partial, and whenever a node writes the status of a placement or its summary.
  */
 import type { Host } from '../host.ts';
 import { isBelow } from '../model/expected.ts';
@@ -11,7 +11,7 @@ type Counts = Readonly<Record<string, number>>;
 
 /** A row of a space is the revision, then the object. */
 const revisionBytes = 6;
-/** Behind the number of the space. */
+/** After the number of the space. */
 const resourceAt = prefix('spaceObject').length + 4;
 const told = ['edge.banyan.io\u0000edgeplacements', 'edge.banyan.io\u0000statussummaries'].map((text) =>
   Buffer.from(text),
@@ -19,7 +19,7 @@ const told = ['edge.banyan.io\u0000edgeplacements', 'edge.banyan.io\u0000statuss
 
 export function totals(world: World): Check {
   const name = 'fresh + stale + never + quarantined = expected';
-  /** By path; the plan's, whether they are gone or not. */
+  /** By path, from the plan, whether the agents have left or not. */
   const places = new Map<string, number>();
   const placesOf = ({ path }: Host) => {
     const known = places.get(path);

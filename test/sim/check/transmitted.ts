@@ -1,4 +1,4 @@
-/** Invariant 3: what was transmitted is durable, and its revision is never reused with other content within an incarnation. */
+/** Invariant 3: transmitted entries are durable, and their revisions are never reused with other content within an incarnation. */
 import type { Entry } from '../../../core/wire/generated/mesh.ts';
 import type { Check, World } from '../world.ts';
 import { producerOf } from './ends.ts';

@@ -1,7 +1,7 @@
 /**
- * After healing: each child that is attached has acknowledged all that its mailbox has, and its parent has all that it wrote to be told; what a node shows of any
- * mailbox is what it is: people read there whether a child has everything. What is written and not sent waits for the next change, which may never come.
- * Undefined: all is well.
+ * After healing: each attached child has acknowledged its whole mailbox, and its parent has all entries of the child's outbox. A node shows each mailbox as
+ * it is, because people read there whether a child has everything. An entry that is written and not sent would wait for the next change, which may never
+ * come. The result is undefined if all is well.
  */
 import type { Space } from '../../../core/apiserver/space.ts';
 import type { Host } from '../host.ts';
@@ -24,7 +24,7 @@ export function unsentWrong(world: World): string | undefined {
   return undefined;
 }
 
-/** On a line that is not dead: one that is has a session until its end is noticed. */
+/** Whether the line is not dead. On a dead line, the session exists until its end is noticed. */
 function isAttached(world: World, parent: Host, child: Host): boolean {
   if (world.network.line(child, parent).cut) return false;
   return [...world.network.open].some(
@@ -61,7 +61,7 @@ function heardOf(rows: Rows, { name }: Host): number {
   return (table === undefined ? undefined : rows.tuple(table)?.cursor) ?? 0;
 }
 
-/** The mark of a sibling is another one in the name of an object. */
+/** Names of objects have another separator for the number of a replica. */
 function shownOf(system: Space, { name }: Host): Shown | undefined {
   const key = { group: 'mesh.banyan.io', resource: 'mailboxes', namespace: '', name: name.replace('~', '--') };
   return (system.get(key) as { status?: Shown } | undefined)?.status;

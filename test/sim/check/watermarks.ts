@@ -1,6 +1,6 @@
 /**
- * Invariant 8: a consumer's root watermark never decreases, also when the consumer goes from one sibling to another: what it has stored of each source only
- * grows, what it is told in a session only grows, and nobody takes a feed up from a sibling that has not said to be as far as itself.
+ * Invariant 8: a consumer's root watermark never decreases, also when the consumer goes from one replica to another. The stored watermark of each source only
+ * grows, the watermarks received in a session only grow, and no consumer takes a feed up from a replica that has not stated the consumer's own watermarks.
  */
 import type { Feed as FeedOf } from '../../../core/wire/generated/mesh.ts';
 import { Feed } from '../../../core/wire/generated/mesh.ts';
@@ -12,12 +12,12 @@ import { isIn, type Marks, marksOf, Rows } from './rows.ts';
 
 export function watermarks(world: World): Check {
   const name = 'a root watermark never decreases';
-  /** What a child was told on a connection; to another one an older word may be on its way. */
+  /** The watermarks sent to a child on a connection. On another connection, older ones may be in flight. */
   const told = new WeakMap<Connection, Map<string, number>>();
-  /** What a child has heard on a connection. */
+  /** The watermarks that a child has received on a connection. */
   const heard = new WeakMap<Connection, Map<string, number>>();
   const resumes = new WeakSet<Connection>();
-  /** On which the child has begun to take what is there; from then on that raises its own marks, before the parent tells of it. */
+  /** Connections on which the child has begun to apply rows. From then on, the rows raise its own watermarks before the parent sends them. */
   const followed = new WeakSet<Connection>();
   return {
     name,
@@ -62,13 +62,13 @@ export function watermarks(world: World): Check {
     if (followed.has(connection)) return;
     followed.add(connection);
     const { own } = Rows.of(child.rows, (rows) => rows.watermarks());
-    // Of a node that was moved: what it took of sources that are not above it any more says nothing of this parent.
+    // A node that was moved: its watermarks of sources that are no longer above it do not concern this parent.
     const above = Object.entries(own).filter(([source]) => isBelow(child.path, nodeOfSource(source)));
     const less = lessIn(Object.fromEntries(above), Object.fromEntries(heardOn(connection)));
     if (less) world.violation(name, `${child.title} follows ${parent.title}, which is behind: ${less}`);
   }
 
-  /** Also of the frame that is being delivered. */
+  /** Includes the frame that is being delivered. */
   function heardOn(connection: Connection): Map<string, number> {
     const marks = new Map(heard.get(connection));
     const { delivery } = world;

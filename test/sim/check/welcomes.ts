@@ -1,4 +1,4 @@
-/** Only what a parent has a mailbox for is welcomed: one that was taken from the inventory, even while it attached, is refused. */
+/** A parent welcomes only a child for which it has a mailbox. It refuses a child that was removed from the inventory, even during the attachment. */
 import { Feed } from '../../../core/wire/generated/mesh.ts';
 import type { Check, World } from '../world.ts';
 import { producerOf } from './ends.ts';

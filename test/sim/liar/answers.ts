@@ -1,4 +1,4 @@
-/** What a liar answers to whoever reconciles. */
+/** The answers of a liar to a node that reconciles. */
 import {
   Feed,
   type Frame,
@@ -12,7 +12,7 @@ import { entryOf } from './lies.ts';
 type Answering = (request: ReconcileRequest, chance: Chance) => Frame;
 
 const none = Buffer.alloc(0);
-/** Of a row that nobody ever had. */
+/** Of a row that never existed. */
 const row = Buffer.alloc(30, 8);
 
 function replyOf({ round }: Pick<ReconcileRequest, 'round'>, change: object): Frame {
@@ -26,7 +26,7 @@ function splitOf(chance: Chance): PrefixAnswer {
   return { kind: PrefixAnswer_Kind.KIND_SPLIT, parts, rows: none };
 }
 
-/** Rows of this prefix that nobody ever had: of sixteen such lists more than are wanted at once. */
+/** Rows of this prefix that never existed. Sixteen such lists have more rows than a request can want. */
 function listOfMany(prefix: Uint8Array, chance: Chance): PrefixAnswer {
   const rows = Array.from({ length: 20 }, () => {
     const digits = Array.from({ length: 32 }, (_, i) => (prefix[i] ?? chance.below(16)).toString(16));
@@ -38,14 +38,14 @@ function listOfMany(prefix: Uint8Array, chance: Chance): PrefixAnswer {
 const listed: PrefixAnswer = { kind: PrefixAnswer_Kind.KIND_LIST, parts: none, rows: row };
 const same: PrefixAnswer = { kind: PrefixAnswer_Kind.KIND_SAME, parts: none, rows: none };
 
-/** About what is asked for, so that it is believed for a while: everything differs, or there are rows that never come. */
+/** Answers to the asked prefixes, so that the consumer accepts them for a while: everything differs, or there are rows that never come. */
 function believed({ prefixes, round }: ReconcileRequest, chance: Chance): Frame {
   const some = [splitOf(chance), listed, same];
   const answers = Array.from({ length: prefixes.length }, () => chance.of(some));
   return replyOf({ round }, { answers, head: chance.below(2 ** 40) });
 }
 
-/** Whatever is asked. */
+/** Answers that do not depend on the request. */
 export const anything: Answering = (request, chance) => {
   if (request.prefixes.length > 0 && chance.is(0.8)) return believed(request, chance);
   const short = { ...same, kind: PrefixAnswer_Kind.KIND_SPLIT, parts: Buffer.alloc(16, 5) };
@@ -58,26 +58,26 @@ function lists(request: ReconcileRequest, entries: readonly object[]): Frame {
   return replyOf(request, { answers, entries: request.wanted.length === 0 ? [] : [...entries] });
 }
 
-/** One is chosen for a session. */
+/** One of these answers is chosen for a session. */
 export const answerings: readonly Answering[] = [
   anything,
-  // Too few.
+  // Too few answers.
   (request) => replyOf(request, {}),
-  // Nothing of what was listed …
+  // None of the listed entries …
   (request) => lists(request, []),
-  // … or something else.
+  // … or another entry.
   (request) => lists(request, [entryOf('zz/not-wanted', 1)]),
-  // More than can be wanted at once.
+  // More entries than can be wanted at once.
   (request, chance) => {
     const answers = request.prefixes.map(({ prefix }) =>
       prefix.length === 0 ? splitOf(chance) : listOfMany(prefix, chance),
     );
     return replyOf(request, { answers });
   },
-  // Of nobody.
+  // Of an unknown row.
   (request) => replyOf(request, { answers: request.prefixes.map(() => same), epoch: none }),
-  // Of a kind that there is not.
+  // Of an unknown kind.
   (request) => replyOf(request, { answers: request.prefixes.map(() => ({ ...same, kind: 9 })) }),
-  // Without end.
+  // Without an end.
   (request, chance) => replyOf(request, { answers: request.prefixes.map(() => splitOf(chance)) }),
 ];

@@ -1,4 +1,4 @@
-/** Lies on the call of a stream: frames in wrong orders, more than was credited, other ids. */
+/** Lies on the call of a stream: frames in wrong orders, more data than credit, other ids. */
 import type { Frame } from '../../../core/wire/generated/mesh.ts';
 import type { LinkEvents } from '../../../core/wire/link.ts';
 import type { Chance } from '../plan/chance.ts';
@@ -32,7 +32,7 @@ const credit = (stream: number, bytes: number): Frame => ({
 const fin = (stream: number): Frame => ({ frame: { $case: 'fin', value: { stream } } });
 const beat: Frame = { frame: { $case: 'census', value: { streams: [] } } };
 
-/** What goes behind the first frame. */
+/** Frames after the first one. */
 const tails: readonly ((id: number) => Frame[])[] = [
   (id) => [data(id, 100)],
   (id) => [data(id, 0)],
@@ -43,7 +43,7 @@ const tails: readonly ((id: number) => Frame[])[] = [
   (id) => [credit(id, 100), fin(id), data(id, 10)],
   (id) => [credit(id, 100), credit(id + 2, 100)],
   (id) => [credit(id, 100), data(id, 0)],
-  // More than a line, and a line that says nothing.
+  // More data than a line holds, and a frame without content.
   (id) => [credit(id, 100), data(id, 100_000), fin(id)],
   (id) => [credit(id, 100), line(id, 'nonsense'), fin(id)],
   (id) => [
@@ -77,5 +77,5 @@ const calls: LyingCall = (link, chance, asked) => {
   );
 };
 
-/** On a call that the child opens, and on one that it opens itself. */
+/** On a call that the child opens because of an Open, and on a call that the child opens by itself. */
 export const lyingCalls: readonly LyingCall[] = [answers, calls];

@@ -1,10 +1,10 @@
-/** Hellos and welcomes that are not what they should be. */
+/** Invalid hellos and welcomes. */
 import type { Frame, Hello, Welcome } from '../../../core/wire/generated/mesh.ts';
 import type { Chance } from '../plan/chance.ts';
 import type { Lie } from './lies.ts';
 import { earlyLies } from './limits.ts';
 
-/** `knownStart`: the boot counter by which the parent knows it; 0 when it has forgotten that, as of whom it was told to take out of the inventory. */
+/** `knownStart`: the boot counter that the parent has stored; 0 if the parent has dropped it, for example with the SyncTarget of the node. */
 export function helloLies(hello: Hello, atLimits: boolean, knownStart: number): Lie[] {
   const of = (name: string, session: Lie['session'], change: Partial<Hello>, ...more: Frame[]): Lie => ({
     name,
@@ -40,7 +40,7 @@ export function helloLies(hello: Hello, atLimits: boolean, knownStart: number): 
   ];
 }
 
-/** The first is an honest one but for `change`. */
+/** The first one is honest except for `change`. */
 export function welcomeLies(
   chance: Chance,
   { atLimits }: { readonly atLimits: boolean },

@@ -1,6 +1,6 @@
 /**
- * A process with the identity of a node that is not the product: it plays one lie a session, to its parents and to its children, and looks whether the other
- * side ends the session, or goes on, as it should. What it may do by the authority that it has, it leaves: a parent may empty its children.
+ * A process with the identity of a node that is not the product. In each session it plays one lie to its parents and to its children, and checks whether the
+ * other side ends the session, or continues it, as the rules require. It never uses its legitimate authority: a parent may empty its children, for example.
  */
 import { readAttachment } from '../../../core/session/attach.ts';
 import { readSession } from '../../../core/session/handshake.ts';
@@ -18,19 +18,19 @@ import { helloLies, welcomeLies } from './greetings.ts';
 import { helloOf, type Known, type Lie, liesOf, resumeOf } from './lies.ts';
 import { limitLiesOf } from './limits.ts';
 
-/** Between one lie and the next. */
+/** The time between two lies. */
 const pauseMs = 400;
-/** A session that has to end does so at once; closing takes a turn. */
+/** A session that has to end does so at once; the close takes a turn. */
 const endsWithinMs = 1_000;
 const dialTimeoutMs = 2_000;
-/** Hellos at once: more than a parent takes in a second, so that turns are given. Few liars do: it is some hundred writes. */
+/** Hellos at once: more than a parent accepts in a second, so that it gives turns. Few liars do this, because it costs some hundred writes. */
 const stormHellos = 1_000;
 const stormEvery = 20;
 const silenceMs = 12_000;
 
 export interface LiarWays {
   readonly chance: number;
-  /** Also what few would say, and what costs much. */
+  /** Includes rare lies, and those that cost much. */
   readonly atLimits: boolean;
 }
 
@@ -73,7 +73,7 @@ export class Liar {
     const isStray = this.#isRarely(0.05);
     const parent = this.#chance.of(isStray ? strangers(this.#host) : parents);
     const isSilent = this.#isRarely(0.05);
-    // More than anybody waits for a hello, or for an open on a call.
+    // Longer than any wait for a hello, or for an open on a call.
     const lingers = isSilent || this.#isRarely(0.15);
     let link: Link | undefined;
     const events: LinkEvents = {
@@ -88,7 +88,7 @@ export class Liar {
       if (this.#isRarely(0.1)) for (const call of lyingCalls) call(link as End, this.#chance);
       if (hello && !isSilent) this.#greets(link as End, hello);
     } catch {
-      // Nobody answers, or the process has ended: it tries again if it is still there.
+      // No answer, or the process has ended: it tries again if it is still there.
     }
     this.#after(lingers ? silenceMs : pauseMs + this.#chance.below(4 * pauseMs), () => {
       link?.close('enough');
@@ -97,8 +97,8 @@ export class Liar {
   }
 
   /**
-   * Of several siblings the one that its attach sequence is of. A sequence belongs to whoever has the identity: with the same one at another sibling it would
-   * say that it is there, and there would be no later word of the node that comes after it.
+   * The replica to which the attach sequence belongs. A sequence belongs to the identity. The same sequence at another replica would claim that the node is
+   * there, and no later report of the node would be newer.
    */
   get #ownParents(): readonly Host[] {
     const { world, rows } = this.#host;
@@ -147,7 +147,7 @@ export class Liar {
   #takes(link: End): LinkEvents {
     const child = link.connection.child;
     const answers = this.#ways.atLimits ? this.#chance.of(answerings) : anything;
-    // Before anything was asked, or without a word: what is said behind it means what it means in a session.
+    // Before the session asks, or without a reason: frames after this one have their usual meaning in a session.
     const isHasty = this.#isRarely(0.08);
     let greeted = isHasty;
     if (isHasty)
@@ -180,7 +180,7 @@ export class Liar {
     this.#tells(link, this.#lieOf('parent', known));
   }
 
-  /** An honest welcome: the lie is in what the child is answered when it reconciles. */
+  /** An honest welcome: the lie is in the later answers to the child's reconciliation. */
   #answersOnly(link: End): void {
     const version = this.#chance.of([1, 2, 3]);
     const [welcome] = welcomeLies(this.#chance, this.#ways, { ready: true, version });
@@ -224,11 +224,11 @@ export class Liar {
 
 const liesEnd = 'a session ends by a lie, and by nothing else';
 
-/** Reasons that have nothing to do with what was said; none at all is given by a line that breaks in order. */
+/** Reasons that do not depend on the frames. A line that breaks in order gives no reason at all. */
 const isOther =
   /^$|newer session|has expired|has taken its place|the connection broke|^ended$|^the (parent|child) ends/;
 
-/** Where the other side is in the feed that is lied about; what never was there begins somewhere. */
+/** The other side's position in the feed of the lie; a feed that never existed begins anywhere. */
 function placeOf(tuple: ResumeTuple | undefined): Pick<Known, 'epoch' | 'incarnation' | 'cursor'> {
   if (!tuple || tuple.epoch.length === 0)
     return { epoch: Buffer.alloc(16, 3), incarnation: Buffer.alloc(16, 4), cursor: 0 };
@@ -236,7 +236,7 @@ function placeOf(tuple: ResumeTuple | undefined): Pick<Known, 'epoch' | 'incarna
   return { epoch, incarnation: incarnation.length > 0 ? incarnation : Buffer.alloc(16, 4), cursor };
 }
 
-/** Nodes that are no parents of it, or its parents where there are no others. Not itself: nobody would be there who keeps to the protocol. */
+/** Nodes that are not its parents, or its parents if there are no others. Never itself: no honest node would be at the other end. */
 function strangers(host: Host): readonly Host[] {
   const { world } = host;
   const others = [...world.hosts.values()].filter(
@@ -251,7 +251,7 @@ function welcomeOf(chance: Chance): Frame {
 
 const deaf: LinkEvents = { onFrame() {}, onBytes() {}, onDrain() {}, onClose() {} };
 
-/** Of what the child has from above: an object that could be poisoned. */
+/** An object that the child has from above and that could be poisoned. */
 function objectAt(child: Host): Known['object'] {
   return Rows.of(child.rows, (rows) => {
     const table = rows.table('upstream');

@@ -1,4 +1,4 @@
-/** Frames that break the protocol, at its limits and beyond, and frames that only look so. What is to become of each is from docs/protocol.md. */
+/** Frames that break the protocol, at its limits and beyond, and valid frames that only look invalid. docs/protocol.md gives the outcome of each. */
 import { hash128 } from '../../../core/object/hash.ts';
 import {
   type Entry,
@@ -10,26 +10,26 @@ import {
   type PrefixSummary,
 } from '../../../core/wire/generated/mesh.ts';
 
-/** What a liar has been told in its session, and knows of the rows of the one that it lies to. */
+/** The frames that a liar has received in its session, and the rows that it knows of its peer. */
 export interface Known {
   readonly path: string;
-  /** The feed that it produces, as the other side has it. */
+  /** The feed that the liar produces, as the other side has it. */
   readonly epoch: Buffer;
   readonly incarnation: Buffer;
   readonly cursor: number;
-  /** Of an object that the other side has. */
+  /** The key of an object that the other side has. */
   readonly object?: { readonly key: string; readonly originRevision: number };
 }
 
 export interface Lie {
   readonly name: string;
   readonly frames: readonly Frame[];
-  /** `ends`: it has to. `stays`: it must not. Otherwise it depends on the moment. */
+  /** `ends`: the session has to end. `stays`: the session must not end. Without either, the outcome depends on the moment. */
   readonly session: 'ends' | 'stays' | 'either';
 }
 
 const tooLarge = 2 ** 50;
-/** A revision: thousands of years ahead of any clock. */
+/** A revision that is thousands of years ahead of any clock. */
 const farAhead = 2 ** 47;
 const none = Buffer.alloc(0);
 const some = Buffer.alloc(16, 7);
@@ -208,7 +208,7 @@ export function resumeOf(feed: Feed, resumes: boolean): Frame {
   return { frame: { $case: 'resume', value: { feed, resumes, epoch: none, incarnation: none } } };
 }
 
-/** The next one of the feed that the liar produces. */
+/** The next batch of the feed that the liar produces. */
 export function batchOf(
   feed: Feed,
   { epoch, incarnation, cursor }: Known,
@@ -321,7 +321,7 @@ function openOf(stream: number, change: object = {}): Frame {
   return { frame: { $case: 'open', value } };
 }
 
-/** Each field beyond its limit; ids that were used, or are of the other side. */
+/** Each field beyond its limit; ids that were used, or that belong to the other side. */
 function opens(side: 'child' | 'parent'): Frame[] {
   const first = side === 'parent' ? 100 : 101;
   const wrong: object[] = [

@@ -1,15 +1,15 @@
-/** Frames at the limits that lies.ts leaves out: each needs another one before it, a session in another state, or is large. */
+/** Frames at the limits that lies.ts does not have: each needs another frame before it, a session in another state, or is large. */
 import { hash128 } from '../../../core/object/hash.ts';
 import { type Entry, Feed, type Frame, type Welcome } from '../../../core/wire/generated/mesh.ts';
 import { ackOf, batchOf, entryOf, type Known, type Lie, pieceOf, prefixRequestOf, requestOf, whole } from './lies.ts';
 
 const none = Buffer.alloc(0);
-/** Of a feed nothing is known to be in flight: more than the credit that is given, 4 MiB, and one message. */
+/** More bytes than the credit of 4 MiB and one message, on a feed with nothing known in flight. */
 const [floodBatches, floodBytes] = [5, 2_500_000];
-/** More than a status names of what can't be taken. */
+/** More names of rejected entries than a status has. */
 const poisoned = 8;
 const poison = { attributes: Buffer.from('{"refs":7}'), body: Buffer.from('x') };
-/** Two beats of these are more sources than a child keeps. */
+/** Two beats of these have more sources than a child keeps. */
 const marksOfBeat = 2_500;
 
 export function limitLiesOf(side: 'child' | 'parent', known: Known): readonly Lie[] {
@@ -40,7 +40,7 @@ export function limitLiesOf(side: 'child' | 'parent', known: Known): readonly Li
   ];
 }
 
-/** Of a parent with which the child does not go on where it was. */
+/** From a parent at which the child does not resume. */
 export function earlyLies(welcome: Welcome): Lie[] {
   const known = { epoch: welcome.downEpoch, incarnation: welcome.downIncarnation, cursor: 0, path: '' };
   const greeting: Frame = { frame: { $case: 'welcome', value: { ...welcome, downResumes: false, ready: false } } };
@@ -56,15 +56,15 @@ function floodOf(feed: Feed, known: Known): Frame[] {
 }
 
 /**
- * Beside the order of the feed, so that the other one's cursor does not move: it would pass over what the node that is lied for has to say, by the authority
- * that a producer has. With this head, the feed can't go on at that node.
+ * Beside the order of the feed, so that the cursor of the peer does not move: otherwise the peer would skip later entries of the real node, by the authority
+ * of a producer. With this head, the feed can't continue at that node.
  */
 function aheadOf(feed: Feed, known: Known, i: number, entry: Entry): Frame {
   const from = known.cursor + 1 + i;
   return batchOf(feed, known, [entry], { from, to: from + 1, head: 2 ** 40, ahead: true });
 }
 
-/** Of keys that nobody has in a good form. */
+/** Of keys that no node has in a valid form. */
 function poisonOf(feed: Feed, known: Known, side: 'child' | 'parent'): Frame {
   const from = known.cursor + 1;
   const entries = Array.from({ length: poisoned }, (_, i) => {

@@ -1,6 +1,6 @@
 /**
- * What ought to be at each agent, by brute force: every placement of every space against every place, every object against every placement. It reads
- * what people wrote, at the nodes where they wrote it, and nothing that the mesh made of it.
+ * Computes by brute force the objects that should be at each agent: every placement of every space against every place, every object against every placement.
+ * The model reads the objects that people wrote, at the nodes where they wrote them, and nothing that the mesh made of them.
  */
 import type { Space } from '../../../core/apiserver/space.ts';
 import { stableStringify } from '../../../core/object/canonical.ts';
@@ -19,13 +19,13 @@ export interface ModelPlacement {
   readonly host: Host;
   readonly space: string;
   readonly object: KubeObject;
-  /** Paths of the agents that it names. */
+  /** Paths of the agents that the placement names. */
   readonly agents: readonly string[];
-  /** Those that can't run all of what they are to have. */
+  /** Agents that can't run all of their objects. */
   readonly broken: readonly string[];
-  /** A release of it is out in part: what was told of the rest is of before. */
+  /** A release of the placement is partly out: the last reports about the other objects are older. */
   readonly isUnfinished: boolean;
-  /** Each object at each of them, as it is made for them. */
+  /** The objects at each agent, as customized for it. */
   readonly delivered: readonly Delivered[];
 }
 
@@ -35,10 +35,10 @@ export interface Delivered {
 }
 
 export interface Expectation {
-  /** By agent, then `kind namespace/name`: what an object says, see contentOf. */
+  /** By agent, then `kind namespace/name`: the content of an object, see contentOf. */
   readonly objects: ReadonlyMap<string, ReadonlyMap<string, string>>;
   readonly placements: readonly ModelPlacement[];
-  /** Namespaces whose objects wait for another copy, of which there is to be none. */
+  /** Namespaces whose objects wait for a copy at another place that will never exist. */
   readonly waiting: ReadonlySet<string>;
 }
 
@@ -48,16 +48,16 @@ interface DownsyncItem {
   readonly labelSelectors?: readonly Selector[];
 }
 
-/** As the embedded cluster reads it: an image that can't be had. */
+/** An image that the embedded cluster cannot pull. */
 const brokenImage = ':broken';
 
-/** Of what plans write. */
+/** Reads the text that plans write. */
 export const resources = [
   { group: '', resource: 'configmaps' },
   { group: 'apps', resource: 'deployments' },
 ] as const;
 
-/** Undefined while a node that has a say does not serve. */
+/** Undefined while a relevant node does not serve. */
 export function expectation(world: World, releases: Releases): Expectation | undefined {
   const objects = new Map<string, Map<string, string>>();
   const placements: ModelPlacement[] = [];
@@ -102,7 +102,7 @@ interface Staged {
   hasCandidate(agent: string): boolean;
 }
 
-/** Of a placement whose release is not everybody's: who is to have it, and what the others are to have. */
+/** For a placement whose release is not out everywhere: the agents that have the release, and the objects of the others. */
 function stagedOf(world: World, releases: Releases, origin: Host, id: string): Staged | undefined {
   const { release, promoted } = releases.now(origin, id);
   if (!release || release.held === 0) return undefined;
@@ -140,13 +140,13 @@ export function selects(spec: object, place: Place): boolean {
   return isSelected && (cel === undefined || holds(cel, place));
 }
 
-/** By the agent's Location, with the labels that it inherits, and its SyncTarget; `unknown` if its parent has none for it. */
+/** The place of an agent's Location, with its inherited labels, and its SyncTarget. `unknown` if the agent's parent has none. */
 export function placeOf(world: World, agent: Host): Place | 'unknown' | undefined {
   const parent = world.parentsOf(agent).find(({ spaces }) => spaces.has(''));
   return parent && placeAt(world, parent, agent);
 }
 
-/** As one of several siblings has it, whose inventory objects are its own. */
+/** The place at one of several replicas, each of which has its own inventory objects. */
 export function placeAt(world: World, parent: Host, agent: Host): Place | 'unknown' | undefined {
   const system = parent.spaces.get('');
   if (!system) return undefined;
@@ -180,7 +180,7 @@ function selectedBy(space: Space, placement: KubeObject): KubeObject[] {
   );
 }
 
-/** What an agent's cluster has in the namespaces of plans. */
+/** The objects of an agent's cluster in the namespaces of plans. */
 export function heldBy(cluster: Space): Map<string, string> {
   const held = resources.flatMap(({ group, resource }) => list(cluster, { group, resource }));
   const planned = held.filter(({ metadata }) => metadata.namespace?.startsWith('w-'));
@@ -191,7 +191,7 @@ export function list(space: Space, of: { readonly group: string; readonly resour
   return space.storage.scan(of).map((stored) => space.parse(stored));
 }
 
-/** Of an entry's key `o/SOURCE/GROUP/RESOURCE/NAMESPACE/NAME`. */
+/** Parses the key `o/SOURCE/GROUP/RESOURCE/NAMESPACE/NAME` of an entry. */
 export function titleOfKey(key: string): string {
   const [, , , resource, namespace, name] = key.split('/');
   return `${resource === 'configmaps' ? 'ConfigMap' : 'Deployment'} ${namespace}/${name}`;
@@ -201,7 +201,7 @@ export function titleOf({ kind, metadata }: KubeObject): string {
   return `${kind} ${metadata.namespace}/${metadata.name}`;
 }
 
-/** The parts that a plan writes. */
+/** The fields that a plan writes. */
 export function contentOf(object: KubeObject): string {
   const { data, spec } = object as KubeObject & { data?: unknown; spec?: { template?: { spec?: unknown } } };
   const containers = (spec?.template?.spec as { containers?: { image?: string }[] } | undefined)?.containers;

@@ -1,4 +1,4 @@
-/** What is held back, as people see it, and as it lies on the disks. */
+/** The held rows, as people see them and as the disks have them. */
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { Rows } from '../check/rows.ts';
 import type { Host } from '../host.ts';
@@ -16,7 +16,7 @@ export function nodeName({ path, id }: Host): string {
   return path === '' ? 'center' : id.replaceAll(':', '.').replaceAll('~', '--');
 }
 
-/** Tokens of what a Node object shows to be held at a node, at the node `at`. */
+/** Tokens of rows that the Node object at the node `at` shows as held at a node. */
 export function tokensShown(at: Host, node: Host): string[] {
   const key = { group: 'mesh.banyan.io', resource: 'nodes', namespace: '', name: nodeName(node) };
   const shown = at.spaces.get('')?.get(key) as (KubeObject & { status?: Shown }) | undefined;
@@ -24,7 +24,7 @@ export function tokensShown(at: Host, node: Host): string[] {
   return [...rolledBack, ...(held ? [held] : []), ...(heldInMailbox ? [heldInMailbox] : [])].map(({ token }) => token);
 }
 
-/** Where a person would be told of something to release: each node, and at which node it is shown. */
+/** The places where a person would see held rows: each node that holds rows, and the node that shows this. */
 export function toRelease(world: World): { readonly node: string; readonly at: string }[] {
   const serving = [...world.hosts.values()].filter(({ role, isGone }) => role !== 'agent' && !isGone);
   return serving.flatMap((at) =>
@@ -34,12 +34,12 @@ export function toRelease(world: World): { readonly node: string; readonly at: s
   );
 }
 
-/** Titles of what this node or one on its way up holds. */
+/** Titles of the objects that this node or a node above it holds. */
 export function heldOnWay(world: World, host: Host): ReadonlySet<string> {
   return new Set([...upwards(world, host)].flatMap(heldKeys).map(titleOfKey));
 }
 
-/** In words; undefined: nothing is held anywhere. */
+/** A message; undefined if no node holds rows. */
 export function stillHeld(world: World): string | undefined {
   for (const host of world.hosts.values()) {
     const [key] = host.isGone ? [] : heldKeys(host);
@@ -48,7 +48,7 @@ export function stillHeld(world: World): string | undefined {
   return undefined;
 }
 
-/** The node and all on its way up. */
+/** The node and all nodes on its way up. */
 function* upwards(world: World, host: Host): Generator<Host> {
   yield host;
   for (const parent of world.parentsOf(host)) yield* upwards(world, parent);

@@ -1,9 +1,9 @@
-/** What a destination gets of an object that is customized, from the words of the reference: only what plans write is known (plan/made.ts). */
+/** The customized object of a destination, from the text of the reference. The model supports only the expressions that plans write (plan/made.ts). */
 import type { KubeObject } from '../../../core/object/meta.ts';
 import type { Labels } from '../plan/action.ts';
 import { holds } from './match.ts';
 
-/** A destination as expressions see it. */
+/** A destination as expressions read it. */
 export interface Place {
   readonly path: string;
   readonly labels: Labels;

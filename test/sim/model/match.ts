@@ -1,4 +1,4 @@
-/** Which places a planned placement names: written anew from the words of the reference, so that it shares no mistake with the product. */
+/** The places that a planned placement names, written again from the text of the reference, so that the model shares no mistake with the product. */
 import type { Expression, Labels, Selector } from '../plan/action.ts';
 
 export function matchesAny(selectors: readonly Selector[], labels: Labels): boolean {
@@ -12,7 +12,7 @@ export function matches({ matchLabels = {}, matchExpressions = [] }: Selector, l
     if (operator === 'Exists' && !has) return false;
     if (operator === 'DoesNotExist' && has) return false;
     if (operator === 'In' && !(has && values.includes(labels[key]!))) return false;
-    // As in Kubernetes: what has no such label has none of these values.
+    // As in Kubernetes: an object without the label has none of these values.
     if (operator === 'NotIn' && has && values.includes(labels[key]!)) return false;
   }
   return true;
@@ -24,7 +24,7 @@ export function celOf({ key, value, has }: Expression): string {
   return has ? asked : `!(${asked})`;
 }
 
-/** … and read back from an object: only what plans make is known, of labels and of properties. */
+/** … and parsed from an object. Only expressions that plans make are supported, over labels and properties. */
 export function holds(cel: string, place: { readonly labels: Labels; readonly properties: Labels }): boolean {
   const found = /^(!\()?"(\w+)" in (location\.metadata\.labels|properties) && \3\["\2"\] == "(\w+)"\)?$/.exec(cel);
   if (!found) throw new Error(`an expression that no plan makes: ${cel}`);

@@ -1,4 +1,4 @@
-/** To which wave of a release a destination belongs at its last hop, by what is written there of it. */
+/** The wave of a release to which a destination belongs at its last hop, by the objects at the last hop. */
 import { isIn } from '../check/rows.ts';
 import type { Change } from '../disk.ts';
 import type { Host } from '../host.ts';
@@ -8,7 +8,7 @@ import { placeAt } from './expected.ts';
 import type { Word } from './releases.ts';
 import { position, waveAt } from './waves.ts';
 
-/** A change of labels and what is done of it are some turns apart. */
+/** Some turns lie between a change of labels and its effect. */
 const slackMs = 2_000;
 
 export class Places {
@@ -35,7 +35,7 @@ export class Places {
     }
   }
 
-  /** The earliest wave to which the agent belonged at this last hop a moment ago or belongs now; undefined: not known. */
+  /** The earliest wave to which the agent belonged recently or belongs now at this last hop; undefined if not known. */
   wave(host: Host, agent: Host, { salt, drawn, rollout }: Word): number | undefined {
     const known = this.#labels.get(`${host.id} ${agent.id}`);
     if (!known || !rollout) return undefined;

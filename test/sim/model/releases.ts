@@ -1,6 +1,6 @@
 /**
- * What the releases of the tree's staged placements were, from what the origins wrote: which versions of an object were ever promoted, which a
- * release is made of, and what was authorised when. A crash of an origin takes back what its disk had not; what others may have heard of it stays.
+ * The releases of the tree's staged placements, from the rows that the origins wrote: the versions of an object that were ever promoted, the versions of each
+ * release, and the authorisations with their times. A crash of an origin undoes unflushed writes; other nodes may have received them all the same.
  */
 import type { MemoryStore } from '../../../core/store/memory/memory-store.ts';
 import { isIn, prefix, Rows, rowOf, tableIdOf } from '../check/rows.ts';
@@ -11,7 +11,7 @@ import { sourceOf } from '../plan/tree.ts';
 import { contentOf } from './expected.ts';
 import type { RolloutWritten } from './waves.ts';
 
-/** The attributes of a release row, as far as anybody else can judge them. */
+/** The attributes of a release row, as far as other nodes can check them. */
 export interface ReleaseSeen {
   readonly release: number;
   readonly salt: string;
@@ -24,7 +24,7 @@ export interface ReleaseSeen {
   readonly rolledBack?: true;
 }
 
-/** What an origin had authorised from then on. */
+/** The authorisation of an origin from a time on. */
 export interface Word extends ReleaseSeen {
   readonly atMs: number;
   readonly rollout: RolloutWritten | undefined;
@@ -44,16 +44,16 @@ export interface OriginState {
 const nothing: OriginState = { release: undefined, current: new Map(), promoted: new Map() };
 
 export class Releases {
-  /** By each snapshot of an origin's disk, `SOURCE/NAME` of its staged placements: what a crash leaves is one of them. */
+  /** For each snapshot of an origin's disk, `SOURCE/NAME` of its staged placements: a crash leaves one of these snapshots. */
   readonly #states = new WeakMap<MemoryStore, ReadonlyMap<string, OriginState>>();
   readonly #everPromoted = new Set<string>();
   readonly #candidates = new Set<string>();
-  /** `ID RELEASE` of those that the origin has forgotten: everybody gets what there is. */
+  /** `ID RELEASE` of releases that the origin has dropped: every destination gets the present objects. */
   readonly #over = new Set<string>();
   readonly #words = new Map<string, Word[]>();
   readonly #keys = new Map<string, string>();
 
-  /** To be told of each commit of a host. */
+  /** Must be called at each commit of a host. */
   committed(host: Host, changes: readonly Change[], before: MemoryStore, nowMs: number): void {
     if (host.planned.spaces.length === 0 || host.isClone) return;
     const isPutBack = !this.#states.has(before);
@@ -75,12 +75,12 @@ export class Releases {
     return this.#words.get(id) ?? [];
   }
 
-  /** As a snapshot of its origin's disk had it. */
+  /** The state of a snapshot of its origin's disk. */
   at(snapshot: MemoryStore, id: string): OriginState {
     return this.#states.get(snapshot)?.get(id) ?? nothing;
   }
 
-  /** As the disk of its origin has it. */
+  /** The state on the disk of its origin. */
   now(origin: Host, id: string): OriginState {
     return this.at(origin.disk.newest, id);
   }
@@ -89,12 +89,12 @@ export class Releases {
     return this.#everPromoted.has(`${key} ${version}`);
   }
 
-  /** The release was promoted once: whoever says that it has it may be right. */
+  /** The release was promoted once: a destination that reports it may be right. */
   isForAll(id: string, release: number): boolean {
     return this.words(id).some((word) => word.release === release && word.held === 0);
   }
 
-  /** Nothing of it is held back any more. */
+  /** Nothing of the release is held back any more. */
   isOver(id: string, release: number): boolean {
     return this.isForAll(id, release) || this.#over.has(`${id} ${release}`);
   }
@@ -103,7 +103,7 @@ export class Releases {
     return this.#candidates.has(`${id} ${release} ${key} ${version}`);
   }
 
-  /** Without `changes` all that there is: of a disk that was put back nothing is known. */
+  /** Without `changes`, reads all rows: nothing is known of a restored disk. */
   #next(
     host: Host,
     source: string,
@@ -151,7 +151,7 @@ export class Releases {
   }
 }
 
-/** As the author's object says it now. */
+/** The present content of the author's object. */
 function writtenRollout(host: Host, space: string): RolloutWritten | undefined {
   const key = { group: 'edge.banyan.io', resource: 'edgeplacements', namespace: '', name: stagedName };
   return (host.spaces.get(space)?.get(key)?.spec as { rollout?: RolloutWritten } | undefined)?.rollout;
@@ -167,13 +167,13 @@ export function isStagedObject(key: string): boolean {
   return type === 'o' && namespace === stagedNamespace(source);
 }
 
-/** The one that comes and goes with staged objects. */
+/** The namespace that comes and goes with the staged objects. */
 export function isStagedNamespace(key: string): boolean {
   const [type, source = '', , resource, , name] = key.split('/');
   return type === 'o' && resource === 'namespaces' && name === stagedNamespace(source);
 }
 
-/** What a row's object says; absent without a body, or where no placement refers to it any more. */
+/** The content of a row's object; absent without a body, or if no placement refers to it any more. */
 export function versionOf(body: Buffer | undefined, attributes?: Buffer): string {
   if (!body) return absent;
   const { refs } = attributes ? (JSON.parse(attributes.toString()) as { refs?: string[] }) : {};
@@ -181,13 +181,13 @@ export function versionOf(body: Buffer | undefined, attributes?: Buffer): string
   return contentOf(JSON.parse(body.toString()));
 }
 
-/** The release that was handed to a child, as its parent's store has it. */
+/** The release that was handed out to a child, by its parent's store. */
 export function handed(rows: Rows, id: string, child: string): number | undefined {
   const found = rows.get('exposure', `${id}\u0000${child}`);
   return found && (JSON.parse(found.toString()) as { release: number }).release;
 }
 
-/** Of a key in the space of what was handed out. */
+/** The key of the record of a handed release. */
 export function handedKey(key: Buffer): { readonly id: string; readonly child: string } {
   const [id = '', child = ''] = key.toString('utf8', prefix('exposure').length).split('\u0000');
   return { id, child };

@@ -1,4 +1,4 @@
-/** To which wave a destination belongs, from the words of the reference: docs/decisions has why it is so. */
+/** The wave to which a destination belongs, from the text of the reference. docs/decisions has the reasons. */
 import { createHash } from 'node:crypto';
 import type { Labels, Selector } from '../plan/action.ts';
 import { matches } from './match.ts';
@@ -25,7 +25,7 @@ export function position(salt: string, path: string): number {
   return Number(digest.readBigUInt64BE() >> 11n) / 2 ** 53;
 }
 
-/** The first wave to which it belongs; the rest comes behind the last one that is written. */
+/** The first wave to which the destination belongs. The rest comes after the last written wave. */
 export function waveAt(
   waves: readonly WaveWritten[],
   place: { readonly labels: Labels; readonly position: number; readonly drawn: readonly number[] },
@@ -38,7 +38,7 @@ export function waveAt(
   return found < 0 ? waves.length : found;
 }
 
-/** How many there are: with the rest, unless the last that is written takes everybody. */
+/** The number of waves: with the rest, unless the last written wave takes all destinations. */
 export function waveCount({ waves = [] }: RolloutWritten): number {
   const last = waves.at(-1);
   const takesAll = last?.fraction === 1 || (last?.selector && Object.values(last.selector).flat().length === 0);

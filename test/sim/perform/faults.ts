@@ -1,4 +1,4 @@
-/** Lets things go wrong. */
+/** Carries out faults. */
 import type { Disk } from '../disk.ts';
 import { Host } from '../host.ts';
 import type { Fault } from '../plan/action.ts';
@@ -95,7 +95,7 @@ export class Spoiler {
     }
   }
 
-  /** Some faults are of the way to one of several parents; else they are of all ways. */
+  /** Some faults concern the line to one of several parents, the others concern all lines. */
   #waysOf(host: Host, action: Fault): Host[] {
     const parents = this.#world.parentsOf(host);
     return 'way' in action ? parents.filter(({ replica }) => replica === action.way) : parents;
@@ -114,7 +114,7 @@ export class Spoiler {
     this.#world.clones.delete(id);
   }
 
-  /** Another program, or the product again, with the same disk and identity. */
+  /** Starts another program, or the product again, with the same disk and identity. */
   #replaceProcess(host: Host, lie: Host['lie']): void {
     if (host.lie !== undefined) host.liedUntilMs = this.#world.nowMs;
     host.lie = lie;
@@ -124,7 +124,7 @@ export class Spoiler {
   #replace(host: Host, by: Disk | undefined): void {
     host.crash(1);
     host.disk.replace(by);
-    // A machine that is set up again gets the time of day; one whose clock goes behind what its parent has seen of it stays refused until then.
+    // A machine that is set up again gets the right time. A machine whose clock is behind its former boot counter stays refused until then.
     if (!by) host.skewMs = host.skewMaxMs;
     this.#world.replaced(host);
   }
@@ -138,7 +138,7 @@ export class Spoiler {
     });
     this.#world.clones.set(host.id, clone);
     clone.config = host.config;
-    // What a liar has made it believe is on the disk that is copied.
+    // The copied disk contains the entries from a liar.
     for (const table of host.deceived) clone.deceived.add(table);
     for (const row of host.outlived) clone.outlived.add(row);
     clone.cloneNumber = this.#clonesMade++;

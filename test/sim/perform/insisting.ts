@@ -1,4 +1,4 @@
-/** What a node and its siblings are to have alike, as the topology has it: asked for again where a disk had no room for it. */
+/** The objects that a node and its replicas must have alike, as the topology has them. The write is repeated when a disk had no room for it. */
 import type { Space } from '../../../core/apiserver/space.ts';
 import type { VirtualClock } from '../../../core/runtime/clock.ts';
 import { lacksRoom, roomAgainMs } from '../../../core/store/room.ts';
@@ -7,7 +7,7 @@ import type { Host } from '../host.ts';
 export class Insisting {
   readonly #clock: VirtualClock;
   readonly #refused: (host: Host, error: unknown) => void;
-  /** By node and subject: what is wanted last counts. */
+  /** By node and subject: the last wish counts. */
   readonly #wanted = new Map<string, (system: Space) => void>();
 
   constructor(clock: VirtualClock, refused: (host: Host, error: unknown) => void) {
@@ -21,7 +21,7 @@ export class Insisting {
     this.#try(host, key);
   }
 
-  /** One that does not run reads the topology when it starts. */
+  /** A node that does not run reads the topology when it starts. */
   #try(host: Host, key: string): void {
     const act = this.#wanted.get(key);
     const system = host.spaces.get('');

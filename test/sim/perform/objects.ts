@@ -1,4 +1,4 @@
-/** Planned objects as Kubernetes has them, and how people write them. */
+/** Planned objects as Kubernetes has them, and the writes of people. */
 import type { Space } from '../../../core/apiserver/space.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { celOf } from '../model/match.ts';
@@ -19,7 +19,7 @@ export function put(space: Space, object: KubeObject): void {
   else space.update({ ...object, metadata: { ...before.metadata, labels: object.metadata.labels ?? {} } });
 }
 
-/** As `kubectl apply --server-side` does: what was applied before and is not in it any more goes. */
+/** Like `kubectl apply --server-side`: formerly applied fields that are missing now are removed. */
 export function apply(space: Space, object: KubeObject): void {
   const { namespace } = object.metadata;
   if (namespace !== undefined) {
@@ -29,14 +29,14 @@ export function apply(space: Space, object: KubeObject): void {
   space.apply(structuredClone(object), { fieldManager: 'people', force: true });
 }
 
-/** What another program writes into a RolloutGate. */
+/** The status that another program writes into a RolloutGate. */
 export function answer(space: Space, name: string, phase: string): void {
   const gate = { ...bare(edgeVersion, 'RolloutGate', name), spec: {} };
   const known = space.get(space.keyOf(gate)) ?? space.create(gate);
   space.update({ ...known, status: { phase } } as KubeObject, { subresource: 'status' });
 }
 
-/** True if it was there. */
+/** True if the object existed. */
 export function remove(space: Space, object: KubeObject): boolean {
   const key = space.keyOf(object);
   if (!space.get(key)) return false;
@@ -88,7 +88,7 @@ export function placementOf({
   return { apiVersion: edgeVersion, kind: 'EdgePlacement', metadata: { name }, spec } as KubeObject;
 }
 
-/** Another one for each value. */
+/** Differs for each value. */
 function paddingOf(value: string, bytes: number): string {
   return `${value} `.repeat(Math.ceil(bytes / (value.length + 1))).slice(0, bytes);
 }

@@ -1,4 +1,4 @@
-/** Does what people do. */
+/** Carries out the work of people. */
 import type { Space } from '../../../core/apiserver/space.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
@@ -59,7 +59,7 @@ export class People {
     this.#world = world;
     this.#unclone = unclone;
     this.#insisting = new Insisting(world.clock, (host, error) => this.#refused(host, error));
-    // One that was down, or was put back, has what its siblings have not.
+    // A replica that was down, or was restored, lacks objects of the other replicas.
     world.onStarted = (host) => this.#strike(host);
   }
 
@@ -158,7 +158,7 @@ export class People {
     });
   }
 
-  /** What a person asks for may be refused; that is an answer. */
+  /** A request of a person may be refused; a refusal is an answer. */
   #asked(host: Host, act: () => void): void {
     host.life.run(act, (error) => this.#refused(host, error));
   }
@@ -185,7 +185,7 @@ export class People {
     }
   }
 
-  /** As `banyan approve-deletions` does, of one of the tokens that are shown. */
+  /** Like `banyan approve-deletions`, with one of the shown tokens. */
   #release(host: Host, at: Host): void {
     const system = at.spaces.get('');
     const [token] = tokensShown(at, host);
@@ -218,7 +218,7 @@ export class People {
     this.#unlist(host);
   }
 
-  /** With the disk that it left with. */
+  /** With the disk that the agent left with. */
   #join(host: Host): void {
     if (!host.isGone) return;
     host.isGone = false;
@@ -252,7 +252,7 @@ export class People {
     this.#join(to);
   }
 
-  /** As a changed topology does: in the configuration of the parent and its siblings, and now in the inventory of those that run. */
+  /** Like a changed topology: in the configuration of the parent and its replicas, and in the inventory of those that run. */
   #changeInventory(host: Host, change: (entries: Host['config']['inventory']) => Host['config']['inventory']): void {
     for (const parent of this.#world.parentsOf(host)) {
       parent.config = { ...parent.config, inventory: change(parent.config.inventory) };
@@ -261,7 +261,7 @@ export class People {
     }
   }
 
-  /** Takes what the topology does not name any more out of the inventory of a node, if it runs. */
+  /** Removes places that the topology no longer names from the inventory of a node, if the node runs. */
   #strike(parent: Host): void {
     this.#insisting.ask(parent, 'whom the topology names', (system) => {
       const named = new Set(parent.config.inventory.map(({ name }) => name));

@@ -1,4 +1,4 @@
-/** Carries a plan's actions out on a world. What does not fit the moment, such as a write to a space whose node is down, is passed over. */
+/** Carries a plan's actions out in a world. It skips an action that does not fit the present state, such as a write to a space whose node is down. */
 import type { Action } from '../plan/action.ts';
 import type { World } from '../world.ts';
 import { Spoiler } from './faults.ts';

@@ -1,4 +1,4 @@
-/** What nodes keep although their parents lack it waits for the word of a person, who is sure of it here: nobody has lost what he wrote. */
+/** Rows that nodes keep although their parents lack them wait for the approval of a person. Here the person always approves: no author has lost an object. */
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { nodeResource } from '../../../relay/inventory-status/node-objects.ts';
 import { list } from '../model/expected.ts';
@@ -9,7 +9,7 @@ interface Shown {
   readonly status?: { readonly held?: { readonly token: string } };
 }
 
-/** Says of each Node object that tells of something held that it may go. */
+/** Approves the deletion of the rows that each Node object shows as held. */
 export function releaseHeld(world: World): void {
   for (const host of world.hosts.values()) {
     const system = host.spaces.get('');

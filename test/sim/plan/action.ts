@@ -1,4 +1,4 @@
-/** What a step does: data only, so that steps can be left out one by one. */
+/** The action of a step. It is data only, so that steps can be left out one by one. */
 import type { KubeObject } from '../../../core/object/meta.ts';
 import type { PlannedTalk } from './talk.ts';
 
@@ -13,7 +13,7 @@ export interface Selector {
   }[];
 }
 
-/** `has`: the label has this value; otherwise it has not. */
+/** `has`: the label has this value; otherwise it does not. */
 export interface Expression {
   readonly key: string;
   readonly value: string;
@@ -40,7 +40,7 @@ export interface PlannedObject {
   readonly padding?: number;
 }
 
-/** What people do. */
+/** Actions of people. */
 export type Work =
   | { readonly do: 'put'; readonly source: string; readonly object: PlannedObject }
   | {
@@ -50,7 +50,7 @@ export type Work =
     }
   | { readonly do: 'place'; readonly source: string; readonly placement: PlannedPlacement }
   | { readonly do: 'unplace'; readonly source: string; readonly name: string }
-  // Whole objects, of which a theme of the workload knows more (rollouts.ts and its neighbours).
+  // Whole objects that a theme of the workload defines (rollouts.ts and similar files).
   | { readonly do: 'apply'; readonly source: string; readonly objects: readonly KubeObject[] }
   | { readonly do: 'remove'; readonly source: string; readonly object: KubeObject }
   | {
@@ -61,46 +61,46 @@ export type Work =
     }
   | { readonly do: 'describe'; readonly node: string; readonly properties: Labels; readonly annotations: Labels }
   | { readonly do: 'relabel'; readonly node: string; readonly labels: Labels }
-  /** In the inventory of its parent alone, and in no topology. */
+  /** Only in the inventory of its parent, and in no topology. */
   | { readonly do: 'label'; readonly node: string; readonly labels: Labels }
-  /** An object of somebody's own at the cluster of an agent. */
+  /** An object that somebody at the site makes on the cluster of an agent. */
   | { readonly do: 'bear' | 'bury'; readonly node: string; readonly object: KubeObject }
-  /** What the node `at` shows to be held at a node may go. */
+  /** A person approves, at the node `at`, the deletion of the rows that the node holds. */
   | { readonly do: 'release'; readonly node: string; readonly at: string }
   | { readonly do: 'leave' | 'join'; readonly node: string }
   | { readonly do: 'talk'; readonly node: string; readonly to: string; readonly talk: PlannedTalk }
-  /** The mailbox of a child, by its name below the node. */
+  /** The mailbox of a child, by the child's name below the node. */
   | { readonly do: 'watch'; readonly node: string; readonly child: string }
-  /** From the inventory, while it runs; and into it again. */
+  /** Removes an agent from the inventory while it runs, and adds it again. */
   | { readonly do: 'unlist' | 'list'; readonly node: string }
-  /** An agent becomes another node below another parent, with the disk that it has. */
+  /** An agent becomes another node below another parent, and takes its disk along. */
   | { readonly do: 'move'; readonly node: string; readonly to: string };
 
-/** On the way to one of several parents, by its number; absent: to all. */
+/** On the line to one of several parents, by its number; absent: on all lines. */
 interface OnWay {
   readonly way?: number;
 }
 
-/** What goes wrong. Nodes are named by their path, with their number if they have siblings. */
+/** Faults. Nodes are named by their path, with the number of a replica. */
 export type Fault =
   | { readonly do: 'crash'; readonly node: string; readonly afterEffects: number }
   | { readonly do: 'stop' | 'start'; readonly node: string }
-  /** In order, as by SIGTERM. `stays`: nobody starts it again before a `start`. */
+  /** An orderly end, like SIGTERM. `stays`: the node stays down until a `start`. */
   | { readonly do: 'end'; readonly node: string; readonly stays?: boolean }
-  /** A new certificate, valid for so long; absent: for longer than a run. What it had before counts until it dials, or is dialled, again. */
+  /** A new certificate with this lifetime; absent: longer than a run. The former certificate counts until the node's next dial or connection. */
   | { readonly do: 'certify'; readonly node: string; readonly validMs?: number }
   | { readonly do: 'empty' | 'backup' | 'restore'; readonly node: string }
-  /** `hangup`: the child's end goes, what is under way arrives. */
+  /** `hangup`: the child's end is closed, and bytes in flight arrive. */
   | ({ readonly do: 'reset' | 'hangup' | 'cut' | 'mend'; readonly node: string } & OnWay)
   | ({ readonly do: 'silence'; readonly node: string; readonly child: boolean; readonly parent: boolean } & OnWay)
   | ({ readonly do: 'slow'; readonly node: string; readonly delayMaxMs: number; readonly bufferBytes: number } & OnWay)
   | { readonly do: 'thin'; readonly node: string; readonly bytesPerSecond: number }
   | { readonly do: 'double'; readonly node: string; readonly share: number }
   | { readonly do: 'fill' | 'tidy'; readonly node: string }
-  /** Flushes take at least so long. */
+  /** Flushes take at least this time. */
   | { readonly do: 'drag'; readonly node: string; readonly flushMs: number }
   | { readonly do: 'jump'; readonly node: string; readonly ms: number }
-  /** `atLimits`: also lies that few tell, or that cost much. */
+  /** `atLimits`: includes rare lies, and those that cost much. */
   | { readonly do: 'lie'; readonly node: string; readonly chance: number; readonly atLimits?: boolean }
   | { readonly do: 'truth'; readonly node: string }
   | { readonly do: 'clone' | 'unclone'; readonly node: string };
@@ -112,5 +112,5 @@ export interface Step {
   readonly action: Action;
 }
 
-/** Steps of a phase lie within this. */
+/** Steps of a phase lie within this time. */
 export const spanMs = 40_000;

@@ -1,6 +1,6 @@
 import { SeededRandom } from '../../../core/runtime/random.ts';
 
-/** Chance with words. */
+/** A random stream with readable methods. */
 export class Chance {
   readonly #random: SeededRandom;
 

@@ -1,4 +1,7 @@
-/** More rows than a list of a reconciliation has, at nodes that lose their stores or are put back: what differs is found by several splits. */
+/**
+ * More rows than one list of a reconciliation has, at nodes that lose their stores or are restored: the reconciliation needs several splits to find the
+ * differences.
+ */
 import { withReplica } from '../../../core/identity/replica.ts';
 import type { Step } from './action.ts';
 import type { Chance } from './chance.ts';

@@ -1,6 +1,6 @@
 /**
- * An agent that was handed a release by one sibling and goes over to another one, which hands out nothing more: the release is paused by then. What was handed stays,
- * by the word of the agent alone.
+ * An agent gets a release from one replica and goes to another one, which hands out nothing more, because the release is paused by then. The candidate has to
+ * stay, by the agent's own report alone.
  */
 import type { JsonObject, KubeObject } from '../../../core/object/meta.ts';
 import { type Action, type Step, spanMs } from './action.ts';
@@ -20,7 +20,7 @@ export function handedOf(chance: Chance, nodes: readonly PlannedNode[], sources:
   const beginMs = 2_000 + chance.below(spanMs - 30_000);
   const step = (afterMs: number, action: Action): Step => ({ atMs: beginMs + afterMs, action });
   const apply = (afterMs: number, ...objects: KubeObject[]) => step(afterMs, { do: 'apply', source, objects });
-  // To each sibling in turn, since it may be at any of them.
+  // At each replica in turn, since the agent may be at any of them.
   const ways = Array.from({ length: several.get(parent)! }, (_, way) => way);
   const leavesMs = 12_000;
   return [
@@ -40,7 +40,7 @@ function objectOf(source: string, value: string): KubeObject {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { value } };
 }
 
-/** Its wave lasts longer than all of this. */
+/** The wave of the release lasts longer than all these steps. */
 function placementOf(source: string, paused: boolean): KubeObject {
   const item = { apiGroup: '*', resources: ['configmaps'], namespaces: [stagedNamespace(source)] };
   const waves = [{ name: 'wave-0', fraction: 0.7, soakSeconds: 120 }];

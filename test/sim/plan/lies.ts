@@ -1,10 +1,10 @@
-/** Nodes that are replaced by liars for a while, and what others ask of them meanwhile. */
+/** Nodes that are replaced by liars for a while, and the requests of others to them meanwhile. */
 import { type Step, spanMs } from './action.ts';
 import type { Chance } from './chance.ts';
 import { talkOf } from './talk.ts';
 import { isChildOf, type PlannedNode, parentOf } from './tree.ts';
 
-/** Of the streams that are opened to a liar, and through it: none of a plan's others. */
+/** Numbers of the streams to a liar, and through it. No other stream of a plan has them. */
 const firstTalk = 10_000;
 /** Of the liars. */
 const atLimits = 0.2;

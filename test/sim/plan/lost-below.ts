@@ -1,6 +1,6 @@
 /**
- * A relay that loses its store and turns to another sibling above than it had, which has not heard of what was deleted meanwhile. Its children have: by them alone
- * it is known.
+ * A relay loses its store and attaches to another replica above than before. That replica has not received a recent deletion. Only the children of the relay
+ * have received it.
  */
 import { withReplica } from '../../../core/identity/replica.ts';
 import type { PlannedObject, Step } from './action.ts';
@@ -27,7 +27,7 @@ export function lostBelowOf(chance: Chance, nodes: readonly PlannedNode[], sourc
   return [
     { atMs: atMs - 12_000, action: { do: 'place', source, placement } },
     { atMs: atMs - 12_000, action: { do: 'put', source, object } },
-    // So that it is at another one when the deletion comes.
+    // So that the relay is at another replica when the deletion comes.
     { atMs: atMs - 8_000, action: { do: 'cut', node, way } },
     { atMs: atMs - 50, action: { ...slow, node: late } },
     { atMs, action: { do: 'delete', source, object } },

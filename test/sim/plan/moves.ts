@@ -1,17 +1,17 @@
 /**
- * Agents that go to another parent. A path is an identity, so one that goes below another path is another node from then on, with the disk and the cluster
- * of the one that it was; between siblings of one path an agent goes by itself (siblings.ts).
+ * Agents that go to another parent. A path is an identity, so an agent that goes below another path is another node from then on, with the disk and the
+ * cluster of the former one. Between replicas of one path an agent goes by itself (replicas.ts).
  */
 import { type Step, spanMs } from './action.ts';
 import type { Chance } from './chance.ts';
 import { depthMax, depthOf, type PlannedNode, parentOf } from './tree.ts';
 
-/** Of the agent that has a name now: what it was called in the beginning. */
+/** The original name of the agent that has a name now. */
 export function nameBeforeMoves(name: string): string {
   return name.endsWith('m') ? name.slice(0, -1) : name;
 }
 
-/** The tree with the places to which agents go, in which nobody is yet; and the steps. */
+/** The tree with the future places of the agents, where no agent is yet; and the steps. */
 export function movesOf(chance: Chance, nodes: readonly PlannedNode[]): { nodes: PlannedNode[]; steps: Step[] } {
   if (!chance.is(0.15)) return { nodes: [...nodes], steps: [] };
   const agent = chance.of(nodes.filter(({ role }) => role === 'agent'));
@@ -24,7 +24,7 @@ export function movesOf(chance: Chance, nodes: readonly PlannedNode[]): { nodes:
   const to: PlannedNode = { ...agent, path: parent === '' ? name : `${parent}:${name}`, isVacant: true };
   const atMs = 2_000 + chance.below(spanMs - 4_000);
   const steps: Step[] = [{ atMs, action: { do: 'move', node: agent.path, to: to.path } }];
-  // And back, perhaps.
+  // Perhaps also back again.
   if (chance.is(0.4)) {
     steps.push({ atMs: atMs + chance.below(15_000), action: { do: 'move', node: to.path, to: agent.path } });
   }

@@ -1,6 +1,6 @@
 /**
- * A theme of the workload: a placement whose copies go and come in an order (`spec.move`), while it, its objects and the labels of places change. In a
- * fifth of the runs. Mostly its deadline is beyond the run, so that what waits for it waits for ever.
+ * A theme of the workload: a placement whose copies move in a fixed order (`spec.move`), while the placement, its objects and the labels of places change. A
+ * fifth of the runs have this theme. Mostly the deadline is after the end of the run, so that a waiting copy waits until a grant.
  */
 import type { JsonObject, KubeObject } from '../../../core/object/meta.ts';
 import { type Action, type Step, spanMs } from './action.ts';
@@ -9,14 +9,14 @@ import { labelsOf, type PlannedNode, sourceOf, values } from './tree.ts';
 
 const share = 0.2;
 export const orderedName = 'ordered';
-/** What a placement says whose moves nothing but a grant ends. */
+/** The `spec.move` of a placement whose moves end only by a grant. */
 const neverSeconds = 36_000;
 
 export function orderedNamespace(source: string): string {
   return `w-${source.replaceAll('.', '-')}-ordered`;
 }
 
-/** `mayWait`: every agent is there in the end, so that nobody waits for one that is not. */
+/** `mayWait`: every agent is there in the end, so that no copy waits for an absent agent. */
 export function orderedOf(chance: Chance, nodes: readonly PlannedNode[], mayWait: boolean): Step[] {
   if (!chance.is(share)) return [];
   const source = chance.of(nodes.flatMap((node) => node.spaces.map((space) => sourceOf(node, space))));
@@ -34,12 +34,12 @@ export function orderedOf(chance: Chance, nodes: readonly PlannedNode[], mayWait
   return steps;
 }
 
-/** Whether anything of a plan moves in an order. */
+/** Whether a placement of the plan moves in a fixed order. */
 export function hasOrder({ steps }: { readonly steps: readonly Step[] }): boolean {
   return moveIn(steps) !== undefined;
 }
 
-/** By what a placement says, which does not change in a run: what it had stays where it was until something comes in its place. */
+/** By the `spec.move` of the placement, which does not change in a run: an old copy stays until its replacement comes. */
 export function keepsLast(placement: KubeObject): boolean {
   const move = moveSpecIn(placement);
   return move !== undefined && move.strategy !== 'BreakBeforeMake' && move.deadlineSeconds === neverSeconds;
@@ -50,10 +50,10 @@ function moveOf(chance: Chance, mayWait: boolean): JsonObject {
   return { strategy, deadlineSeconds: mayWait && chance.is(0.7) ? neverSeconds : 5 + chance.below(55) };
 }
 
-/** What takes a copy, or the knowledge of it, from somebody. */
+/** Faults that take a copy, or the knowledge of it, from a node. */
 const takes = new Set<Action['do']>(['leave', 'unlist', 'move', 'restore', 'empty', 'clone', 'lie']);
 
-/** What is promised holds as long as nobody does this. Labels at different nodes change one by one, which BreakBeforeMake can't know (decision 0017). */
+/** The promises hold in runs without these faults. Labels at different nodes change independently, which BreakBeforeMake can't know (decision 0017). */
 function disturbs(action: Action, { strategy }: Move): boolean {
   if (action.do === 'remove') return action.object.metadata.name === orderedName;
   return takes.has(action.do) || (action.do === 'relabel' && strategy === 'BreakBeforeMake');
@@ -64,7 +64,7 @@ export function isUndisturbed(steps: readonly Step[]): boolean {
   return move !== undefined && !steps.some(({ action }) => disturbs(action, move));
 }
 
-/** Some of the runs have nothing of that, since nearly all would have. */
+/** Some runs have none of these faults, since otherwise nearly all would have some. */
 export function calmed(chance: Chance, steps: readonly Step[]): Step[] {
   const move = moveIn(steps);
   return move && chance.is(0.4) ? steps.filter(({ action }) => !disturbs(action, move)) : [...steps];
@@ -75,7 +75,7 @@ interface Move {
   readonly deadlineSeconds: number;
 }
 
-/** As the placement says it in all its forms. */
+/** The value that all forms of the placement have. */
 function moveIn(steps: readonly Step[]): Move | undefined {
   for (const { action } of steps) {
     const found = action.do === 'apply' && action.objects.find(({ metadata }) => metadata.name === orderedName);
@@ -88,7 +88,7 @@ function moveSpecIn({ spec }: KubeObject): Move | undefined {
   return (spec as { move?: Move } | undefined)?.move;
 }
 
-/** Never more copies of what it delivers run beside each other than some form of it wanted. */
+/** The copies that run at the same time are never more than some form of the placement wanted. */
 export function runsNoMore(placement: KubeObject): boolean {
   const move = moveSpecIn(placement);
   return move?.strategy === 'BreakBeforeMake' && move.deadlineSeconds === neverSeconds;

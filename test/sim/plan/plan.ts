@@ -1,6 +1,6 @@
 /**
- * What one seed decides: a tree, and steps at their times. All of it is data, and each step stands by itself: one whose node or object is not there
- * is passed over, so that a failing run is made smaller by leaving nodes and steps out.
+ * A plan: the tree and the timed steps that one seed decides. All of it is data, and each step is independent: a step whose node or object does not exist is
+ * skipped. So a failing run can be made smaller by leaving nodes and steps out.
  */
 import { seedOf } from '../seeds.ts';
 import type { Action, Step } from './action.ts';
@@ -35,19 +35,19 @@ export interface Plan {
   readonly mode: Mode;
   /** Parents before children; the first is the center. */
   readonly nodes: readonly PlannedNode[];
-  /** People work and things go wrong. */
+  /** People work and faults happen. */
   readonly steps: readonly Step[];
-  /** After all has healed once: things go wrong, and nobody does anything. */
+  /** After the first healing: faults happen, and nobody writes anything. */
   readonly quiet: readonly Step[];
-  /** Children whose lines stay dead while the rest heals. */
+  /** Children whose lines stay dead while everything else is healed. */
   readonly dead: readonly string[];
-  /** A node at which objects are born loses some of them: what is below keeps what is newer, so that less can be compared in the end. */
+  /** A node with spaces loses some of its objects. The nodes below keep newer rows, so less can be compared in the end. */
   readonly forgets: boolean;
-  /** Something is held in the end: people release it, and all is compared again. */
+  /** Rows are held in the end: people approve their deletion, and everything is compared again. */
   readonly holds: boolean;
 }
 
-/** What takes an agent away from its place. */
+/** Steps that move an agent from its place. */
 const leaves = new Set<Action['do']>(['leave', 'unlist', 'move']);
 
 export function planOf(seed: number, mode: Mode): Plan {
@@ -82,7 +82,8 @@ export function planOf(seed: number, mode: Mode): Plan {
   steps.push(...reportsOf(new Chance(seedOf(seed, 'reports')), settled));
   if (!hasReleases({ steps })) steps.push(...handedOf(new Chance(seedOf(seed, 'handed')), planned, sources));
   const isLossy = forgets.length > 0 || losses.forgets;
-  // Who waits for an agent that has left waits until the deadline, since its cluster may have the copy still; and so for one that holds what may be lost above.
+  // A copy that waits for a removed agent waits until the deadline, since the agent's cluster may still have the old copy. The same holds for an agent that
+  // holds possibly lost rows.
   const staysWhole = !isLossy && !losses.holds && !steps.some(({ action }) => leaves.has(action.do));
   const ordered = new Chance(seedOf(seed, 'ordered'));
   steps.push(...orderedOf(ordered, planned, mode === 'safety' && staysWhole));
@@ -96,7 +97,7 @@ export function planOf(seed: number, mode: Mode): Plan {
     mode,
     nodes: planned,
     steps: calmed(ordered, steps).sort(byTime),
-    // A line that is dead for good is not mended in the middle either: what people did meanwhile would come by it, and is no fault's doing.
+    // A line that is dead for good is not repaired in the middle either: otherwise earlier changes of people would arrive then, which no fault caused.
     quiet: quiet.filter(({ action }) => action.do !== 'mend' || !dead.includes(action.node)).sort(byTime),
     dead,
     forgets: isLossy,
@@ -104,7 +105,7 @@ export function planOf(seed: number, mode: Mode): Plan {
   };
 }
 
-/** Each in some of the runs: two connections of one child at once, an agent that is unlisted as it comes. */
+/** Each occurs in some of the runs: two connections of one child at once, and an agent that is removed from the inventory while it attaches. */
 function momentsOf(seed: number, nodes: readonly PlannedNode[]): Step[] {
   const chance = new Chance(seedOf(seed, 'moments'));
   const steps: Step[] = [];

@@ -1,6 +1,6 @@
 /**
- * What is kept because it may have been lost, and goes when a person has said so: an origin that is put back to before most of what it has, and a relay that lost
- * what only it knew of the places below it. More is missing than the budget of deletions, so all of it is held.
+ * Rows that are kept because they may have been lost, until a person approves their deletion: an origin is restored to before most of its objects, and a
+ * relay loses places that only it knew. The missing rows exceed the budget of deletions, so all of them are held.
  */
 import { seedOf } from '../seeds.ts';
 import type { Labels, PlannedObject, PlannedPlacement, Step } from './action.ts';
@@ -10,12 +10,12 @@ import { isChildOf, type PlannedNode, parentOf, sourceOf } from './tree.ts';
 
 interface Losses {
   readonly steps: Step[];
-  /** Something is held in the end that nobody has released yet. */
+  /** Rows are held in the end that nobody has approved yet. */
   readonly holds: boolean;
   readonly forgets: boolean;
 }
 
-/** More than the 50 that may go at once, and more than a fifth of what is there. */
+/** More than the 50 rows that may go at once, and more than a fifth of all rows. */
 const many = 60;
 const none: Losses = { steps: [], holds: false, forgets: false };
 
@@ -27,7 +27,7 @@ export function lossesOf(seed: number, nodes: readonly PlannedNode[]): Losses {
   return none;
 }
 
-/** A person releases what the center shows. */
+/** A person approves the rows that the center shows as held. */
 function releaseOf(node: string, at = ''): Step['action'] {
   return { do: 'release', node, at };
 }
@@ -36,7 +36,7 @@ function originOf(chance: Chance): Step[] {
   const source = 'center.retail';
   const lost = lostOriginOf(chance, { path: '', role: 'center', labels: {}, spaces: [] });
   const backupMs = lost[0]!.atMs;
-  // The second of its ends is 3 s behind the backup, and the next start 2 s behind that at most.
+  // The second end is 3 s after the backup, and the next start at most 2 s after that end.
   return [
     { atMs: 1_000, action: { do: 'place', source, placement: placementOf(source) } },
     ...putsOf(source, backupMs + 5_100, 20),
@@ -44,7 +44,7 @@ function originOf(chance: Chance): Step[] {
   ];
 }
 
-/** What somebody has written into the inventory of a relay by hand is not in its topology. */
+/** The objects that somebody has written into the inventory of a relay by hand are not in its topology. */
 function relayOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
   const relays = nodes.filter(({ role, spaces, replicas }) => role === 'relay' && spaces.length === 0 && !replicas);
   const agents = nodes.filter(
@@ -62,7 +62,7 @@ function relayOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
     ...putsOf(source, 2_500, 10),
     { atMs: emptyMs, action: { do: 'empty', node: relay } },
   ];
-  // It is told of the place again, or of nothing.
+  // The relay gets the place again, or nothing.
   if (chance.is(0.4)) steps.push({ atMs: emptyMs + 12_000, action: { do: 'label', node: agent, labels } });
   else if (chance.is(0.5)) steps.push({ atMs: emptyMs + 12_000, action: releaseOf(relay, parentOf(relay)) });
   return steps;

@@ -1,7 +1,7 @@
 /**
- * A relay below siblings that tells one of them of other labels than another one has heard, and goes over to that when nobody does anything: what the new labels
- * match has to stay. It may be killed just then, so that it is not ready yet when it comes, or lose its store. Or it has lost it before it told them: then the other
- * one knows it by a former life.
+ * A relay below replicas reports new labels to one of them, and then attaches to another replica that has not received these labels, while nobody writes
+ * anything. The objects that the new labels match have to stay. The relay may be killed at that moment, so that it is not ready when it attaches, or lose its
+ * store. Or it has lost its store before it reported the labels: then the other replica knows the relay by a former store incarnation.
  */
 import { withReplica } from '../../../core/identity/replica.ts';
 import { type PlannedObject, type PlannedPlacement, type Step, spanMs } from './action.ts';
@@ -10,7 +10,7 @@ import { isChildOf, type PlannedNode, parentOf, severalOf, sourcesAbove } from '
 
 export interface ToldElsewhere {
   readonly steps: readonly Step[];
-  /** For the time in which nobody does anything. */
+  /** The phase in which nobody writes anything. */
   readonly quiet: readonly Step[];
 }
 
@@ -47,7 +47,7 @@ export function toldElsewhereOf(
     { atMs: goesMs, action: { do: 'cut', node, way } },
     { atMs: goesMs + 20_000, action: { do: 'mend', node, way } },
   ]);
-  // What an origin loses is lost; that is for `lostOriginOf`.
+  // An origin that loses its store loses its objects; `lostOriginOf` covers that case.
   const isLosable = spaces.length === 0;
   const at = chance.fraction();
   if (at < 0.4) quiet.push({ atMs: goesMs, action: { do: 'crash', node, afterEffects: 1 } });

@@ -1,6 +1,6 @@
 /**
- * A theme of the workload: a placement that wants the exact status of its objects if it has one destination, and objects that are born at the edge and come up
- * by its rule. In a fifth of the runs.
+ * A theme of the workload: a placement that wants exact status while it has one destination, and objects that are created at the edge and reported upwards by
+ * its rule. A fifth of the runs have this theme.
  */
 import type { JsonObject, KubeObject } from '../../../core/object/meta.ts';
 import { type Action, type Step, spanMs } from './action.ts';
@@ -37,7 +37,7 @@ function actionOf(chance: Chance, source: string, agents: readonly string[]): Ac
   return { do: 'relabel', node, labels: labelsOf(chance, 'env', 'tier') };
 }
 
-/** By hand, or by a controller of that cluster. */
+/** Created by hand, or by a controller of that cluster. */
 function bornOf(chance: Chance, source: string): KubeObject {
   const metadata = { name: `b${chance.below(3)}`, namespace: `e-${source.replaceAll('.', '-')}` };
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { value: `v${chance.below(1_000_000)}` } };

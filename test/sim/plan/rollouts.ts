@@ -1,4 +1,4 @@
-/** A theme of the workload: a placement whose releases go out in waves, changed while things go wrong. In three of ten runs. */
+/** A theme of the workload: a placement whose releases go out in waves, and which changes while faults happen. Three of ten runs have this theme. */
 import type { JsonObject, KubeObject } from '../../../core/object/meta.ts';
 import { type Action, type Step, spanMs } from './action.ts';
 import type { Chance } from './chance.ts';
@@ -8,7 +8,7 @@ export const stagedName = 'staged';
 const share = 0.3;
 const gateName = 'go';
 
-/** A namespace of its own, so that no other placement brings these objects anywhere at once. */
+/** A namespace of its own, so that no other placement delivers these objects at once. */
 export function stagedNamespace(source: string): string {
   return `w-${source.replaceAll('.', '-')}-staged`;
 }
@@ -35,7 +35,7 @@ export function rolloutsOf(chance: Chance, nodes: readonly PlannedNode[]): Step[
   return steps;
 }
 
-/** Whether anything of a plan goes out in waves. */
+/** Whether a placement of the plan goes out in waves. */
 export function hasReleases({ steps }: { readonly steps: readonly Step[] }): boolean {
   return steps.some(
     ({ action }) => action.do === 'apply' && action.objects.some(({ metadata }) => metadata.name === stagedName),
@@ -52,7 +52,7 @@ function releaseOf(chance: Chance, source: string, hasGate: boolean): Action[] {
   return [{ do: 'apply', source, objects: [placementOf(chance, source, hasGate)] }];
 }
 
-/** The last one of a name may be broken: a Deployment whose image can't be had. */
+/** The last object of a name may be broken: a Deployment whose image cannot be pulled. */
 function objectOf(chance: Chance, source: string, name: string, broken: number): KubeObject {
   const metadata = { name, namespace: stagedNamespace(source) };
   const value = `v${chance.below(1_000_000)}`;

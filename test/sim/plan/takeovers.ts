@@ -1,17 +1,17 @@
-/** Moments at which one session takes the place of another, or of nothing: narrow ones, so that they are made on purpose. */
+/** Moments at which one session replaces another, or none. They are short, so the plan makes them on purpose. */
 import { type Action, type PlannedObject, type Step, spanMs } from './action.ts';
 import type { Chance } from './chance.ts';
 import { nodeOfSource, type PlannedNode, parentOf } from './tree.ts';
 
-/** What is written meanwhile, so that sessions have something to carry. */
+/** Writes meanwhile, so that sessions have data to carry. */
 export interface Traffic {
   readonly source: string;
   readonly objects: readonly PlannedObject[];
 }
 
 /**
- * A child hangs up while what it said crawls to its parent, and comes back sooner than that: the parent's disk takes its time to write down the new session,
- * and frames of the old one arrive after it has.
+ * A child hangs up while its frames travel slowly to its parent, and connects again before they arrive. The parent's disk is slow to store the new session,
+ * and frames of the old session arrive after the new one is stored.
  */
 export function takeoverOf(chance: Chance, nodes: readonly PlannedNode[], traffic: Traffic): Step[] {
   const { path: node } = chance.of(
@@ -31,7 +31,7 @@ export function takeoverOf(chance: Chance, nodes: readonly PlannedNode[], traffi
   ];
 }
 
-/** An agent is taken from the inventory while the disk of its parent writes down that it has come, and is back in it a little later. */
+/** An agent is removed from the inventory while its parent's disk stores its attachment, and added again a little later. */
 export function unlistingOf(chance: Chance, nodes: readonly PlannedNode[], traffic: Traffic): Step[] {
   const { path: node } = chance.of(nodes.filter(({ role }) => role === 'agent'));
   const beginMs = 2_000 + chance.below(spanMs - 12_000);

@@ -1,4 +1,4 @@
-/** Byte streams that somebody opens from one node to another while things go wrong. */
+/** Byte streams that somebody opens from one node to another while faults happen. */
 
 import { streamsMax } from '../../../core/wire/codec/part-limits.ts';
 import { type Step, spanMs } from './action.ts';
@@ -6,31 +6,31 @@ import type { Chance } from './chance.ts';
 import { type PlannedNode, parentOf } from './tree.ts';
 
 export interface PlannedTalk {
-  /** Of the plan: by this both ends know what bytes belong to it. */
+  /** The number of the talk in the plan: both ends derive the bytes of the talk from it. */
   readonly number: number;
-  /** `ping`: what `banyan ping` asks, of the product's own making. */
+  /** `ping`: the request of `banyan ping`, made by the product's own code. */
   readonly kind: 'sim' | 'echo' | 'health' | 'no-such' | 'ping';
   readonly isAdministrator: boolean;
   readonly bulk: boolean;
   readonly deadlineMs: number;
   readonly there: TalkSide;
   readonly back: TalkSide;
-  /** What the node that is asked does. */
+  /** The behaviour of the asked node. */
   readonly taken: 'at-once' | 'late' | 'refused' | 'too-late' | 'never';
   readonly cancelled?: { readonly by: 'asker' | 'taker'; readonly afterMs: number };
 }
 
-/** What goes one way: bytes, from when on, and how long the reader takes for what it has got. */
+/** One direction: the bytes, the time of the start, and the reader's pause after each part. */
 export interface TalkSide {
   readonly bytes: number;
   readonly readMs: number;
 }
 
 const talksMax = 5;
-/** At once between the same two nodes: more than a session takes. */
+/** Talks at once between the same two nodes: more than a session allows. */
 const crowd = 270;
 const pingBytesMax = 200_000;
-/** Numbers of talks that no other of a plan has: liars have theirs (lies.ts). */
+/** Numbers of talks that no other talk of a plan has: liars have their own (lies.ts). */
 const firstPing = 20_000;
 
 export function talksOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
@@ -49,7 +49,7 @@ export function talksOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
   return steps;
 }
 
-/** `banyan ping`, and now and then more streams than a session takes. */
+/** `banyan ping`, and sometimes more streams than a session allows. */
 export function pingsOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
   const steps: Step[] = [];
   if (chance.is(0.1)) {
@@ -63,7 +63,7 @@ export function pingsOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
   return steps;
 }
 
-/** More than a session takes, of one kind: nobody takes them before their time is over. */
+/** More talks of one kind than a session allows: nobody takes them before their time is over. */
 function queueOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
   const { path } = chance.of(nodes.slice(1));
   const ends = [path, parentOf(path)];
@@ -81,7 +81,7 @@ function queueOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
       back: side,
       taken: 'never',
     };
-    // The last ones come when the other side has had time to take the rest.
+    // The last ones come when the other side has had time to take the others.
     return { atMs: atMs + (i < streamsMax ? 0 : 2_000 + i), action: { do: 'talk', node, to, talk } };
   });
 }
@@ -104,7 +104,7 @@ export function talkOf(chance: Chance, number: number): PlannedTalk {
   };
 }
 
-/** Most is small; some is more than any window. */
+/** Most talks are small; some are larger than any window. */
 function sideOf(chance: Chance, bulk: boolean): TalkSide {
   const bytes = chance.is(0.1) ? 0 : Math.floor((bulk ? 3_000_000 : 700_000) * chance.fraction() ** 4);
   return { bytes, readMs: chance.is(0.7) ? 0 : chance.below(chance.is(0.2) ? 20_000 : 300) };

@@ -1,4 +1,4 @@
-/** The tree of a run, and what its nodes are called. */
+/** The tree of a run, and the names of its nodes. */
 import type { Labels } from './action.ts';
 import type { Chance } from './chance.ts';
 
@@ -6,17 +6,17 @@ export interface PlannedNode {
   readonly path: string;
   readonly role: 'center' | 'relay' | 'agent';
   readonly labels: Labels;
-  /** Of workloads. */
+  /** Spaces of type Workload. */
   readonly spaces: readonly string[];
-  /** Of a relay: how many processes have its path. Absent: one. */
+  /** For a relay: the number of processes with its path. Absent: one. */
   readonly replicas?: number;
-  /** Nobody is there yet: see moves.ts. */
+  /** No agent is there yet: see moves.ts. */
   readonly isVacant?: boolean;
 }
 
 export const depthMax = 4;
 
-/** Most trees are small: a fault needs few nodes to show. */
+/** Most trees are small: few nodes are enough to show a fault. */
 function sizeOf(chance: Chance): number {
   const at = chance.fraction();
   if (at < 0.88) return 2 + chance.below(5);
@@ -29,7 +29,7 @@ export function treeOf(chance: Chance): PlannedNode[] {
   const nodes: PlannedNode[] = [{ path: '', role: 'center', labels: {}, spaces: ['retail'] }];
   while (nodes.length < size) {
     const relays = nodes.filter(({ role, path }) => role !== 'agent' && depthOf(path) < depthMax);
-    // The newest relay mostly: a chain is deeper than a star.
+    // Mostly the newest relay: a chain is deeper than a star.
     const parent = chance.is(0.5) ? relays.at(-1)! : chance.of(relays);
     const isRelay = depthOf(parent.path) < depthMax - 1 && nodes.length + 1 < size && chance.is(0.4);
     const name = `${isRelay ? 'r' : 'a'}${nodes.length}`;
@@ -51,7 +51,7 @@ export function isChildOf({ path }: { readonly path: string }, parent: string): 
   return path !== '' && parentOf(path) === parent;
 }
 
-/** Of a node that is not the center. */
+/** The parent's path of a node that is not the center. */
 export function parentOf(path: string): string {
   return path.includes(':') ? path.slice(0, path.lastIndexOf(':')) : '';
 }
@@ -60,7 +60,7 @@ export function sourceOf(node: PlannedNode, space: string): string {
   return `${node.path === '' ? 'center' : node.path.replaceAll(':', '.')}.${space}`;
 }
 
-/** By the names alone: at or below the center is the center, and nobody else. */
+/** By the names alone: at or below the center is only the center itself. */
 export function isAtOrBelow(path: string, above: string): boolean {
   return path === above || path.startsWith(`${above}:`);
 }
@@ -81,12 +81,12 @@ export function labelsOf(chance: Chance, ...keys: readonly string[]): Labels {
   return Object.fromEntries(given.map((key) => [key, chance.of(values[key]!)]));
 }
 
-/** By the path of a place with siblings: how many there are. */
+/** By the path of a place with replicas: their number. */
 export function severalOf(nodes: readonly PlannedNode[]): ReadonlyMap<string, number> {
   return new Map(nodes.flatMap(({ path, replicas }) => (replicas === undefined ? [] : [[path, replicas]])));
 }
 
-/** Of the sources, those whose objects come to the place from above. */
+/** The sources whose objects come to the place from above. */
 export function sourcesAbove(sources: readonly string[], path: string): string[] {
   return sources.filter((source) => nodeOfSource(source) === '' || isAtOrBelow(path, nodeOfSource(source)));
 }

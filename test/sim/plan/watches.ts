@@ -1,4 +1,4 @@
-/** Somebody watches the mailbox of a child. */
+/** A person watches the mailbox of a child. */
 import { withReplica } from '../../../core/identity/replica.ts';
 import { type Step, spanMs } from './action.ts';
 import type { Chance } from './chance.ts';

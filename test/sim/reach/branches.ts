@@ -1,11 +1,11 @@
-/** The branches of a source text: where a run can go one way or another, and how it is seen which way it went. */
+/** The branches of a source text: the places where a run can go one way or another, and how the count shows which way it went. */
 import { parseSync } from 'oxc-parser';
 
 export interface Branch {
-  /** Where in the text it begins. */
+  /** The position in the text at which the branch begins. */
   readonly at: number;
   readonly what: string;
-  /** It is reached when it is entered; `skipped`: when this place is reached more often than `at`. */
+  /** A branch is reached when its block is entered. With `skipped`, it is reached when this place is entered more often than `at`. */
   readonly skipped?: number;
 }
 
@@ -17,8 +17,8 @@ interface SyntaxNode {
 }
 
 /**
- * A function, both ways of an `if` (also where there is no `else`), both of a conditional, what stands right of `&&`, `||` and `??`, each case that does
- * something, the body of a loop, a catch.
+ * A function; both ways of an `if`, also without an `else`; both ways of a conditional; the right side of `&&`, `||` and `??`; each case with code; the body
+ * of a loop; a catch.
  */
 export function branchesOf(file: string, text: string): Branch[] {
   const { program, errors } = parseSync(file, text);
@@ -67,7 +67,7 @@ function branchesAt(node: SyntaxNode): Branch[] {
   }
 }
 
-/** A block's first place is still counted with what is around it. */
+/** The first place of a block is still counted with the surrounding block. */
 function inside({ type, start }: SyntaxNode): number {
   return type === 'BlockStatement' ? start + 1 : start;
 }
@@ -79,7 +79,7 @@ function visit(value: unknown, look: (node: SyntaxNode) => void): void {
   }
   if (typeof value !== 'object' || value === null) return;
   const node = value as SyntaxNode;
-  // Types are not there when the text runs.
+  // Types do not exist at run time.
   if (typeof node.type !== 'string' || (node.type.startsWith('TS') && !carriesCode.has(node.type))) return;
   look(node);
   for (const field of Object.values(node)) visit(field, look);

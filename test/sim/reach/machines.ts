@@ -1,6 +1,6 @@
 /**
- * Which files the coverage is of: all that decide about sessions, feeds and streams, by folder, so that a new file is counted without being named. Left out
- * is what carries nothing of the protocol, each with its reason.
+ * The files that the coverage counts: all files that decide about sessions, feeds and streams, by folder, so that a new file is counted without being named.
+ * Files without any part of the protocol are left out, each with its reason.
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ export function isMachine(file: string): boolean {
   return files.has(file) || folders.includes(file.slice(0, file.lastIndexOf('/')));
 }
 
-/** Also those that no run has loaded. */
+/** Includes files that no run has loaded. */
 export function machines(root: string): string[] {
   const inFolders = folders.flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`));
   return [...inFolders, ...files].filter((file) => file.endsWith('.ts') && isMachine(file)).sort();

@@ -1,10 +1,10 @@
 /**
- * Branches that no run of the simulation can reach, each with its reason: named by how their line begins, so that one that changes has to be looked at again.
- * They count as missed.
+ * Branches that no run of the simulation can reach, each with its reason. The list names a branch by the beginning of its line, so that a changed branch has
+ * to be checked again. These branches count as missed.
  */
 interface Unreached {
   readonly why: string;
-  /** By file: how they begin. */
+  /** By file: the beginnings of the lines. */
   readonly lines: Readonly<Record<string, readonly string[]>>;
 }
 

@@ -1,4 +1,4 @@
-/** One end of a talk: writes what belongs to it, reads at its pace, and compares what comes with what the other one was to write. */
+/** One end of a talk: it writes its bytes, reads at its pace, and compares the received bytes with those that the other end was to write. */
 import type { ByteStream, StreamHandler, StreamReset } from '../../../core/stream/stream.ts';
 import type { Host } from '../host.ts';
 import type { Life } from '../life.ts';
@@ -6,18 +6,18 @@ import type { PlannedTalk, TalkSide } from '../plan/talk.ts';
 
 export interface PartyPorts {
   after(ms: number, act: () => void): void;
-  /** All of it, and the end behind it. */
+  /** All bytes have arrived, and the end after them. */
   wrote(bytes: number): void;
-  /** Undefined: it has not ended its way. */
+  /** Undefined: this direction has not ended. */
   writtenByOther(): number | undefined;
-  /** Bytes that come may be those of no product. */
+  /** The received bytes may be from a liar. */
   mayBeLied(): boolean;
   wrong(what: string): void;
   over(why: string): void;
   readonly windowBytes: number;
 }
 
-/** Handed to the stream at a time. */
+/** The bytes that are written to the stream at a time. */
 const chunkBytes = 50_000;
 
 export class Party implements StreamHandler {
@@ -93,7 +93,7 @@ export class Party implements StreamHandler {
   #endedInOrder(): void {
     if (this.#written < this.#writes.bytes) this.#ports.wrong(`it ended in order after ${this.#written} written bytes`);
     if (!this.#otherEnded) this.#ports.wrong('it ended in order before the other end had');
-    // The product's own endpoints write what they will.
+    // The product's own endpoints write other bytes.
     const other = this.#talk.kind === 'sim' && !this.#ports.mayBeLied() ? this.#ports.writtenByOther() : this.#received;
     if (other !== this.#received) this.#ports.wrong(`it ended in order with ${this.#received} bytes of ${other}`);
   }
@@ -128,7 +128,7 @@ export class Party implements StreamHandler {
     return this.#bytesOf(writer, this.#received, bytes.length).equals(bytes) || this.#ports.mayBeLied();
   }
 
-  /** Every place of every way of every talk has another neighbourhood. */
+  /** The bytes around each position differ for every direction of every talk. */
   #bytesOf(writer: 'asker' | 'taker', from: number, length: number): Buffer {
     const bytes = Buffer.allocUnsafe(length);
     const salt = this.#talk.number * 13 + (writer === 'asker' ? 0 : 101);

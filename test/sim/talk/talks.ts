@@ -1,6 +1,6 @@
 /**
- * Byte streams in a world, and what must hold of them: bytes come in their order, unaltered and once; each end hears of its end once; who is told of an end
- * in order has all that the other one wrote; nobody holds more than a window; and when all is quiet nothing of them is left anywhere.
+ * Byte streams in a world, and their invariants: bytes arrive in order, unaltered and once; each end is notified of its end once; an end that is notified of
+ * an orderly end has received everything that the other end wrote; no end holds more than a window; and when all is quiet no part of a stream is left.
  */
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import { type Pinged, ping } from '../../../core/stream/ping.ts';
@@ -14,13 +14,13 @@ import { type Asked, mayBeLied } from './way.ts';
 
 export const simKind = 'sim';
 const lateMs = 700;
-/** The time for taking is over by then, at every hop. */
+/** By this time, the deadlines of all hops are over. */
 const tooLateMs = 1_000;
 
 export class Talks {
   readonly #world: World;
   readonly #open = new Set<Party>();
-  /** By the number of the talk: what each end has written in all, when it has. */
+  /** By the number of the talk: the total bytes that each end has written, once it has. */
   readonly #written = new Map<string, number>();
   /** By the number of the talk. */
   readonly #asked = new Map<number, Asked>();
@@ -30,7 +30,7 @@ export class Talks {
     this.#world = world;
   }
 
-  /** A process that begins takes streams. */
+  /** A new process accepts streams. */
   serve(host: Host, router: StreamRouter): void {
     router.register(simKind, (offer) => this.#offered(host, offer));
   }
@@ -57,7 +57,7 @@ export class Talks {
     );
   }
 
-  /** In words what is not over yet. */
+  /** A message that names the talks that are not over yet. */
   unfinished(): string | undefined {
     for (const party of this.#open) if (party.life.alive) return `${party.title} has a stream that does not end`;
     for (const host of this.#world.hosts.values()) {
@@ -67,7 +67,7 @@ export class Talks {
     return undefined;
   }
 
-  /** Whatever comes of it, it comes to an end: that no stream is left is looked at when all is quiet. */
+  /** Every talk comes to an end, whatever its result: when all is quiet, a check makes sure that no stream is left. */
   #ping(host: Host, router: StreamRouter, path: string, talk: PlannedTalk): void {
     const { life, title } = host;
     const { deadlineMs: timeoutMs, isAdministrator, there } = talk;

@@ -1,4 +1,4 @@
-/** The nodes that bytes between two of them go through. */
+/** The nodes through which bytes between two nodes pass. */
 import type { World } from '../world.ts';
 
 export interface Asked {
@@ -7,7 +7,7 @@ export interface Asked {
   readonly atMs: number;
 }
 
-/** One of them, or an end, is no product since the talk began, or was none: what comes may be of its making. */
+/** A node on the way, or an end, is a liar now or was one since the talk began: the received bytes may be from the liar. */
 export function mayBeLied(world: World, { from, to, atMs }: Asked): boolean {
   const way = wayOf(from, to);
   return [...world.hosts.values()].some(({ path, lie, liedUntilMs }) => {
