@@ -1,9 +1,12 @@
-/** The clients of a load as a process of its own, forked by a benchmark: what they spend on TLS and on making objects delays nothing that is measured elsewhere. Ends with its parent. */
+/**
+ * The clients of a load as a process of its own, forked by a benchmark, so that their work for TLS and for making objects delays no other measurement. It
+ * ends with its parent.
+ */
 import { NodeApiClient } from '../../center/cli/api-client.ts';
 import { Bulk } from './bulk.ts';
 import { answerParent } from './forked.ts';
 
-/** Each is answered with the number of writes that were accepted since `start`. */
+/** The answer to each is the number of accepted writes since `start`. */
 export type BulkRequest =
   | { readonly type: 'start'; readonly kubeconfig: string; readonly space: string; readonly perSecond?: number }
   | { readonly type: 'written' }

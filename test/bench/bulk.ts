@@ -1,4 +1,7 @@
-/** A load beside what is measured: a thousand objects of two to ten kilobytes, placed everywhere, written anew pass after pass until it is told to stop: as fast as the node takes them, or at a pace. */
+/**
+ * A load beside a measurement: a thousand objects of two to ten kilobytes, placed everywhere, written again pass after pass until it is told to stop: as fast
+ * as the node accepts them, or at a pace.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NodeApiClient } from '../../center/cli/api-client.ts';
 
@@ -12,11 +15,11 @@ const writers = 4;
 export class Bulk {
   readonly #api: NodeApiClient;
   readonly #space: string;
-  /** Between two writes of one writer; undefined: the next one begins when the last one was accepted. */
+  /** The time between two writes of one writer; undefined: the next one begins when the last one was accepted. */
   readonly #everyMs: number | undefined;
   #stopped = false;
   #running: Promise<void>[] = [];
-  /** Writes that were accepted. */
+  /** The number of accepted writes. */
   written = 0;
 
   constructor(api: NodeApiClient, space: string, perSecond?: number) {
@@ -54,7 +57,7 @@ export class Bulk {
     for (let i = first; !this.#stopped; i += writers) {
       if (this.#everyMs !== undefined) {
         await delay(Math.max(0, dueMs - performance.now()));
-        // What a slow moment has held up is not made good in a burst.
+        // Delays of a slow moment are not made up for in a burst.
         dueMs = Math.max(dueMs, performance.now() - this.#everyMs) + this.#everyMs;
       }
       const name = `object-${i % objects}`;

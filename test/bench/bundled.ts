@@ -7,7 +7,7 @@ import type { Scratch } from './scratch.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Where each of them lies, until the run is over. */
+/** The path of each program, until the run is over. */
 export function bundledPrograms(scratch: Scratch): (role: ProgramRole) => string {
   const app = scratch.directory();
   execFileSync(process.execPath, [join(root, 'test/support/build.ts'), join(app, 'dist')], { cwd: root });

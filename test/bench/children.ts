@@ -1,4 +1,7 @@
-/** A process full of children, forked by a benchmark: sessions on memory stores, or ends that only answer: of sessions, and of raw streams. Ends with its parent. */
+/**
+ * A process with many children, forked by a benchmark: sessions on memory stores, or ends that only answer, of sessions and of raw streams. It ends with its
+ * parent.
+ */
 import type { KeyAndCertificate } from '../../core/identity/authority.ts';
 import { MemoryStore } from '../../core/store/memory/memory-store.ts';
 import { setHeapFlags } from '../../relay/process/heap-flags.ts';
@@ -8,7 +11,7 @@ import { answerMesh } from './mesh-answer.ts';
 import { attachChild } from './mesh-child.ts';
 import { answerRaw } from './raw-grpc.ts';
 
-/** Those of a mesh store what comes, or only answer it, as those of raw gRPC do. */
+/** Children of the mesh store received entries, or only answer, like those of raw gRPC. */
 export type ChildKind = 'storing' | 'answering' | 'raw';
 
 export interface ChildrenRequest {
@@ -16,11 +19,11 @@ export interface ChildrenRequest {
   readonly authority: KeyAndCertificate;
   readonly parent: { readonly address: string; readonly path: string };
   readonly names: readonly string[];
-  /** What a raw stream answers. */
+  /** The answer of a raw stream. */
   readonly answerBytes: number;
 }
 
-/** Handshakes at once: each is some milliseconds of both processes, and a dialer waits ten seconds. */
+/** Handshakes at once: each takes some milliseconds in both processes, and a dialer waits ten seconds. */
 const dialsAtOnce = 50;
 
 setHeapFlags();

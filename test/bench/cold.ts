@@ -1,6 +1,6 @@
 /**
- * `banyan up` of the example tree in an empty directory, from the start of the command until every node has joined and every API answers; over
- * the start of node itself, alone, and once for each process of the tree at the same time.
+ * `banyan up` of the example tree in an empty directory, from the start of the command until every node has joined and every API answers; over the start of
+ * Node itself, alone, and once for each process of the tree at the same time.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
   for (let round = 1; round <= rounds; round++) {
     say(`round ${round} of ${rounds}`);
     const { readyMs, nodes } = await bringUp(scratch);
-    // The supervisor is one too.
+    // The supervisor is a process too.
     processes = nodes + 1;
     took.up.push(readyMs);
     took.node.push(await timed(startNode));

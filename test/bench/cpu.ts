@@ -1,10 +1,10 @@
-/** What a process has taken of the processors: https://docs.kernel.org/filesystems/proc.html, `stat`. */
+/** The processor time of a process: https://docs.kernel.org/filesystems/proc.html, `stat`. */
 import { readFileSync } from 'node:fs';
 
-/** What Linux tells times in, on every machine that this runs on. */
+/** The unit of Linux, on every machine that runs this. */
 const ticksPerSecond = 100;
 
-/** Seconds since it began, in user and in system mode. */
+/** Seconds since its start, in user and in system mode. */
 export function cpuSecondsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   // The name, in parentheses, may have any character in it.

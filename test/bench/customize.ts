@@ -125,7 +125,7 @@ function measureEvaluations(): number {
   return (1000 * evaluationRounds) / (performance.now() - startedMs);
 }
 
-/** A relay's way down, with agents that nobody reads from. */
+/** A relay's way down, with agents whose mailboxes nobody reads. */
 class Bench {
   readonly store: LmdbStore;
   readonly #table: LocalTable;
@@ -171,7 +171,7 @@ class Bench {
     return this.#settle();
   }
 
-  /** Seconds until everything that reads an agent's name is made anew. */
+  /** Seconds until every object that reads an agent's name is made again. */
   rename(agent: string, storeName: string): number {
     this.#place(agent, storeName);
     this.store.write((t) => markDirty(t, 'child', agent));
@@ -192,7 +192,7 @@ class Bench {
     });
   }
 
-  /** Milliseconds until a new process knows what is customized here. */
+  /** Milliseconds until a new process knows the customized objects here. */
   start(): number {
     const customization = this.#newCustomization();
     const startedMs = performance.now();

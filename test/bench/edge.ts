@@ -1,8 +1,7 @@
 /**
- * From a write at the center to a real cluster and back, beside the same write straight to that cluster: the time until the cluster has it and until
- * its controller's status can be read where it was written, one after the other; and the time of 2,000 objects by kubectl, with what the processes take of the
- * processors meanwhile. Center, agent and a control
- * plane are real processes; both ends are watched by this one, so that there is one clock.
+ * From a write at the center to a real cluster and back, beside the same write directly to that cluster: the time until the cluster has it and until its
+ * controller's status can be read where it was written, one after the other; and the time of 2,000 objects by kubectl, with the processor time of the
+ * processes. Center, agent and a control plane are real processes; this process watches both ends, so there is one clock.
  */
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -122,7 +121,7 @@ function throughput(through: Bulk, straight: Bulk): Figure[] {
 
 // ---------------------------------------------------------------------------------------------------------- one write
 
-/** A Deployment without pods, of which one number changes; the controller says when it has seen that. */
+/** A Deployment without pods, in which one number changes; the controller reports when it has observed the change. */
 async function once(from: End, cluster: End, name: string, round: number) {
   const seconds = 600 + round;
   const there = cluster.deployment((found) => isOf(found, name) && secondsOf(found) === seconds);
@@ -149,7 +148,7 @@ function isObserved({ metadata, status }: KubeObject): boolean {
 interface BulkTarget {
   readonly kubeconfig: string;
   readonly context: string;
-  /** The namespace, also of the cluster. */
+  /** The namespace, also on the cluster. */
   readonly to: string;
   readonly cluster: End;
 }
@@ -160,7 +159,7 @@ type Usage = Readonly<Record<keyof typeof wordsOf, number>>;
 interface Bulk {
   /** From the start of kubectl until the cluster has all of them. */
   readonly tookMs: number;
-  /** In this time. */
+  /** During this time. */
   readonly cpu: Usage;
 }
 
@@ -201,7 +200,7 @@ function run(program: string, args: readonly string[]): Promise<void> {
 
 // ---------------------------------------------------------------------------------------------------------- the ends
 
-/** An API server: writes to it, and the first moment at which it tells something. */
+/** An API server: writes to it, and the first moment at which it reports a change. */
 class End {
   readonly #client: ClusterApiClient;
   readonly #watches: readonly ResourceWatch[];
@@ -225,19 +224,19 @@ class End {
     for (const watch of this.#watches) watch.join({ on, synced() {} });
   }
 
-  /** As kubectl does it on the server's side. */
+  /** Server-side, as kubectl does it. */
   async apply(path: string, object: KubeObject): Promise<void> {
     const query = { fieldManager: 'bench', force: 'true' };
     const contentType = 'application/apply-patch+yaml';
     await this.#client.json({ method: 'PATCH', path, query, contentType, body: object });
   }
 
-  /** When one is told of that is as asked. */
+  /** Resolves when a reported object satisfies the condition. */
   deployment(is: (found: KubeObject) => boolean): Promise<number> {
     return this.#until(withinMs, 'a Deployment', (found) => found.kind === 'Deployment' && is(found));
   }
 
-  /** When so many have been told of. */
+  /** Resolves when this number of objects has been reported. */
   configMaps(of: string, count: number): Promise<number> {
     const names = new Set<string>();
     return this.#until(bulkWithinMs, `${count} ConfigMaps`, ({ kind, metadata }) => {

@@ -1,7 +1,7 @@
 /**
- * One object to every child: put into all mailboxes, made durable, sent and acknowledged by every child; over a blast of as many bytes on as many
- * TLS streams, each answered once with as many bytes as an acknowledgement has. This process is the parent of both; the children of each live in
- * processes of their own, and those that count only answer, as those of raw gRPC do. Beside them, for comparison, children that store what comes.
+ * One object to every child: put into all mailboxes, made durable, sent and acknowledged by every child; over a transmission of as many bytes on as many TLS
+ * streams, each answered once with as many bytes as an acknowledgement has. This process is the parent of both. The children of each are in processes of
+ * their own, and the measured ones only answer, as those of raw gRPC do. Other children, which store received entries, are measured for comparison.
  */
 
 import type { ChildProcess } from 'node:child_process';
@@ -17,21 +17,21 @@ import { serveRaw } from './raw-grpc.ts';
 import { ask } from './scratch.ts';
 
 const path = 'eu';
-/** As the objects of the other benchmarks: an ordinary Deployment. */
+/** Like the objects of the other benchmarks: an ordinary Deployment. */
 const bodyBytes = 2_048;
 
 interface Scale {
   readonly children: number;
   readonly kind: 'answering' | 'storing';
-  /** Nothing of these counts. */
+  /** These rounds do not count. */
   readonly warmUpRounds: number;
   readonly rounds: number;
 }
 
 /**
- * Rounds of a warm-up: until V8 has compiled what is used all the time, the sooner rounds of 1,000 children take a fifth longer than the later ones. Behind ten
- * thousand entries it is still at it, in threads that want the same processors: a tenth of what a round of 100 children takes, if they are the first. Of these
- * a hundred rounds are one second, whose median was 0.57 to 0.66 of raw gRPC in seven runs one after the other.
+ * Rounds of a warm-up, until V8 has compiled the hot code: the first rounds of 1,000 children take a fifth longer than later ones. After ten thousand entries
+ * V8 is still compiling, in threads that need the same processors: a tenth of the time of a round of 100 children, if they are the first. A hundred of these
+ * rounds are one second, whose median was 0.57 to 0.66 of raw gRPC in seven runs one after the other.
  */
 const scales: readonly Scale[] = [
   { children: 1_000, kind: 'answering', warmUpRounds: 40, rounds: 30 },
@@ -40,11 +40,11 @@ const scales: readonly Scale[] = [
   { children: 1_000, kind: 'storing', warmUpRounds: 40, rounds: 30 },
 ];
 /**
- * A collection of everything comes whenever buffers have grown by 64 MB (V8's bound, whatever the heap), and takes the longer the more a process holds. What
- * five thousand agents keep is in one process nowhere else: it would stand still for a third of each round.
+ * A full collection comes whenever buffers have grown by 64 MB (V8's bound, whatever the heap), and takes longer the more a process holds. In production, no
+ * process holds the data of five thousand agents: it would stand still for a third of each round.
  */
 const childrenPerProcess = 1_000;
-/** Acknowledgements are in the store, 50 ms after they came. No longer: what is in the processor's caches is lost meanwhile. */
+/** Acknowledgements are in the store, 50 ms after their arrival. Not longer, because the processor's caches are lost meanwhile. */
 const settledMs = 75;
 
 export async function bench(ports: BenchPorts): Promise<Figure[]> {
@@ -67,7 +67,7 @@ async function fanOut(
   const groups = Array.from({ length: Math.ceil(children / childrenPerProcess) }, (_, i) =>
     names.slice(i * childrenPerProcess, (i + 1) * childrenPerProcess),
   );
-  // Of their own for each kind: what is kept of one would be marked at every collection that the other makes.
+  // Separate for each kind: the objects of one would be marked at every collection that the other causes.
   const program = new URL('children.ts', import.meta.url);
   const processes = { mesh: groups.map(() => scratch.fork(program)), raw: groups.map(() => scratch.fork(program)) };
   const connect = async (which: keyof typeof processes, address: string, answerBytes = 0) => {
@@ -109,7 +109,7 @@ async function fanOut(
       value: entries.mesh,
       unit: 'entries/s',
       baseline: { name: 'raw gRPC', value: entries.raw },
-      // What children do beside answering, they do elsewhere: here they would take the parent's processors for it.
+      // Children do all other work elsewhere: here they would take processor time from the parent.
       ...(kind === 'answering' ? { goal: { of: 'ratio', is: '≥', bound: 0.6 } } : {}),
     },
     {
@@ -127,7 +127,7 @@ async function fanOut(
   ];
 }
 
-/** CPU time of both ends for a round, everything included that comes of it. */
+/** CPU time of both ends for a round, with all consequences. */
 class Cpu {
   readonly parent: number[] = [];
   readonly children: number[] = [];
@@ -158,7 +158,7 @@ function microseconds({ user, system }: NodeJS.CpuUsage): number {
   return user + system;
 }
 
-/** The same key each time, as an object that is edited. */
+/** The same key each time, like an object that is edited. */
 function contentOf(round: number) {
   return { key: 'o/center.retail/bench', attributes: text('{}'), body: Buffer.alloc(bodyBytes, round) };
 }

@@ -1,4 +1,4 @@
-/** What a benchmark gives: figures, most of them beside what the same run measured for comparison. */
+/** The result of a benchmark: figures, most of them with a baseline from the same run. */
 import type { Scratch } from './scratch.ts';
 
 export interface Figure {
@@ -18,9 +18,9 @@ export interface Goal {
 }
 
 export interface BenchPorts {
-  /** Directories and processes that are gone when the run is over, however it ends. */
+  /** Directories and processes that are removed when the run is over, however it ends. */
   readonly scratch: Scratch;
-  /** Progress, for who waits. */
+  /** Progress messages. */
   say(line: string): void;
 }
 
@@ -30,12 +30,12 @@ export function ratioOf({ value, baseline }: Figure): number | undefined {
   return baseline && value / baseline.value;
 }
 
-/** Undefined: the figure is only reported. */
+/** Undefined: the figure has no goal. */
 export function holds(figure: Figure): boolean | undefined {
   const { goal, value } = figure;
   if (!goal) return undefined;
   const measured = goal.of === 'value' ? value : ratioOf(figure);
-  // What was not measured, and 0 over 0, hold nothing.
+  // Missing measurements, and 0 over 0, reach no goal.
   if (measured === undefined || Number.isNaN(measured)) return false;
   return goal.is === '≥' ? measured >= goal.bound : measured <= goal.bound;
 }

@@ -1,6 +1,6 @@
 /**
- * Resident memory of nodes that have nothing to do, of the programs as an image has them: an agent, a relay, the center, and what a relay needs for each child
- * more. Beside them a process of node alone, and a server of raw gRPC with as many streams.
+ * Resident memory of idle nodes, with the programs of the image: an agent, a relay, the center, and the memory of a relay for each additional child. The
+ * baselines are a process of Node alone, and a server of raw gRPC with as many streams.
  */
 import { readFileSync } from 'node:fs';
 import type { Topology } from '../../center/topology/topology.ts';
@@ -18,7 +18,7 @@ const small = 'small';
 const crowd = 'crowd';
 const agent = `${small}:site`;
 
-/** One relay with one agent, and one with many children, which this benchmark plays. */
+/** One relay with one agent, and one with many children, which this benchmark simulates. */
 const topology: Topology = {
   name: 'bench',
   center: { labels: {}, spaces: [] },
@@ -26,7 +26,7 @@ const topology: Topology = {
   clusters: [clusterOf(small, 'site'), ...names.map((name) => clusterOf(crowd, name))],
 };
 
-/** V8 gives memory back some seconds after the last work; a minute is the longest that is waited. */
+/** V8 returns memory some seconds after the last work; the longest wait is a minute. */
 const sampleEveryMs = 2_000;
 const samplesMax = 30;
 const stableSamples = 15;
@@ -85,7 +85,7 @@ async function startRaw(scratch: Scratch, authority: KeyAndCertificate): Promise
   return { pid: server.pid!, address };
 }
 
-/** Bytes of each process, once none of them has moved for a while. */
+/** Bytes of each process, once no figure has moved for a while. */
 async function stable(pids: readonly number[]): Promise<number[]> {
   const samples: number[][] = pids.map(() => []);
   for (let i = 0; i < samplesMax; i++) {

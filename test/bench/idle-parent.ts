@@ -1,4 +1,4 @@
-/** A process that is the parent of children which do nothing, by the mesh or by raw gRPC, and tells what it holds of memory. Ends with its parent. */
+/** A process that is the parent of idle children, of the mesh or of raw gRPC, and reports its memory. It ends with its parent. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
@@ -10,11 +10,11 @@ import { serveRaw } from './raw-grpc.ts';
 export interface IdleParentRequest {
   readonly credentials: NodeCredentials;
   readonly path: string;
-  /** Of the store, and who may attach; absent: raw gRPC. */
+  /** The folder of the store, and the children that may attach; absent: raw gRPC. */
   readonly mesh?: { readonly directory: string; readonly names: readonly string[] };
 }
 
-/** What one collection frees lets the next one free more: finalizers, and buffers behind them. */
+/** A collection makes the next one free more: finalizers, and buffers behind them. */
 const collections = 5;
 const betweenMs = 200;
 
@@ -33,7 +33,7 @@ async function answer(request: IdleParentRequest | 'memory') {
   return { address };
 }
 
-/** Objects, and buffers outside the heap that they hold. */
+/** Objects, and the buffers outside the heap that they hold. */
 async function heldBytes(): Promise<number> {
   for (let i = 0; i < collections; i++) {
     collect();

@@ -1,6 +1,6 @@
 /**
- * What a parent holds of memory for each attached child that does nothing: heap and buffers after collections, with and without children; over a server of
- * raw gRPC with as many streams on a TLS connection each, which is what the transport needs of its own.
+ * The memory of a parent for each attached idle child: heap and buffers after collections, with and without children; over a server of raw gRPC with as many
+ * streams on a TLS connection each, which is the memory of the transport alone.
  */
 import type { ChildKind, ChildrenRequest } from './children.ts';
 import { credentialsOf, makeAuthority } from './credentials.ts';
@@ -10,7 +10,7 @@ import { ask } from './scratch.ts';
 
 const path = 'eu';
 const names = Array.from({ length: 1_000 }, (_, i) => `kid-${i}`);
-/** Acknowledgements are written, and what a handshake leaves behind is let go. */
+/** Acknowledgements are written, and temporary data of the handshakes are freed. */
 const calmMs = 5_000;
 
 export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {

@@ -1,6 +1,6 @@
 /**
- * A child with a store on the disk as a process of its own, as each agent is one, forked by a benchmark. It tells when what it waits for is durable, by the clock
- * that all processes of a machine share. Ends with its parent.
+ * A child with a store on the disk as a process of its own, as each agent is one, forked by a benchmark. It reports the time at which an awaited entry is
+ * durable, by the clock that all processes of a machine share. It ends with its parent.
  */
 
 import type { TargetAttributes } from '../../core/entries/down-attributes.ts';
@@ -17,22 +17,22 @@ import { machineMs } from './measure.ts';
 import { attachChild } from './mesh-child.ts';
 
 export interface EndRequest {
-  /** Of its store. */
+  /** The folder of its store. */
   readonly directory: string;
   readonly path: string;
-  /** Also of the namespace and the placement that are its own. */
+  /** Also the name of its own namespace and placement. */
   readonly child: string;
   readonly parent: { readonly address: string; readonly path: string };
   readonly credentials: Pick<NodeCredentials, 'caPem' | 'certPem' | 'keyPem'>;
 }
 
-/** What has arrived and is durable, of the child's own objects. */
+/** The child's own objects that have arrived and are durable. */
 export interface Arrived {
   readonly round: number;
-  /** Of the write at the center. */
+  /** The number of the write at the center. */
   readonly revision: number;
   readonly atMs: number;
-  /** Of the newest target. */
+  /** The revision of the newest target. */
   readonly target: number;
 }
 

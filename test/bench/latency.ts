@@ -1,7 +1,7 @@
 /**
- * A write at the center until an agent has it on its disk, over one to four hops: real processes of center and relays in a chain, and one
- * child at each of them, a process of its own too, read by one clock. Writes come one after the other. Beside them, in the same rounds: a round trip of
- * raw gRPC with as many bytes, and a put of raw lmdb until it is flushed.
+ * A write at the center until an agent has it on its disk, over one to four hops: real processes of center and relays in a chain, and one child at each of
+ * them, also a process of its own, with one clock. Writes come one after the other. The same rounds measure a round trip of raw gRPC with as many bytes, and
+ * a put of raw lmdb until it is flushed.
  */
 import { NodeApiClient } from '../../center/cli/api-client.ts';
 import type { Topology } from '../../center/topology/topology.ts';
@@ -16,16 +16,16 @@ import { ownFlush, rawFlush, rawRoundTrip } from './raw-limits.ts';
 import { ask, endProcess, type Scratch } from './scratch.ts';
 
 const space = 'space/center/retail';
-/** Five blocks: one that the machine disturbs does not decide the figure. */
+/** Five blocks: a block that the machine disturbs does not decide the figure. */
 const rounds = 500;
-/** Beside the load that is judged: a collection of everything in two of a hundred writes decides a block, and comes in some blocks and not in others. */
+/** Writes beside the judged load: a full collection in two of a hundred writes decides a block, and happens in some blocks and not in others. */
 const judgedRounds = 1_000;
 const blockRounds = 100;
 const warmUpRounds = 30;
 const bodyBytes = 2_048;
 const arrivesWithinMs = 30_000;
 
-/** The place of the child that is this many hops from the center, and of its parent. */
+/** The place of the child at this number of hops from the center, and of its parent. */
 const places = [
   { hops: 1, parent: '', child: 'one' },
   { hops: 2, parent: 'a', child: 'two' },
@@ -46,7 +46,7 @@ interface Took {
 }
 
 export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
-  // What this process collects would be in every figure: it is who writes.
+  // Collections of this process, which writes, would be in every figure.
   setHeapFlags();
   say('starting a center and three relays');
   const nodes = scratch.use(await LocalNodes.start(scratch.directory(), topology, ({ role }) => role !== 'agent'));
@@ -115,7 +115,7 @@ interface Loaded {
   readonly bulkPerSecond: number;
 }
 
-/** Over the same when nothing else went on. */
+/** Over the same without other work. */
 function loadedFigures(
   took: readonly Took[],
   load: string,
@@ -189,7 +189,7 @@ function figuresOf(took: readonly Took[], raw: Record<'roundTripMs' | 'flushMs' 
 
 interface End {
   readonly child: string;
-  /** When the write of this round was durable there; resolves only when its target has come too, and the line is idle again. */
+  /** The time at which the write of this round was durable there; resolves only when its target has arrived too, and the line is idle again. */
   stored(round: number): Promise<number>;
 }
 

@@ -1,4 +1,4 @@
-/** Nodes of a topology as real processes, as `banyan up` runs them, without those that a benchmark plays itself. */
+/** Nodes of a topology as real processes, as `banyan up` runs them, without the nodes that a benchmark simulates. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DataDirectory } from '../../center/supervisor/data-directory.ts';
@@ -58,7 +58,7 @@ export class LocalNodes implements AsyncDisposable {
 
   private constructor(started: Started) {
     this.#started = started;
-    // When this process ends without waiting for anything, they must not stay.
+    // When this process ends without a wait, they must not stay.
     process.once('exit', this.#killAll);
   }
 
@@ -72,20 +72,20 @@ export class LocalNodes implements AsyncDisposable {
     return pid;
   }
 
-  /** Where the node listens for its children. */
+  /** The address on which the node listens for its children. */
   meshAddress(path: string): string {
     const { host, mesh } = this.#started.ports.get(path)!;
     return `${host}:${mesh}`;
   }
 
-  /** Of a node of the topology, also of one that does not run. */
+  /** Files of a node of the topology, even if it does not run. */
   credentials(path: string): NodeCredentials {
     const { pki } = this.#started;
     const { cert, key } = pki.nodeFiles(path);
     return { caPem: Buffer.from(pki.caPem), certPem: readFileSync(cert), keyPem: readFileSync(key) };
   }
 
-  /** For certificates of children that a benchmark plays. */
+  /** For certificates of the children that a benchmark simulates. */
   authority(): KeyAndCertificate {
     const { pki, data } = this.#started;
     return { certPem: pki.caPem, keyPem: readFileSync(join(data.pki, 'ca.key'), 'utf8') };

@@ -1,7 +1,7 @@
 /**
- * A label of one Location changes on a node with 10,000 of them and 10,000 placements: from the write in the inventory until the mailbox has what
- * it is to have and the parent's summary is written, in memory of the store and not flushed. The node's own inventory, child book, scheduler and LMDB store,
- * without sessions. Then the same label on a relay's summary of as many Locations.
+ * A label of one Location changes on a node with 10,000 of them and 10,000 placements: from the write in the inventory until the mailbox is right and the
+ * parent's summary is written, in the memory of the store and not flushed. The benchmark has the node's own inventory, child registry, scheduler and LMDB
+ * store, without sessions. Then the same label on a relay's summary of as many Locations.
  */
 
 import { EmbeddedStorage } from '../../core/apiserver/storage/embedded.ts';
@@ -40,7 +40,7 @@ import { median } from './measure.ts';
 
 const locations = 10_000;
 const placements = 10_000;
-/** Each is named by a hundredth of the placements. */
+/** A hundredth of the placements names each value. */
 const keys = 100;
 const valuesPerKey = placements / keys;
 const changes = 200;
@@ -59,7 +59,7 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
   for (let i = 0; i < placements; i++) node.placement(i);
   node.settle();
   await store.flushed();
-  // The first change of a child after a start looks at all placements; it is not what is measured.
+  // After a start, the first change of a child checks all placements; it is not measured.
   const spent: number[] = [];
   const before = node.scheduler.lookedAt;
   for (let round = 0; round < changes; round++) {
@@ -67,7 +67,7 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
     node.location(round, { ...labelsOf(round), [keyOf(round)]: labelOf(round + keys) });
     node.settle();
     spent.push(performance.now() - started);
-    // Flushes are others' figures.
+    // Other benchmarks measure flushes.
     await store.flushed();
   }
   const looked = (node.scheduler.lookedAt - before) / changes;
@@ -87,7 +87,7 @@ const labelsOf = (location: number): Labels => ({
   [keyOf(location)]: labelOf(location),
 });
 
-/** What the parent of a relay does when the relay's summary comes: read it, find what changed, match again what names it. */
+/** The work of a relay's parent when the relay's summary arrives: read it, find the changes, and match again the placements that name them. */
 function relayFigures(all: Placements): Figure[] {
   const leaves = Array.from({ length: locations }, (_, i) =>
     summaryOfAgent([{ labels: labelsOf(i), properties: {}, targetLabels: {} }]),

@@ -4,14 +4,14 @@ export function median(values: readonly number[]): number {
   return percentile(values, 0.5);
 }
 
-/** The smallest value that at least this fraction of all values does not exceed: one that was measured, never one in between. */
+/** The smallest value that at least this fraction of all values does not exceed: a measured one, never a value in between. */
 export function percentile(values: readonly number[], fraction: number): number {
   if (values.length === 0) throw new Error('nothing was measured');
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * fraction) - 1)]!;
 }
 
-/** The median over blocks of so many values of each block's percentile: a minute in which the machine was busy with others counts once. */
+/** The median of the percentiles of all blocks of this size: a minute in which the machine was busy counts once. */
 export function percentileOfBlocks(values: readonly number[], fraction: number, block: number): number {
   const blocks = Array.from({ length: Math.ceil(values.length / block) }, (_, i) =>
     values.slice(i * block, (i + 1) * block),
@@ -19,7 +19,7 @@ export function percentileOfBlocks(values: readonly number[], fraction: number, 
   return median(blocks.map((some) => percentile(some, fraction)));
 }
 
-/** Of a clock that all processes of a machine read alike. */
+/** A clock that all processes of a machine share. */
 export function machineMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }

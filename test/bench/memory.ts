@@ -1,13 +1,13 @@
-/** What a process holds in memory, by what it is for: https://docs.kernel.org/filesystems/proc.html, `smaps`. */
+/** The memory of a process, by purpose: https://docs.kernel.org/filesystems/proc.html, `smaps`. */
 import { readFileSync } from 'node:fs';
 
 /** Bytes. */
 export interface Memory {
-  /** All of it, as `ps` shows it. */
+  /** All resident memory, as `ps` shows it. */
   readonly resident: number;
-  /** Of no file: what the system cannot take back. */
+  /** Memory without a file, which the system cannot take back. */
   readonly own: number;
-  /** What others have too, counted by the share. */
+  /** Memory that other processes share, counted proportionally. */
   readonly proportional: number;
   /** Pages of the store's file, which the system can take back. */
   readonly store: number;
@@ -17,7 +17,7 @@ export function memoryOf(pid: number): Memory {
   return memoryIn(readFileSync(`/proc/${pid}/smaps`, 'utf8'));
 }
 
-/** Of the text of `smaps`. */
+/** Parsed from the text of `smaps`. */
 export function memoryIn(smaps: string): Memory {
   const sums = { Rss: 0, Anonymous: 0, Pss: 0 };
   let store = 0;

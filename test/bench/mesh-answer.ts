@@ -1,6 +1,6 @@
 /**
- * A child that has nothing behind its connection: it says of every batch that it has it. With such children a parent is measured alone, as raw gRPC is with ends
- * that only answer; what real ones do, they do on machines of their own.
+ * A child with nothing behind its connection: it acknowledges every batch. With such children a parent is measured alone, as raw gRPC is with ends that only
+ * answer. Real children do their other work on machines of their own.
  */
 import { Buffer } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
@@ -21,7 +21,7 @@ export interface AnsweringChild {
   readonly credentials: NodeCredentials;
 }
 
-/** In flight before an answer, as a child of the product gives. */
+/** Bytes in flight before an answer, the credit of a child of the product. */
 const creditBytes = 1024 * 1024;
 const nothing = Buffer.alloc(0);
 

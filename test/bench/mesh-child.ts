@@ -1,4 +1,4 @@
-/** A child without what makes it an agent or a relay: a store, its two feeds and the session with the parent, over real connections. */
+/** A child without the parts of an agent or a relay: a store, its two feeds and the session with the parent, over real connections. */
 import { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
@@ -20,7 +20,7 @@ export interface MeshChildOptions {
   readonly credentials: NodeCredentials;
   /** After the commit, before it is durable. */
   committed(changes: readonly AppliedChange[]): void;
-  /** Bytes that came from the parent, without those of TLS and of connections. */
+  /** Bytes from the parent, without those of TLS and of connections. */
   received?(bytes: number): void;
 }
 

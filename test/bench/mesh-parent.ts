@@ -1,4 +1,4 @@
-/** A parent without what schedules its mailboxes: an LMDB store with the feeds of its children, their sessions, and the listener. */
+/** A parent without a scheduler: an LMDB store with the feeds of its children, their sessions, and the listener. */
 import { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { Content, ContentReference } from '../../core/feed/feed.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
@@ -17,7 +17,9 @@ import type { Listener } from '../../core/wire/link.ts';
 import { listenMesh } from '../../core/wire/network/mesh-listener.ts';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 
-/** As many rows as the scheduler puts in a transaction before it looks at its bound, which is between pieces of work (relay/schedule/schedule.ts). */
+/**
+ * The number of rows that the scheduler puts in a transaction before it checks its bound, which it does between pieces of work (relay/schedule/schedule.ts).
+ */
 const rowsPerStep = 256;
 
 export class MeshParent implements AsyncDisposable {
@@ -25,7 +27,7 @@ export class MeshParent implements AsyncDisposable {
   readonly #feeds: ReadonlyMap<string, ChildFeeds>;
   readonly #sessions: ParentSessions;
   readonly #listener: Listener;
-  /** What each has acknowledged: a put is one entry for each, so that whatever is newer has it. */
+  /** The acknowledged cursor of each child: a put is one entry for each, so a newer cursor covers it. */
   readonly #cursors = new Map<string, number>();
   readonly #waiting = new Set<string>();
   #missing = 0;

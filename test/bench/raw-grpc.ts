@@ -1,6 +1,6 @@
 /**
- * The raw limit of the wire: the same library, options and certificates as the product's, bytes instead of frames, and nothing behind them.
- * The server sends a message on every stream; the other end answers each with one.
+ * The raw limit of the wire: the product's library, options and certificates, bytes instead of frames, and nothing behind them. The server sends a message on
+ * every stream; the other end answers each with one.
  */
 
 import type { ServerDuplexStream } from '@grpc/grpc-js';
@@ -14,7 +14,7 @@ const identity = (bytes: Buffer) => bytes;
 
 export interface RawServer extends AsyncDisposable {
   readonly address: string;
-  /** Sends these bytes on every stream; resolves when each has answered. */
+  /** Sends these bytes on every stream; resolves when each stream has answered. */
   blast(bytes: Buffer): Promise<void>;
 }
 
@@ -70,7 +70,7 @@ export async function serveRaw({ caPem, certPem, keyPem }: NodeCredentials): Pro
   };
 }
 
-/** One connection with one stream, on which every message is answered by `answer`. */
+/** One connection with one stream, on which `answer` answers every message. */
 export async function answerRaw(address: string, own: NodeCredentials, answer: Buffer): Promise<void> {
   const secure = credentials.createSsl(own.caPem, own.keyPem, own.certPem, { checkServerIdentity: () => undefined });
   const client = new Client(address, secure, { ...channelOptions, 'grpc.ssl_target_name_override': 'banyan.parent' });

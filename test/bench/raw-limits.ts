@@ -1,4 +1,4 @@
-/** What one step of a hop costs at least, one at a time: a message there and back, and bytes until they are on the disk. */
+/** The least cost of one step of a hop, one at a time: a message there and back, and bytes until they are on the disk. */
 import { join } from 'node:path';
 import { open } from 'lmdb';
 import { silentLogger } from '../../core/runtime/logger.ts';
@@ -9,7 +9,7 @@ import { credentialsOf, makeAuthority } from './credentials.ts';
 import { serveRaw } from './raw-grpc.ts';
 import { ask, type Scratch } from './scratch.ts';
 
-/** As the frame of an acknowledgement. */
+/** The size of an acknowledgement's frame. */
 const answerBytes = 24;
 
 /** To another process and back, over TLS. */
@@ -28,7 +28,7 @@ export async function rawRoundTrip(scratch: Scratch, bytes: number): Promise<() 
   return () => server.blast(message);
 }
 
-/** As lmdb's makers advise. */
+/** As lmdb's authors advise. */
 export function rawFlush(scratch: Scratch, bytes: number): () => Promise<void> {
   const path = join(scratch.directory(), 'data.mdb');
   const database = open<Uint8Array, string>({ path, noSubdir: true, encoding: 'binary' });

@@ -1,4 +1,4 @@
-/** A process that serves raw streams and nothing else, forked by a benchmark to look at its memory. Ends with its parent. */
+/** A process that serves only raw streams, forked by a benchmark to read its memory. It ends with its parent. */
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 import { setHeapFlags } from '../../relay/process/heap-flags.ts';
 import { answerParent } from './forked.ts';

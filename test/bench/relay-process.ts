@@ -12,12 +12,12 @@ import { endProcess, type Scratch } from './scratch.ts';
 
 export interface RelaySpec {
   readonly path: string;
-  /** Directory of its store. */
+  /** The directory of its store. */
   readonly data: string;
   readonly clusters: readonly string[];
-  /** Of the certificates; absent: one of its own. */
+  /** The certificates; absent: one of its own. */
   readonly authority?: KeyAndCertificate;
-  /** Where children reach it; absent: a free port at each start. */
+  /** The address for children; absent: a free port at each start. */
   readonly meshPort?: number;
 }
 
@@ -26,7 +26,7 @@ const noParent = { address: '127.0.0.1:9', path: '' };
 const lookEveryMs = 10;
 
 export class RelayProcess {
-  /** The file that it logs to, JSON lines. */
+  /** The file of its log, JSON lines. */
   readonly log: string;
   readonly #scratch: Scratch;
   readonly #config: string;
@@ -78,7 +78,7 @@ export class RelayProcess {
     this.#ca = ca;
   }
 
-  /** Resolves when it says that it is ready, with the time since its process was started; or when it listens, which it also does without a parent. */
+  /** Resolves when it reports that it is ready, with the time since the start of its process; or when it listens, which it also does without a parent. */
   async start(withinMs: number, until: 'ready' | 'listening' = 'ready'): Promise<number> {
     rmSync(this.#status, { force: true });
     const startMs = performance.now();

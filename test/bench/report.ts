@@ -14,7 +14,7 @@ export function tableOf(figures: readonly Figure[]): string {
   return rows.map((row) => line(row).trimEnd()).join('\n');
 }
 
-/** Where the figures come from. The load says how much of the machine others had when the run began: with more than a few tenths a CPU, look at ratios only. */
+/** The origin of the figures. The load shows how busy the machine was when the run began: with more than a few tenths a CPU, use only ratios. */
 export interface Machine {
   readonly node: string;
   readonly cpus: number;
@@ -59,7 +59,7 @@ function rowOf(figure: Figure): string[] {
   ];
 }
 
-/** Three digits that mean something. */
+/** Three significant digits. */
 function shown(value: number): string {
   if (!Number.isFinite(value)) return String(value);
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : Math.abs(value) >= 1 ? 2 : 3;

@@ -1,7 +1,7 @@
 /**
- * A relay that was killed with a million mailbox entries in its store: from the start of its process until it says that it is ready; over the
- * same relay with nothing in its mailboxes. The entries are made by the relay itself, from objects and a placement that came from above.
- * Once when its children have acknowledged all, and once when they were away and have acknowledged nothing.
+ * A relay that was killed with a million mailbox entries in its store: from the start of its process until it reports that it is ready; over the same relay
+ * with empty mailboxes. The relay itself makes the entries, from objects and a placement from above. One part has children that have acknowledged everything,
+ * the other has absent children that have acknowledged nothing.
  */
 
 import { entryKey } from '../../core/entries/entry-keys.ts';
@@ -28,7 +28,7 @@ const source = 'center.retail';
 const placement = 'bench';
 const clusters = Array.from({ length: 100 }, (_, i) => `kid-${i}`);
 const objects = 10_000;
-/** Of the objects alone: agents get a target row besides. */
+/** The number of objects: agents get a target row besides. */
 const entries = clusters.length * objects;
 const bodyBytes = 512;
 const rounds = 5;
@@ -82,7 +82,7 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
   ];
 }
 
-/** What a parent has sent, as the relay stores it: it has caught up, and nothing is worked off. */
+/** The entries of a parent, as the relay stores them: it has caught up, and has processed none of them. */
 async function fill(directory: string, count: number): Promise<void> {
   await using store = LmdbStore.open({ directory }, silentLogger);
   openFormatted(store, systemClock);
@@ -131,7 +131,7 @@ function* upstreamEntries(count: number): Generator<WireEntry> {
   );
 }
 
-/** A figure about a million entries is none when there are fewer. */
+/** With fewer entries, it would be no figure about a million entries. */
 async function checkEntries(directory: string): Promise<void> {
   await using store = LmdbStore.open({ directory }, silentLogger);
   const found = store.write((t) => clusters.reduce((sum, child) => sum + openMailbox(t, child).digest(t).count, 0));

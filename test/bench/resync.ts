@@ -1,8 +1,8 @@
 /**
- * Children that have a thousand entries each come back after one entry in a thousand has changed: the bytes of all frames, both ways, over
- * the bytes of the changes. Once they go on from their cursors, once their parent does not know the start of its process that they saw last, as after it
- * was put back to an older copy, and they compare. Parent and children are in one process, an LMDB store for all of either side, with links in memory:
- * frames are encoded and read as on any link, and the bytes of connections and handshakes are not here.
+ * Children with a thousand entries each come back after one entry in a thousand has changed: the bytes of all frames, both ways, over the bytes of the
+ * changes. In one part they resume from their cursors. In the other part their parent does not know the start of its process that they saw last, as after a
+ * restore from an older copy, and they reconcile. Parent and children are in one process, with one LMDB store for all ends of either side, and memory links:
+ * frames are encoded and read as on any link, and the bytes of connections and handshakes do not count.
  */
 import { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { Content } from '../../core/feed/feed.ts';
@@ -24,15 +24,15 @@ import { timed } from './measure.ts';
 
 interface Size {
   readonly children: number;
-  /** Of each. */
+  /** Entries of each child. */
   readonly entries: number;
 }
 
-/** The bytes of each are the same: more of them make the run longer, mostly by what fills their stores. */
+/** The bytes of each child are the same: more children make the run longer, mostly because of their stores. */
 const resynced: Size = { children: 200, entries: 1_000 };
-/** More than the parent lets in at once. What they have is little, since it is the turns that are measured. */
+/** More than the parent admits at once. They have few entries, because the turns are measured. */
 const storm: Size = { children: 1_000, entries: 20 };
-/** The entry of a child that changes: another one of each, since how many rows have hashes beside it is chance. */
+/** The changed entry of a child: another one for each child, because the number of rows with neighbouring hashes is random. */
 const changedOf = (name: string, { entries }: Size) => (Number(name.slice('kid-'.length)) * 7) % entries;
 /** As the objects of the other benchmarks: an ordinary Deployment. */
 const bodyBytes = 2_048;
@@ -88,7 +88,7 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
   many.change(1);
   const stormMs = await timed(() => many.comeBack());
   await many.leave();
-  // A child that was told when its turn is comes up to half a second after it (core/session/backoff.ts).
+  // A child that was given its turn comes up to half a second after it (core/session/backoff.ts).
   const turnsMs = ((storm.children - helloBurst) * 1_000) / helloPerSecond + 500;
   figures.push({
     name: `until ${storm.children} have it who came at once`,
@@ -110,7 +110,7 @@ class Mesh {
   #running: ChildSession[] = [];
   #missing = 0;
   #done = () => {};
-  /** Of all frames since it was set. */
+  /** The bytes of all frames since it was set. */
   bytes = 0;
 
   constructor(above: LmdbStore, below: LmdbStore, size: Size) {
@@ -155,7 +155,7 @@ class Mesh {
     });
   }
 
-  /** By hand: how they came to it is not what is measured. */
+  /** Written directly: the way to this state is not measured. */
   async fill(): Promise<void> {
     const { entries } = this.#size;
     for (let i = 0; i < this.#kids.length; i += childrenPerWrite) {
@@ -201,7 +201,7 @@ class Mesh {
     });
   }
 
-  /** Resolves when every child has what has changed, durable. */
+  /** Resolves when every child has the changes, durable. */
   comeBack(): Promise<void> {
     this.#missing = this.#size.children;
     // Timers of sessions keep no process alive, and there is no socket that would.

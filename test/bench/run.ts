@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: what there is; `npm run bench -- NAME [--json [FILE]]`: one of them, as a table, or as JSON to standard output or into a
- * file beside the table. Exit codes: 0 all goals hold, 1 one does not or the run failed, 2 bad usage.
+ * `npm run bench` lists the benchmarks. `npm run bench -- NAME [--json [FILE]]` runs one of them, and prints a table, or JSON to standard output, or JSON
+ * into a file beside the table. Exit codes: 0 all goals hold, 1 one does not or the run failed, 2 bad usage.
  */
 import { writeFileSync } from 'node:fs';
 import { describeError } from '../../core/runtime/errors.ts';
@@ -102,7 +102,7 @@ function argumentsOf(args: readonly string[]): Arguments {
   for (const [i, arg] of args.entries()) {
     if (arg === '--json') json = '-';
     else if (arg.startsWith('-')) throw new UsageError(`unknown option ${arg}; usage: ${usage}`);
-    // The file comes right behind its option, unless that is where the name stands.
+    // The file comes directly after its option, unless the name is there.
     else if (args[i - 1] === '--json' && (name !== undefined || !Object.hasOwn(benches, arg))) json = arg;
     else if (name !== undefined) throw new UsageError(`one benchmark a run: ${name} or ${arg}? usage: ${usage}`);
     else name = arg;

@@ -1,10 +1,10 @@
-/** What a run leaves behind while it goes on, and takes with it when it ends: directories, processes, and whatever else is disposed of. */
+/** The resources of a run, which are removed when it ends: directories, processes, and other disposables. */
 import { type ChildProcess, fork, type Serializable, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A node drains within two seconds; what needs longer is ended by force. */
+/** A node drains within two seconds; a process that needs longer is killed. */
 const endWithinMs = 10_000;
 
 export class Scratch implements AsyncDisposable {
@@ -14,8 +14,8 @@ export class Scratch implements AsyncDisposable {
   #ended = false;
 
   constructor() {
-    // The last resort, when the run ends by an error that nobody awaits: nothing can be waited for, and who has children of its own must
-    // be able to end them.
+    // The last resort, when the run ends with an error that nobody awaits: no waiting is possible, and a process with children of its own must be able to end
+    // them.
     process.once('exit', () => {
       for (const child of this.#processes) child.kill('SIGTERM');
       this.#removeDirectories();
@@ -28,17 +28,17 @@ export class Scratch implements AsyncDisposable {
     return directory;
   }
 
-  /** A program of this project, by its URL, that talks by messages. */
+  /** A program of this project, by its URL, that communicates by messages. */
   fork(program: URL): ChildProcess {
     return this.#hold(fork(program, { serialization: 'advanced', stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }));
   }
 
-  /** Node with these arguments, and with these variables beside those of this process; what it writes goes nowhere. */
+  /** Node with these arguments, and with these variables beside those of this process; its output is dropped. */
   node(args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {
     return this.#hold(spawn(process.execPath, args, { stdio: 'ignore', env: { ...process.env, ...env } }));
   }
 
-  /** Disposed of before processes end and directories go; the last one first. */
+  /** Disposed of before processes end and directories are removed; the last one first. */
   use<T extends AsyncDisposable>(resource: T): T {
     this.#others.push(resource);
     return resource;

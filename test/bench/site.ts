@@ -1,6 +1,6 @@
 /**
- * What the agent of a real cluster holds in memory while it has nothing to do: the bundled program, started as the chart starts it, beside a control plane with
- * many objects of others. Once after it has brought its own objects, and once after a restart.
+ * The memory of an idle agent of a real cluster: the bundled program, started as the chart starts it, beside a control plane with many objects of others.
+ * Measured once after it has applied its own objects, and once after a restart.
  */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -26,10 +26,10 @@ const foreign = 20_000;
 const managed = 2_000;
 const namespace = 'managed';
 const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
-/** Of this program, which must not be what is measured. */
+/** The memory of this program, which must not be measured. */
 const limits = { ...defaultLimits, requestsPerSecond: 10_000, inFlight: 8 };
 const thereMsMax = 300_000;
-/** V8 gives memory back some seconds after the last work. */
+/** V8 returns memory some seconds after the last work. */
 const restMs = 60_000;
 /** Certificates that only this machine names: each process that opens TLS would read them all. */
 const env = { NODE_EXTRA_CA_CERTS: '' };

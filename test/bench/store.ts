@@ -1,6 +1,6 @@
 /**
- * The store over raw lmdb doing the same bytes, one after the other in this process: durable puts from 256 writers at once, and scans. Raw
- * lmdb is used as its makers advise: `put` and `flushed`, batched by the turn, synced on its own thread.
+ * The store over raw lmdb with the same bytes, one after the other in this process: durable puts from 256 writers at once, and scans. Raw lmdb is used as its
+ * authors advise: `put` and `flushed`, batched by the turn, synced on its own thread.
  */
 import { join } from 'node:path';
 import { open } from 'lmdb';
@@ -10,7 +10,7 @@ import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
 import type { BenchPorts, Figure } from './figure.ts';
 import { median } from './measure.ts';
 
-/** What the two do; a side is one of them. */
+/** The work of both sides: the store and raw lmdb. */
 interface Side {
   put(key: Uint8Array, value: Uint8Array): Promise<unknown>;
   /** Bytes of keys and values. */
@@ -29,7 +29,7 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
   const scans: Record<'raw' | 'store', number[]> = { raw: [], store: [] };
   const sides = { raw: openRaw(scratch.directory()), store: openStore(scratch.directory()) };
   for (const side of Object.values(sides)) scratch.use({ [Symbol.asyncDispose]: () => side.close() });
-  // In turns, so that what the machine does besides meets both; the first round warms up.
+  // In turns, so that other work on the machine affects both; the first round warms up.
   for (let round = 0; round <= rounds; round++) {
     say(round === 0 ? 'warming up' : `round ${round} of ${rounds}`);
     for (const name of ['raw', 'store'] as const) {
@@ -90,7 +90,7 @@ function openRaw(directory: string): Side {
   };
 }
 
-/** Each of the writers puts, waits until that is durable, and puts again. Every round overwrites the same keys. */
+/** Each of the writers puts, waits until the put is durable, and puts again. Every round overwrites the same keys. */
 async function measurePuts(side: Side, round: number): Promise<number> {
   const value = Buffer.alloc(valueBytes, round);
   const startMs = performance.now();
@@ -110,7 +110,7 @@ function measureScans(side: Side): number {
   return bytes / 1e6 / ((performance.now() - startMs) / 1_000);
 }
 
-/** Spread over the key space, as hashes and names are. */
+/** Spread over the key space, like hashes and names. */
 function keyOf(i: number): Uint8Array {
   return text(`key/${String((i * 7_919) % putsPerRound).padStart(10, '0')}`);
 }

@@ -1,11 +1,11 @@
 /**
- * 3,000 simulated clusters of 45 objects each, of which every object changes its state at once: time until the center's StatusSummary, and the built-in summary
- * of the placement, are exact again. Everything is in this process: a center, 3 relays, 10 relays below each, 100 agents below each of these. The nodes are
- * those of the product but for sessions, API and inventory (test/support/gather-node.ts): each has its LMDB store, its feeds, its scheduler and its gather, and
- * what a parent takes from a child is flushed before. The agents are rows in their parent: what they say is put there as their sessions would, with the
- * checks of these, one batch for each agent.
+ * 3,000 simulated clusters of 45 objects each; every object changes its state at once: the time until the center's StatusSummary, and the built-in summary of
+ * the placement, are exact again. Everything is in this process: a center, 3 relays, 10 relays below each, 100 agents below each of these. The nodes are
+ * those of the product except for sessions, API and inventory (test/support/gather-node.ts): each has its LMDB store, its feeds, its scheduler and its
+ * gather, and a parent takes only flushed entries from a child. The agents are rows in their parent: their reports are put there as their sessions would,
+ * with the checks of a session, one batch for each agent.
  *
- * Besides: the merges of one change among 1,000 children, for agents with 45 objects each and for relays.
+ * Also measured: the merges of one change among 1,000 children, for agents with 45 objects each and for relays.
  */
 import { systemClock } from '../../core/runtime/clock.ts';
 import { silentLogger } from '../../core/runtime/logger.ts';
@@ -117,7 +117,7 @@ class Tree {
     await this.#center.down();
   }
 
-  /** Every object of every cluster says `readyReplicas: round`, and every cluster is available in even rounds. */
+  /** Every object of every cluster reports `readyReplicas: round`, and every cluster is available in even rounds. */
   async change(round: number): Promise<{ toldMs: number; exactMs: number; builtInMs: number }> {
     const startMs = performance.now();
     const elapsedMs = () => performance.now() - startMs;
@@ -131,7 +131,7 @@ class Tree {
     let toldMs: number | undefined;
     const agents = this.#speak(round, available);
     while (exactMs === undefined || builtInMs === undefined) {
-      // A tenth of a relay's agents, then the others have their turn, as they have between batches of sessions.
+      // A tenth of a relay's agents, then other work has its turn, as between batches of sessions.
       let done: boolean | undefined = false;
       for (let i = 0; i < 10 && !done; i++) done = agents.next().done;
       if (done) toldMs ??= elapsedMs();

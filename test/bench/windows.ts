@@ -1,4 +1,4 @@
-/** One link over a long line, 100 Mbit/s at a round trip of 200 ms: what of the line a stream of frames fills, each way, by each transport. */
+/** One link over a long line, 100 Mbit/s at a round trip of 200 ms: the part of the line that a stream of frames fills, each way, by each transport. */
 import { systemClock } from '../../core/runtime/clock.ts';
 import { silentLogger } from '../../core/runtime/logger.ts';
 import { grpcDialer } from '../../core/wire/grpc/grpc-dialer.ts';
@@ -81,7 +81,7 @@ class Counting implements LinkEvents {
     this.all = new Promise((resolve, reject) => {
       this.#done = (error) => (error ? reject(error) : resolve());
     });
-    // Who only sends is not waited for.
+    // A sender that receives nothing is not awaited.
     this.all.catch(() => {});
   }
 

@@ -108,7 +108,7 @@ describe.skipIf(missing)(`a real control plane${missing ? ` (${missing})` : ''}`
     for (const { resource, ...rest } of kinds) {
       const object = (name: string): KubeObject => ({ ...rest, metadata: metadata(name) });
       const [group = ''] = rest.apiVersion.split('/').toReversed().slice(1);
-      // Without what its controller says of it meanwhile.
+      // Without the status that its controller writes meanwhile.
       const live = async (name: string) => {
         const {
           status: _status,
@@ -119,7 +119,7 @@ describe.skipIf(missing)(`a real control plane${missing ? ` (${missing})` : ''}`
         const managers = managedFields?.filter(({ manager }) => manager !== 'kube-controller-manager');
         return { ...found, uid, generation, labels, managers };
       };
-      // It is found out by itself, once many are asked for.
+      // The agent finds this out by itself, once many objects are asked for.
       for (let i = 0; i < 20; i++) expect(made.mayCreate(object('new'))).toBe(false);
       const first = await cluster.apply(object('first'));
       expect(made.mayCreate(object('new'))).toBe(true);
@@ -128,7 +128,8 @@ describe.skipIf(missing)(`a real control plane${missing ? ` (${missing})` : ''}`
       const created = await made.create(object('new'));
       expect(created).toMatchObject({ ...rest, metadata: metadata('new') });
       expect(created?.metadata.managedFields).toMatchObject([{ manager: 'banyan', operation: 'Apply' }]);
-      // Somebody's with the same content, where a merge would meet no conflict; with another, where it would; and one of this manager.
+      // One object of somebody else with the same content, where a merge would meet no conflict; one with another content, where it would; and one of this
+      // manager.
       for (const [name, others] of [
         ['same', 'us'],
         ['other', 'them'],
@@ -147,7 +148,7 @@ describe.skipIf(missing)(`a real control plane${missing ? ` (${missing})` : ''}`
       }
       expect(made.mayCreate(object('next'))).toBe(true);
     }
-    // Refused, whatever for: nothing was made, and the ordinary way says why.
+    // Refused for any reason: nothing was created, and the ordinary way gives the reason.
     const bad: KubeObject = {
       apiVersion: 'apps/v1',
       kind: 'Deployment',
@@ -191,7 +192,7 @@ describe.skipIf(missing)(`a real control plane${missing ? ` (${missing})` : ''}`
     expect(agent.state(ingress).message).toMatch(
       /does not serve Ingress of networking\.k8s\.io\/v1beta1.*it serves it as networking\.k8s\.io\/v1, .*write the object as networking\.k8s\.io\/v1$/,
     );
-    // Somebody at the site changes it: it is seen and put back, although what was sent is of another version.
+    // Somebody at the site changes the object: the agent notices and corrects it, although it sent another version.
     const cleared = { ...nightly, schedule: '0 4 * * *' };
     await cluster.apply({ apiVersion: 'batch/v1', kind: 'CronJob', metadata: metadata('nightly'), spec: cleared });
     await until(async () => (await live('batch', 'cronjobs', 'nightly'))?.metadata.labels !== undefined);
@@ -225,7 +226,7 @@ describe.skipIf(missing)(`a real control plane${missing ? ` (${missing})` : ''}`
       await until(() => turns(told.at(-1)) === turn);
     }
     expect(told.at(-1)!.apiVersion).toBe('autoscaling/v2');
-    // By then it would have been put back, were it to be.
+    // By then the agent would have corrected it.
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     expect(apply).toHaveBeenCalledTimes(1);
     const half = { type: 'Utilization', averageUtilization: 50 };

@@ -14,11 +14,11 @@ interface End {
 /** A sign of life. */
 const empty: Frame = { frame: undefined };
 
-/** What a parent's end of a link is told, with the streams that came. */
+/** The events of a parent's end of a link, with the incoming streams. */
 class ParentLog extends LinkLog {
   readonly streams = new Map<number, End>();
   refusal: Error | undefined;
-  /** Called with each stream that comes. */
+  /** Called with each incoming stream. */
   came: (stream: End) => void = () => {};
 
   onStream(id: number, link: Link): LinkEvents {
@@ -83,7 +83,7 @@ describe.each(makers)('streams beside a link over $name', ({ open }) => {
         child.link.close('done');
         await parent.log.closed();
       }
-      // Node says it at the next turn.
+      // Node reports it in the next turn.
       await new Promise((resolve) => setImmediate(resolve));
       process.off('warning', warned);
       expect(warnings).toEqual([]);

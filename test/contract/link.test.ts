@@ -37,7 +37,7 @@ describe.each(makers)('a link over $name', ({ name, open }) => {
     return { child: { link, log }, parent: accepted.at(-1)! };
   }
 
-  /** Both ends were told once, last, and are told nothing more when everything is over. */
+  /** Both ends received one close event, last, and receive nothing more when everything is over. */
   async function expectEnded(pair: Record<'child' | 'parent', End>): Promise<void> {
     const all = [pair.child, pair.parent];
     await Promise.all(all.map(({ log }) => log.closed()));

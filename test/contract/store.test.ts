@@ -427,7 +427,7 @@ describe.each(stores)('$name', ({ open }) => {
 
 type Step = (store: Store, model: Map<string, string>) => void | Promise<void>;
 
-/** Few and short keys, so that they meet; latin1, so that the order of characters is the order of bytes. */
+/** Few and short keys, so that they collide; latin1, so that the order of characters is the order of bytes. */
 const keyText = fc
   .array(fc.constantFrom(0x00, 0x01, 0x61, 0x62, 0xff), { minLength: 1, maxLength: 3 })
   .map((bytes) => Buffer.from(bytes).toString('latin1'));

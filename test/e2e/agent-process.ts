@@ -1,4 +1,6 @@
-/** An agent below a relay `eu` of a tree of this machine that the tree's topology does not name: a process of its own with a configuration of its own. */
+/**
+ * An agent below a relay `eu` of a tree on this machine. The tree's topology does not name the agent: it is a process of its own with its own configuration.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,13 +10,13 @@ import { banyan, fixture, type LocalTree } from './local-tree.ts';
 
 export interface AgentOptions {
   readonly tree: LocalTree;
-  /** Of its own: what it keeps is in there. */
+  /** The agent's own folder, with its data. */
   readonly directory: string;
   readonly name: string;
-  /** Files of its identity, or of the token that it gets one by. */
+  /** Files of its identity, or of its join token. */
   readonly pki: object;
   readonly cluster: object;
-  /** Names of further relays that are the same as `eu`. */
+  /** Names of further replicas of `eu`. */
   readonly siblings?: readonly string[];
 }
 
@@ -23,7 +25,7 @@ export class AgentProcess implements AsyncDisposable {
   readonly #config: object;
   #process: ChildProcess | undefined;
 
-  /** Nothing runs yet. */
+  /** No process runs yet. */
   constructor({ tree, directory, name, pki, cluster, siblings = [] }: AgentOptions) {
     this.#directory = directory;
     mkdirSync(directory, { recursive: true });
@@ -47,7 +49,7 @@ export class AgentProcess implements AsyncDisposable {
     return join(this.#directory, of);
   }
 
-  /** `cluster`: this time another one than it was made with. */
+  /** `cluster`: another cluster than before, for this start. */
   start({ env = {}, cluster }: { readonly env?: NodeJS.ProcessEnv; readonly cluster?: object } = {}): void {
     writeFileSync(this.file('agent.yaml'), stringify({ ...this.#config, ...(cluster ? { cluster } : {}) }));
     rmSync(this.file('log'), { force: true });
@@ -59,7 +61,7 @@ export class AgentProcess implements AsyncDisposable {
     return this.#process?.exitCode === null && this.#process.signalCode === null;
   }
 
-  /** What it has logged since it began. */
+  /** Its log since the last start. */
   get said(): string {
     return existsSync(this.file('log')) ? readFileSync(this.file('log'), 'utf8') : '';
   }
@@ -76,7 +78,7 @@ export class AgentProcess implements AsyncDisposable {
   }
 }
 
-/** Makes a place below `eu` with the label `env=prod`, by `banyan enroll`; where the files of its identity were put. */
+/** Makes a place below `eu` with the label `env=prod`, by `banyan enroll`; returns the folder of its identity files. */
 export function enroll(tree: LocalTree, name: string, directory: string): { ca: string; cert: string; key: string } {
   const { code, out } = banyan('enroll', `eu:${name}`, '--label', 'env=prod', '--data', tree.data);
   if (code !== 0) throw new Error(`banyan enroll: ${out}`);

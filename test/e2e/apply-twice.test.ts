@@ -1,4 +1,4 @@
-/** What somebody applies again without a change is unchanged, for kubectl and for whoever watches. */
+/** An object that is applied again without a change does not change, for kubectl and for watchers. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -8,7 +8,7 @@ import { fixture, LocalTree, until } from './local-tree.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const reference = fixture('docs/reference');
-/** Only their node writes them. */
+/** Only their node writes these kinds. */
 const writtenByNode = ['Space', 'Node', 'Mailbox'];
 const contexts: Readonly<Record<string, string>> = {
   'edge.banyan.io': 'space/center/retail',
@@ -41,7 +41,7 @@ describe.skipIf(withoutKubectl)(`the example of each kind, applied a second time
   });
 
   describe.each(examples.map((one) => [one.kind, one] as const))('%s', (kind, example) => {
-    // Its owner is not there: the garbage collector would take it away.
+    // Its owner does not exist: the garbage collector would delete it.
     const { ownerReferences: _, ...metadata } = example.metadata;
     const file = `${tree.data}/${kind}.json`;
     beforeAll(() => writeFileSync(file, JSON.stringify({ ...example, metadata })));
@@ -50,7 +50,7 @@ describe.skipIf(withoutKubectl)(`the example of each kind, applied a second time
     const revision = () =>
       tree.ok(context, 'get', kind, metadata.name, ...namespace, '-o', 'jsonpath={.metadata.resourceVersion}');
 
-    /** The node writes statuses beside: an apply that changes nothing leaves the revision as it was in a moment without such a write. */
+    /** The node writes statuses at the same time: an apply that changes nothing leaves the revision unchanged in a moment without such a write. */
     const untilUnchanged = (apply: () => void) =>
       until('an apply leaves the revision as it was', () => {
         const before = revision();

@@ -1,4 +1,4 @@
-/** Bad input at the API, over TLS and HTTP/2: what is said, and that nothing has been changed. */
+/** Invalid input at the API, over TLS and HTTP/2: the messages, and that nothing has changed. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { boards } from '../unit/core/apiserver/crd/support.ts';

@@ -1,4 +1,4 @@
-/** Wrong input on the command line ends with 1 or 2 and a sentence; asked of a tree that runs. */
+/** Invalid input on the command line ends with 1 or 2 and a message, with a running tree. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

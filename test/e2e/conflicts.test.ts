@@ -33,7 +33,7 @@ describe.skipIf(withoutKubectl)(`an object that several spaces deliver to one cl
   const conflicts = (space: string) => placement(space).summary?.conflicted;
   const events = (space: string) => tree.json<Events>(space, 'events', '-n', 'default')?.items ?? [];
 
-  /** A ConfigMap that names its space, and a placement of it. */
+  /** A ConfigMap with the name of its space, and a placement of it. */
   const deliver = (space: string, name: string, selector: object, more: object = {}) => {
     const items = [
       { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } },
@@ -59,7 +59,7 @@ describe.skipIf(withoutKubectl)(`an object that several spaces deliver to one cl
   it('goes to the older of two placements at one depth; the loser names the winner, in its condition and in an event', async () => {
     deliver(retail, 'retail', { matchLabels: { env: 'prod' } });
     tree.ok(retail, 'wait', 'epl/till', '--for=condition=Ready', '--timeout=60s');
-    // Ages of placements are told in whole seconds.
+    // Ages of placements have whole seconds.
     await until('a second later', () => Date.now() % 1000 < 500);
     await until('a second later', () => Date.now() % 1000 >= 500);
     deliver(platform, 'platform', { matchLabels: { zone: 'berlin' } });
@@ -69,7 +69,7 @@ describe.skipIf(withoutKubectl)(`an object that several spaces deliver to one cl
       /^1 of 2 destinations .*; configmaps shop\/till at eu:berlin:mitte: EdgePlacement till of center\.retail .*: it is older/,
     );
     expect(placement(platform).failures).toMatchObject([{ path: 'eu:berlin:mitte' }]);
-    // The same placement at its other destination, which has no conflict.
+    // The same placement at its other destination, where there is no conflict.
     await until('the other destination is as it should be', () => by('cluster/eu:berlin:lab') === 'platform');
     await until('and counted', () => placement(platform).summary?.available === 1);
     expect(conflicted(retail)?.status).toBe('False');

@@ -1,4 +1,4 @@
-/** Counts one object up as fast as an API takes it, and knows what it was told is stored. */
+/** Counts one object up as fast as an API accepts it, and records the acknowledged values. */
 import type { KubeObject } from '../../core/object/meta.ts';
 
 export class Counter {

@@ -1,4 +1,6 @@
-/** A process full of agents that apply nothing, forked by a test: it attaches them, and says what they have received. Ends with its parent. */
+/**
+ * A process with many agents that apply nothing, forked by a test: it attaches them and reports the entries that they have received. It ends with its parent.
+ */
 import type { KeyAndCertificate } from '../../core/identity/authority.ts';
 import { issueNode } from '../../core/identity/authority.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
@@ -13,13 +15,13 @@ export interface CrowdRequest {
   readonly names: readonly string[];
 }
 
-/** Of all together, since the process began. */
+/** The total of all agents since the start of the process. */
 export interface CrowdCount {
   readonly bytes: number;
   readonly entries: number;
 }
 
-/** Handshakes at once: each is some milliseconds of both processes, and a dialer waits ten seconds. */
+/** Handshakes at once: each takes some milliseconds in both processes, and a dialer waits ten seconds. */
 const dialsAtOnce = 50;
 const count = { bytes: 0, entries: 0 };
 

@@ -42,7 +42,7 @@ describe.skipIf(withoutKubectl)(`customization on a tree of processes${why}`, ()
     const { code, out } = tree.apply(space, customizer('greeting', { replacements: [{ path: '$.data.text', value }] }));
     expect(code, out).toBe(0);
   };
-  /** Evaluations that a node has made. */
+  /** The number of evaluations of a node. */
   const evaluations = (node: string) => {
     const line = tree
       .ok(`node/${node}`, 'get', '--raw', '/metrics')
@@ -80,7 +80,7 @@ describe.skipIf(withoutKubectl)(`customization on a tree of processes${why}`, ()
     const before = nodes.map(evaluations);
     const versions = shops.map((shop) => map(shop)!.metadata.resourceVersion);
     tree.ok(space, 'delete', 'configmap', 'sign', '-n', 'shopfront');
-    // It would be made anew too.
+    // It would be made again too.
     await until('the sign has gone', () => texts('sign').every((text) => text === undefined));
     tree.ok('node/eu:paris', 'annotate', 'location', 'rivoli', 'store-name=Tuileries', '--overwrite');
     await until('its greeting has changed', () => map(shops[0]!)?.data?.text === 'Welcome to Tuileries');

@@ -1,4 +1,7 @@
-/** What `banyan up` writes below its data directory: every line of every log is JSON, whatever the processes say and die of, and nobody else reads any of it. */
+/**
+ * The files that `banyan up` writes below its data directory: every line of every log is JSON, whatever the processes print and however they crash, and no
+ * other user can read any of them.
+ */
 import { spawn } from 'node:child_process';
 import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -88,7 +91,7 @@ describe.skipIf(withoutKubectl)(`the data directory of a tree${why}`, () => {
       tree.data,
       ...readdirSync(tree.data, { recursive: true }).map((name) => join(tree.data, String(name))),
     ];
-    // What kubectl has put there is kubectl's.
+    // Files that kubectl has put there belong to kubectl.
     const own = paths.filter((path) => !path.includes('kubecache'));
     const open = own.filter((path) => (statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077);
     expect(own.length).toBeGreaterThan(30);

@@ -1,4 +1,4 @@
-/** `npm start`, and each of the commands that it prints as the next things to try. */
+/** `npm start`, and each of the commands that it suggests. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ describe.skipIf(withoutKubectl)(`npm start${why}`, () => {
   let said = '';
   let ended: Promise<number | null>;
   let commands: readonly string[] = [];
-  /** What went before in the terminal holds: the folder and the variables. */
+  /** Earlier commands in the terminal stay in effect: the folder and the variables. */
   let terminal: readonly string[] = [];
 
   beforeAll(async () => {
@@ -130,7 +130,7 @@ describe('npm start that cannot finish', () => {
   });
 });
 
-/** That still run on a data directory. */
+/** Processes that still run on a data directory. */
 function processesOf(directory: string): string {
   return spawnSync('pgrep', ['-af', directory], { encoding: 'utf8' }).stdout.trim();
 }

@@ -1,4 +1,4 @@
-/** `banyan up --detach`: what hinders the tree is said by who was asked, with the exit code of the contract, and changes nothing. */
+/** `banyan up --detach`: the command itself reports the reason why the tree does not start, with the documented exit code, and changes nothing. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// Loaded into processes by NODE_OPTIONS: the disk of one that has a file CONFIG.flush-fails beside its configuration does not take what is flushed next, and that
-// of one with CONFIG.flush-waits makes it wait, which it says in CONFIG.flush-waited, until the file is gone. No file system that a test can make does so on demand.
+// Loaded into processes by NODE_OPTIONS. If a file CONFIG.flush-fails is beside the configuration, the next flush of the process fails. If CONFIG.flush-waits
+// is there, flushes wait until the file is gone, and the process notes this in CONFIG.flush-waited. No file system that a test can make does so on demand.
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 

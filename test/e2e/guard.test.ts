@@ -15,7 +15,7 @@ interface Node {
   };
 }
 
-/** A namespace with objects and a placement that takes it everywhere. */
+/** A namespace with objects and a placement that sends it everywhere. */
 function workload(name: string, objects: readonly string[]): object {
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
   const placement = placedInProduction(name);
@@ -26,7 +26,7 @@ function workload(name: string, objects: readonly string[]): object {
   };
 }
 
-/** A place without an agent, which only this relay's store knows. */
+/** A place without an agent, which only this relay's store has. */
 const vault = [
   { kind: 'SyncTarget', metadata: { name: 'vault' }, spec: {} },
   {
@@ -203,7 +203,7 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
     expect(there()).toBe(names.length);
     expect(banyan('approve-deletions', 'eu:shop', '--data', tree.data).out).toContain('deletions approved');
     await until('they are gone', () => there() === 0);
-    // The relay's own inventory is lost too: what the center has for it stays in the mailbox.
+    // The relay's own inventory is lost too: the center's entries for it stay in the mailbox.
     expect(mailbox().held?.entries).toBe(names.length + 1);
     expect(mailbox().entries).toBeGreaterThan(names.length);
     expect(banyan('tree', '--data', tree.data).out).toMatch(/eu .*DeletionHeld: 81 entries in its mailbox/);

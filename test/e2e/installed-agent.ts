@@ -1,5 +1,5 @@
 /**
- * An agent as the chart installs it, as a process of this machine: by the configuration that is in the cluster, with a token of its service account. Paths and
+ * An agent as the chart installs it, as a process of this machine: with the configuration in the cluster, and a token of its service account. Paths and
  * addresses are this machine's.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -14,11 +14,11 @@ export interface Installed {
   readonly plane: ControlPlane;
   readonly namespace: string;
   readonly release: string;
-  /** Of its own: what it keeps is in there. */
+  /** The agent's own folder, with its data. */
   readonly directory: string;
   /** Its name in the Lease. */
   readonly identity: string;
-  /** What is mounted into the pod, by the name that `pki` of the configuration has for it: `ca`, `joinToken`. */
+  /** The files that are mounted into the pod, by their names in `pki` of the configuration: `ca`, `joinToken`. */
   readonly pki: Readonly<Record<string, string>>;
 }
 
@@ -61,7 +61,7 @@ export function startInstalled({ tree, plane, namespace, release, directory, ide
   return spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] });
 }
 
-/** Of a Secret with certificates, as it is mounted. */
+/** The files of a Secret with certificates, as it is mounted. */
 export function identityFiles(plane: ControlPlane, namespace: string, secret: string): Record<string, string> {
   const { data } = inCluster<{ data: Record<string, string> }>(plane, namespace, 'secret', secret);
   const parts = { ca: 'ca.crt', cert: 'tls.crt', key: 'tls.key' };

@@ -1,4 +1,4 @@
-/** An agent that joins with a token: what it gets and keeps, and every token that is refused, with real processes. */
+/** An agent that joins with a token: the certificate that it gets and keeps, and every token that is refused, with real processes. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -42,7 +42,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
 
   const tokenFor = (path: string, ...args: string[]): string => {
     const { code, out } = banyan('join-token', path, ...args, '--data', tree.data);
-    // The token alone is what it prints; what it warns of comes behind that.
+    // It prints only the token; warnings come after that.
     const [printed] = /^banyan-join-1\.\S+$/m.exec(out) ?? [];
     if (code !== 0 || printed === undefined) throw new Error(out);
     return printed;
@@ -55,7 +55,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
   };
   const at = (name: string, file = '') => join(directory, name, file);
 
-  /** Its data are below a folder of this name, so that a later one of it goes on with them; without a token its file is not there. */
+  /** Its data are in a folder of this name, so that a later process of that name continues with them. Without a token, the token's file does not exist. */
   function start(name: string, token: string | undefined, more: object = {}): Agent {
     mkdirSync(at(name), { recursive: true });
     if (token === undefined) rmSync(at(name, 'token'), { force: true });
@@ -94,7 +94,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
     const node = tree.json<{ status?: { session?: { state?: string } } }>('node/eu', 'nodes.mesh.banyan.io', name);
     return node?.status?.session?.state === 'Connected';
   };
-  /** Also what is shown of it: the next one is to be seen. */
+  /** Also clears its shown state: the next one must be visible. */
   async function end(agent: Agent, path = 'eu:till'): Promise<void> {
     agent.process.kill('SIGTERM');
     expect(await agent.ended).toBe(0);
@@ -166,7 +166,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
       code: 1,
       words: expect.stringMatching(/this join token is for \\"eu:till\\", and not for \\"eu:other\\"/),
     });
-    // The parent that a wrong address leads to is told nothing.
+    // Nothing is sent to the parent at a wrong address.
     expect(await refusedWith('parent', another, { parent: { address: meshAddress('us'), path: 'eu' } })).toEqual({
       code: 1,
       words: expect.stringMatching(/is the relay \\"us\\", not the relay \\"eu\\"/),
@@ -205,7 +205,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
     const terminator = await tlsTerminator(meshAddress('eu'), certificate);
     const unused = tokenFor('eu:third');
     const third = { path: 'eu:third', parent: { address: terminator.address, path: 'eu' } };
-    // It is not told that there is one: the certificate that it sees is not its parent's.
+    // The agent does not reveal the token: the certificate that it sees is not its parent's.
     expect(await refusedWith('intercepted', unused, third)).toEqual({
       code: 1,
       words: expect.stringMatching(/is the relay \\"us\\", not the relay \\"eu\\"/),

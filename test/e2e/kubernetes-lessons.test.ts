@@ -42,7 +42,7 @@ const place = (name: string, downsync: object) => ({
     downsync: [{ apiGroup: '*', resources: ['*'], ...downsync }],
   },
 });
-/** With a label of its Location that the real cluster has not. */
+/** With a label of its Location that the real cluster does not have. */
 const greet = (text: string, label?: string) => ({
   apiVersion: 'edge.banyan.io/v1alpha1',
   kind: 'Customizer',
@@ -54,7 +54,7 @@ const greet = (text: string, label?: string) => ({
   },
 });
 
-/** Each of these broke systems like this one: README.md of this folder has the list. */
+/** Each of these failures broke similar systems: the README of this folder has the list. */
 describe.skipIf(missing)(`what went wrong elsewhere, on a real cluster${why}`, () => {
   const directory = mkdtempSync(join(tmpdir(), 'banyan-lessons-'));
   const tree = new LocalTree(join(directory, 'topology.yaml'));
@@ -64,7 +64,7 @@ describe.skipIf(missing)(`what went wrong elsewhere, on a real cluster${why}`, (
     if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${out}`);
     return out;
   };
-  /** Of a ConfigMap at the real cluster. */
+  /** A field of a ConfigMap at the real cluster. */
   const there = (name: string): Shown | undefined => {
     const { code, stdout } = kubectlBy(plane.kubeconfig, ['get', 'configmap', name, '-n', 'shop', '-o', 'json']);
     return code === 0 ? (JSON.parse(stdout) as Shown) : undefined;
@@ -93,7 +93,7 @@ describe.skipIf(missing)(`what went wrong elsewhere, on a real cluster${why}`, (
   });
 
   it('one object over a size limit fails alone: the report names the object that is too large, and all others are delivered', async () => {
-    // More than the data of a ConfigMap may be at a real API server, and less than an object.
+    // More than the data of a ConfigMap may have at a real API server, and less than the limit of an object.
     put(retail, configMap('album', { text: 'x'.repeat(1_100_000) }));
     put(retail, configMap('prices', { bread: '4' }));
     await until('the other one is there', () => there('prices')?.data?.bread === '4');
@@ -155,7 +155,7 @@ describe.skipIf(missing)(`what went wrong elsewhere, on a real cluster${why}`, (
         ?.items.find(({ spec }) => spec?.path === 'eu')
         ?.status?.conditions?.find(({ type }) => type === 'DeletionHeld')?.status;
     await until('the relay holds what the center lacks', () => held() === 'True');
-    // By way of the emptied center: what is below it has taken what it has.
+    // Through the emptied center: the nodes below it have received its state.
     put(retail, namespace, configMap('new', { a: 'b' }), place('shop', { namespaces: ['shop'] }));
     await until('a new object arrives', () => there('new') !== undefined);
     expect(there('prices')?.data?.bread).toBe('6');

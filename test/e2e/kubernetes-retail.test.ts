@@ -78,7 +78,7 @@ describe.skipIf(missing)(`the retail tree with three real clusters beside embedd
   const tree = new LocalTree(join(directory, 'topology.yaml'));
   const planes = new Map<string, ControlPlane>();
 
-  /** Of a site's team: at the real cluster itself. */
+  /** An action of a site's team: at the real cluster itself. */
   const site = (path: string, ...args: string[]): string => {
     const { code, out } = kubectlBy(planes.get(path)!.kubeconfig, args);
     if (code !== 0) throw new Error(`kubectl ${args.join(' ')} at ${path}: ${out}`);

@@ -40,7 +40,7 @@ interface Target {
   };
 }
 
-/** Of the site: nobody at the center knows it. */
+/** An object of the site: nobody at the center knows it. */
 const bells = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -60,7 +60,7 @@ const bells = {
 
 const rbac = 'rbac.authorization.k8s.io/v1';
 const ofLights = { light: 'true' };
-/** What server-side apply takes as a whole, and a role whose rules are a controller's. */
+/** A field that server-side apply treats as atomic, and a role whose rules belong to a controller. */
 const wholes = [
   {
     apiVersion: rbac,
@@ -100,7 +100,7 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
   const directory = mkdtempSync(join(tmpdir(), 'banyan-real-'));
   const tree = new LocalTree(join(directory, 'topology.yaml'));
   let plane: ControlPlane;
-  /** Of the site: at the real cluster itself. */
+  /** An action of the site: at the real cluster itself. */
   const site = (...args: string[]): string => {
     const { code, out } = kubectlBy(plane.kubeconfig, args);
     if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${out}`);
@@ -169,7 +169,7 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
     expect(described('rivoli')).toMatchObject({ kubernetesVersion: gitVersion, platform, nodes: 2 });
     const served = () => described('rivoli').syncedResources ?? [];
     expect(served()).toContainEqual({ group: 'apps', resource: 'deployments', versions: ['v1'] });
-    // Of one moment: a kind that the test before has brought may come just now.
+    // At one moment: a kind of the former test may arrive just now.
     const { syncedResources, servedResourceCount } = described('rivoli');
     expect(syncedResources).toHaveLength(servedResourceCount ?? 0);
     const [header, line] = tree.ok('node/eu', 'get', 'synctarget', 'rivoli').split('\n');
@@ -240,7 +240,7 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
     const edit = (type: string, of: string, operations: readonly object[]) =>
       site('patch', type, of, '-n', 'shop', '--type=json', '-p', JSON.stringify(operations));
     const mallory = { kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'mallory' };
-    // A second time too: what was put back is the agent's again.
+    // Also a second time: a corrected field belongs to the agent again.
     for (let round = 0; round < 2; round++) {
       edit('rolebinding', 'keeper', [{ op: 'add', path: '/subjects/-', value: mallory }]);
       edit('role', 'keeper', [{ op: 'add', path: '/rules/0/resourceNames', value: ['prices'] }]);
@@ -325,7 +325,7 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
       (shop()?.failures ?? []).some(({ path, message }) => path === real && words.test(message));
     setRules({ drift: { mode: 'Report' } });
     site('scale', 'deployment', 'till', '-n', 'shop', '--replicas=1');
-    // The cluster's controllers first have to see the new number, and until then nothing is available.
+    // The cluster's controllers first have to observe the new number, and until then nothing is available.
     await until(
       'it is said of what is available',
       () => says(/spec\.replicas is 1 and was applied as 3/) && isAvailable(),
@@ -437,7 +437,7 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
   });
 });
 
-/** Of an agent that may do little. */
+/** The rights of an agent that may do little. */
 async function limited(plane: ControlPlane): Promise<string> {
   const rules = [
     {

@@ -1,4 +1,4 @@
-/** An agent's process is started with what keeps it small, by whoever starts it; the chart's is compared with the same in the tests of the chart. */
+/** An agent's process starts with the flags that keep it small, whichever program starts it. The tests of the chart compare the chart's flags with these. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { agentLaunch } from '../../center/supervisor/launch.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
 import { fixture, LocalTree } from './local-tree.ts';
 
-/** How a process of node was started. */
+/** The arguments and variables with which a Node process was started. */
 interface Started {
   readonly flags: readonly string[];
   readonly program: string;
@@ -46,7 +46,7 @@ describe.skipIf(withoutKubectl)('banyan up', () => {
   });
 });
 
-/** Each process of node says how it was started before it does anything; the configuration does not exist, and so none goes on. */
+/** Each Node process reports its arguments before it does anything. The configuration does not exist, so none continues. */
 function startedBy(command: string, program: string, environment: Readonly<Record<string, string>> = {}): Started {
   const say = `console.log(JSON.stringify({ flags: process.execArgv, program: process.argv[1],
     environment: Object.fromEntries(${JSON.stringify(variables)}.map((name) => [name, process.env[name]])) }))`;

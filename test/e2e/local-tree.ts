@@ -8,17 +8,17 @@ import { kubectlProgram } from '../support/kubectl.ts';
 
 const root = join(import.meta.dirname, '../..');
 const program = join(root, 'center/cli/banyan.ts');
-/** All trees share what node has compiled: a process then starts with a third of the work (0.3 s of a core instead of 1.0 s). */
+/** All trees share the code that Node has compiled: a process then starts with a third of the work (0.3 s of a core instead of 1.0 s). */
 const compileCache = join(root, 'node_modules/.cache/banyan-e2e');
 
-/** As it is now: a test may have put something into it. */
+/** The present environment: a test may have changed it. */
 function environment(): NodeJS.ProcessEnv {
   return { ...process.env, NODE_COMPILE_CACHE: compileCache };
 }
 
 export interface Ran {
   readonly code: number;
-  /** All that was printed: kubectl may warn beside what it was asked for. */
+  /** All output: kubectl may print warnings beside the requested data. */
   readonly out: string;
   readonly stdout: string;
 }
@@ -62,12 +62,12 @@ export class LocalTree {
         if (child.exitCode !== null) throw new Error(`banyan up ended with ${child.exitCode}: ${this.#said}`);
         return existsSync(this.#readyFile);
       },
-      // The supervisor gives up before, and its own words say who is missing.
+      // The supervisor gives up earlier, and its own message names the missing nodes.
       150,
     );
   }
 
-  /** By `banyan up`, since it was started last. */
+  /** The log of `banyan up` since its last start. */
   get said(): string {
     return this.#said;
   }
@@ -109,7 +109,7 @@ export class LocalTree {
 
   kill(path: string): void {
     const pid = this.pid(path);
-    // To a signal it means the whole group of this process.
+    // For a signal, the number means the whole group of this process.
     if (pid === 0) throw new Error(`${path} is not running`);
     process.kill(pid, 'SIGKILL');
   }
@@ -123,7 +123,7 @@ export class LocalTree {
     return this.kubectl(`node/${path}`, ['-s', `${this.#node(path).url}${url}`, ...args], input);
   }
 
-  /** The words of that, for a kubectl that goes on while the test does something else. */
+  /** The arguments for kubectl, for a process that runs while the test does something else. */
   wordsAt(path: string, url: string): readonly string[] {
     const kubeconfig = join(this.data, 'kubeconfig');
     return ['--kubeconfig', kubeconfig, '--context', `node/${path}`, '-s', `${this.#node(path).url}${url}`];
@@ -140,7 +140,7 @@ export class LocalTree {
     return this.kubectl(context, ['apply', '-f', '-'], JSON.stringify(object));
   }
 
-  /** An object or a list as `kubectl get` names it; undefined where there is none, or nobody answers. */
+  /** An object or a list as `kubectl get` names it; undefined if there is none, or if nobody answers. */
   json<T>(context: string, ...args: string[]): T | undefined {
     return getObject<T>(join(this.data, 'kubeconfig'), args, context);
   }
@@ -150,7 +150,7 @@ export class LocalTree {
   }
 }
 
-/** Its cache of what a server serves lies beside the kubeconfig, and goes with it. */
+/** The cache of the served kinds is beside the kubeconfig, and goes with it. */
 export function kubectlBy(kubeconfig: string, args: readonly string[], input?: string): Ran {
   const ran = spawnSync(kubectlProgram, ['--kubeconfig', kubeconfig, ...args], {
     encoding: 'utf8',
@@ -171,7 +171,7 @@ export function banyan(...args: string[]): Ran {
   return { code: ran.status ?? -1, out: `${ran.stdout}${ran.stderr}`, stdout: ran.stdout };
 }
 
-/** A question over a kept connection costs a few milliseconds. */
+/** A request over a kept connection costs a few milliseconds. */
 const pollMs = 50;
 
 export async function until(what: string, holds: () => boolean, seconds = 60): Promise<void> {
@@ -182,7 +182,7 @@ export async function until(what: string, holds: () => boolean, seconds = 60): P
   }
 }
 
-/** As `until`, of what is asked for: a question that fails is no answer yet. */
+/** Like `until`, for the result of a request; a failed request is no answer yet. */
 export async function untilAnswered(what: string, holds: () => Promise<boolean>, seconds = 60): Promise<void> {
   const deadline = performance.now() + seconds * 1000;
   while (!(await holds().catch(() => false))) {

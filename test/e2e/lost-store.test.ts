@@ -56,7 +56,7 @@ describe.skipIf(withoutKubectl)(`a relay that has lost its store while a customi
       'the relay has its agent again, and says what fails',
       () => below()?.failures?.[0]?.reason === 'CustomizationFailed',
     );
-    // Made for this agent, and not customized: once it is here, the agent has reconciled.
+    // Made for this agent, and not customized: when it is here, the agent has reconciled.
     const sign = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'later', namespace: 'shopfront' }, data: {} };
     expect(tree.apply(space, sign).code).toBe(0);
     await until(

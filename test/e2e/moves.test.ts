@@ -35,7 +35,7 @@ describe.skipIf(withoutKubectl)(`moves on a tree of processes${why}`, () => {
     tree.json<{ status?: { availableReplicas?: number } }>(cluster, 'deployment', name, '-n', name)?.status
       ?.availableReplicas === 1;
 
-  /** Lines of a program that goes on while the test waits for kubectl. */
+  /** Output lines of a program that runs while the test waits for kubectl. */
   const lines = (program: string, ...args: string[]): (() => string[]) => {
     const child = spawn(program, args, { env: { ...process.env, KUBECONFIG: join(tree.data, 'kubeconfig') } });
     running.push(child);
@@ -48,7 +48,7 @@ describe.skipIf(withoutKubectl)(`moves on a tree of processes${why}`, () => {
     return () => said.split('\n').slice(0, -1);
   };
 
-  /** Each line is what one round saw, in the order of the clusters. */
+  /** Each line is the result of one round, in the order of the clusters. */
   const probe = async (path: string, ...clusters: string[]) => {
     const config = join(tree.data, 'kubeconfig');
     const seen = lines(process.execPath, join(import.meta.dirname, 'probe.ts'), config, path, ...clusters);
@@ -80,7 +80,7 @@ describe.skipIf(withoutKubectl)(`moves on a tree of processes${why}`, () => {
   const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', spec: {} };
   const storesOf = (region: string) => ({ locationSelectors: [{ matchLabels: { region, role: 'store' } }] });
   const ready = (name: string) => tree.ok(space, 'wait', `epl/${name}`, '--for=condition=Ready', '--timeout=60s');
-  /** The one label. */
+  /** Sets the single label. */
   const moveTo = (name: string, region: string) =>
     tree.ok(
       space,
@@ -156,7 +156,7 @@ describe.skipIf(withoutKubectl)(`moves on a tree of processes${why}`, () => {
     ready('ledger');
     expect(placement('ledger').moving?.strategy).toBe('BreakBeforeMake');
     const pods = '/api/v1/namespaces/ledger/pods';
-    // The new one first: what has been seen there must have begun after the old one had ended.
+    // The new copy first: if the probe has seen it there, it must have started after the old one had ended.
     const seen = await probe(pods, market, rivoli);
     moveTo('ledger', 'us');
     tree.kill('us');

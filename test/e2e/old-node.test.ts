@@ -7,10 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { majorOf, plainNode } from '../support/plain-node.ts';
 import { fixture } from './local-tree.ts';
 
-/** A Node that says it is an old one; what it starts is what it is. */
+/** A Node that claims to be an old version; the processes that it starts see the real one. */
 const pretendOld = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.20.8' } })`;
 const old = ['--import', `data:text/javascript,${encodeURIComponent(pretendOld)}`];
-/** Stands for the program: says what it was given, and ends as it is told. */
+/** Replaces the program: it prints its arguments, and ends as told. */
 const program = `process.on('SIGTERM', () => process.exit(7));
 console.log('given ' + process.argv.slice(2).join());
 if (process.argv[2] === 'wait') setInterval(() => {}, 1000); else process.exitCode = 3;

@@ -36,7 +36,7 @@ export class OneSite implements AsyncDisposable {
     return new OneSite(directory, tree, plane);
   }
 
-  /** `limits`: those of its agent towards the API server. */
+  /** `limits`: its agent's limits of requests to the API server. */
   startAgent(limits: object): void {
     this.agent.start({ cluster: { kubernetes: { kubeconfig: this.plane.kubeconfig, limits } } });
   }
@@ -45,7 +45,7 @@ export class OneSite implements AsyncDisposable {
     return kubectlBy(this.plane.kubeconfig, args);
   }
 
-  /** What a condition of its SyncTarget says while it is True. */
+  /** The message of a condition of its SyncTarget while it is True. */
   condition(type: string): string | undefined {
     return trueCondition(this.tree.json('node/eu', 'synctarget', name), type)?.message;
   }
@@ -63,7 +63,7 @@ export interface TrueCondition {
   readonly message: string;
 }
 
-/** Of an object as a relay shows it; undefined where the condition is not True. */
+/** The message of a condition of an object at a relay; undefined if the condition is not True. */
 export function trueCondition(object: object | undefined, type: string): TrueCondition | undefined {
   const { status } = (object ?? {}) as { status?: { conditions?: (TrueCondition & Record<string, string>)[] } };
   return status?.conditions?.find((one) => one.type === type && one.status === 'True');

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-/** The package as somebody else gets it: unpacked below `node_modules`, where Node strips no types, with lmdb as its only neighbour. */
+/** The package as a user gets it: unpacked below `node_modules`, where Node strips no types, with lmdb as its only neighbour. */
 describe('the package of npm pack', () => {
   const home = mkdtempSync(join(tmpdir(), 'banyan-package-'));
   const installed = join(home, 'node_modules', 'banyan');

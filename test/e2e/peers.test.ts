@@ -26,7 +26,7 @@ spec:
 const issuing = { clock: systemClock, random: systemRandom };
 const hosts = ['127.0.0.1'];
 
-/** What a stranger at the center's mesh port sends and hears. */
+/** The frames that a stranger at the center's mesh port sends and receives. */
 interface Stranger {
   readonly link: Link;
   readonly frames: Frame[];

@@ -1,4 +1,4 @@
-/** A placement that takes all of one namespace to every cluster of `env: prod`. */
+/** A placement that sends one namespace to every cluster of `env: prod`. */
 export function placedInProduction(namespace: string): object {
   return {
     apiVersion: 'edge.banyan.io/v1alpha1',

@@ -1,7 +1,7 @@
-// Loaded into every process of a tree by NODE_OPTIONS. The product has no switches for what this does: the source of three modules is changed as it is loaded.
-// An object named "deadly" whose data say so is the death of the agent that applies it, some moments later and of nobody's catching; of one named "garbled"
-// whose data say so the agent tells what is no JSON, and with one named "mangled" it tells no partial that anybody can read. One named "heavy" whose data say so
-// is the death of the relay that is to hand it to the agent "shop".
+// Loaded into every process of a tree by NODE_OPTIONS. The product has no switches for this: the source of three modules is changed when it is loaded. An
+// object named "deadly" whose data say so crashes the agent that applies it, some moments later, with an uncaught error. For an object named "garbled" whose
+// data say so, the agent reports text that is no JSON. With an object named "mangled", it reports an unreadable partial. An object named "heavy" whose data
+// say so crashes the relay that is to send it to the agent "shop".
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 
@@ -36,7 +36,7 @@ const changes = {
   ],
 };
 
-// A process that does not load one of these files would be an unchanged one, and a test of it would only time out.
+// A process that does not load one of these files would be unchanged, and a test of it would only time out.
 for (const [file, changed] of Object.entries(changes)) {
   const source = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
   for (const [before] of changed)

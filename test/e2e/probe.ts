@@ -1,8 +1,8 @@
 /**
- * A program that looks at one path of several clusters, in the order that they are given, over and over, and prints what it sees of each in a line:
- * the available replicas of a workload, the items of a list, or 0 for nothing. A process of its own, so that it goes on while the test waits for kubectl.
+ * A program that reads one path of several clusters, in the given order, again and again, and prints the result of each in a line: the available replicas of
+ * a workload, the items of a list, or 0 for nothing. A process of its own, so that it continues while the test waits for kubectl.
  *
- *     node probe.ts KUBECONFIG PATH CONTEXT...
+ * node probe.ts KUBECONFIG PATH CONTEXT...
  */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
@@ -19,7 +19,7 @@ interface Kubeconfig {
   readonly contexts: readonly { name: string; context: { cluster: string; user: string } }[];
 }
 
-/** Between two rounds: finer than a step of the embedded cluster, and little load. */
+/** The time between two rounds: shorter than a step of the embedded cluster, and little load. */
 const roundMs = 20;
 
 const [file = '', path = '', ...contexts] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-/** A tree whose only cluster `rivoli` is a real control plane, below a center with a space `retail`: started together, with an agent that runs. */
+/** A tree whose only cluster `rivoli` is a real control plane, below a center with a space `retail`: started together, with a running agent. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,16 +9,16 @@ import { getObject } from '../support/kept-api/kept-api.ts';
 import { kubectlBy, LocalTree } from './local-tree.ts';
 
 export interface RealClusterOptions {
-  /** Between the center and the cluster; absent: none. */
+  /** Relays between the center and the cluster; absent: none. */
   readonly relay?: string;
-  /** Of the cluster, on which pods become ready; none: nothing but the API is needed. */
+  /** Nodes of the cluster, on which pods become ready; none: only the API is needed. */
   readonly nodes?: number;
-  /** Each request to the API server is written down. */
+  /** Each request to the API server is recorded. */
   readonly audit?: boolean;
 }
 
 export class RealCluster implements AsyncDisposable {
-  /** Of the cluster in `plane`, of the tree beside it; gone in the end. */
+  /** Folders of the cluster in `plane`, and of the tree beside it; removed in the end. */
   readonly directory: string;
   readonly tree: LocalTree;
   readonly plane: ControlPlane;

@@ -24,7 +24,7 @@ describe.skipIf(withoutKubectl)(`replicas in the middle and at the last hop${why
     clusters.every((cluster) => greeting(cluster)?.metadata.annotations?.note === note);
   const change = (note: string) =>
     tree.ok(space, 'annotate', '--overwrite', 'cm', 'greeting', '-n', 'guestbook', `note=${note}`);
-  /** Counts that were seen until all are available again: more than there are would be a place that two siblings count. */
+  /** The counts until all are available again: a count above the existing places would mean that two replicas count one. */
   const untilWhole = async (seen: Record<string, number>[] = []) => {
     await until('all are available, each counted once', () => {
       seen.push(summary());
@@ -35,7 +35,7 @@ describe.skipIf(withoutKubectl)(`replicas in the middle and at the last hop${why
   let before: (string | undefined)[] = [];
 
   const started: ChildProcess[] = [];
-  /** A node that was killed, again, as a supervisor would start it. */
+  /** Starts a killed node again, as a supervisor would. */
   const start = (file: string) => {
     const args = ['relay/main.ts', '--config', join(tree.data, 'config', `${file}.yaml`)];
     started.push(spawn(process.execPath, args, { stdio: 'ignore' }));

@@ -58,7 +58,7 @@ describe.skipIf(withoutKubectl)(`what comes back from the edge${why}`, () => {
   const shopNamespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
 
   const byHand: ChildProcess[] = [];
-  /** A process of a node that was killed, as its supervisor would start it. */
+  /** Starts a process of a killed node again, as its supervisor would. */
   const startAgain = (program: string, path: string) => {
     const config = join(tree.data, 'config', `${path.replaceAll(':', '.')}.yaml`);
     byHand.push(spawn(process.execPath, [program, '--config', config], { stdio: 'ignore' }));

@@ -26,7 +26,7 @@ interface Deployment {
 
 const ratio = { name: 'healthy', expression: 'available/expected >= 0.99' };
 const go = (wave: string) => ({ name: `go-${wave}`, rolloutGate: `go-${wave}` });
-/** Breaks what version 3 is in Berlin, and nothing else. */
+/** Breaks version 3 in Berlin, and nothing else. */
 const customizer = {
   apiVersion: 'edge.banyan.io/v1alpha1',
   kind: 'Customizer',
@@ -90,7 +90,7 @@ describe.skipIf(withoutKubectl)(`a release in waves${why}`, () => {
     const { phase: is, wave: of } = rollout() ?? {};
     return is === phase && (wave === undefined || of === wave);
   };
-  /** Six clusters are looked at often: by one client instead of a kubectl for each. */
+  /** Six clusters are read often: by one client instead of a kubectl for each. */
   let api: NodeApiClient;
   const path = '/apis/apps/v1/namespaces/shop/deployments/till';
   const till = async (cluster: string) => (await api.get(`cluster/${cluster}`, path)) as Deployment | undefined;

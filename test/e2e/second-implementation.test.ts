@@ -1,4 +1,4 @@
-/** An agent that somebody else wrote, from docs/protocol.md alone (test/protocol), at a real center: what the page leaves out would show here. */
+/** An agent written from docs/protocol.md alone (test/protocol), at a real center: a gap in the page would show here. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,7 +48,7 @@ async function attach(): Promise<void> {
   expect([agent.refused, agent.ended]).toEqual(['', undefined]);
 }
 
-/** All is available here, of what the parent says now. */
+/** All objects of the parent's present state are available here. */
 function tellPartial(): void {
   const { target, generation } = JSON.parse(kept.row('t/center.retail/all')!.attributes.toString()) as Record<
     string,
@@ -156,7 +156,7 @@ describe('an agent written from the protocol page alone', () => {
 
   it('answers the reconciliation of its parent when the parent may not resume', async () => {
     agent.close();
-    // As a store that was put back: the incarnation that the parent knows is not there.
+    // Like a store that was restored: it does not have the incarnation that the parent knows.
     kept.incarnations.length = 0;
     tellPartial();
     await attach();

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 
-/** In processes of its own: a simulated process that ends leaves promises behind that a test runner takes for failures. */
+/** In processes of its own: an ended simulated process leaves rejected promises behind, which a test runner treats as failures. */
 function sim(...args: string[]): { code: number | null; lines: string[] } {
   const { status, stdout } = spawnSync(process.execPath, ['test/sim/run.ts', ...args], { encoding: 'utf8' });
   return { code: status, lines: stdout.trimEnd().split('\n') };

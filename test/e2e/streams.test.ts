@@ -10,14 +10,14 @@ const near = 'a:b:near';
 describe.skipIf(withoutKubectl)(`byte streams in a chain of five levels, one hop over WebSocket${why}`, () => {
   const tree = new LocalTree('test/e2e/streams-topology.yaml');
   const ping = (...args: string[]) => banyan('ping', ...args, '--data', tree.data);
-  /** The command while the test does something else. */
+  /** Runs the command while the test does something else. */
   const pingMeanwhile = (...args: string[]) => {
     const command = [fixture('center/cli/banyan.ts'), 'ping', ...args, '--data', tree.data];
     return ended(spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'pipe'] }));
   };
   const openEnds = (context: string) =>
     Number(/^banyan_stream_ends_open (\d+)$/m.exec(tree.ok(context, 'get', '--raw', '/metrics'))?.[1]);
-  /** A ping with bytes is two streams, one after the other: who it is, then the bytes. Whether the second is there. */
+  /** A ping with bytes is two streams, one after the other: first the identity, then the bytes. True if the second exists. */
   const bytesUnderWay = (context: string) => {
     const closed = closedEnds(context);
     return () => closedEnds(context) > closed && openEnds(context) > 0;

@@ -5,7 +5,7 @@ import { placedInProduction } from './placements.ts';
 
 const namespace = 'till';
 
-/** As one List to begin with: the namespace, a ConfigMap `word` that says `first`, and the placement. */
+/** One List to begin with: the namespace, a ConfigMap `word` with the value `first`, and the placement. */
 export function tillAtFirst(): object {
   const placement = placedInProduction(namespace);
   const items = [

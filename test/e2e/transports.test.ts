@@ -1,4 +1,4 @@
-/** A tree of which every link goes another way, each through a real proxy, load balancer or gateway. */
+/** A tree whose links all use different ways, each through a real proxy, load balancer or gateway. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -62,7 +62,7 @@ listen terminator\n  bind 127.0.0.1:${terminator} ssl crt ${pair} alpn h2\n  ser
   location / { return 404; } }`,
     );
     const labels = { env: 'prod' };
-    // Named, except for one: auto may take WebSocket where gRPC gets through too, if the parent was not there for its first attempt.
+    // Fixed, except for one: auto may take WebSocket where gRPC works too, if the parent was not there at its first attempt.
     const transport = 'grpc';
     const loginProxy = `http://store:${password}@127.0.0.1:${login}`;
     const topology = {
@@ -110,7 +110,7 @@ listen terminator\n  bind 127.0.0.1:${terminator} ssl crt ${pair} alpn h2\n  ser
     await proxies[Symbol.asyncDispose]();
   });
 
-  /** In front of two siblings, whose ports are known when the tree has been begun. */
+  /** In front of two replicas, whose ports are known when the tree has been started. */
   async function startBalancer(port: number): Promise<void> {
     const configs = ['eu.paris', 'eu.paris~1'].map((file) => join(tree.data, 'config', `${file}.yaml`));
     await until('the siblings are configured', () => configs.every((file) => existsSync(file)));
@@ -215,7 +215,7 @@ listen terminator\n  bind 127.0.0.1:${terminator} ssl crt ${pair} alpn h2\n  ser
   });
 
   it('use the configured way', async () => {
-    // Squid writes of a tunnel when it is over.
+    // Squid logs a tunnel when it is over.
     await tree.down();
     const [center, eu, , , , , , , , berlin] = ports as Ten;
     const ways = [

@@ -15,7 +15,7 @@ describe.skipIf(withoutKubectl)(`URLs of other nodes in a chain of five levels, 
   it('lead to the cluster of an agent far below: discovery, writes and reads, by kubectl at the center', () => {
     const cluster = `/tree/${deep}/cluster`;
     const applied = at('center', cluster, 'apply', '-f', fixture('docs/examples/guestbook.yaml'), '--validate=false');
-    // It has no EdgePlacements: the rest is applied.
+    // The cluster has no EdgePlacements: the rest is applied.
     expect(applied.out).toMatch(/deployment.apps\/frontend created/);
     expect(applied.out).toMatch(/no matches for kind "EdgePlacement"/);
     expect(at('center', cluster, 'rollout', 'status', 'deployment/frontend', '-n', 'guestbook').out).toMatch(

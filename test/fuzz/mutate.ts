@@ -1,11 +1,11 @@
-/** Makes a conversation of others: frames left out, doubled, put elsewhere, taken from another one; bytes changed, cut, put in. */
+/** Makes a conversation from others: frames left out, repeated, moved, taken from another conversation; bytes changed, cut, inserted. */
 import type { SeededRandom } from '../../core/runtime/random.ts';
 
 export type Conversation = readonly Buffer[];
 
-/** As many as reach every state; more would only be slower. */
+/** Enough frames to reach every state; more would only be slower. */
 const framesMax = 12;
-/** Numbers that are limits somewhere, as varints. */
+/** Numbers at limits, as varints. */
 const edges = [
   '00',
   '01',

@@ -1,13 +1,13 @@
-/** What holds whatever a peer says. */
+/** The promises that hold whatever a peer sends. */
 import { OneSide, type Side } from '../support/one-side.ts';
 import type { Conversation } from './mutate.ts';
 
-/** One conversation brings a few rows at most; more than it has entries were made of nothing. */
+/** One conversation brings a few rows at most; more rows than its entries would be invented. */
 const rowsMax = 64;
-/** What a side says is bounded by what it was asked: its own feed, and an answer or two to each frame. */
+/** The frames of a side are bounded by the requests to it: its own feed, and an answer or two to each frame. */
 const saidMax = 80;
 
-/** The promise that was broken, in words. */
+/** A message that names the broken promise. */
 export async function broken(side: Side, frames: Conversation): Promise<string | undefined> {
   const one = new OneSide(side);
   const { pair } = one;

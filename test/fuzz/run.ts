@@ -1,4 +1,4 @@
-/** `npm run fuzz -- --minutes M [--seed S]`: ends with 1 when a promise was broken, and keeps the conversation that broke it. */
+/** `npm run fuzz -- --minutes M [--seed S]`: ends with 1 when a promise was broken, and stores the conversation that broke it. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

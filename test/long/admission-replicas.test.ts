@@ -1,4 +1,7 @@
-/** Agents that are admitted below a relay of two siblings, by `banyan enroll` and by a join token: each is known to both, and goes over to the other one. */
+/**
+ * Agents that are admitted below a relay of two replicas, by `banyan enroll` and by a join token. Both replicas know each agent, and each agent can go to the
+ * other replica.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,7 +38,7 @@ describe.skipIf(withoutKubectl)(`agents admitted at replicas${why}`, () => {
     tree.json<{ status?: { summary?: Record<string, number> } }>(retail, 'epl', 'shop')?.status?.summary ?? {};
   const isWhole = () => summary().expected === agents.length && summary().applied === agents.length;
   const isStale = () => (summary().outdated ?? 0) + (summary().stale ?? 0) + (summary().never ?? 0) > 0;
-  /** The relay's sibling that is attached to an agent. */
+  /** The replica of the relay to which an agent is attached. */
   const parentOf = (name: Name) =>
     siblings.find((node) => {
       const shown = tree.json<{ status?: { session?: { state: string } } }>(`node/${node}`, 'mn', `eu.${name}`);
@@ -70,7 +73,7 @@ describe.skipIf(withoutKubectl)(`agents admitted at replicas${why}`, () => {
   });
 
   it('fail over to the other replica when theirs is killed, and get new objects there', async () => {
-    // What a relay shows of its children follows within a second.
+    // A relay shows changes of its children within a second.
     await until('one shows it', () => parentOf('rivoli') !== undefined);
     const first = parentOf('rivoli')!;
     tree.kill(first);

@@ -1,4 +1,4 @@
-/** An agent's process that is told to end before it has anything that runs. */
+/** An agent's process that gets a signal before it runs anything. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ it('ends in order while it waits for its parent’s answer to its join token', a
   const log = () => (existsSync(file('log')) ? readFileSync(file('log'), 'utf8') : '');
   while (!log().includes('not joined yet') && agent.exitCode === null) await delay(50);
   agent.kill('SIGTERM');
-  // As the first process of a container it would go on: no signal ends that by itself.
+  // As the first process of a container it would continue: no signal ends such a process by default.
   expect(await ended).toEqual([0, null]);
   expect(log()).toContain('the agent is ending');
 });

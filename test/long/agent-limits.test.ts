@@ -1,4 +1,7 @@
-/** An agent's own limits towards a real API server: what waits for them is said where people look, and large objects of others are read in small pieces. */
+/**
+ * An agent's own limits of requests to a real API server: work that waits for a limit is reported where people look, and large objects of others are read in
+ * small pages.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -12,7 +15,7 @@ import { withoutKubectl } from '../support/kubectl.ts';
 const missing = withoutKubectl ?? withoutControlPlane();
 const why = missing ? ` [not run: ${missing}]` : '';
 const retail = 'space/center/retail';
-/** Two requests for each at most: a minute's work at the rate of this test. */
+/** At most two requests for each: a minute's work at the rate of this test. */
 const objects = 300;
 const largeObjects = 12;
 
@@ -61,7 +64,7 @@ describe.skipIf(missing)(`the limits of an agent${why}`, () => {
     const upsync = [{ apiGroup: '', resources: ['configmaps'], namespaces: ['sales'] }];
     const placement = placedInProduction('sales') as { spec: object };
     expect(site.tree.apply(retail, { ...placement, spec: { ...placement.spec, upsync } }).code).toBe(0);
-    // What one answer may have is half of this, and twelve of them are more.
+    // One answer may have half of this, and twelve answers are more.
     site.startAgent({ inFlightBytes: '8Mi' });
     const mailbox = mailboxOf(join(site.tree.data, 'kubeconfig'), 'node/eu', 'rivoli');
     const come = () =>
@@ -80,7 +83,7 @@ function configMap(of: string, name: string, text: string): object {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: of, name }, data: { text } };
 }
 
-/** The kubeconfig of a tree has contexts of its topology alone, and this agent came later. */
+/** The kubeconfig of a tree has only contexts of its topology, and this agent came later. */
 function mailboxOf(kubeconfig: string, context: string, agent: string): string {
   const { clusters } = parse(readFileSync(kubeconfig, 'utf8')) as {
     clusters: { name: string; cluster: { server: string } }[];

@@ -1,4 +1,4 @@
-/** The store of an agent says its format, so that a program that does not know it leaves it as it is. */
+/** The store of an agent has a format, so that a program that does not know the format does not change the store. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -47,7 +47,7 @@ it('and a store of a later format is refused, as is a store without a format', a
   await tree.down();
   expect(await withStore(formatOf)).toBe(currentFormat);
   const config = join(tree.data, 'config/hq.yaml');
-  // A process that ends by a signal has no status: the signal is in the message then.
+  // A process that a signal ends has no status: the message names the signal.
   const start = () => {
     const { status, signal, stderr } = spawnSync(process.execPath, [fixture('edge-agent/main.ts'), '--config', config]);
     return status ?? `${signal}: ${stderr}`;

@@ -7,7 +7,7 @@ const [retail, fleet] = ['space/center/retail', 'space/center/fleet'];
 const edge = 'edge.banyan.io/v1alpha1';
 const inventory = 'inventory.banyan.io/v1alpha1';
 const shops = ['hq', 'eu:store'];
-/** Three loops, one in the other. */
+/** Three nested loops. */
 const dear = (over: string) => `${over}.all(a, ${over}.all(b, ${over}.all(c, a + b + c != "x"))) ? "a" : "b"`;
 
 interface Shown {

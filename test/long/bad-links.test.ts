@@ -1,6 +1,6 @@
 /**
- * Seven agents on bad lines: one thin, one far away, one that is cut in the middle of frames, one that is reset there, one that goes mute without
- * being closed, and two that are half mute: of one the agent hears nothing, of the other its parent.
+ * Seven agents on bad lines: one slow, one far away, one that is cut in the middle of frames, one that is reset there, one that goes silent without a close,
+ * and two that are silent in one direction: on one the agent receives nothing, on the other its parent.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,12 +22,12 @@ const smallObjects = 200;
 const thinRate = 6;
 /** Each way. */
 const farMs = 600;
-/** A connection carries no more than this; the object that has to come through is twice as large. */
+/** A connection carries no more than this; the object that has to arrive is twice as large. */
 const cutBytes = 60_000;
 const [largeBytes, mediumBytes] = [1_000_000, 120_000];
-/** Beats are sent every 15 s, and what is in flight before them takes 2 s of the line. */
+/** Beats are sent every 15 s, and the bytes in flight before them take 2 s of the line. */
 const beatAgeMax = 20;
-/** Three beats that were missed are 60 s; the line became bad up to a beat after the last one. */
+/** Three missed beats are 60 s; the line became bad up to a beat after the last one. */
 const deadWithinS = 80;
 
 describe.skipIf(lacking !== '')(`a tree on bad lines${why}`, () => {
@@ -42,7 +42,7 @@ describe.skipIf(lacking !== '')(`a tree on bad lines${why}`, () => {
     for (const [i, line] of lines.entries()) await toxiproxy.proxy(line, fronts[i]!, meshPort);
     await toxiproxy.add('thin', { type: 'bandwidth', attributes: { rate: thinRate } }, 'downstream', 'upstream');
     await toxiproxy.add('far', { type: 'latency', attributes: { latency: farMs } }, 'downstream', 'upstream');
-    // Before there is a connection: see there.
+    // Before the first connection: see there.
     const reset = { type: 'reset_peer', toxicity: 0, attributes: { timeout: 0 } } as const;
     await toxiproxy.add('reset', reset, 'downstream', 'upstream');
     const topology = {
@@ -80,7 +80,7 @@ describe.skipIf(lacking !== '')(`a tree on bad lines${why}`, () => {
     ...{ mute: 'word', deaf: 'word', unheard: 'word' },
   };
 
-  /** A namespace, its first object, and the placement that takes both to these lines. */
+  /** A namespace, its first object, and the placement that sends both to these lines. */
   function place(name: string, to: readonly Line[]): void {
     const placement = {
       apiVersion: 'edge.banyan.io/v1alpha1',
@@ -105,7 +105,7 @@ describe.skipIf(lacking !== '')(`a tree on bad lines${why}`, () => {
   });
   const write = (namespace: string, name: string, text: string) =>
     api.apply(space, `/api/v1/namespaces/${namespace}/configmaps/${name}`, configMap(namespace, name, text));
-  /** The length of the text of each ConfigMap that a line's cluster has. */
+  /** The text length of each ConfigMap on a line's cluster. */
   const maps = async (line: Line) => {
     const found = await api.list(`cluster/${line}`, `/api/v1/namespaces/${namespaceOf[line]}/configmaps`);
     return new Map(found.map(({ metadata, data }) => [metadata.name!, (data as { text?: string })?.text?.length ?? 0]));
@@ -115,7 +115,10 @@ describe.skipIf(lacking !== '')(`a tree on bad lines${why}`, () => {
     return Number(new RegExp(`^${name.replace(/[{}"]/g, '\\$&')} (\\S+)$`, 'm').exec(text)?.[1] ?? 0);
   };
   const silences = (line: Line) => metric(line, 'banyan_session_ends_total{peer="parent",reason="Silence"}');
-  /** That the center found, of whichever child: of the half mute lines only the one whose agent it does not hear, and the mute one. */
+  /**
+   * Silences that the center noticed, of any child: of the lines that are silent in one direction only the one from whose agent it receives nothing, and the
+   * silent line.
+   */
   const silentChildren = () => {
     const text = tree.ok('node/center', 'get', '--raw', '/metrics');
     return Number(/^banyan_session_ends_total\{peer="child",reason="Silence"\} (\S+)$/m.exec(text)?.[1] ?? 0);

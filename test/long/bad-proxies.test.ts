@@ -1,4 +1,4 @@
-/** Proxies and gateways that answer pages of HTML instead of doing what they are for, and are mended after a while. */
+/** Proxies and gateways that answer with pages of HTML, and are repaired after a while. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ import { gatewayFiles } from '../support/retail-ways.ts';
 const lacking = [withoutProxies, withoutKubectl].filter((reason) => reason !== undefined).join('; ');
 const why = lacking === '' ? '' : ` [not run: ${lacking}]`;
 const space = 'space/center/retail';
-/** The first behind a relay whose link goes through a proxy; the second comes by a gateway, with WebSocket. */
+/** The first is below a relay whose link goes through a proxy; the second comes through a gateway, with WebSocket. */
 const clusters = ['eu:shop', 'kiosk'];
 
 interface Shown {
@@ -70,7 +70,7 @@ describe.skipIf(lacking !== '')(`proxies and gateways that answer HTML${why}`, (
     const text = tree.ok(context, 'get', '--raw', '/metrics');
     return Number(new RegExp(`^banyan_dial_failures_total\\{reason="${reason}"\\} (\\S+)$`, 'm').exec(text)?.[1] ?? 0);
   };
-  /** In the place of the proxy somebody who answers any request with this page. */
+  /** A server in place of the proxy that answers any request with this page. */
   const answering = (name: string, status: number, page: string) =>
     proxies.haproxy(
       [proxy],
@@ -104,7 +104,7 @@ describe.skipIf(lacking !== '')(`proxies and gateways that answer HTML${why}`, (
     await proxies.kill('nginx');
     await proxies.restart('squid');
     await gatewayTo(center);
-    // Behind so many attempts the next one may be a minute away.
+    // After so many attempts the next one may be a minute away.
     const isEdited = () => clusters.every((one) => greeting(one)?.annotations?.note === 'unheard');
     await until('both have the edit', isEdited, 90);
     await until('both are counted', () => summary().fresh === 2 && summary().available === 2);

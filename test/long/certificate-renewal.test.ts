@@ -1,4 +1,7 @@
-/** Agents whose certificates last a minute: each is renewed while its process runs, and goes on with the next one when the first has ended. Real processes, real time. */
+/**
+ * Agents whose certificates last a minute: each is renewed while its process runs, and the agent continues with the next one when the first has expired. Real
+ * processes, real time.
+ */
 import { X509Certificate } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
@@ -75,7 +78,7 @@ describe('an agent whose certificate lasts a minute', () => {
     return agent;
   }
 
-  /** What the agent's cluster has. An agent has no certificate of a server, so that this is not verified. */
+  /** The objects on the agent's cluster. An agent has no server certificate, so the connection is not verified. */
   function onCluster(statusFile: string, path: string): Promise<{ uid: string | undefined; text: string | undefined }> {
     const { url } = JSON.parse(readFileSync(statusFile, 'utf8')) as { url: string };
     const pki = (of: string) => readFileSync(join(tree.data, 'pki', of));
@@ -98,7 +101,7 @@ describe('an agent whose certificate lasts a minute', () => {
   }
   const configMap = (name: string) => `/api/v1/namespaces/till/configmaps/${name}`;
 
-  /** From its first certificate to after the end of that, while the space is written to all the time. */
+  /** From its first certificate to after the expiry, with writes to the space all the time. */
   async function outlives(name: string, agent: ReturnType<typeof start>, certificateFile: string): Promise<void> {
     const certificate = () => new X509Certificate(readFileSync(certificateFile));
     await until('the agent is attached', () => relayLines(name, 'a child is attached').length > 0);
@@ -149,7 +152,7 @@ describe('an agent whose certificate lasts a minute', () => {
     await outlives('till', agent, agent.file('data/identity/tls.crt'));
   }, 240_000);
 
-  /** Its files, with a certificate of the tree's authority that lasts as long. */
+  /** Its files, with a certificate of the tree's authority of the same lifetime. */
   async function enrolled(name: string): Promise<{ ca: string; cert: string; key: string }> {
     const path = `eu:${name}`;
     const files = enroll(tree, name, join(directory, name));

@@ -107,7 +107,7 @@ describe.skipIf(withoutKubectl)(`a chain of five levels${why}`, () => {
     let agent = start();
     try {
       await until('it is there again', () => greeting('a:b:c:d:deep')?.data?.text === 'Good morning');
-      // Killed while it looks at a thousand objects: not one of them may be at fault for the next one.
+      // Killed while it reads a thousand objects: the next process may suspect none of them.
       agent.kill('SIGKILL');
       agent = start();
       await until('the next one answers', () => greeting('a:b:c:d:deep') !== undefined);

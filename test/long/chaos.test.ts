@@ -14,7 +14,7 @@ const objects = 20;
 const changeEveryMs = 50;
 const pauseMs = 4_000;
 
-/** Sends the next value of one object after the other, and keeps at it whatever falls over. */
+/** Sends the next value of one object after the other, and continues whatever process is down. */
 class Writer {
   readonly #api: NodeApiClient;
   #next = 0;

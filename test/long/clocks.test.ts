@@ -1,4 +1,4 @@
-/** An agent whose machine's clock is off by a year, either way: what it goes on doing, and in what words it is told. The clock is libfaketime's. */
+/** An agent whose machine's clock is off by a year, either way: the work that it continues, and the messages that it shows. libfaketime changes the clock. */
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../e2e/local-tree.ts';
@@ -18,7 +18,7 @@ describe.skipIf(missing)(`an agent whose clock is off by a year${why}`, () => {
   let site: OneSite;
 
   const start = (offset?: string): void => {
-    // Only the time of day: what measures time on a machine does not jump with its clock.
+    // Only the wall clock: a machine's monotonic clock does not jump with it.
     const clock = offset ? { LD_PRELOAD: fakeTime, FAKETIME: offset, DONT_FAKE_MONOTONIC: '1' } : {};
     site.agent.start({ env: clock });
   };
@@ -54,7 +54,7 @@ describe.skipIf(missing)(`an agent whose clock is off by a year${why}`, () => {
     const cluster =
       /API server https.* can't be reached: certificate is not yet valid; .*set the clock of this machine/;
     await until('it says why there is no cluster', () => cluster.test(site.agent.said));
-    // Nothing is taken away for it.
+    // Nothing is removed because of it.
     expect(price()).toBe('2');
     await site.agent.stop();
   });

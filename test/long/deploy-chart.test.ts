@@ -1,4 +1,4 @@
-/** The chart: what it refuses, what the API server says of it, and that the rights which it gives are those that an agent needs. */
+/** The chart: the values that it refuses, the API server's answer to its objects, and that the rights in it are those that an agent needs. */
 import type { ChildProcess } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -29,7 +29,7 @@ const [release, namespace] = ['banyan-agent', 'banyan'];
 const path = 'eu:rivoli';
 const pem = '-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n';
 const token = `banyan-join-1.0123456789.${'s'.repeat(43)}.${'p'.repeat(43)}`;
-/** The least that has to be given. */
+/** The least number of values. */
 const least = {
   path,
   parent: { address: 'relay.example.com:7443' },
@@ -163,7 +163,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
       'bare.yaml',
     );
     expect(config).toEqual(bare);
-    // What others write, or an upgrade would take back, the pods do not renew.
+    // The pods do not renew a certificate that others write, or that an upgrade would restore.
     const kept = render({ ...least, identity: { ...least.identity, renew: false } });
     for (const fixed of [kept, render({ ...least, identity: { ca: pem, cert: pem, key: pem } })]) {
       expect(Object.keys(configOf(fixed).pki)).toEqual(['ca', 'cert', 'key']);
@@ -265,7 +265,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
         const { code, out } = kubectlBy(plane.kubeconfig, args, JSON.stringify(manifest));
         const { kind: what, metadata } = manifest;
         expect([code, out.trim()]).toEqual([0, expect.stringMatching(`^\\S+/${metadata.name} serverside-applied.*$`)]);
-        // A password stands in no other object, and a token neither.
+        // Neither a password nor a token is in another object.
         if (what !== 'Secret') expect(JSON.stringify(manifest)).not.toMatch(/secret@|banyan-join-1/);
       }
     }
@@ -280,8 +280,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     const installed = toCluster('install', release, chart, ...values, '--wait', '--timeout', '60s');
     expect([installed.code, installed.out]).toEqual([0, expect.stringContaining(`The agent of ${path} begins`)]);
     const ready = ['get', 'daemonset', release, '-n', namespace, '-o', 'jsonpath={.status.numberReady}'];
-    // As kwok plays them; test/long/deploy-kubelet.test.ts has real ones.
-    // Helm is content with one less than all.
+    // Simulated by kwok; test/long/deploy-kubelet.test.ts has real pods. Helm is content with one pod less than all.
     await until('both pods are ready', () => site(ready) === '2');
     expect(banyan('enroll', path, '--data', tree.data)).toMatchObject({
       code: 1,
@@ -302,7 +301,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     };
     expect(pod({ type: 'emptyDir' })).toMatchObject({ code: 0 });
     const refused = pod({ type: 'hostPath' });
-    // What keeps data on the node takes: the folder, and the container that gives it to the agent.
+    // Data on the node need this: the folder, and the container that gives it to the agent.
     expect(refused.out).toMatch(/restricted volume types \(volume "data" uses restricted volume type "hostPath"\)/);
     expect(refused.out).toMatch(/container "give-data" must not include "CHOWN"/);
     expect(refused.out).not.toMatch(/container "agent"|seccompProfile/);
@@ -338,7 +337,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
       }),
     ]);
     expect(failures()[0]?.message).toContain('till');
-    // The kubeconfig of the tree names the contexts of no agent that was enrolled. What its parent shows of it follows within a second.
+    // The kubeconfig of the tree has no contexts of enrolled agents. Their parent shows changes of them within a second.
     const shown = /^NODE .*\nrivoli +Agent +Connected/;
     await until('the tree shows it connected', () => shown.test(banyan('tree', path, '--data', tree.data).out));
     const asked = ['configmap/prices', '-n', 'shop', '--at', path, '--space', 'space/center/retail'];
@@ -348,7 +347,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
         /mailbox\/eu:rivoli: it is in the mailbox[\s\S]*the kubeconfig of the tree does not reach/,
       ),
     });
-    // What it tells of the cluster needs no more than the chart gives.
+    // The description of the cluster needs no more rights than the chart gives.
     const described = () => tree.json<{ status?: Described }>('node/eu', 'synctarget', 'rivoli')?.status;
     await until('the cluster is described', () => described()?.nodes === 2);
     const status = described();
@@ -366,13 +365,13 @@ describe.skipIf(missing)(`the chart${why}`, () => {
       90,
     );
     await until('nothing is wrong any more', () => failures().length === 0);
-    // It never asked for anything else that it may not have, but for what might be there of an earlier store, once.
+    // It never asked for anything else without a right, except once for objects of an earlier store.
     const own = plane.audited().filter(({ user }) => user.username === `system:serviceaccount:${namespace}:${release}`);
     const isStockTaking = ({ requestURI }: Audited) => /\?labelSelector=banyan\.io.*limit=/.test(requestURI);
     const forbidden = own.filter((one) => one.responseStatus?.code === 403 && !isStockTaking(one));
     expect([...new Set(forbidden.map(({ objectRef }) => objectRef?.resource))]).toEqual(['secrets']);
     expect(new Set(own.map(({ objectRef }) => objectRef?.resource))).toContain('leases');
-    // All is taken away again as well.
+    // Everything is removed again as well.
     tree.ok('space/center/retail', 'delete', 'epl', 'shop');
     await until('the shop has gone', () => kubectlBy(plane.kubeconfig, ['get', 'namespace', 'shop']).code !== 0);
   });

@@ -1,4 +1,4 @@
-/** The chart with a join token: the pods of one cluster join once, share what they got, and need no more rights than the chart gives for it. */
+/** The chart with a join token: the pods of one cluster join once, share their certificate, and need no more rights than the chart gives for it. */
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -46,7 +46,7 @@ describe.skipIf(missing)(`the chart with a join token${why}`, () => {
         data?: Record<string, string>;
       }
     ).data ?? {};
-  /** As a pod; without a token where its Secret was deleted. */
+  /** As a pod; without a token if its Secret was deleted. */
   const start = (identity: string, mounted?: string) => {
     const files = { tree, plane, namespace, release, directory: join(directory, identity), identity };
     const process = startInstalled({ ...files, pki: mounted === undefined ? {} : { joinToken: mounted } });
@@ -134,7 +134,7 @@ describe.skipIf(missing)(`the chart with a join token${why}`, () => {
   it('gives no right to any other Secret, and no right to create Secrets', () => {
     const user = `system:serviceaccount:${namespace}:${release}`;
     const own = plane.audited().filter((one) => one.user.username === user && one.objectRef?.resource === 'secrets');
-    // What it did with Secrets was all allowed, and with this one alone.
+    // All its requests about Secrets were allowed, and were about this one alone.
     const touched = own.filter(({ objectRef }) => objectRef?.namespace === namespace);
     expect([...new Set(touched.map(({ objectRef }) => objectRef?.name))]).toEqual([`${release}-joined`]);
     const can = (...args: string[]) =>

@@ -28,7 +28,7 @@ const buildMsMax = 3_600_000;
 const [release, namespace] = ['banyan-agent', 'banyan'];
 const path = 'eu:rivoli';
 const image = { repository: 'banyan.test/banyan', tag: 'test' };
-/** At which pods reach the relay. */
+/** The address at which pods reach the relay. */
 const relayPort = 7443;
 const proxyPort = 3128;
 
@@ -103,12 +103,12 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
       `${image.repository}:${image.tag}`,
     ]);
     [plane] = await Promise.all([ControlPlane.start({ directory: join(directory, 'plane') }), tree.up(), built]);
-    // It would play the pods of this node too.
+    // kwok would simulate the pods of this node too.
     await plane.stopComponents(['kwok']);
     const { mesh } = parse(readFileSync(join(tree.data, 'config/eu.yaml'), 'utf8')) as { mesh: { port: number } };
     meshPort = mesh.port;
     const [proxy] = await freePorts(1);
-    // The only one who knows the relay by this name.
+    // Only this node knows the relay by this name.
     const hosts = proxies.write('hosts', '127.0.0.1 relay.test\n');
     await proxies.squid(
       'squid',
@@ -145,7 +145,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     await until('the pod is ready', () => pods().some(isReady), 90);
     await until('it is active', () => holder().startsWith(`${pods()[0]}_`));
     await until('it has joined', () => /rivoli .*Connected/.test(banyan('tree', '--data', tree.data).out));
-    // From here on it is by what it got for the token, also after it has ended.
+    // From here on, it uses the certificate that it got for the token, also after the token has expired.
     site('delete', 'secret', `${release}-join-token`, '-n', namespace);
   });
 
@@ -170,7 +170,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
       .split('\n')
       .map((line) => line.split(' '));
     expect(mounts.find((words) => words[4] === '/')?.[5]).toMatch(/^ro\b/);
-    // Its data, and what kubelet writes for it. /dev/shm and /dev/termination-log come with every pod.
+    // Its data, and the files that kubelet writes for it. Every pod has /dev/shm and /dev/termination-log.
     const writable = mounts.filter(
       (words) => /^rw\b/.test(words[5] ?? '') && !/^\/(dev|proc|sys)\b/.test(words[4] ?? ''),
     );
@@ -187,7 +187,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
       const epl = tree.json<{ status?: { display?: string } }>('space/center/retail', 'epl', 'shop');
       return epl?.status?.display === 'available 1/1';
     });
-    // The chart's rights are enough for the agent's own part too.
+    // The chart's rights are enough for the agent's own work too.
     expect(node.said(pods()[0]!, 'agent').filter((line) => /"level":[456]0/.test(line))).toEqual([]);
   });
 
@@ -222,14 +222,14 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
       if (!ran.out.includes('TO THE TILL')) ran = run(shout, 'to the till');
       return ran.out.includes('TO THE TILL');
     });
-    // What is said last arrives, whoever hangs up first.
+    // The last output arrives, whichever side hangs up first.
     for (let i = 0; i < 8; i++) expect(run(shout, 'to the till').code).toBe(7);
   });
 
   it('forwards a port of a pod to a user at the center', async () => {
     const [pod] = pods();
     const words = [...tree.wordsAt('center', `/tree/${path}/cluster`), '-n', namespace, 'port-forward', pod!, ':8443'];
-    // What the test before has bound.
+    // The binding of the former test.
     site('patch', 'role', 'enter', '-n', namespace, '--type=json', '-p', andMay('pods/portforward'));
     let said = '';
     await untilAnswered('it is forwarded', async () => {
@@ -262,7 +262,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
         heard += chunk;
       });
       try {
-        // Before it is attached, and after: only what comes then is for it.
+        // Before the user attaches, and after: the user gets only later output.
         for (let i = 0; i < 5 && attached.exitCode === null; i++) {
           await promisify(execFile)(kubectlProgram, [...to, 'exec', pod!, '-c', 'agent', '--', 'node', '-e', say]);
           if (heard.includes('the till is open')) return true;
@@ -280,7 +280,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     process.kill(parent, 'SIGSTOP');
     try {
       site('delete', 'pod', before!, '-n', namespace, '--wait=true');
-      // It was taken away when nobody was there.
+      // It was removed when no agent was there.
       if (price() !== undefined) site('delete', 'cm', 'prices', '-n', 'shop');
       await until('it is there again', () => price() === '1');
     } finally {
@@ -307,7 +307,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     const upgraded = withValues('upgrade', {
       parent: { address: `relay.test:${meshPort}` },
       proxy: { url: `http://till:secret@${node.address}:${proxyPort}` },
-      // What it got for its token is kept.
+      // The certificate that it got for its token is kept.
       identity: { joinTokenSecretName: 'spent' },
     });
     expect([upgraded.code, upgraded.out]).toEqual([0, expect.stringContaining('has been upgraded')]);
@@ -322,7 +322,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     expect(helm.run('uninstall', release, ...where, '--wait').code).toBe(0);
     await until('the pod has gone', () => pods().length === 0);
     expect(price()).toBe('4');
-    // Squid writes of a tunnel when it is over.
+    // Squid logs a tunnel when it is over.
     await until('the proxy tells', () => proxies.log('squid').includes(`CONNECT relay.test:${meshPort} till`));
   });
 });
@@ -331,7 +331,7 @@ function andMay(what: string): string {
   return JSON.stringify([{ op: 'add', path: '/rules/0/resources/-', value: what }]);
 }
 
-/** What the agent says of its health at a port of this machine. */
+/** The agent's own answer about its health at a port of this machine. */
 async function answerAt(port: number): Promise<string> {
   const asked = get({ host: '127.0.0.1', port, path: '/healthz', rejectUnauthorized: false });
   const [answer] = (await once(asked, 'response')) as [IncomingMessage];

@@ -1,4 +1,4 @@
-/** Disks that do not take what is written: a process that can't say any more what is on its disk ends, and its next start goes on from what is. */
+/** Disks that fail to store writes: a process that no longer knows the state of its disk ends, and its next start continues from the stored state. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -57,7 +57,7 @@ describe.skipIf(withoutKubectl)(`a disk that fails once${why}`, () => {
       await till.write('word', `past ${node}`);
       await until('it has ended and is started again', () => tree.pid(path) !== pid);
       expect(log(node)).toContain('cannot flush the store');
-      // What is known to be there, and not what the page cache still has.
+      // The data that are known to be on the disk, and not the contents of the page cache.
       await until('it is taken up', () => log(node).includes('the store is back at its last flush'));
       await untilAnswered('it is everywhere', () => everywhere(`past ${node}`));
       await until('it is told', () => summary().available === clusters.length);

@@ -1,4 +1,4 @@
-/** A cluster of K3s, as many sites run it, where this machine has the image. */
+/** A cluster of K3s, as many sites run it, if this machine has the image. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,7 +45,7 @@ describe.skipIf(missing)(`a cluster of K3s${why}`, () => {
     tree.ok(retail, 'create', 'deployment', 'till', '-n', 'shop', '--image=registry.example.com/till');
     expect(tree.apply(retail, placedInProduction('shop')).code).toBe(0);
     await until('all is there', () => site('get', 'cm/prices', 'deploy/till', '-n', 'shop').code === 0);
-    // Made by the cluster's own controllers; that its image can't be pulled is another matter.
+    // Made by the cluster's own controllers. That its image can't be pulled does not matter here.
     await until('it has a pod', () => /^pod\/till-/m.test(site('get', 'pods', '-n', 'shop', '-o', 'name').out));
     const told = () => tree.json<Shown>('mailbox/eu:shop', 'deployment', 'till', '-n', 'shop')?.status;
     await until('its status is told', () => told()?.replicas === 1);

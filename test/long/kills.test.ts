@@ -1,4 +1,4 @@
-/** A relay and an agent that are killed again and again in the middle of their work: what each of them has acknowledged is there when it is back. */
+/** A relay and an agent that are killed again and again during their work: everything that each has acknowledged is there when it is back. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,12 +10,12 @@ import { Till, tillAtFirst } from '../e2e/till.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
-/** Of the relay, so that what it acknowledges is acknowledged by nobody else. */
+/** An inventory space of the relay, so that no other node acknowledges its objects. */
 const space = 'space/eu/ops';
 const cluster = 'cluster/eu:shop';
 const [relayKills, agentKills] = [5, 5];
 const writers = 4;
-/** A child whose sessions end again and again within two minutes comes to wait up to 60 s before it dials (core/session/backoff.ts). */
+/** A child whose sessions end again and again within two minutes waits up to 60 s before it dials (core/session/backoff.ts). */
 const backWithinSeconds = 90;
 
 const topology = `apiVersion: banyan.io/v1alpha1
@@ -63,7 +63,7 @@ describe.skipIf(withoutKubectl)(`a relay and an agent that are killed${why}`, ()
   const uid = () => till.uid(cluster, 'word');
   const mailbox = () => tree.json<Mailbox>('node/eu', 'mailbox', 'shop')?.status;
 
-  /** Writes for a while, to end at any moment: what is random here is where in a write, or in what comes of it, that is. */
+  /** Writes for a while, until the process is killed at any moment of a write or of its consequences. */
   async function writeOn(): Promise<void> {
     for (const counter of counters) counter.start();
     const enough = counters[0]!.acknowledged + 3;
@@ -88,7 +88,7 @@ describe.skipIf(withoutKubectl)(`a relay and an agent that are killed${why}`, ()
     }
     expect(counters.reduce((sum, { acknowledged }) => sum + acknowledged, 0)).toBeGreaterThan(relayKills * writers);
     const last = await all(space);
-    // What it had before the last kill tells nothing of a session: what is written now comes by the next one.
+    // Objects from before the last kill do not prove a new session: objects that are written now arrive in the next one.
     await till.write('word', 'after all');
     await untilAnswered(
       'the agent is back, and has the same',
@@ -110,7 +110,7 @@ describe.skipIf(withoutKubectl)(`a relay and an agent that are killed${why}`, ()
         return now !== undefined && now.acknowledged > acknowledged && now.acknowledged === now.head;
       };
       await until('the agent has acknowledged all', isAcknowledged);
-      // What is shown follows within a second: that may have been of a moment in the middle of the writing.
+      // The view changes within a second, so it may show a moment during the writes.
       await new Promise((later) => setTimeout(later, 1_500));
       await until('also what came last', isAcknowledged);
       const [relay, agent] = [tree.pid('eu'), tree.pid('eu:shop')];

@@ -53,7 +53,7 @@ const place = (name: string, selector: object = { site: 'good' }) => ({
     downsync: [{ apiGroup: '*', resources: ['*'], namespaces: [name] }],
   },
 });
-/** Of a kind that a shop has already, by somebody else and with another schema. */
+/** Of a kind that a shop has already, from somebody else and with another schema. */
 const definition = (type: 'string' | 'integer') => ({
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -108,7 +108,7 @@ describe.skipIf(missing)(`a real cluster that can not be used, or takes not ever
     expect(code, out).toBe(0);
   };
   const placement = (name: string) => tree.json<Shown>(retail, 'epl', name)?.status;
-  /** What is said of one object at the good cluster. */
+  /** The report about one object at the good cluster. */
   const said = (name: string, object: string) =>
     placement(name)?.failures?.find((one) => one.path === 'good' && one.object === object);
   const there = (kind: string, name: string, of: string) =>
@@ -168,7 +168,7 @@ describe.skipIf(missing)(`a real cluster that can not be used, or takes not ever
 
   it('names the webhook, policy or foreign schema that refuses an object, and accepts all others', async () => {
     site(['create', 'namespace', 'stall']);
-    // Of the site: a webhook that nobody answers, a rule, and a kind that somebody else keeps.
+    // Objects of the site: a webhook without a server, a rule, and a kind that somebody else keeps.
     site(['create', '-f', '-'], { apiVersion: 'v1', kind: 'List', items: [webhook, policy, binding] });
     site(['apply', '--server-side', '--field-manager=helm', '-f', '-'], definition('integer'));
     await until('the policy is in force', () => {
@@ -206,7 +206,7 @@ describe.skipIf(missing)(`a real cluster that can not be used, or takes not ever
     tree.ok(retail, 'delete', 'crd', 'signs.shop.example.com');
     await until('all that is left is there', () => placement('stall')?.summary?.available === 1, 90);
     expect([there('configmap', 'hooked', 'stall'), there('configmap', 'ruled', 'stall')]).toEqual([true, true]);
-    // It was never ours.
+    // It never belonged to the agent.
     expect(there('crd', 'signs.shop.example.com', 'stall')).toBe(true);
   });
 

@@ -40,7 +40,7 @@ const till = (name: string, namespace: string) => ({
   metadata: { name, namespace },
   spec: { floor: 1 },
 });
-/** By which pods may be there. */
+/** Pods need it. */
 const labels = { 'pod-security.kubernetes.io/enforce': 'privileged' };
 const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop', labels } };
 const place = (rules: object = {}) => ({
@@ -54,7 +54,7 @@ const place = (rules: object = {}) => ({
   },
 });
 
-/** A definition is carried with what needs it, without being asked for; all objects of its kind in the cluster hang on it. */
+/** A definition travels with the objects that need it, without being asked for; all objects of its kind in the cluster depend on it. */
 describe.skipIf(missing)(`definitions on a real cluster when a placement goes${why}`, () => {
   let cluster: RealCluster;
   let tree: LocalTree;

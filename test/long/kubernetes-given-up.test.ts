@@ -1,4 +1,4 @@
-/** What a rule of upsync takes after it was placed: a real API server's server-side apply has to leave all of it but the mark. */
+/** An upsync rule takes an object that was placed before: the server-side apply of a real API server has to leave all of it except the mark. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../e2e/local-tree.ts';
 import { buildMsMax } from '../e2e/one-site.ts';
@@ -90,14 +90,14 @@ describe.skipIf(missing)(`a real cluster that is given what was placed${why}`, (
   it('owns the objects, unchanged and without the mark, and keeps them when the placement goes', async () => {
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
     const downsync = [{ apiGroup: '*', resources: ['*'], namespaces: ['shop'] }];
-    // The site's, with which nothing goes.
+    // An object of the site, which owns nothing.
     cluster.kubectl(['create', 'namespace', 'shop']);
     put(namespace, ...objects, place('send', { downsync }));
     await until('all are there', () => names.every((name) => there(name) !== undefined));
-    // Beside what was placed, in lists of it too.
+    // Additions to the placed object, in its lists too.
     cluster.kubectl(['set', 'env', 'deploy/till', '-n', 'shop', '-c', 'app', 'C=3']);
     cluster.kubectl(['label', 'cm', 'prices', '-n', 'shop', 'of=site']);
-    // It writes a number of its own for each change of the template, before it says that it has seen it.
+    // The controller writes a number of its own for each change of the template, before it reports that it has observed it.
     await until('its controller has seen the last change', () => {
       const { metadata, status } = there('deploy/till')!;
       return status?.observedGeneration === metadata.generation;

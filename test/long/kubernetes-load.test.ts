@@ -13,7 +13,7 @@ const missing = withoutKubectl ?? withoutControlPlane();
 const why = missing ? ` [not run: ${missing}]` : '';
 const objects = 2_000;
 const space = 'space/center/retail';
-/** A watch ends after five minutes at the earliest, node sums are asked for each minute. */
+/** A watch ends after five minutes at the earliest, and node sums are asked for each minute. */
 const idleMs = 10_000;
 
 interface Failure {
@@ -30,7 +30,7 @@ describe.skipIf(missing)(`two thousand objects of one placement on a real cluste
   let cluster: RealCluster;
   let tree: LocalTree;
   let plane: ControlPlane;
-  /** What the agent has asked of the API server. */
+  /** The agent's requests to the API server. */
   const asked = (): Audited[] =>
     plane.audited().filter(({ userAgent, stage }) => userAgent === 'banyan-agent' && stage === 'ResponseComplete');
   const ofBulk = (requests: readonly Audited[], verb: string) =>
@@ -63,7 +63,7 @@ describe.skipIf(missing)(`two thousand objects of one placement on a real cluste
     const made = () => ofBulk(asked(), 'patch').filter(({ responseStatus }) => responseStatus?.code === 201);
     await until('the others are made', () => made().length === objects, 100);
     const requests = asked();
-    // One is of the object that is there, one tries whether it would be noticed that an object is there.
+    // One request is about the existing object, one tests whether the server notices an existing object.
     expect(ofBulk(requests, 'patch').length).toBeLessThanOrEqual(objects + 2);
     expect(ofBulk(requests, 'get').length).toBeLessThan(objects / 20);
     expect(requests.filter(({ responseStatus }) => responseStatus?.code === 429)).toEqual([]);

@@ -28,7 +28,7 @@ const missing = withoutKubectl ?? withoutControlPlane();
 const why = missing ? ` [not run: ${missing}]` : '';
 const buildMsMax = 3_600_000;
 const hourMs = 3_600_000;
-/** The waits of a watch and of an object that was refused: 30 s and 300 s at most. */
+/** The longest waits of a watch and of a refused object: 30 s and 300 s. */
 const stepMs = 5_000;
 
 const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
@@ -50,7 +50,7 @@ const till = {
   },
 };
 
-/** One agent after the other on one store and one clock that moves when it is told to; beside it the cluster lives in real time. */
+/** One agent after the other on one store and one clock, which the test advances. The cluster beside it lives in real time. */
 class OfflineAgent implements AsyncDisposable {
   readonly clock = new VirtualClock();
   readonly #kubeconfig: string;
@@ -63,7 +63,7 @@ class OfflineAgent implements AsyncDisposable {
     this.#directory = directory;
   }
 
-  /** The process starts; without a parent there is nothing that comes but `entries`, once. */
+  /** The process starts. Without a parent, only `entries` arrive, once. */
   async start(entries: readonly WireEntry[] = []): Promise<void> {
     const random = new SeededRandom(++this.#boots);
     const { clock } = this;
@@ -86,7 +86,7 @@ class OfflineAgent implements AsyncDisposable {
     if (entries.length > 0) store.write((t) => agent.received(consumer.applyEntries(t, entries)));
   }
 
-  /** As when the power goes, after what was durable. */
+  /** Like a power failure, after everything that was durable. */
   async [Symbol.asyncDispose](): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
@@ -95,7 +95,7 @@ class OfflineAgent implements AsyncDisposable {
     await running?.store[Symbol.asyncDispose]();
   }
 
-  /** So much of the agent's time, in steps between each of which the cluster may answer. */
+  /** This much of the agent's time, in steps; the cluster may answer after each step. */
   async pass(ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += stepMs) {
       this.clock.advance(stepMs);
@@ -103,7 +103,7 @@ class OfflineAgent implements AsyncDisposable {
     }
   }
 
-  /** Until it holds; the ms of the agent's time that it took. */
+  /** Until it holds; returns the ms of the agent's time that it took. */
   async until(what: string, holds: () => boolean): Promise<number> {
     for (let passedMs = 0; passedMs < hourMs; passedMs += stepMs) {
       if (holds()) return passedMs;
@@ -155,7 +155,7 @@ describe.skipIf(missing)(`an agent of a real cluster without a parent${why}`, ()
     await agent.until('both are back', isAsItShouldBe);
     await agent.pass(hourMs / 3);
     site('scale', 'deployment', 'till', '-n', 'shop', '--replicas=5');
-    // Until its controllers have seen the new number, as many are ready as before.
+    // Until its controllers have observed the new number, as many are ready as before.
     const wanted = () => site('get', 'deployment', 'till', '-n', 'shop', '-o', 'jsonpath={.spec.replicas}');
     await agent.until('it is put back', () => wanted() === '2' && isAsItShouldBe());
   });
@@ -169,16 +169,16 @@ describe.skipIf(missing)(`an agent of a real cluster without a parent${why}`, ()
 
   it('sends the cluster few requests while it has nothing to do', async () => {
     const asked = () => plane.audited().filter(({ userAgent }) => userAgent === 'banyan-agent').length;
-    // What the start of the test before has asked for comes first; the agent's clock stands still.
+    // The requests of the start in the former test come first; the agent's clock stands still.
     let before = -1;
     for (; before !== asked(); await new Promise((later) => setTimeout(later, 1_000))) before = asked();
     await agent.pass(hourMs);
-    // Three small questions about what the cluster serves, each ten minutes. Watches end in real time, and an hour of the agent's is a second or two of that.
+    // Three small requests about the served kinds every ten minutes. Watches end in real time, and an hour of the agent's time takes a second or two.
     expect(asked() - before).toBeLessThanOrEqual(3 * 6);
   });
 });
 
-/** As a parent sends them: each object, wanted by one placement. */
+/** Entries as a parent sends them: each object, wanted by one placement. */
 function entriesOf(...objects: readonly KubeObject[]): WireEntry[] {
   const target = { generation: 1, target: 1, singleton: false, priority: 0, created: '', uid: '' };
   const rows = objects.map((object) => {

@@ -60,7 +60,7 @@ const place = (name: string, rules: object = {}) => ({
   },
 });
 
-/** Nobody but the API server is needed for it. `of`: what is true of an object that nobody may change so. */
+/** Only the API server is needed for it. `of`: the condition for objects that nobody may change in this way. */
 const policy = (name: string, operation: 'DELETE' | 'UPDATE', of: string, message: string) => [
   {
     apiVersion: 'admissionregistration.k8s.io/v1',
@@ -97,7 +97,7 @@ describe.skipIf(missing)(`a real cluster on which others have a say${why}`, () =
   const said = (name: string, object: string) =>
     placement(name)?.status?.failures?.find((one) => one.object === object)?.message ?? '';
   const isAvailable = (name: string) => placement(name)?.status?.display === 'available 1/1';
-  /** A policy is in force when the API server has compiled it. */
+  /** A policy takes effect when the API server has compiled it. */
   const enforce = async (policies: object[], trial: readonly string[]) => {
     site(['create', '-f', '-'], ...policies);
     await until('the policy is in force', () => kubectlBy(cluster.plane.kubeconfig, trial).code !== 0);
@@ -212,7 +212,7 @@ describe.skipIf(missing)(`a real cluster on which others have a say${why}`, () =
     put('mall', deployment('till', 'mall', 'first'), place('mall', ignored));
     await until('the deployment is there', () => there('deploy', 'till', 'mall') !== undefined);
     const replicas = () => there('deploy', 'till', 'mall')?.spec?.replicas;
-    // With fewer than its least it scales without metrics, by the scale subresource, as it does with them.
+    // With fewer replicas than its minimum it scales without metrics, through the scale subresource, as it does with them.
     site(['autoscale', 'deployment', 'till', '-n', 'mall', '--min=4', '--max=9']);
     await until('the autoscaler has scaled', () => replicas() === 4);
     put('mall', deployment('till', 'mall', 'second'));
@@ -237,7 +237,7 @@ function split(of: string): [kind: string, name: string] {
   return [kind, name];
 }
 
-/** That is its controllers' to write, and changes versions. */
+/** The controllers write this field, and change versions. */
 function withoutStatus(object: Shown | undefined): object {
   const { status: _status, metadata, ...rest } = object ?? { metadata: {} };
   const { labels, annotations, generation } = metadata;

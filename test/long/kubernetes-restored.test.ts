@@ -41,7 +41,7 @@ const till = (replicas: number) => ({
   },
 });
 
-/** The status of its objects is that of their copies at its only destination. */
+/** The status of its objects is the status of their copies at its only destination. */
 const placement = {
   apiVersion: 'edge.banyan.io/v1alpha1',
   kind: 'EdgePlacement',
@@ -53,7 +53,7 @@ const placement = {
   },
 };
 
-/** Everything that came since the backup has never been there, and the numbers of versions begin again where they were then. */
+/** All later writes are lost, and versions begin again at those of the backup. */
 describe.skipIf(missing)(`a real cluster whose etcd is put back to a backup${why}`, () => {
   let cluster: RealCluster;
   let tree: LocalTree;
@@ -65,7 +65,7 @@ describe.skipIf(missing)(`a real cluster whose etcd is put back to a backup${why
   };
   const isAvailable = () => tree.json<Shown>(retail, 'epl', 'shop')?.status?.display === 'available 1/1';
   const toldOf = () => tree.json<Shown>(retail, 'deploy', 'till', '-n', 'shop')?.status?.readyReplicas;
-  /** With its controllers, which would go by stale data: https://kubernetes.io/docs/tasks/administer-cluster/configure-upgrade-etcd/#restoring-an-etcd-cluster */
+  /** With its controllers, which would use stale data: https://kubernetes.io/docs/tasks/administer-cluster/configure-upgrade-etcd/#restoring-an-etcd-cluster */
   const whileStopped = async (act: () => void, withEtcd = async () => {}) => {
     const others = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kwok'] as const;
     await cluster.plane.stopComponents([...others.toReversed(), 'etcd']);
@@ -79,7 +79,7 @@ describe.skipIf(missing)(`a real cluster whose etcd is put back to a backup${why
     if (!response.ok) throw new Error(`${way}: ${await response.text()}`);
     return (await response.json()) as { readonly header: { readonly revision: string } };
   };
-  /** What `etcdutl snapshot restore --bump-revision --mark-compacted` is for: no version comes twice, and whoever watches begins anew. */
+  /** The purpose of `etcdutl snapshot restore --bump-revision --mark-compacted`: no version comes twice, and all watchers start again. */
   const countOn = async () => {
     const key = Buffer.from('/of-the-restore').toString('base64');
     await untilAnswered('etcd answers', async () => Boolean(await ask('deleterange', { key })));
@@ -124,7 +124,7 @@ describe.skipIf(missing)(`a real cluster whose etcd is put back to a backup${why
     tree.ok(retail, 'delete', 'configmap', 'withdrawn', '-n', 'shop');
     await until('all of that is there', () => seen() === '["after","after",null]');
     await until('the tills are two', () => toldOf() === 2);
-    // As in hours: versions are further ahead of those of the backup than its controllers get while they start.
+    // As after hours: versions are further ahead of the backup than the controllers get while they start.
     writeMuch('since');
     put(configMap('last', 'after'));
     await until('the last one is there', () => there('cm', 'last') !== undefined);
@@ -132,13 +132,13 @@ describe.skipIf(missing)(`a real cluster whose etcd is put back to a backup${why
 
     await whileStopped(putBack);
     await until('it is as the center wants it', () => seen() === '["after","after",null]', 90);
-    // It was put back indeed.
+    // It was really restored.
     expect(cluster.there('cm', 'since-0', '-n', 'default')).toBeUndefined();
     expect(there('cm', 'added')?.metadata.uid).not.toBe(ahead?.metadata.uid);
     expect(there('cm', 'of-the-site')).toEqual(before);
     await until('two tills are told of', () => toldOf() === 2, 90);
     await until('the shop is open', isAvailable);
-    // And what comes from now on is seen, whatever its number is.
+    // And later changes are noticed, whatever their version is.
     cluster.kubectl(['delete', 'configmap', 'added', '-n', 'shop']);
     await until('it is put back', () => there('cm', 'added')?.data?.of === 'after');
     put(till(1));

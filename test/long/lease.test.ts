@@ -17,8 +17,8 @@ const why = missing ? ` [not run: ${missing}]` : '';
 /** The programs may have to be built first. */
 const buildMsMax = 3_600_000;
 /**
- * What is promised. A standby that looked just before a renewal sees it 2 s later, and waits 10 s from then on (edge-agent/lease/election.ts): what is left is for its
- * session with the parent and the apply.
+ * The promised time. A standby that read just before a renewal reads again 2 s later, and waits 10 s from then on (edge-agent/lease/election.ts). The rest is
+ * for its session with the parent and the apply.
  */
 const takenOverSecondsMax = 15;
 const path = 'eu:rivoli';
@@ -42,7 +42,7 @@ describe.skipIf(missing)(`several agents with one identity before a real cluster
     kubectlBy(plane.kubeconfig, ['get', 'cm', 'prices', '-n', 'shop', '-o', 'jsonpath={.data.bread}']);
   const setPrice = (bread: string) => center('patch', 'cm', 'prices', '-p', JSON.stringify({ data: { bread } }));
   const uids = () => site('get', 'cm,ns,deploy', '-n', 'shop', '-l', 'banyan.io/managed=true', '-o', uidsOf);
-  /** In the order in which they came. */
+  /** In the order of their arrival. */
   const writesOf = (replica: Replica): Audited[] =>
     plane
       .audited()
@@ -58,7 +58,7 @@ describe.skipIf(missing)(`several agents with one identity before a real cluster
 
   beforeAll(async () => {
     plane = await ControlPlane.start({ directory: join(directory, 'plane'), audit: true });
-    // Released, so that the first agent does not wait for one that might hold it, as it does where there is none.
+    // Released, so that the first agent does not wait for a possible holder, as it does if there is no Lease.
     const released = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: lease };
     kubectlBy(
       plane.kubeconfig,
@@ -67,7 +67,7 @@ describe.skipIf(missing)(`several agents with one identity before a real cluster
     );
     writeFileSync(join(directory, 'topology.yaml'), stringify(topologyWith(plane.kubeconfig)));
     await tree.up('--no-restart');
-    // The tree's own agent gives its place and its identity to those of this test.
+    // The tree's own agent gives its place and its identity to the agents of this test.
     tree.kill(path);
     for (const name of ['agent-a', 'agent-b']) {
       const kubeconfig = await plane.kubeconfigOf({ name, groups: ['system:masters'] });
@@ -107,7 +107,7 @@ describe.skipIf(missing)(`several agents with one identity before a real cluster
     console.log(`taken over ${took.toFixed(1)} s after kill -9`);
     expect(took).toBeLessThan(takenOverSecondsMax);
     expect(uids()).toBe(before);
-    // Of the objects that were as they are to be, nothing was changed.
+    // Objects in their desired state were not changed.
     const answers = writesOf(b()).filter(({ responseStatus }) => responseStatus?.code === 201);
     expect(answers).toEqual([]);
   });
@@ -212,7 +212,7 @@ function topologyWith(kubeconfig: string): object {
   };
 }
 
-/** One of several agents, with a store of its own: as a pod of a DaemonSet. */
+/** One of several agents, with a store of its own, like a pod of a DaemonSet. */
 class Replica {
   readonly name: string;
   readonly #directory: string;
@@ -239,7 +239,7 @@ class Replica {
     return this.#process?.exitCode ?? undefined;
   }
 
-  /** What its /readyz says: `ok` of the active one. Asked again and again. */
+  /** The answer of its /readyz: `ok` for the active one. Asked again and again. */
   get standing(): string | undefined {
     this.#ask();
     return this.#standing;

@@ -1,4 +1,4 @@
-/** A tree of which every node is a host of its own: pulled cables, a region that is cut off, an agent that moves to another address. */
+/** A tree in which every node is a host of its own: pulled cables, a region that is cut off, an agent that moves to another address. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ const why = lacking === '' ? '' : ` [not run: ${lacking}]`;
 const [center, region] = ['space/center/retail', 'space/eu/ops'];
 const [shop, kiosk] = ['eu:shop', 'eu:kiosk'];
 
-/** Of each host: on which networks, with which address. The relay is on both, as a gateway of a site is; the site's network has IPv6 alone. */
+/** For each host: its networks, with its addresses. The relay is on both, like a gateway of a site; the site's network has only IPv6. */
 const places: Record<string, Record<string, string>> = {
   center: { wide: '10.213.1.1' },
   eu: { wide: '10.213.1.2', site: 'fd00:213:2::2' },
@@ -58,7 +58,7 @@ describe.skipIf(lacking !== '')(`hosts with addresses of their own${why}`, () =>
     const file = join(directory, 'topology.yaml');
     writeFileSync(file, topology);
     tree = new LocalTree(file);
-    // Certificates, configurations and contexts of kubectl; then the nodes go to their hosts.
+    // Certificates, configurations and contexts of kubectl; then the nodes start on their hosts.
     await tree.up('--no-restart');
     await tree.down();
     for (const network of ['wide', 'site']) hosts.network(network);
@@ -84,7 +84,7 @@ describe.skipIf(lacking !== '')(`hosts with addresses of their own${why}`, () =>
   const configFile = (path: string) => join(tree.data, 'config', `${fileOf(path)}.yaml`);
   const configOf = (path: string) => parse(readFileSync(configFile(path), 'utf8')) as Config;
 
-  /** At its host, listening at all of its addresses, dialing its parent at the address that they share a network with. */
+  /** On its host, listening on all of its addresses, and dialing its parent at the address of their common network. */
   function start(path: string): void {
     const config = configOf(path);
     const parent = path.includes(':') ? path.slice(0, path.lastIndexOf(':')) : 'center';
@@ -120,7 +120,7 @@ describe.skipIf(lacking !== '')(`hosts with addresses of their own${why}`, () =>
       return 0;
     }
   };
-  /** At the host of the node whose API it is. */
+  /** On the host of the node whose API it is. */
   function kubectl(context: string, args: readonly string[], input?: string): Ran {
     const node = context.startsWith('space/') ? context.split('/')[1]! : context.slice(context.indexOf('/') + 1);
     const [command, ...before] = [...hosts.at(hostOf(node)), kubectlProgram, '--request-timeout=10s'];
@@ -136,7 +136,7 @@ describe.skipIf(lacking !== '')(`hosts with addresses of their own${why}`, () =>
     const { code, stdout } = kubectl(context, ['get', ...args, '-o', 'json']);
     return code === 0 ? (JSON.parse(stdout) as Shown) : undefined;
   };
-  /** A namespace of this name with a ConfigMap, and the placement that takes both to all production clusters. */
+  /** A namespace of this name with a ConfigMap, and the placement that sends both to all production clusters. */
   function place(space: string, name: string, text: string): void {
     const placement = placedInProduction(name);
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
@@ -171,7 +171,7 @@ describe.skipIf(lacking !== '')(`hosts with addresses of their own${why}`, () =>
     place(region, 'near', 'first');
     await until('the region delivers its own', () => word(shop, 'near')?.data?.text === 'first');
     expect(word(shop, 'far')?.data?.text).toBe('second');
-    // Three beats that nobody hears: both sides of both lines give up by themselves.
+    // Three beats that nobody receives: both sides of both lines give up by themselves.
     await until('the agent is attached from where it is now', () => sessions('kiosk') === 2, 100);
     await until('it has what it missed', () => word(kiosk, 'near')?.data?.text === 'first');
     await until('the region counts both', () => available(region, 'near') === 2);

@@ -55,7 +55,7 @@ it('ends in order when it gets a signal while its disk is not ready yet', async 
   const runs = () => relay.exitCode === null && relay.signalCode === null;
   while (!existsSync(file('relay.yaml.flush-waited')) && runs()) await delay(50);
   relay.kill('SIGTERM');
-  // As the first process of a container it would go on: no signal ends that by itself.
+  // As the first process of a container it would continue: no signal ends such a process by default.
   while (!readFileSync(file('log'), 'utf8').includes('the node ends') && runs()) await delay(50);
   rmSync(file('relay.yaml.flush-waits'));
   expect(await ended).toEqual([0, null]);

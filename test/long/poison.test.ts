@@ -26,7 +26,7 @@ function map(name: string, data: Record<string, string>): object {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data };
 }
 
-/** The processes of this tree are the product's, but for an embedded cluster and for relays that die of one object (poison-preload.mjs). */
+/** The processes of this tree are the product's, except for an embedded cluster and for relays that crash because of one object (poison-preload.mjs). */
 describe.skipIf(withoutKubectl)(`a tree of which an agent, or a relay, dies of an object${why}`, () => {
   const tree = new LocalTree('test/e2e/guard-topology.yaml');
   const before = process.env.NODE_OPTIONS;
@@ -58,7 +58,7 @@ describe.skipIf(withoutKubectl)(`a tree of which an agent, or a relay, dies of a
 
   it('gets the process back after two crashes, with the object left alone, the others applied, and the reason where its author reads', async () => {
     tree.apply('space/center/retail', map('deadly', { dies: 'yes' }));
-    // Two agents die of it, each in its own time.
+    // Two agents crash because of it, each at its own time.
     await until('the object is quarantined at both', () => summary().quarantined === 2);
     const running = starts();
     tree.apply('space/center/retail', map('second', { a: '2' }));
@@ -67,7 +67,7 @@ describe.skipIf(withoutKubectl)(`a tree of which an agent, or a relay, dies of a
     expect(running).toBeLessThanOrEqual(4);
     await until('the node says so', () => node()?.quarantined !== undefined);
     expect(node()?.quarantined?.sample[0]).toMatch(/deadly: .*ended 2 times.*the cluster died of it/);
-    // Counts and words come up by ways of their own.
+    // Counts and messages come up separately.
     await until('its author reads why', () => {
       const { failures = [] } = tree.json<Placement>('space/center/retail', 'edgeplacement', namespace)?.status ?? {};
       return /deadly.*Poisoned/.test(JSON.stringify(failures));

@@ -1,7 +1,4 @@
-/**
- * What happens to processes and disks: a relay stands still for two minutes, and meanwhile the center is killed again and again in the middle of
- * its writes, and disks are full.
- */
+/** Faults of processes and disks: a relay stands still for two minutes; the center is killed again and again during its writes; and disks are full. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +17,7 @@ const clusters = ['eu:shop', 'hq'];
 const kills = 10;
 const writers = 8;
 const standsStillMs = 120_000;
-/** Less than the store wants to see free before it writes. */
+/** Less than the free space that the store requires before a write. */
 const leftBytes = 4 * 2 ** 20;
 const diskMegabytes = 64;
 
@@ -75,7 +72,7 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
       for (const counter of counters) counter.start();
       const enough = counters[0]!.acknowledged + 3;
       await untilAnswered('writes go on', async () => counters[0]!.acknowledged >= enough);
-      // At any moment of a write: what is random here is where in it the signal comes.
+      // At any moment of a write: the point at which the signal comes is random.
       await new Promise((done) => setTimeout(done, Math.random() * 50));
       const pid = tree.pid('center');
       tree.kill('center');
@@ -138,7 +135,7 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
     const pid = tree.pid('eu');
     disks.get('eu')!.fill(leftBytes);
     await till.write('word', 'fourth');
-    // A child that goes is something to write for several of its rooms.
+    // A removed child makes several rooms of the relay write.
     tree.kill('eu:shop');
     await untilAnswered('the other branch has it', async () => (await text('cluster/hq', 'word')) === 'fourth');
     await untilAnswered('its agent is back', async () => (await text('cluster/eu:shop', 'word')) === 'third');

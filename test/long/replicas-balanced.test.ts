@@ -1,4 +1,4 @@
-/** Two siblings behind one address of a load balancer: their children dial that, and come to whichever it gives them. */
+/** Two replicas behind one address of a load balancer: their children dial that address, and reach either replica. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Two siblings behind load balancers that terminate TLS: who is at the ends is proven inside Hello and Welcome, at whichever sibling a child comes out. */
+/** Two replicas behind load balancers that terminate TLS: Hello and Welcome prove the identities of the ends, at whichever replica a child arrives. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -47,7 +47,7 @@ describe.skipIf(lacking !== '')(`two siblings behind load balancers that termina
       return [summary.expected, summary.fresh, summary.available].every((count) => count === stores.length);
     });
 
-  /** Both have each connection checked out by turns, and take a server out that does not answer. */
+  /** Both distribute connections in turns, and take a server out that does not answer. */
   async function startBalancers(grpc: number, webSocket: number, { cert, key, pair }: Gateway): Promise<void> {
     const files = siblings.map((id) => join(tree.data, 'config', `${id}.yaml`));
     await until('the siblings have their ports', () => files.every((file) => existsSync(file)));

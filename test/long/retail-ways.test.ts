@@ -1,4 +1,4 @@
-/** The whole retail tree three times, each time with every link through the same kind of proxy, which is killed while things change. */
+/** The whole retail tree three times, each time with every link through the same kind of proxy, which is killed during changes. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixture, LocalTree, until } from '../e2e/local-tree.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
@@ -22,7 +22,7 @@ interface ShownNode {
 
 interface Way {
   readonly name: string;
-  /** Which program all links go through, and what the Node objects call such a link. */
+  /** The program through which all links go, and the name of such a link in Node objects. */
   readonly program: string;
   readonly transport: string;
   topology(proxies: RealProxies): Promise<string>;

@@ -24,7 +24,7 @@ interface Placement {
 }
 type Answer = { passed: boolean; message?: string } | 'silence';
 
-/** A program of the outside world: asked over HTTPS, answers in this order, the last answer again and again. */
+/** An external program: called over HTTPS, it gives its answers in order, and repeats the last one. */
 class Gatekeeper {
   answers: Answer[] = ['silence'];
   readonly asked: unknown[] = [];
@@ -181,7 +181,7 @@ describe.skipIf(withoutKubectl)(`what holds a release up${why}`, () => {
     expect(condition('Progressing')).toMatchObject({ status: 'Unknown', reason: 'Paused' });
     expect(rollout()?.message).toContain('paused by hand; goes on when spec.rollout.paused is false');
     tree.ok(retail, 'patch', 'rg', 'go', '--subresource=status', '--type=merge', '-p', '{"status":{"phase":"Passed"}}');
-    // What a relay hears later than this it hears later than the gate: it is at the same place all the same.
+    // A relay that receives this late receives it later than the gate: it ends at the same state.
     tree.ok(retail, 'annotate', 'epl', 'shop', 'note=seen');
     await until('it has been looked at', () => tree.ok(retail, 'get', 'epl', 'shop').includes('paused by hand'));
     expect(await having('paused')).toEqual(paris);

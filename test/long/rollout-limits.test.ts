@@ -54,7 +54,7 @@ describe.skipIf(withoutKubectl)(`the limits of a release${why}`, () => {
     metadata: { name: 'price', namespace: 'shop' },
     data: { text },
   });
-  /** Its image can't be pulled: it is not available before somebody mends its pod. */
+  /** Its image can't be pulled: it is not available before somebody repairs its pod. */
   const till = {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -132,7 +132,7 @@ describe.skipIf(withoutKubectl)(`the limits of a release${why}`, () => {
       }
     };
     for (const cluster of first) await mend(cluster);
-    // Somebody tries again.
+    // A person tries again.
     place({ maxUnavailable: 1, errorBudget: '100%', progressDeadlineSeconds: 60 });
     await untilAt('the others have it too', sold, (at) => at.length === clusters.length);
     for (const cluster of clusters) if (!first.includes(cluster)) await mend(cluster);
@@ -140,7 +140,7 @@ describe.skipIf(withoutKubectl)(`the limits of a release${why}`, () => {
   });
 
   it('are the rate per minute, and the age of the authorisation: a subtree that is cut off gets nothing new, and later the promoted objects', async () => {
-    // Of the six in a minute's 18 two are at each of two last hops: the second of them is due ten seconds after the first.
+    // Of the six in a minute's 18, two are at each of two last hops: the second of them is due ten seconds after the first.
     place({ ratePerMinute: 18, authorizationSeconds: 3 });
     await until('it is staged', () => rollout()?.phase === 'Promoted');
     apply(price('2'));

@@ -1,4 +1,4 @@
-/** A relay in the middle of a tree, with a thousand children of its own and a relay below it, is killed while something changes. */
+/** A relay in the middle of a tree, with a thousand children of its own and a relay below it, is killed during a change. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ const space = 'space/center/retail';
 const textBytes = 4_096;
 /** 1,000 at 200 a second, and the children's own waits of up to 16 s after some refused dials. */
 const backWithinMs = 60_000;
-/** As long as a machine with much other work may take. */
+/** The time on a machine with much other work. */
 const patienceSeconds = 200;
 
 const topology = `apiVersion: banyan.io/v1alpha1
@@ -87,7 +87,7 @@ describe.skipIf(withoutKubectl)(`a relay with a thousand children that is killed
     data: { text: letter.repeat(textBytes) },
   });
   const count = () => ask<CrowdCount>(crowd, 'count');
-  /** When at least so many entries have come, and no more do. */
+  /** Resolves when at least this number of entries has arrived, and no more arrive. */
   async function settled(least: number): Promise<CrowdCount> {
     let before = await count();
     for (;;) {
@@ -97,7 +97,7 @@ describe.skipIf(withoutKubectl)(`a relay with a thousand children that is killed
       before = now;
     }
   }
-  /** Children that the log of a relay says were attached by a process, with how often. */
+  /** Children that attached to a relay, by the log of one of its processes, with how often. */
   const attached = (relay: string, pid: number) =>
     readFileSync(join(tree.data, 'logs', `${relay}.log`), 'utf8')
       .split('\n')
@@ -125,7 +125,7 @@ describe.skipIf(withoutKubectl)(`a relay with a thousand children that is killed
     const back = () => new Set(attached('eu', relay).filter((child) => child.startsWith('kid-')));
     await until('all are back', () => back().size === children, patienceSeconds);
     const wallMs = performance.now() - startMs;
-    // The larger one: the two may have waited at once.
+    // The larger one: the two may have waited at the same time.
     const tookMs = wallMs - Math.max(waitedMs(crowd.pid!) - crowdWaited, waitedMs(relay));
     const centerTook = cpuMs(center) - centerBefore;
     const relayTook = cpuMs(relay);
@@ -135,7 +135,7 @@ describe.skipIf(withoutKubectl)(`a relay with a thousand children that is killed
       `${children} children are back after ${(wallMs / 1_000).toFixed(1)} s, ${(tookMs / 1_000).toFixed(1)} s of them not for want of a processor; CPU of the relay ${relayTook} ms, of its parent ${centerTook} ms; ` +
         `${entries} entries, ${(bytes / (children * textBytes)).toFixed(2)} of the bytes that changed`,
     );
-    // The change itself is two entries for each: the object and the target that says it is complete.
+    // The change itself is two entries for each: the object and the target that marks it complete.
     expect(entries).toBe(2 * children);
     expect(bytes).toBeLessThan(1.5 * children * textBytes);
     expect(tookMs).toBeLessThan(backWithinMs);
@@ -144,7 +144,7 @@ describe.skipIf(withoutKubectl)(`a relay with a thousand children that is killed
   }, 300_000);
 });
 
-/** What a process has had of the processors: proc(5), fields 14 and 15, in ticks of 10 ms. */
+/** The processor time of a process: proc(5), fields 14 and 15, in ticks of 10 ms. */
 function cpuMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10;

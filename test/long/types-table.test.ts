@@ -1,4 +1,4 @@
-/** The table of built-in types: what its generator writes, and what is read of it. */
+/** The table of built-in types: the output of its generator, and the types that the product reads from it. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,10 +8,10 @@ import { type BuiltinType, builtinType, tableKinds } from '../../core/apiserver/
 const root = join(import.meta.dirname, '../..');
 const committed = 'core/apiserver/builtin/generated/types.json';
 const generator = 'test/support/builtin-table';
-/** With nothing compiled yet, client-go takes minutes on two cores. */
+/** When nothing is compiled yet, client-go takes minutes on two cores. */
 const compileMs = 600_000;
 
-/** A name of its own, because knip takes a literal in the call for a binary that package.json should bring. */
+/** A constant of its own, because knip takes a literal in the call for a binary that package.json should provide. */
 const go = 'go';
 const withoutGo = whyNoGo();
 const why = withoutGo ? ` [not run: ${withoutGo}]` : '';
@@ -32,7 +32,7 @@ describe('the table of built-in types', () => {
         maxBuffer: 16 * 1024 * 1024,
       });
       expect(status, stderr).toBe(0);
-      // A comparison of 100 KB would print them: `go run . > ../../../core/apiserver/builtin/generated/types.json` shows the difference in git.
+      // The comparison of 100 KB would print all of it: `go run . > ../../../core/apiserver/builtin/generated/types.json` shows the difference in git.
       expect(
         stdout === readFileSync(join(root, committed), 'utf8'),
         `${committed} is not what ${generator} writes`,

@@ -1,6 +1,6 @@
-/** The encoding of Protocol Buffers 3, as far as the frames need it: numbers and what has a length. */
+/** The encoding of Protocol Buffers 3, as far as the frames need it: numbers and length-delimited fields. */
 
-/** Field number -> what came, in order. */
+/** Field number -> values, in the order of arrival. */
 export type Fields = ReadonlyMap<number, readonly (number | Buffer)[]>;
 
 export function read(bytes: Buffer): Fields {
@@ -36,7 +36,7 @@ export const textIn = (fields: Fields, field: number): string => bytesIn(fields,
 export const allIn = (fields: Fields, field: number): readonly Buffer[] =>
   (fields.get(field) ?? []) as readonly Buffer[];
 
-/** Fields that are 0 or empty are left out; of a list, each is written. */
+/** Fields that are 0 or empty are left out; each item of a list is written. */
 export function write(...fields: [number, number | boolean | string | Buffer | readonly Buffer[]][]): Buffer {
   return Buffer.concat(fields.flatMap(([field, value]) => one(field, value)));
 }

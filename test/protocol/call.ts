@@ -8,7 +8,7 @@ export interface Identity {
   readonly key: string;
 }
 
-/** Byte of compression, and four of the length. */
+/** A byte for compression, and four for the length. */
 const prefixBytes = 5;
 
 export class Call {
@@ -19,7 +19,7 @@ export class Call {
   parent = '';
 
   constructor(address: string, identity: Identity, onMessage: (message: Buffer) => void, onEnd: (why: string) => void) {
-    // Host names play no part: the certificate names the node.
+    // Host names are not checked: the certificate names the node.
     this.#session = connect(`https://${address}`, {
       ...identity,
       minVersion: 'TLSv1.3',
@@ -53,7 +53,7 @@ export class Call {
     });
   }
 
-  /** When the parent accepts the call, before it says anything. */
+  /** Resolves when the parent accepts the call, before its first frame. */
   accepted(): Promise<void> {
     return new Promise((done, failed) => {
       this.#stream.once('response', () => done());

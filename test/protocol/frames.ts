@@ -1,4 +1,4 @@
-/** Frames that an agent sends and hears, by the numbers of docs/protocol.md, "Frames". */
+/** Frames that an agent sends and receives, by the numbers of docs/protocol.md, "Frames". */
 import { allIn, bytesIn, type Fields, numberIn, read, textIn, write } from './bytes.ts';
 import type { Row } from './rows.ts';
 
@@ -18,7 +18,7 @@ export const number = {
 } as const;
 export const down = 1;
 export const up = 2;
-/** A prefix may be answered as the same, in parts, or as a list of rows. */
+/** The answer to a prefix is "same", a split, or a list of rows. */
 export const answers = { same: 1, split: 2, list: 3 } as const;
 
 export interface Tuple {
@@ -31,11 +31,11 @@ export interface Tuple {
 const bin = (hex: string) => Buffer.from(hex, 'hex');
 
 export function frame(kind: keyof typeof number, value: Buffer): Buffer {
-  // The one field of a Frame is written also when the message in it is empty.
+  // The field of a Frame is written even if its message is empty.
   return write([number[kind], [value]]);
 }
 
-/** Undefined for frames that an agent may pass over. */
+/** Undefined for frames that an agent may ignore. */
 export function kindOf(message: Buffer): { kind: keyof typeof number; fields: Fields } | undefined {
   const [[field, values] = [0, []]] = read(message);
   const kind = (Object.keys(number) as (keyof typeof number)[]).find((name) => number[name] === field);
@@ -83,7 +83,7 @@ export function entry(hash: string, revision: number, row: Row | undefined): Buf
   );
 }
 
-/** Of a beat; undefined when it has none. */
+/** The digest of a beat; undefined if it has none. */
 export function digestOf(bytes: Buffer): { revision: number; count: number; sum: Buffer } | undefined {
   if (bytes.length === 0) return undefined;
   const fields = read(bytes);

@@ -1,4 +1,4 @@
-/** An agent as docs/protocol.md describes it, in memory: what a store would hold is in `Kept`, and outlives a session. */
+/** An agent as docs/protocol.md describes it, in memory: `Kept` has the data that a store would hold, and survives a session. */
 import { randomBytes } from 'node:crypto';
 import { Call, type Identity } from './call.ts';
 import {
@@ -23,14 +23,14 @@ import { type Row, Rows } from './rows.ts';
 
 type Fields = Parameters<typeof numberIn>[0];
 
-/** What is durable. */
+/** The durable state. */
 export class Kept {
   bootCounter = Math.floor(Date.now() / 1000);
   attachedNonce = Buffer.alloc(0);
-  /** Of the down feed. */
+  /** State of the down feed. */
   readonly rows = new Rows();
   tuple: Tuple = { epoch: '', incarnation: '', cursor: 0, seenHead: 0 };
-  /** Of the up feed: the values, and at which revision each was written. */
+  /** State of the up feed: the values, and the revision at which each was written. */
   readonly told = new Rows();
   readonly revisions = new Map<string, number>();
   readonly epoch = randomBytes(16).toString('hex');
@@ -61,7 +61,7 @@ export class Outsider {
   readonly #call: Call;
   readonly #nonce = randomBytes(16);
   readonly heard: string[] = [];
-  /** Numbers of entries in batches and replies: what the session cost. */
+  /** Numbers of entries in batches and replies: the cost of the session. */
   came = 0;
   refused = '';
   ended: string | undefined;
@@ -117,7 +117,7 @@ export class Outsider {
     this.#call.send(frame('hello', hello));
   }
 
-  /** What `Kept.tell` has added goes out. */
+  /** Sends the entries that `Kept.tell` has added. */
   push(): void {
     const { head, epoch, told, revisions } = this.#kept;
     if (this.#sent >= head) return;
@@ -189,7 +189,7 @@ export class Outsider {
     if (!this.resumed && this.#parentReady) this.#reconcile();
   }
 
-  /** Nothing is ever purged here, so that of the five rules the last always holds. */
+  /** Nothing is ever purged here, so the last of the five rules always holds. */
   #mayResume({ epoch, incarnation, cursor, seenHead }: Tuple): boolean {
     const { incarnations, head } = this.#kept;
     if (epoch === '') return true;

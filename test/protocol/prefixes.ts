@@ -18,7 +18,7 @@ export function prefix(rows: Rows, seed: Buffer, digits: string): Buffer {
   return write([1, Buffer.from([...digits].map((digit) => Number.parseInt(digit, 16)))], [2, fingerprint]);
 }
 
-/** To a prefix that was asked for. */
+/** The answer to a requested prefix. */
 export function answer(rows: Rows, seed: Buffer, asked: Buffer): Buffer {
   const fields = read(asked);
   const digits = [...bytesIn(fields, 1)].map((digit) => digit.toString(16)).join('');
@@ -38,7 +38,7 @@ export function answer(rows: Rows, seed: Buffer, asked: Buffer): Buffer {
   return write([1, answers.list], [3, Buffer.concat(items)]);
 }
 
-/** What an answer about `digits` says to whoever asked. */
+/** The consequences of an answer about `digits` for the consumer. */
 export function compare(rows: Rows, seed: Buffer, digits: string, bytes: Buffer) {
   const fields = read(bytes);
   const kind = numberIn(fields, 1);
@@ -69,7 +69,7 @@ function printOf(seed: Buffer, [name, row]: [string, Row]): Buffer {
   return hash(Buffer.concat([seed, Buffer.from(name, 'hex'), contentHash(row)])).subarray(0, 8);
 }
 
-/** Zero of no rows. */
+/** Zero without rows. */
 function sum(seed: Buffer, rows: readonly [string, Row][]): Buffer {
   const total = Buffer.alloc(8);
   total.writeBigUInt64BE(

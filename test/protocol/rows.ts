@@ -1,4 +1,4 @@
-/** Rows of a feed's end by key hash, and what two ends compare of them. */
+/** Rows of one end of a feed by key hash, and the values that two ends compare. */
 import { createHash } from 'node:crypto';
 
 export interface Row {
@@ -31,7 +31,7 @@ export class Rows extends Map<string, Row> {
     return name;
   }
 
-  /** As a beat tells it. */
+  /** As a beat has it. */
   digest(): { count: number; sum: Buffer } {
     return { count: this.size, sum: sum([...this.values()].map(contentHash)) };
   }

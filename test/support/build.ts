@@ -1,7 +1,7 @@
 /**
- * What `npm pack` ships: bundled JavaScript, a file per program and what they share beside it in `dist/`, since Node does not strip types below
- * `node_modules`. lmdb stays outside: it is native and finds its binary by its own path. So does what grpc-js reads `.proto` files with for services of its own
- * that we don't serve: it would never run, and its text would stay in the memory of each process.
+ * Builds the contents of `npm pack`: bundled JavaScript, one file for each program and shared files beside it in `dist/`, because Node does not strip types
+ * below `node_modules`. lmdb is not bundled: it is native and finds its binary by its own path. The library with which grpc-js reads `.proto` files for its
+ * own services, which we do not serve, is left out too: it would never run, and its text would stay in the memory of each process.
  */
 import { cpSync, rmSync } from 'node:fs';
 import { build } from 'esbuild';
@@ -21,14 +21,14 @@ await build({
   },
   outdir: out,
   bundle: true,
-  // What a program loads only at need stays apart: an agent of a real cluster without the embedded one, and without the Kubernetes client.
+  // Code that a program loads only on demand stays separate: an agent of a real cluster runs without the embedded one, and without the Kubernetes client.
   splitting: true,
   platform: 'node',
   format: 'esm',
   target: 'node20',
   external: ['lmdb', '@grpc/proto-loader'],
   plugins: [lazyBuiltins],
-  // Source texts stay in the memory of each process. Names stay as they are, for stack traces, and lines are short, since Node prints the one that threw.
+  // Source texts stay in the memory of each process. Names do not change, for stack traces, and lines are short, because Node prints the line that threw.
   minifyWhitespace: true,
   minifySyntax: true,
   lineLimit: 160,
@@ -36,7 +36,7 @@ await build({
   sourcesContent: false,
   legalComments: 'linked',
   logLevel: 'warning',
-  // Bundled CommonJS asks for built-in modules with `require`, which an ES module does not have.
+  // Bundled CommonJS requests built-in modules with `require`, which an ES module does not have.
   banner: {
     js: "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);",
   },

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 export interface ConnectProxy extends AsyncDisposable {
   /** For `link.proxy`, without name and password. */
   readonly url: string;
-  /** host:port of each tunnel that was asked for and allowed. */
+  /** host:port of each tunnel that was requested and allowed. */
   readonly tunnels: string[];
   /** Destroys every connection. */
   cut(): void;

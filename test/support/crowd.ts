@@ -14,9 +14,9 @@ import { type MemoryDialer, memoryDialer } from '../../core/wire/memory/memory-l
 export class Crowd {
   readonly clock = new VirtualClock();
   readonly connected = new Set<string>();
-  /** When each session began. */
+  /** The time at which each session began. */
   readonly begunAtMs: number[] = [];
-  /** Of each frame that goes over any of the lines. */
+  /** Called for each frame on any of the lines. */
   passes: (frame: Frame) => void = () => {};
   readonly #random = new SeededRandom(5);
   readonly #store = new MemoryStore();

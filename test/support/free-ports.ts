@@ -1,13 +1,13 @@
 /**
- * Ports of 127.0.0.1 that nobody had a moment ago, for programs that have to be told one. They are below those that the system gives to
- * connections by itself: one of these may be taken between the question and the program that listens.
+ * Ports of 127.0.0.1 that were free a moment ago, for programs that need a given port. They are below the range from which the system takes ports for
+ * outgoing connections: a port of that range may be taken before the program listens.
  */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 
 const from = 10_000;
-/** As Linux is usually set. */
+/** The usual setting of Linux. */
 const usuallyGivenFrom = 32_768;
 
 export async function freePorts(count: number): Promise<number[]> {

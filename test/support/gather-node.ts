@@ -1,6 +1,6 @@
 /**
  * A node of the mesh without sessions, API server and inventory, for tests and benchmarks of the way up: stores, feeds, scheduler, gather and summaries are
- * those of the product. Parent and child are in one process; what the one's producer has, the other's consumer takes.
+ * those of the product. Parent and child are in one process; the consumer of one takes directly from the producer of the other.
  */
 
 import type { Space } from '../../core/apiserver/space.ts';
@@ -48,7 +48,7 @@ export interface GatherNodePorts {
   readonly clock: Clock;
   readonly random: Random;
   defer(run: () => void): void;
-  /** Absent: nobody has siblings. */
+  /** Absent: no relay has replicas. */
   readonly replicas?: Replicas;
 }
 
@@ -186,7 +186,7 @@ export class GatherNode {
 
   // ------------------------------------------------------------------------------------------------------- children
 
-  /** The leaves below are all of these labels. */
+  /** The leaves below have all of these labels. */
   relay(name: string, node: GatherNode, leaves: number, labels: Labels): void {
     this.#below.set(name, node);
     const summary = mergeLabelSummaries([{ leaves, sets: [{ labels, leaves }] }]);
@@ -223,7 +223,7 @@ export class GatherNode {
     });
   }
 
-  /** A start of the process: everything in memory anew from the store. The children are those that are told again. */
+  /** A start of the process: everything in memory is made again from the store. The test adds the children again. */
   restarted(): GatherNode {
     this.stop();
     const node = new GatherNode(this.path, this.#ports);
@@ -248,7 +248,7 @@ export class GatherNode {
 
   // ------------------------------------------------------------------------------------------------------- the way down
 
-  /** Selection and scheduler, until nothing is left to do; then the same below. */
+  /** Selection and scheduler, until no work is left; then the same below. */
   async down(): Promise<void> {
     const { store } = this.#ports;
     for (let more = true; more; ) {
@@ -289,7 +289,7 @@ export class GatherNode {
 
   // --------------------------------------------------------------------------------------------------------- the way up
 
-  /** What the children's outboxes have and this node has not; true if there was anything. */
+  /** The entries of the children's outboxes that this node does not have; true if there were any. */
   async up(): Promise<boolean> {
     let moved = false;
     for (const [name, node] of this.#below) {
@@ -313,14 +313,14 @@ export class GatherNode {
     }
   }
 
-  /** What an agent says, as its session applies it. */
+  /** A report of an agent, as its session applies it. */
   say(agent: string, entries: readonly Content[], revision: number): void {
     const { consumer } = this.#mailboxes.get(agent)!;
     const wire = entries.map((content) => ({ keyHash: hash128(content.key), revision, originRevision: 0, content }));
     this.#reported(agent, (t) => consumer.applyEntries(t, wire));
   }
 
-  /** An agent takes back what it said. */
+  /** An agent withdraws a report. */
   unsay(agent: string, key: string, revision: number): void {
     const { consumer } = this.#mailboxes.get(agent)!;
     const entry = { keyHash: hash128(key), revision, originRevision: 0 };
@@ -355,7 +355,7 @@ export class GatherNode {
     this.summaries.reportedChanged(child, changes);
   }
 
-  /** Of an agent, for the placement as it is now: available or not. */
+  /** An agent's report about the present placement: available or not. */
   partial(available: boolean): Content {
     const target = this.#placements.get(placement)?.target;
     const { counts, ...rest } = emptyPartial(target?.generation ?? 0, target?.target ?? 0);

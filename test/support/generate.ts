@@ -1,7 +1,4 @@
-/**
- * `npm run generate`: writes every file that is made from another one. With `--check` it writes nothing, names what differs from the
- * committed files and ends with 1.
- */
+/** `npm run generate`: writes every generated file. With `--check` it writes nothing, names the differences from the committed files and ends with 1. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,14 +8,14 @@ import { topologySchema } from '../../center/topology/parse.ts';
 import { withEntryTables } from './entry-tables.ts';
 
 interface Generator {
-  /** What the files are made from, for messages. */
+  /** The sources of the files, for messages. */
   readonly source: string;
   /** Writes into `directory`, by paths from the project's root, and returns these paths. */
   generate(directory: string): readonly string[];
 }
 
 const root = join(import.meta.dirname, '../..');
-/** New generators stand at the end of this list. */
+/** Add a new generator at the end of this list. */
 const generators: readonly Generator[] = [
   { source: 'proto/mesh.proto', generate: generateFrames },
   { source: 'center/topology/parse.ts', generate: generateTopologySchema },
@@ -58,7 +55,7 @@ function generateEntryTables(out: string): readonly string[] {
 
 function generateFrames(out: string): readonly string[] {
   const file = 'core/wire/generated/mesh.ts';
-  // The plugin's place and its output are relative to proto/ and to --output: the template names only what is in the project.
+  // The plugin's path and its output are relative to proto/ and to --output: the template names only files of the project.
   execFileSync(
     join(root, 'node_modules/.bin/buf'),
     ['generate', '--template', 'buf.gen.yaml', '--output', join(out, 'proto')],
@@ -83,9 +80,9 @@ function generateTopologySchema(out: string): readonly string[] {
 }
 
 /**
- * ts-proto copies each bytes field that it types as Buffer. A frame's bytes belong to the frame alone, so that views of them do: a third
- * to four fifths less time for a batch, by the size of its bodies. It also makes a buffer of no bytes for each such field before it reads any: all
- * have the same one, since there is nothing in it to change.
+ * ts-proto copies each bytes field that it types as Buffer. A frame's bytes belong to the frame alone, so views of them are enough: a third to four fifths
+ * less time for a batch, depending on the size of its bodies. ts-proto also makes an empty buffer for each such field before it reads any: all fields can
+ * share one, because an empty buffer cannot change.
  */
 function withoutCopies(code: string): string {
   const copying = 'Buffer.from(reader.bytes())';

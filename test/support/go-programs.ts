@@ -1,4 +1,4 @@
-/** Programs from Go modules of the project, built once and kept outside the checkout by the hash of what they are built from. */
+/** Programs from Go modules of the project, built once and kept outside the checkout, by the hash of their sources. */
 import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -7,20 +7,20 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 export interface GoModule {
-  /** It has go.mod and go.sum. */
+  /** A folder with go.mod and go.sum. */
   readonly directory: string;
-  /** What to build, by the name of the program. */
+  /** The packages to build, by the name of the program. */
   readonly packages: Readonly<Record<string, string>>;
   /** Without libc: for an image that has none. */
   readonly isStatic?: boolean;
-  /** What a release sets while it links: value by variable. */
+  /** The variables that a release sets while it links, with their values. */
   readonly variables?: Readonly<Record<string, string>>;
 }
 
 /** From nothing on two cores a control plane takes ten minutes; a machine under load may need three times that. */
 const buildMsMax = 40 * 60_000;
 
-/** Where they are once they are built. */
+/** The folder of the built programs. */
 export function directoryOf(name: string, modules: readonly GoModule[]): string {
   const hash = createHash('sha256');
   for (const { directory } of modules) hash.update(readFileSync(join(directory, 'go.sum')));
@@ -28,21 +28,24 @@ export function directoryOf(name: string, modules: readonly GoModule[]): string 
   return join(cache, 'banyan', `${name}-${hash.digest('hex').slice(0, 16)}`);
 }
 
-/** For the titles of tests that cannot run. Undefined: the programs are built. Tests never build: a build takes the processors that their deadlines count on. */
+/**
+ * For the titles of tests that cannot run. Undefined: the programs are built. Tests never build: a build would take processor time, and tests would miss
+ * their deadlines.
+ */
 export function notBuilt(name: string, modules: readonly GoModule[]): string | undefined {
   return existsSync(directoryOf(name, modules))
     ? undefined
     : `${name} is not built: "npm run programs" builds it with Go`;
 }
 
-/** The path of a program: that of the machine where there is one, otherwise that of the build; undefined where neither is there. */
+/** The path of a program: the machine's own if there is one, otherwise the built one; undefined if there is neither. */
 export function foundOrBuilt(program: string, modules: readonly GoModule[]): string | undefined {
   const folders = (process.env.PATH ?? '').split(':').filter((folder) => folder !== '');
   const built = join(directoryOf(program, modules), program);
   return [...folders.map((folder) => join(folder, program)), built].find((file) => existsSync(file));
 }
 
-/** Into a directory beside, renamed when whole: two that build at once do work twice and harm nothing. */
+/** Builds into a directory beside, and renames it when it is complete: two builds at once do the work twice and harm nothing. */
 export async function builtOnce(name: string, modules: readonly GoModule[]): Promise<string> {
   const built = directoryOf(name, modules);
   if (existsSync(built)) return built;
@@ -72,7 +75,7 @@ async function build({ directory, packages, isStatic, variables = {} }: GoModule
   }
 }
 
-/** Without it the programs of Kubernetes call themselves v0.0.0, and others doubt what they can do. */
+/** Without it, the programs of Kubernetes report v0.0.0 as their version, and other programs treat them as too old. */
 function versionOf(directory: string): Readonly<Record<string, string>> {
   const version = /k8s\.io\/kubernetes (v\S+)/.exec(readFileSync(join(directory, 'go.mod'), 'utf8'))?.[1];
   return version === undefined ? {} : { 'k8s.io/component-base/version.gitVersion': version };

@@ -6,7 +6,7 @@ import { builtOnce, type GoModule, notBuilt } from './go-programs.ts';
 export interface Ran {
   readonly code: number;
   readonly out: string;
-  /** Without what it said beside. */
+  /** Without its messages. */
   readonly stdout: string;
 }
 
@@ -15,7 +15,7 @@ const modules: readonly GoModule[] = [
   {
     directory: join(import.meta.dirname, 'helm'),
     packages: { helm: 'helm.sh/helm/v3/cmd/helm' },
-    // For which cluster it renders where it asks none; otherwise it takes one that is years old.
+    // The version of the cluster for which it renders without a cluster; the default is years old.
     variables: {
       'helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor': '1',
       'helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor': '34',
@@ -28,12 +28,12 @@ const modules: readonly GoModule[] = [
 /** For the titles of tests that cannot run. */
 export const withoutHelm = notBuilt(name, modules);
 
-/** Builds helm where it is lacking. */
+/** Builds helm if it is missing. */
 export async function helmProgram(): Promise<string> {
   return join(await builtOnce(name, modules), 'helm');
 }
 
-/** With nothing of the home directory of who runs it. */
+/** With no file from the home directory of the user. */
 export class Helm {
   readonly #program: string;
   readonly #home: string;

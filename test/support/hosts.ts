@@ -1,6 +1,6 @@
 /**
- * Hosts with addresses of their own on one machine: a network namespace each, on networks that are bridges. A cable can be pulled without
- * either end being told, and a host can move to another address. Needs the rights of root.
+ * Hosts with addresses of their own on one machine: a network namespace each, on networks that are bridges. A cable can be pulled without a notice to either
+ * end, and a host can move to another address. Needs root.
  */
 import { spawnSync } from 'node:child_process';
 
@@ -21,7 +21,7 @@ function reasonAgainst(): string | undefined {
   }
 }
 
-/** For the titles of what can't run: a test says why. */
+/** For the titles of tests that cannot run, with the reason. */
 export const withoutHosts = reasonAgainst();
 
 interface Cable {
@@ -31,13 +31,13 @@ interface Cable {
 }
 
 export class Hosts implements Disposable {
-  /** Two runs side by side share the names of the machine. */
+  /** Two runs at the same time share the names of the machine. */
   readonly #run = (process.pid % 100_000).toString(36);
   readonly #networks = new Map<string, string>();
   readonly #hosts = new Map<string, Map<string, Cable>>();
   #cables = 0;
 
-  /** A network; those that are in it reach each other. */
+  /** A network; its hosts reach each other. */
   network(name: string): void {
     const bridge = `by${this.#run}n${this.#networks.size}`;
     ip('link', 'add', bridge, 'type', 'bridge');
@@ -63,7 +63,7 @@ export class Hosts implements Disposable {
     this.#at(host, 'address', 'add', ...inNetwork(address), 'dev', cable.inside);
   }
 
-  /** Nothing goes through any more, and nobody is told: the host's own end stays up. */
+  /** Nothing passes any more, and neither end is notified: the host's own end stays up. */
   pull(host: string, network: string): void {
     ip('link', 'set', this.#cable(host, network).outside, 'nomaster');
   }
@@ -72,15 +72,15 @@ export class Hosts implements Disposable {
     ip('link', 'set', this.#cable(host, network).outside, 'master', this.#networks.get(network)!);
   }
 
-  /** It is in another place: what it had open goes nowhere. */
+  /** The host is in another place: its open connections lead nowhere. */
   move(host: string, network: string, from: string, to: string): void {
     const { inside } = this.#cable(host, network);
-    // In this order: with the first address of a network Linux takes the others of it away.
+    // In this order: with the first address of a network Linux removes the other addresses of it.
     this.#at(host, 'address', 'del', ...inNetwork(from), 'dev', inside);
     this.#at(host, 'address', 'add', ...inNetwork(to), 'dev', inside);
   }
 
-  /** The words that run a program at this host. */
+  /** The command prefix that runs a program on this host. */
   at(host: string): string[] {
     return ['ip', 'netns', 'exec', this.#namespace(host)];
   }
@@ -103,7 +103,7 @@ export class Hosts implements Disposable {
   }
 }
 
-/** An address of IPv6 can be used at once: nobody else here looks for one. */
+/** An IPv6 address can be used at once: the kernel does not look for duplicates here. */
 function inNetwork(address: string): string[] {
   return address.includes(':') ? [`${address}/64`, 'nodad'] : [`${address}/24`];
 }

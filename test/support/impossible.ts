@@ -1,2 +1,2 @@
-/** In the title of what does not run since this machine can't do it, whatever is installed on it. */
+/** Part of the title of a test that this machine can't run, whatever is installed on it. */
 export const impossible = 'not possible on this machine';

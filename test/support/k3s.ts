@@ -5,26 +5,26 @@ import { impossible } from './impossible.ts';
 
 const image = process.env.BANYAN_K3S_IMAGE;
 
-/** For the titles of what can't run: a test says why. */
+/** For the titles of tests that cannot run, with the reason. */
 export const withoutK3s = image ? withoutImage(image) : `${impossible}: BANYAN_K3S_IMAGE names no image of K3s`;
 
 export interface RunningK3s extends AsyncDisposable {
-  /** Of its admin, at an address of this machine. */
+  /** The kubeconfig of its admin, at an address of this machine. */
   readonly kubeconfig: string;
 }
 
-/** The library is loaded only where there is something for it: it is large. */
+/** The library is loaded only on demand, because it is large. */
 export async function startK3s(kubeconfig: string): Promise<RunningK3s> {
   if (!image) throw new Error(withoutK3s);
   const { K3sContainer } = await import('@testcontainers/k3s');
-  // Neither ingress, load balancers nor metrics are asked for; each is an image that would be pulled.
+  // Ingress, load balancers and metrics are not needed; each would be an image to pull.
   const disabled = ['traefik', 'servicelb', 'metrics-server'].map((part) => `--disable=${part}`);
   const container = await new K3sContainer(image).withCommand(['server', ...disabled]).start();
   writeFileSync(kubeconfig, container.getKubeConfig(), { mode: 0o600 });
   return { kubeconfig, [Symbol.asyncDispose]: async () => void (await container.stop()) };
 }
 
-/** Pulling it would take the time of a test, and most machines of tests may not. */
+/** To pull the image would take the time of a test, and most machines of tests may not. */
 function withoutImage(name: string): string | undefined {
   const { error, status } = spawnSync('docker', ['image', 'inspect', name], { stdio: 'ignore' });
   if (error) return `BANYAN_K3S_IMAGE is set, and there is no docker: ${error.message}`;

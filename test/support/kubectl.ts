@@ -1,4 +1,4 @@
-/** Stock kubectl: that of the machine, or built from its Go module. */
+/** Stock kubectl: the machine's own, or built from its Go module. */
 import { dirname, join } from 'node:path';
 import { builtOnce, foundOrBuilt, type GoModule, notBuilt } from './go-programs.ts';
 
@@ -15,16 +15,16 @@ const found = foundOrBuilt(name, modules);
 /** For the titles of tests that cannot run. */
 export const withoutKubectl = found ? undefined : notBuilt(name, modules);
 
-/** For child processes; a test that runs it without looking at `withoutKubectl` fails with the name alone. */
+/** For child processes; a test that runs it without a check of `withoutKubectl` fails with the name alone. */
 export const kubectlProgram = found ?? name;
 
-/** For shells: commands that people type find kubectl, also where it was built. */
+/** For shells: commands that people type find kubectl, even if it was built here. */
 export const withKubectlOnPath: NodeJS.ProcessEnv = {
   ...process.env,
   PATH: found ? `${dirname(found)}:${process.env.PATH ?? ''}` : process.env.PATH,
 };
 
-/** Builds kubectl where the machine has none. */
+/** Builds kubectl if the machine has none. */
 export async function buildKubectl(): Promise<void> {
   if (!found) await builtOnce(name, modules);
 }

@@ -1,6 +1,6 @@
 /**
- * Node's own modules as the bundles get them. An import statement asks for every export of a module, also for those that only then are loaded: `node:http` brings
- * the program of `fetch` and `WebSocket`, 4 MB that no node uses. Taken as an object, it is asked for what is used.
+ * Node's own modules as the bundles get them. An import statement asks for every export of a module, including those that are loaded only then: `node:http`
+ * loads the program of `fetch` and `WebSocket`, 4 MB that no node uses. Taken as an object, the module loads only used exports.
  */
 import { isBuiltin } from 'node:module';
 import type { Plugin } from 'esbuild';

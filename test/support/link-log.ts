@@ -1,11 +1,11 @@
-/** The events of a link, kept, with promises for what a test waits for; and frames to send. */
+/** Records the events of a link, with promises for tests that wait; and frames to send. */
 import type { Frame } from '../../core/wire/generated/mesh.ts';
 import type { LinkEvents } from '../../core/wire/link.ts';
 
 export class LinkLog implements LinkEvents {
   readonly frames: Frame[] = [];
   readonly closes: (Error | undefined)[] = [];
-  /** Every event in its order, by name. */
+  /** All events in order, by name. */
   readonly order: ('frame' | 'bytes' | 'drain' | 'close')[] = [];
   bytes = 0;
   drains = 0;
@@ -75,7 +75,10 @@ export function data(bytes: Buffer): Frame {
   return { frame: { $case: 'data', value: { stream: 1, data: bytes } } };
 }
 
-/** A data frame of that many encoded bytes, more than 2 MiB: of these, a tag and a length of 4 bytes each for the frame and the data, and the stream are 12. */
+/**
+ * A data frame with this number of encoded bytes, more than 2 MiB. 12 of these bytes are for a tag and a length of 4 bytes each for the frame and the data,
+ * and for the stream.
+ */
 export function dataOfFrameBytes(length: number): Frame {
   return data(Buffer.alloc(length - 12));
 }

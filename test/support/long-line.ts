@@ -1,4 +1,4 @@
-/** A line of a given length and width on loopback: bytes arrive after a delay, and no faster than it lets them, each way for itself. */
+/** A line of a given length and width on loopback: bytes arrive after a delay, and no faster than the line's rate, in each direction separately. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface LongLine extends AsyncDisposable {
@@ -7,12 +7,12 @@ export interface LongLine extends AsyncDisposable {
 }
 
 export interface LineOptions {
-  /** One way. */
+  /** One direction. */
   readonly delayMs: number;
   readonly bytesPerSecond: number;
 }
 
-/** What is under way is bounded as a router's queue is: twice what the line holds, then the sender has to wait. */
+/** The bytes in flight are bounded like a router's queue: twice the line's capacity, then the sender has to wait. */
 const underWayFactor = 2;
 
 /** `target`: host:port. */
@@ -47,10 +47,10 @@ export async function longLine(target: string, options: LineOptions): Promise<Lo
 
 function carry(from: Socket, to: Socket, { delayMs, bytesPerSecond }: LineOptions): void {
   const underWayMax = underWayFactor * bytesPerSecond * (delayMs / 1000);
-  /** In order: two timers of one turn may fire in the other one. */
+  /** In order: two timers of one turn may fire in the other order. */
   const line: Buffer[] = [];
   let underWay = 0;
-  /** When the last byte so far has left the line's narrow end. */
+  /** The time at which the last byte so far has left the line's narrow end. */
   let freeAtMs = 0;
   from.on('data', (bytes: Buffer) => {
     const nowMs = performance.now();

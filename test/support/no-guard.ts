@@ -1,4 +1,4 @@
-/** Of a scheduler whose work ends no process. */
+/** A guard for a scheduler whose work ends no process. */
 import type { SchedulePorts } from '../../relay/schedule/ports.ts';
 
 export const noGuard: SchedulePorts['guard'] = {

@@ -1,9 +1,9 @@
-/** The Node of the machine, by which people run the examples: README promises that any from 20 on will do. */
+/** The Node of the machine, with which people run the examples: README promises any version from 20 on. */
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** The first on the PATH that npm has not put there; the one that runs the tests where the machine has no other. */
+/** The first one on the PATH that npm has not put there; otherwise the one that runs the tests. */
 export function plainNode(): string {
   const places = (process.env.PATH ?? '').split(delimiter).filter((place) => !place.includes('node_modules'));
   return places.map((place) => join(place, 'node')).find(isProgram) ?? process.execPath;

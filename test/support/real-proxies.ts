@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const programs = ['squid', 'haproxy', 'nginx'];
-/** Where packages put what is for administrators; not everybody's path has it. */
+/** The folders for administrators' programs, which are not on everybody's path. */
 const path = `${process.env.PATH ?? ''}:/usr/local/sbin:/usr/sbin:/sbin`;
 
 function isMissing(program: string): boolean {
@@ -14,7 +14,7 @@ function isMissing(program: string): boolean {
 }
 
 const missing = programs.filter(isMissing);
-/** For the titles of what can't run: a test says why. */
+/** For the titles of tests that cannot run, with the reason. */
 export const withoutProxies = missing.length > 0 ? `there is no ${missing.join(', ')} on this machine` : undefined;
 
 interface Program {
@@ -24,9 +24,9 @@ interface Program {
   process: ChildProcess;
 }
 
-/** Each is one process, so that a signal to it meets all of it. */
+/** Each is one process, so that a signal reaches all of it. */
 export class RealProxies implements AsyncDisposable {
-  /** Squid drops the rights of root, and writes here as somebody else. */
+  /** Squid drops the rights of root, and writes here as another user. */
   readonly directory = mkdtempSync(join(tmpdir(), 'banyan-proxies-'));
   readonly #programs = new Map<string, Program>();
 
@@ -34,7 +34,7 @@ export class RealProxies implements AsyncDisposable {
     chmodSync(this.directory, 0o777);
   }
 
-  /** For CONNECT. With `login`, `user:password` without blanks or characters that a URL encodes, it wants Basic authentication. */
+  /** For CONNECT. With `login`, `user:password` without blanks or characters that a URL encodes, it requires Basic authentication. */
   async squid(name: string, port: number, rules: readonly string[], login?: string): Promise<void> {
     const helper = this.write(
       `${name}-login`,
@@ -84,7 +84,7 @@ ${servers}
     await this.#start('nginx', 'nginx', args, ports);
   }
 
-  /** kill -9; resolves when it is gone. Its name is that of its kind, or the one that a squid was given. */
+  /** kill -9; resolves when the process is gone. Its name is that of its kind, or the name that a squid was given. */
   async kill(name: string): Promise<void> {
     const { process } = this.#program(name);
     const ended = new Promise((done) => process.once('exit', done));
@@ -98,7 +98,7 @@ ${servers}
     await this.#start(name, command, args, ports);
   }
 
-  /** What a proxy has written of the requests that came. */
+  /** The lines of a proxy's log about its requests. */
   log(name: string): string {
     return readFileSync(this.logOf(name), 'utf8');
   }
@@ -139,7 +139,7 @@ ${servers}
   }
 }
 
-/** Resolves when somebody listens. */
+/** Resolves when a process listens. */
 async function answers(port: number, seconds = 15): Promise<void> {
   const deadline = performance.now() + seconds * 1000;
   while (!(await listens(port))) {

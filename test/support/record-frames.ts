@@ -1,9 +1,9 @@
 /**
- * Records conversations of a child and its parent, frame by frame, as bytes: `node test/support/record-frames.ts`. What a released version says has to be
- * understood for as long as docs/protocol.md promises (test/unit/core/session/recorded-frames.test.ts): until the release of a version, its conversations
- * are recorded anew with every change of its frames, and never afterwards.
+ * Records conversations of a child and its parent, frame by frame, as bytes: `node test/support/record-frames.ts`. The frames of a released version must be
+ * understood for as long as docs/protocol.md promises (test/unit/core/session/recorded-frames.test.ts). Until the release of a version, its conversations are
+ * recorded again with every change of its frames, and never afterwards.
  *
- * A line is `ms since the start, who sent it, its kind, the encoded frame in hex`.
+ * A line is `ms since the start, the sender, its kind, the encoded frame in hex`.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { hash128 } from '../../core/object/hash.ts';
@@ -31,7 +31,7 @@ function record(name: string, play: () => Promise<SessionPair>): void {
   });
 }
 
-/** Values, a change, a tombstone and the way up; the line breaks and the session goes on; the child ends. */
+/** Values, a change, a tombstone and the up feed; the line breaks and the session resumes; the child ends. */
 async function resumed(): Promise<SessionPair> {
   const pair = new SessionPair();
   for (const key of ['a', 'b', 'c']) pair.put(key, `${key}1`);
@@ -50,7 +50,7 @@ async function resumed(): Promise<SessionPair> {
   return pair;
 }
 
-/** The parent comes back without its store, is not ready at first, and then has a little other than the child. */
+/** The parent comes back without its store, is not ready at first, and then has slightly different rows from the child's. */
 async function reconciled(): Promise<SessionPair> {
   const pair = new SessionPair();
   for (let i = 0; i < 100; i++) pair.put(`k${i}`, 'x');

@@ -1,4 +1,4 @@
-/** The retail tree with every link going one way: through a proxy, over another transport, past a gateway that terminates TLS. */
+/** The retail tree with every link using the same way: through a proxy, over another transport, through a gateway that terminates TLS. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -35,7 +35,7 @@ export async function frontsOfParents(): Promise<Fronts[]> {
   return parents.map((parent, i) => ({ parent, meshPort: ports[2 * i]!, front: ports[2 * i + 1]! }));
 }
 
-/** The topology as text. `link`: what a child says of its link to this parent. `listen`: where a parent listens, where that matters. */
+/** The topology as text. `link`: a child's options for its link to this parent. `listen`: the parent's address, if it matters. */
 export function retailTopology(
   link: (parent: string) => object,
   listen: (path: string) => Listening | undefined = () => undefined,
@@ -57,7 +57,7 @@ export function retailTopology(
 export interface Gateway {
   readonly cert: string;
   readonly key: string;
-  /** Both in one, as haproxy wants them. */
+  /** Both in one file, as haproxy needs them. */
   readonly pair: string;
   readonly ca: string;
 }

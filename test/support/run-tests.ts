@@ -1,7 +1,7 @@
 /**
- * `npm test`: the tests that show the promises; with `--all` every test, with `--rotating` the sixth of the long files that the present commit names, with
- * names of files these alone. The tests that this machine cannot run are listed with the reason, and count as failed when BANYAN_TEST_REQUIRE=all, unless
- * nothing that could be installed would help. The last line of all is `N passed, N failed, N skipped`.
+ * `npm test`: the tests that show the promises; with `--all` every test; with `--rotating` a sixth of the long files, chosen by the present commit; with
+ * names of files only these. The tests that this machine cannot run are listed with the reason, and count as failed with BANYAN_TEST_REQUIRE=all, unless no
+ * installation would help. The last line is `N passed, N failed, N skipped`.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -58,7 +58,7 @@ if (exit !== 0 && failed === 0) {
 console.log(`${passed} passed, ${failed} failed, ${skipped.length - required.length} skipped`);
 process.exit(failed > 0 ? 1 : 0);
 
-/** The words for vitest that say which files run. */
+/** The arguments for vitest that choose the files. */
 function selection(words: readonly string[]): readonly string[] {
   if (words.includes('--all')) return words.filter((word) => word !== '--all');
   if (words.includes('--rotating')) return rotatingFiles();

@@ -1,4 +1,4 @@
-/** What either side of a session says when all is right, as bytes that no encoder of the product has made: one frame of each kind, with what comes before it. */
+/** Valid frames of either side of a session, as bytes that no encoder of the product has made: one frame of each kind, with the frames before it. */
 import { write } from '../protocol/bytes.ts';
 import { hash, type Row } from '../protocol/rows.ts';
 import type { OneSide, Side } from './one-side.ts';
@@ -6,11 +6,11 @@ import { rowsOfSide } from './one-side.ts';
 
 export interface Said {
   readonly kind: string;
-  /** Of the message, in proto/mesh.proto. */
+  /** The number of the message, in proto/mesh.proto. */
   readonly message: string;
   readonly number: number;
   readonly value: Buffer;
-  /** Frames before it. */
+  /** Earlier frames. */
   readonly before: readonly Buffer[];
 }
 
@@ -22,9 +22,9 @@ export function frameOf(number: number, value: Buffer): Buffer {
   return write([number, [value]]);
 }
 
-/** `to` is who hears it: what its peer would say, in order. */
+/** `to` is the receiver: the frames of its peer, in order. */
 export function saidTo(to: Side, { pair }: OneSide): Said[] {
-  // A parent knows the key, to a child it is one of a later version.
+  // A parent knows the key; for a child it is a key of a later version.
   const key = to === 'parent' ? 'labels' : 'x';
   const row: Row = { key, attributes: Buffer.from('{}'), body: Buffer.from('{}'), originRevision: 3 };
   const entry = write([1, hash(row.key)], [2, 1], [3, 3], [5, row.key], [6, row.attributes], [7, row.body]);
@@ -32,7 +32,7 @@ export function saidTo(to: Side, { pair }: OneSide): Said[] {
   const producer = to === 'parent' ? pair.parent.producer : pair.child.producer;
   const ownEpoch = Buffer.from(producer.epoch, 'hex');
   const goesOn = write([1, ownEpoch], [2, Buffer.from(producer.incarnation, 'hex')]);
-  /** Of another producer: it has to ask. */
+  /** From another producer: the receiver has to reconcile. */
   const cannotGoOn = write([1, epoch], [2, incarnation]);
   const helloOf = (tuple: Buffer) =>
     write(

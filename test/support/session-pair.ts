@@ -20,36 +20,36 @@ export class SessionPair {
   readonly frames: { from: 'child' | 'parent'; frame: Frame; atMs: number }[] = [];
   readonly down: AppliedChange[] = [];
   readonly up: AppliedChange[] = [];
-  /** The parent's cursor each time that it was told of something applied. */
+  /** The parent's cursor at each announcement of applied entries. */
   readonly upCursors: number[] = [];
   readonly said: string[] = [];
-  /** Children that came with rows which the parent has not told. */
+  /** Children that came with rows which the parent has not sent. */
   readonly otherHistories: string[] = [];
-  /** What the parent's store had of the child's acknowledgements whenever it was said to be there. */
+  /** The child's acknowledgements in the parent's store at each announcement of one. */
   readonly stored: number[] = [];
   parentReady = true;
   childReady = true;
   cut = false;
-  /** Attach sequence of an attachment to this parent that is over. */
+  /** The attach sequence of a former attachment to this parent. */
   attachedWith = 0;
-  /** The seed of the child's reconciliations; absent: as chance has it. */
+  /** The seed of the child's reconciliations; absent: random. */
   childSeed: Uint8Array | undefined;
-  /** What the child writes when it is welcomed. */
+  /** The entries that the child writes when it is welcomed. */
   attaching: (t: Transaction) => void = () => {};
-  /** How often the child was shown what its store may have lost. */
+  /** How often the child received a tuple with rows that its store may have lost. */
   putBacks = 0;
-  /** Keys that the parent had been told of when it was told that this was all. */
+  /** Keys that the parent had received when it learned that it had all. */
   upWhenCaughtUp: string[] | undefined;
-  /** Of the parent. */
+  /** Options of the parent. */
   rootAgeMs = () => 0;
-  /** Of links from now on. */
+  /** Options of later links. */
   expiry: Expiry | undefined;
   readonly #delayMs: number;
   #seed = 1;
   parent!: ReturnType<SessionPair['startParent']>;
   child!: ReturnType<SessionPair['startChild']>;
 
-  /** `delayMs`: each way, of all links. */
+  /** `delayMs`: each way, on all links. */
   constructor(parentStore = new MemoryStore(), childStore = new MemoryStore(), delayMs = 1) {
     this.#delayMs = delayMs;
     this.parent = this.startParent(parentStore);
@@ -157,7 +157,7 @@ export class SessionPair {
     this.parent.store.write((t) => this.parent.producer.put(t, content(key, value), 0));
   }
 
-  /** Lets virtual time and the microtasks between its steps go on. */
+  /** Advances virtual time, with the microtasks between its steps. */
   async run(ms: number): Promise<void> {
     for (let done = 0; done < ms; done += 1) {
       this.clock.advance(1);
@@ -165,7 +165,7 @@ export class SessionPair {
     }
   }
 
-  /** What the child holds: key and body of each row. */
+  /** The child's rows: key and body of each. */
   held(): Record<string, string> {
     return this.child.store.read((reader) =>
       Object.fromEntries(

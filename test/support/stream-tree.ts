@@ -1,4 +1,4 @@
-/** The stream routers of a few nodes on links in memory and virtual time, without sessions around them. */
+/** The stream routers of a few nodes on memory links and virtual time, without sessions around them. */
 import { splitReplica } from '../../core/identity/replica.ts';
 import { VirtualClock } from '../../core/runtime/clock.ts';
 import { type Endpoint, StreamRouter } from '../../core/stream/router.ts';
@@ -12,7 +12,7 @@ import { type MemoryDialer, memoryDialer } from '../../core/wire/memory/memory-l
 interface TreeNode {
   readonly router: StreamRouter;
   readonly counts: StreamCounts;
-  /** Of sessions that there are. */
+  /** Paths of nodes that have sessions. */
   readonly children: Map<string, SessionStreams>;
   parent: SessionStreams | undefined;
   uplink: MemoryDialer | undefined;
@@ -30,7 +30,7 @@ export class StreamTree {
   readonly nodes = new Map<string, TreeNode>();
   readonly frames: SentFrame[] = [];
   readonly #known: ReadonlySet<string>;
-  /** Frames of nodes for which this is true are lost in silence. */
+  /** Frames of nodes for which this function returns true are lost silently. */
   isSilent: (path: string) => boolean = () => false;
 
   constructor(paths: readonly string[], { fromBelow = false } = {}) {
@@ -44,7 +44,7 @@ export class StreamTree {
     return this;
   }
 
-  /** `above`: a sibling of its parent, `a~1`. */
+  /** `above`: a replica of its parent, `a~1`. */
   async dial(path: string, above = cut(path)[0]): Promise<void> {
     const [, name] = cut(path);
     const [child, parent] = [this.nodes.get(path)!, this.nodes.get(above)!];
@@ -104,12 +104,12 @@ export class StreamTree {
     return new StreamLog((handler) => this.nodes.get(from)!.router.open(requestOf(request), handler));
   }
 
-  /** Ends that are open, of all nodes together. */
+  /** Open ends of all nodes together. */
   openEnds(): number {
     return [...this.nodes.values()].reduce((sum, { counts }) => sum + counts.open, 0);
   }
 
-  /** Lets virtual time and the microtasks between its steps go on. */
+  /** Advances virtual time, with the microtasks between its steps. */
   async run(ms: number, stepMs = 1): Promise<void> {
     for (let done = 0; done < ms; done += stepMs) {
       this.clock.advance(stepMs);
@@ -154,7 +154,7 @@ export function requestOf(request: Partial<StreamRequest> & { path: string }): S
   };
 }
 
-/** An end that keeps what it is told. It consumes by itself unless it is told not to. */
+/** An end that records its events. It consumes data by itself unless it is told not to. */
 export class StreamLog implements StreamHandler {
   readonly stream: ByteStream;
   readonly events: string[] = [];

@@ -1,4 +1,4 @@
-/** A TCP proxy on loopback, so that a test can cut the line between two nodes without telling either. */
+/** A TCP proxy on loopback, with which a test can cut the line between two nodes without a notice to either. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface TcpProxy extends AsyncDisposable {

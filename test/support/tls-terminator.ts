@@ -1,4 +1,4 @@
-/** Ends TLS on loopback and begins it anew to the parent, as a load balancer does: the parent sees no certificate of the child. */
+/** Terminates TLS on loopback and opens a new TLS connection to the parent, like a load balancer: the parent sees no certificate of the child. */
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
@@ -10,7 +10,7 @@ export interface TlsTerminator extends AsyncDisposable {
   cut(): void;
 }
 
-/** `target`: host:port. `own`: whose certificate children see. */
+/** `target`: host:port. `own`: the certificate that children see. */
 export async function tlsTerminator(target: string, own: NodeCredentials): Promise<TlsTerminator> {
   const [host, port] = target.split(':');
   const sockets = new Set<TLSSocket>();

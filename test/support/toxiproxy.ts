@@ -1,4 +1,4 @@
-/** toxiproxy as a process of a test: connections through it get slow, late, cut or mute while they last (github.com/Shopify/toxiproxy). */
+/** toxiproxy as a process of a test: connections through it get slow, late, cut or silent (github.com/Shopify/toxiproxy). */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { builtOnce, foundOrBuilt, type GoModule, notBuilt } from './go-programs.ts';
@@ -15,7 +15,7 @@ const program = foundOrBuilt(name, modules);
 /** For the titles of tests that cannot run. */
 export const withoutToxiproxy = program ? undefined : notBuilt(name, modules);
 
-/** Builds toxiproxy where the machine has none. */
+/** Builds toxiproxy if the machine has none. */
 export async function buildToxiproxy(): Promise<void> {
   if (!program) await builtOnce(name, modules);
 }
@@ -26,12 +26,12 @@ export type Toxic =
   | { readonly type: 'limit_data'; readonly attributes: { readonly bytes: number } }
   | { readonly type: 'timeout'; readonly attributes: { readonly timeout: number } }
   /**
-   * Bites the share `toxicity` of the connections, by ending each after its first bytes. Whichever connection is made while it is there ends in
-   * a reset (RST), also where another toxic ends it: with toxicity 0 it makes those ends resets, and nothing else.
+   * Affects the share `toxicity` of the connections, by ending each after its first bytes. Every connection that is made while it is present ends with a
+   * reset (RST), even if another toxic ends it: with toxicity 0 it turns those ends into resets, and does nothing else.
    */
   | { readonly type: 'reset_peer'; readonly toxicity: 0; readonly attributes: { readonly timeout: 0 } };
 
-/** Data from the node that is dialed to the one that dials is `downstream`. */
+/** Data from the dialed node to the dialing one are `downstream`. */
 export type Stream = 'upstream' | 'downstream';
 
 export class Toxiproxy implements AsyncDisposable {
@@ -61,7 +61,7 @@ export class Toxiproxy implements AsyncDisposable {
     await this.#ask('POST', '/proxies', body);
   }
 
-  /** Takes effect on the connections that there are, too. */
+  /** Takes effect on existing connections too. */
   async add(line: string, toxic: Toxic, ...streams: readonly Stream[]): Promise<void> {
     for (const stream of streams)
       await this.#ask('POST', `/proxies/${line}/toxics`, { ...toxic, name: `${toxic.type}-${stream}`, stream });

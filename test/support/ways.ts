@@ -14,7 +14,7 @@ export interface TestWay {
   readonly linkCaPem?: Buffer;
 }
 
-/** Whatever the environment of the test says. */
+/** Ignores the environment of the test. */
 export function wayTo({ address, parentPath, credentials, clock, link = {}, linkCaPem }: TestWay): Way {
   return new Way({
     parent: { address, path: parentPath },

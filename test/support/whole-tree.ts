@@ -1,4 +1,4 @@
-/** A tree of whole nodes in one process: the product's own assemblies on stores in memory, links in memory and virtual time. Siblings are named `eu~1`. */
+/** A tree of whole nodes in one process: the product's own assemblies on memory stores, memory links and virtual time. Replicas are named `eu~1`. */
 
 import type { Space } from '../../core/apiserver/space.ts';
 import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
@@ -19,7 +19,7 @@ import { Node } from '../../relay/node/node.ts';
 import { onClock, ProcessClock } from '../transcripts/process.ts';
 
 export interface TreePlan {
-  /** `''` is the center; a relay's siblings stand here each. */
+  /** `''` is the center; each replica of a relay has an entry. */
   readonly relays: readonly string[];
   readonly agents: readonly string[];
   readonly labels?: (agent: string) => Record<string, string>;
@@ -27,7 +27,7 @@ export interface TreePlan {
 
 interface Running {
   store: MemoryStore;
-  /** Of the process; undefined: there is none. */
+  /** The running process; undefined: there is none. */
   clock: ProcessClock | undefined;
   accept: Accept | undefined;
   readonly spaces: Map<string, Space>;
@@ -36,10 +36,10 @@ interface Running {
   readonly dialers: Map<string, MemoryDialer>;
 }
 
-/** What is to be done at once is done in the first of these steps, and after that many turns. */
+/** The first of these steps does all work that is due at once, with this number of turns. */
 const stepMs = 5;
 const turns = 10;
-/** Pods of these clusters hurry: nobody looks. */
+/** Pods of these clusters start fast, because no test looks at their pace. */
 const pace = { stepMinMs: 1, stepMaxMs: 2, progressDeadlineMaxMs: 5_000 };
 
 export class WholeTree {
@@ -63,7 +63,7 @@ export class WholeTree {
     return this;
   }
 
-  /** The process is gone; both ends of its lines learn of it. Its store stays. */
+  /** The process is gone; both ends of its lines are notified. Its store stays. */
   kill(id: string): void {
     const running = this.#nodes.get(id)!;
     running.accept = undefined;
@@ -97,7 +97,7 @@ export class WholeTree {
     return this.#nodes.get(id)!.store.copy();
   }
 
-  /** Of one that was killed. */
+  /** Starts a killed process again. */
   restore(id: string, backup: MemoryStore): void {
     this.#nodes.get(id)!.store = backup;
   }
@@ -112,7 +112,7 @@ export class WholeTree {
     this.#cut.delete(`${child} ${parent}`);
   }
 
-  /** How often it has been answered by a parent. */
+  /** How often a parent has answered it. */
   calls(child: string): number {
     return this.#calls.get(child) ?? 0;
   }
@@ -121,7 +121,7 @@ export class WholeTree {
     return this.#nodes.get(id)!.spaces.get(name)!;
   }
 
-  /** What an agent's cluster has. */
+  /** The objects on an agent's cluster. */
   cluster(id: string): Space {
     return this.#nodes.get(id)!.agent!.space!;
   }
@@ -170,7 +170,7 @@ export class WholeTree {
     return { path, role: path === '' ? 'center' : 'relay', ...(replica === 0 ? {} : { replica }) };
   }
 
-  /** In the order of the replicas: the first is home to all. */
+  /** In the order of the replicas: the first is the home of all. */
   #dialer(id: string, running: Running) {
     const clock = running.clock!;
     const above = parentOf(splitReplica(id).name);
@@ -253,7 +253,7 @@ export class WholeTree {
     running.agent.start();
   }
 
-  /** A process that was killed hears its timers no more. */
+  /** The timers of a killed process do not fire any more. */
   #base(running: Running) {
     const { store } = running;
     const clock = running.clock!;

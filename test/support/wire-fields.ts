@@ -1,10 +1,10 @@
-/** The fields of proto/mesh.proto, and frames with one field of them changed on the wire: what no encoder would write. */
+/** The fields of proto/mesh.proto, and frames with one field changed on the wire, which no encoder would write. */
 import { readFileSync } from 'node:fs';
 
 export interface Field {
   readonly name: string;
   readonly number: number;
-  /** As in the file: `uint64`, `bytes`, or the name of a message or an enum. */
+  /** The type in the file: `uint64`, `bytes`, or the name of a message or an enum. */
   readonly type: string;
   readonly repeated: boolean;
 }
@@ -25,19 +25,19 @@ export const messages: ReadonlyMap<string, readonly Field[]> = new Map(
   }),
 );
 
-/** What takes the place of a field: its bytes on the wire, tag and all. */
+/** The replacement of a field: its bytes on the wire, including the tag. */
 export interface Variant {
   readonly name: string;
   readonly bytes: Buffer;
 }
 
-/** From a frame down to a field: `batch.entries.key_hash`. */
+/** The way from a frame to a field: `batch.entries.key_hash`. */
 export interface FieldPath {
   readonly name: string;
   readonly fields: readonly Field[];
 }
 
-/** All fields below a message, those of messages in it after it. */
+/** All fields below a message; the fields of inner messages come after it. */
 export function pathsOf(message: string, above: readonly Field[] = []): FieldPath[] {
   return (messages.get(message) ?? []).flatMap((field) => {
     const fields = [...above, field];
@@ -79,7 +79,7 @@ export function variantsOf({ number, type }: Field): Variant[] {
   }
 }
 
-/** The message with one field replaced, or put in; of a list, the first. */
+/** The message with one field replaced, or inserted; of a list, the first. */
 export function changed(message: Buffer, [field, ...deeper]: readonly Field[], variant: Variant): Buffer {
   if (!field) return message;
   const parts = partsOf(message);

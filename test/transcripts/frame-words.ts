@@ -1,4 +1,4 @@
-/** A frame in words, short enough for a line. Random numbers get names in the order in which they turn up: E1 is an epoch, I1 a start of a process. */
+/** A frame as text, short enough for a line. Random numbers get names in the order of their appearance: E1 is an epoch, I1 a start of a process. */
 import { identityOfCertificate } from '../../core/identity/peer-identity.ts';
 import type { Entry, Frame, HeldPieces, Proof, ResumeTuple, Sealed } from '../../core/wire/generated/mesh.ts';
 import { Feed, Hello, Welcome } from '../../core/wire/generated/mesh.ts';
@@ -9,7 +9,7 @@ const bodyShown = 12;
 export class FrameWords {
   readonly #names = new Map<string, string>();
   readonly #counts = new Map<string, number>();
-  /** Hash of a key, hex -> the key: tombstones and lists carry no more. */
+  /** Hash of a key, hex -> the key: tombstones and lists have only hashes. */
   readonly #keys: ReadonlyMap<string, string>;
 
   constructor(keys: ReadonlyMap<string, string>) {
@@ -85,7 +85,7 @@ export class FrameWords {
     }
   }
 
-  /** Who says it is by the certificate that comes with it. */
+  /** The sender, by the certificate in the proof. */
   #proof({ challenge, hello, welcome }: Proof): string {
     if (hello)
       return `proof ${signerOf(hello)}: ${this.of({ frame: { $case: 'hello', value: Hello.decode(hello.body) } })}`;
@@ -133,7 +133,7 @@ function readiness(ready: boolean): string {
   return ready ? 'ready' : 'not ready';
 }
 
-/** Of a prefix; `all` for none. */
+/** The digits of a prefix; `all` for none. */
 function digits(prefix: Uint8Array): string {
   return Array.from(prefix, (digit) => digit.toString(16)).join('') || 'all';
 }

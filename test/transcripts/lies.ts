@@ -1,9 +1,9 @@
-/** Frames that no process says. */
+/** Frames that no correct process sends. */
 import { Feed, type Frame, ReconcileReply } from '../../core/wire/generated/mesh.ts';
 
 const other = Buffer.alloc(16, 0xee);
 
-/** `epoch` is of the feed that the hearer produces, in hex. */
+/** `epoch` belongs to the feed that the receiver produces, in hex. */
 export function lieOf(word: string, numbers: readonly number[], epoch: string): Frame {
   const [first = 0, second = 0] = numbers;
   const feeds = { feed: Feed.FEED_DOWN, epoch: Buffer.from(epoch, 'hex') };

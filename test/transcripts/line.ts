@@ -1,4 +1,4 @@
-/** The line between a child's process and its parent in a transcript: frames are really encoded, and the script says what happens to them. */
+/** The line between a child's process and its parent in a transcript: frames are really encoded, and the script decides about their delivery. */
 import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
@@ -8,15 +8,15 @@ import type { Accept, Dialer, Link, LinkEvents } from '../../core/wire/link.ts';
 
 export type Side = 'child' | 'parent';
 
-/** What befalls frames that one side sends. */
+/** The faults of the frames that one side sends. */
 export interface Weather {
-  /** Swallowed without a word: a half-open connection, an asymmetric partition. */
+  /** Frames are dropped silently: a half-open connection, an asymmetric partition. */
   silent: boolean;
-  /** How many of the next frames arrive twice. */
+  /** The number of the next frames that arrive twice. */
   twice: number;
-  /** The next two frames change places. */
+  /** The next two frames are exchanged. */
   swap: boolean;
-  /** The connection breaks after that many more frames; the one after them does not arrive whole. */
+  /** The connection breaks after this number of frames; the one after them arrives incomplete. */
   breaksAfter: number;
 }
 
@@ -32,7 +32,7 @@ export interface LinePorts {
   readonly child: PeerIdentity;
   readonly parent: PeerIdentity;
   readonly accept: Accept;
-  /** Told of each frame as it is sent. */
+  /** Called for each frame when it is sent. */
   sent(from: Side, frame: Frame): void;
 }
 
@@ -42,9 +42,9 @@ export class Line implements Dialer {
   readonly weather = { child: fairWeather(), parent: fairWeather() };
   /** Dials fail. */
   cut = false;
-  /** Bytes that go through in a second, each way; control and data wait in one queue, as in TCP. */
+  /** The rate in bytes a second, each way; control frames and data wait in one queue, as in TCP. */
   bytesPerSecond = Number.POSITIVE_INFINITY;
-  /** Bytes under way of one side from which it is told to wait. */
+  /** The bytes of one side in flight from which on it is told to wait. */
   bufferBytes = Number.POSITIVE_INFINITY;
   readonly #ports: LinePorts;
   readonly #open = new Set<End>();
@@ -71,7 +71,7 @@ export class Line implements Dialer {
     return childEnd;
   }
 
-  /** Every connection breaks; `side` alone, if given, does not learn of it: its host is gone, or the other's is. */
+  /** Every connection breaks. With `side`, that side is not notified: its host is gone, or the other's is. */
   break(hidden?: Side): void {
     for (const end of [...this.#open]) {
       this.#open.delete(end);
@@ -89,7 +89,7 @@ export class Line implements Dialer {
     this.#ports.sent(from, frame);
   }
 
-  /** How long frames of a kind were on their way. */
+  /** The transit times of frames of a kind. */
   waits(from: Side, kind: string): number[] {
     return this.#carried.filter((one) => one.from === from && one.kind === kind).map(({ waitMs }) => waitMs);
   }
@@ -118,7 +118,7 @@ class End implements Link {
   #held: Uint8Array | undefined;
   #underWayBytes = 0;
   #full = false;
-  /** When the last byte that was sent has left. */
+  /** The time at which the last sent byte has left. */
   #freeAtMs = 0;
 
   constructor(line: Line, side: Side, peer: PeerIdentity) {
@@ -193,7 +193,7 @@ class End implements Link {
     this.#underWayBytes += bytes.length;
     this.#freeAtMs = Math.max(this.#freeAtMs, nowMs) + (bytes.length / bytesPerSecond) * 1000;
     this.#line.carried(this.side, decodeFrame(bytes), bytes.length, this.#freeAtMs - nowMs);
-    // Bytes of a frame that is under way are life, as on a real line.
+    // Bytes of a frame in flight are signs of life, as on a real line.
     for (let atMs = nowMs + 2000; atMs < this.#freeAtMs; atMs += 2000) {
       clock.after(atMs - nowMs, () => this.#other?.heard(1));
     }

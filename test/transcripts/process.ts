@@ -1,9 +1,9 @@
-/** What a node of a transcript runs on: time that stops when its process is killed, and a log of what a person would look for. */
+/** The environment of a node in a transcript: its time stops when its process is killed, and its log has the lines that a person would look for. */
 import type { Clock, Timer, VirtualClock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { LinkEvents } from '../../core/wire/link.ts';
 
-/** The shared time as one process sees it: its wall clock may be wrong, and nothing fires when it is dead or stopped. */
+/** The shared time as one process sees it: its wall clock may be wrong, and no timer fires while it is dead or stopped. */
 export class ProcessClock implements Clock {
   readonly #shared: VirtualClock;
   readonly #wallOffsetMs: () => number;
@@ -27,7 +27,7 @@ export class ProcessClock implements Clock {
     return this.#shared.after(delayMs, () => this.run(fire));
   }
 
-  /** Now if the process runs, when it goes on if it is stopped, never if it is dead. */
+  /** Runs now if the process runs, when it continues if it is stopped, never if it is dead. */
   run(act: () => void): void {
     if (!this.#alive) return;
     if (this.#stopped) this.#stopped.push(act);
@@ -43,7 +43,7 @@ export class ProcessClock implements Clock {
     this.#stopped ??= [];
   }
 
-  /** SIGCONT: what fell due meanwhile happens now. */
+  /** SIGCONT: timers that were due meanwhile fire now. */
   goOn(): void {
     const due = this.#stopped ?? [];
     this.#stopped = undefined;
@@ -51,7 +51,7 @@ export class ProcessClock implements Clock {
   }
 }
 
-/** Warnings and errors, as a line each. */
+/** Warnings and errors, one line each. */
 export function tellingLogger(tell: (line: string) => void): Logger {
   const say = (fields: object, message: string) => {
     const { reason, message: why } = fields as { reason?: string; message?: string };
@@ -61,7 +61,7 @@ export function tellingLogger(tell: (line: string) => void): Logger {
   return logger;
 }
 
-/** Events reach a process only while it lives and runs. */
+/** Events reach a process only while it runs. */
 export function onClock(clock: ProcessClock, events: LinkEvents): LinkEvents {
   return {
     onFrame: (frame) => clock.run(() => events.onFrame(frame)),

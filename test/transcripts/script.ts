@@ -1,12 +1,12 @@
 /**
- * A transcript: commands, and below each what happened. `#` begins a comment, `>` a command; all other lines are golden text, written anew by
- * `npm test -- --update test/transcripts`.
+ * A transcript: commands, and after each the events that followed. `#` begins a comment, `>` a command; all other lines are golden text, which `npm test --
+ * --update test/transcripts` writes again.
  */
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { fairWeather, type Side } from './line.ts';
 import { World } from './world.ts';
 
-/** What a transcript moves. */
+/** The world that a transcript controls. */
 interface Stage {
   run(ms: number): Promise<void>;
   told(): string[];
@@ -14,12 +14,12 @@ interface Stage {
 
 type Commands<W> = { readonly [word: string]: (world: W, ...args: string[]) => unknown };
 
-/** Plays the commands of a transcript and gives the whole text as it should read. */
+/** Plays the commands of a transcript and returns the whole text as it should be. */
 export function play(text: string): Promise<string> {
   return playLines(text, new World(), commands);
 }
 
-/** The same with a world and commands of its own, beside `run TIME`. */
+/** The same with another world and commands of its own, beside `run TIME`. */
 export async function playLines<W extends Stage>(text: string, world: W, known: Commands<W>): Promise<string> {
   const out: string[] = [];
   for (const line of text.split('\n')) {
@@ -73,24 +73,24 @@ const commands: Commands<World> = {
   flush: (world, name) => world.store(name!).completeFlush(),
   'disk-full': (world, name) => world.diskFull(name!),
   'wall-clock': (world, name, offset) => world.setWallOffset(name!, milliseconds(offset!)),
-  // say NAME WORD NUMBERS: a frame that the process itself would not say (lies.ts)
+  // say NAME WORD NUMBERS: a frame that the process itself would not send (lies.ts)
   say: (world, name, word, ...numbers) => world.say(name!, word!, numbers.map(Number)),
-  // versions NAME MIN MAX: what its hellos say
+  // versions NAME MIN MAX: the versions in its hellos
   versions: (world, name, min, max) => world.setVersions(name!, Number(min), Number(max)),
   // Processes of children that start from now on work on their rows; the body `deadly` ends them.
   work: (world) => {
     world.works = true;
   },
-  // TLS ends on the way, from now on (terminated.ts).
+  // TLS is terminated on the way, from now on (terminated.ts).
   terminate: (world) => world.terminate(),
-  // identify SIDE PATH ROLE: the certificate that it has
+  // identify SIDE PATH ROLE: the certificate of that side
   identify: (world, side, path, role) => world.identify(side!, path!, role!),
   // meddle changes|repeats: the next hello
   meddle: (world, how) => world.meddle(how!),
   'hide-beats': (world) => {
     world.beats = false;
   },
-  // Of the line of a child's process.
+  // Commands about the line of a child's process.
   cut: (world, name) => {
     world.line(name!).cut = true;
     world.line(name!).break();

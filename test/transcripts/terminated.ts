@@ -1,4 +1,4 @@
-/** Where TLS ends on the way: each side proves who it is, by the product's own code, and what is between may change what passes. */
+/** TLS is terminated on the way: each side proves its identity, with the product's own code, and the machine in between may change frames. */
 
 import { createAuthority, issueNode, type KeyAndCertificate } from '../../core/identity/authority.ts';
 import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
@@ -15,11 +15,11 @@ import { acceptProven } from '../../core/wire/proof/parent-proof.ts';
 import { wayTo } from '../support/ways.ts';
 import type { Side } from './line.ts';
 
-/** Of the next hello: a bit of it, or the one before it instead. */
+/** The fault of the next hello: a changed bit, or the former hello in its place. */
 export type Meddling = 'changes' | 'repeats';
 
 const tree = 'test';
-/** As long as a session takes for a dial. */
+/** The time that a session allows for a dial. */
 const dialWithinMs = 10_000;
 
 export class Terminated {
@@ -64,7 +64,7 @@ export class Terminated {
     };
   }
 
-  /** Before a session there is nobody else who would say why it is none. */
+  /** Before a session, nobody else would report why there is none. */
   #telling(events: LinkEvents): LinkEvents {
     return {
       onFrame: (frame) => events.onFrame(frame),
@@ -115,7 +115,7 @@ export class Terminated {
   }
 }
 
-/** In its last field, so that it stays a hello. */
+/** In its last field, so that it is still a hello. */
 function changed(body: Buffer): Buffer {
   const bytes = Buffer.from(body);
   bytes[bytes.length - 1]! ^= 1;

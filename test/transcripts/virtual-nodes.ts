@@ -1,4 +1,4 @@
-/** What the worlds of transcripts stand on: virtual time, a store for each name, and what has happened, as lines. */
+/** The base of the worlds of transcripts: virtual time, a store for each name, and a record of events as lines. */
 
 import { FeedConsumer } from '../../core/feed/consumer.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
@@ -15,21 +15,21 @@ export const startMs = 1_700_000_000_000;
 
 export class VirtualNodes {
   protected readonly clock = new VirtualClock(startMs);
-  /** Of hashes, as they stand in frames. */
+  /** The texts of hashes, as they are in frames. */
   protected readonly keys = new Map<string, string>();
   protected readonly words = new FrameWords(this.keys);
   protected readonly stores = new Map<string, MemoryStore>();
   #lines: string[] = [];
   #seed = 1;
 
-  /** What happened since it was asked last. */
+  /** The events since the last call. */
   told(): string[] {
     const lines = this.#lines;
     this.#lines = [];
     return lines;
   }
 
-  /** `turn`: of the event loop, where what happens takes one. */
+  /** `turn`: a turn of the event loop, for events that take one. */
   async run(ms: number, turn?: () => Promise<unknown>): Promise<void> {
     for (let done = 0; done < ms; done++) {
       this.clock.advance(1);

@@ -1,4 +1,4 @@
-/** What a child's process does with its rows in a transcript: each is worked on under the guard against crashes, and the body `deadly` ends the process. */
+/** The work of a child's process on its rows in a transcript: each runs under the poison-work guard, and the body `deadly` ends the process. */
 import { CrashGuard } from '../../core/crash/crash-guard.ts';
 import { crashReason } from '../../core/crash/crash-marks.ts';
 import type { FeedConsumer } from '../../core/feed/consumer.ts';
@@ -20,7 +20,7 @@ export interface WorkerPorts {
 export class Worker {
   readonly #ports: WorkerPorts;
   readonly #guard: CrashGuard;
-  /** What runs apart from all other work, one behind the other. */
+  /** Work that runs apart from all other work, one piece after the other. */
   #apart: Promise<unknown> = Promise.resolve();
 
   constructor(ports: WorkerPorts) {
@@ -31,7 +31,7 @@ export class Worker {
     this.#guard.listen({ due: (key) => this.#workOn(key), changed: () => this.#tellQuarantined() });
   }
 
-  /** On all that is there, as a process does that does not know how far the last one came. */
+  /** Works on all rows, like a process that does not know how far the last one came. */
   start(): void {
     this.#tellQuarantined();
     for (const { key, ...content } of this.#all()) this.work(key, content);

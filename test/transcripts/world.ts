@@ -1,4 +1,4 @@
-/** A parent and processes of children, as the commands of a transcript move them: the real sessions on memory stores and virtual time. */
+/** A parent and processes of children, as the commands of a transcript control them: the real sessions on memory stores and virtual time. */
 
 import type { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
@@ -33,14 +33,14 @@ interface ChildProcess {
   readonly name: string;
   readonly line: Line;
   running: Running<ChildSession> | undefined;
-  /** Of the present process, if children work on what they have. */
+  /** The worker of the present process, if children work on their rows. */
   worker?: Worker | undefined;
-  /** What its hellos say; absent: what this version speaks. */
+  /** The versions in its hellos; absent: those of this program. */
   versions?: readonly [min: number, max: number];
 }
 
 const parentPath = 'eu';
-/** In transcripts, what has this body is not what its key says. */
+/** In transcripts, an entry with this body does not have the form that its key requires. */
 const judge: Judge = ({ body }) => (Buffer.from(body).toString() === 'poison' ? { reason: 'it is poison' } : undefined);
 
 export class World extends VirtualNodes {
@@ -50,9 +50,9 @@ export class World extends VirtualNodes {
   readonly #aside = new Set<string>();
   #parent: Running<ParentSessions> | undefined;
   #terminated: Terminated | undefined;
-  /** Processes of children work on their rows, each under a guard against crashes. */
+  /** Processes of children work on their rows, each under the poison-work guard. */
   works = false;
-  /** Beats are told; a script that is not about them may leave them out. */
+  /** Beats are shown; a script that is not about them may leave them out. */
   beats = true;
 
   // ------------------------------------------------------------------------------------------------- processes
@@ -70,13 +70,13 @@ export class World extends VirtualNodes {
     this.#forget(name);
   }
 
-  /** The process is gone, and with it what was not flushed; the other side sees the connection break, unless the host is gone as well. */
+  /** The process is gone, with all unflushed data. The other side sees the connection break, unless the host is gone as well. */
   crash(name: string, silently: boolean): void {
     this.#die(name, silently);
     this.store(name).crash();
   }
 
-  /** The process alone is gone: what it has committed is still there. */
+  /** Only the process is gone: its commits are still there. */
   #die(name: string, silently = false): void {
     this.#running(name).clock.kill();
     this.#forget(name);
@@ -95,22 +95,22 @@ export class World extends VirtualNodes {
     this.#running(name).clock.goOn();
   }
 
-  /** Of another build: its hellos say this range. */
+  /** The process of another build: its hellos have this range. */
   setVersions(name: string, min: number, max: number): void {
     this.#child(name).versions = [min, max];
   }
 
-  /** From now on TLS ends on the way, and both sides prove who they are. */
+  /** From now on TLS is terminated on the way, and both sides prove their identities. */
   async terminate(): Promise<void> {
     this.#terminated = await Terminated.create(this.clock, parentPath, (words) => this.note(words));
   }
 
-  /** A side, and the certificate that it has from now on. */
+  /** A side, and its certificate from now on. */
   identify(side: string, path: string, role: string): Promise<void> {
     return this.#proofs().identify(side as Side, path, role as PeerIdentity['role']);
   }
 
-  /** What terminates TLS changes the next hello, or plays back the one before. */
+  /** The machine that terminates TLS changes the next hello, or replays the former one. */
   meddle(how: string): void {
     this.#proofs().meddles = how as Meddling;
   }
@@ -129,7 +129,7 @@ export class World extends VirtualNodes {
     this.stores.delete(name);
   }
 
-  /** From now on, of a store that is made later. */
+  /** For each store that is made from now on. */
   flushByHand(name: string): void {
     this.#aside.add(name);
   }
@@ -151,7 +151,7 @@ export class World extends VirtualNodes {
     this.store(name).write((t) => producer.remove(t, hash128(key), 0));
   }
 
-  /** A row that a node has from the other side is gone, as by a fault of a disk. */
+  /** A row that a node has received from the other side is lost, as by a fault of a disk. */
   loseRow(name: string, key: string): void {
     const { consumer } = this.#running(name);
     this.store(name).write((t) => consumer.removeAbsent(t, [hash128(key)]));
@@ -167,7 +167,7 @@ export class World extends VirtualNodes {
     this.#wallOffsetMs.set(name, ms);
   }
 
-  /** A frame that no process says, on the line of the only child. */
+  /** A frame that no process sends, on the line of the only child. */
   say(name: string, word: string, numbers: readonly number[]): void {
     const { producer } = this.#running(name === 'parent' ? 'kid' : 'parent');
     this.line('kid').say(name === 'parent' ? 'parent' : 'child', lieOf(word, numbers, producer.epoch));
@@ -177,7 +177,7 @@ export class World extends VirtualNodes {
     return this.#child(name).line;
   }
 
-  /** Keys that a node has from the other side. */
+  /** Keys that a node has received from the other side. */
   held(name: string): string[] {
     const { consumer } = this.#running(name);
     return this.store(name).read((reader) =>

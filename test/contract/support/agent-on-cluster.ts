@@ -1,4 +1,4 @@
-/** An agent in this process before a cluster, which gets entries as if from a parent. */
+/** An agent in this process before a cluster; the test writes the entries of its parent. */
 
 import { downFeedJudge } from '../../../core/entries/down-check.ts';
 import { FeedConsumer } from '../../../core/feed/consumer.ts';
@@ -58,7 +58,7 @@ export class AgentOnCluster {
     this.#store.write((t) => this.#agent.received(this.#consumer.applyEntries(t, entries)));
   }
 
-  /** What it tells of an object. */
+  /** The agent's report about an object. */
   state(key: string): { readonly applied?: boolean; readonly reason?: string; readonly message?: string } {
     return this.#store.read((reader) => {
       const row = this.#producer.get(reader, hash128(`state/${source}/${key}`));

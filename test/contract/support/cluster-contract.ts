@@ -1,4 +1,4 @@
-/** What `Cluster` promises, on any implementation: a namespace of its own is made for it. */
+/** The promises of `Cluster`, on any implementation. Each suite has a namespace of its own. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';

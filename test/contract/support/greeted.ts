@@ -1,4 +1,4 @@
-/** Links that begin with Hello and Welcome, as those with a proof inside of these have to, and are theirs alone after that. */
+/** Links that begin with Hello and Welcome, as those with a proof inside of these need to, and are free for the test after that. */
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import { type Frame, Hello, Welcome } from '../../../core/wire/generated/mesh.ts';
 import type { Accept, Dialer, Link, LinkEvents } from '../../../core/wire/link.ts';
@@ -6,7 +6,7 @@ import type { Accept, Dialer, Link, LinkEvents } from '../../../core/wire/link.t
 const hello: Frame = { frame: { $case: 'hello', value: Hello.decode(new Uint8Array()) } };
 const welcome: Frame = { frame: { $case: 'welcome', value: Welcome.decode(new Uint8Array()) } };
 
-/** Answers the hello with a welcome, before anything else is told. */
+/** Answers the hello with a welcome, before any other event is passed on. */
 export function greeting(accept: Accept): Accept {
   return (link) => {
     let events: LinkEvents | undefined;
@@ -14,7 +14,7 @@ export function greeting(accept: Accept): Accept {
       onFrame(frame) {
         if (events) return events.onFrame(frame);
         if (frame.frame?.$case !== 'hello') throw new Error('the first frame is no hello');
-        // What is sent on being accepted comes behind the welcome, which comes only then.
+        // Frames that are sent on acceptance come after the welcome, which comes only then.
         const early: Frame[] = [];
         let isGreeted = false;
         events = accept({
@@ -39,7 +39,7 @@ export function greeting(accept: Accept): Accept {
   };
 }
 
-/** Says hello and waits for the welcome; what comes then is told when the dial has returned. */
+/** Sends hello and waits for the welcome; later frames are passed on when the dial has returned. */
 export function greetingDialer(dialer: Dialer): Dialer {
   return {
     async dial(events, timeoutMs) {

@@ -21,7 +21,7 @@ import { greeting, greetingDialer } from './greeted.ts';
 export const parent: PeerIdentity = { path: 'eu', role: 'relay' };
 export const child: PeerIdentity = { path: 'eu:kid', role: 'agent' };
 
-/** One parent, and one child that dials it as often as it likes. Disposed of, nothing is told any more; twice does no harm. */
+/** One parent, and one child that dials it as often as it likes. After disposal, no event is passed on; to dispose twice does no harm. */
 export interface TestLine extends AsyncDisposable {
   readonly dialer: Dialer;
   /** Breaks every connection. */
@@ -51,7 +51,7 @@ async function openMemory(accept: Accept): Promise<TestLine> {
     cut: () => dialer.cut(),
     async [Symbol.asyncDispose]() {
       dialer.cut();
-      // After everything that is under way.
+      // After everything that is in flight.
       await new Promise<void>((resolve) => systemClock.after(0, resolve));
     },
   };
@@ -59,7 +59,7 @@ async function openMemory(accept: Accept): Promise<TestLine> {
 
 type MakeDialer = (way: Way) => Dialer;
 
-/** With a relay of bytes in between, which cuts as a line does. */
+/** With a relay of bytes in between, which cuts like a line. */
 async function openTls(accept: Accept, makeDialer: MakeDialer): Promise<TestLine> {
   const { tree, listener, dialerBy } = await listening(accept, makeDialer);
   const line = await tcpProxy(listener.address);
@@ -73,7 +73,7 @@ async function openProxied(accept: Accept, makeDialer: MakeDialer): Promise<Test
   return { ...dialed, cut: () => proxy.cut(), ...disposing(listener, proxy) };
 }
 
-/** The certificate that the child sees is of another authority; who its parent is comes out in Hello and Welcome. */
+/** The certificate that the child sees is of another authority; Hello and Welcome prove the parent. */
 async function openTerminated(accept: Accept, makeDialer: MakeDialer): Promise<TestLine> {
   const [tree, others] = [await TestTree.create(), await TestTree.create()];
   const listener = await listenMesh({
@@ -114,7 +114,7 @@ function disposing(...disposed: AsyncDisposable[]): AsyncDisposable {
   let done: Promise<void> | undefined;
   const dispose = async () => {
     for (const one of disposed) await one[Symbol.asyncDispose]();
-    // What the last connection told is told in the turn after.
+    // The last events of the last connection come in the next turn.
     await new Promise(setImmediate);
   };
   return {

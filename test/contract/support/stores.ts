@@ -20,7 +20,7 @@ export const stores: readonly { readonly name: string; open(): TestStore }[] = [
     },
   },
   { name: 'LmdbStore', open: () => openLmdb() },
-  // So small that it must grow within transactions, with readers about.
+  // So small that it must grow within transactions, while readers are open.
   { name: 'LmdbStore that begins with a small map', open: () => openLmdb(128 * 1024) },
 ];
 

@@ -1,6 +1,6 @@
 /**
- * The programs of a real control plane: where KUBEBUILDER_ASSETS says (the convention of envtest), and what is not there, built once from the Go modules
- * beside this file. kwok has a module of its own: it wants another minor version of the libraries.
+ * The programs of a real control plane: those in the folder KUBEBUILDER_ASSETS (the convention of envtest), and the missing ones, built once from the Go
+ * modules beside this file. kwok has a module of its own, because it needs another minor version of the libraries.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ export function withoutControlPlane(): string | undefined {
   return modules.length === 0 ? undefined : notBuilt(name, modules);
 }
 
-/** Builds what is lacking. */
+/** Builds the missing programs. */
 export async function controlPlaneBinaries(): Promise<Binaries> {
   const { name, modules } = lacking();
   const built = modules.length === 0 ? '' : await builtOnce(name, modules);
@@ -39,7 +39,10 @@ export async function controlPlaneBinaries(): Promise<Binaries> {
   return Object.fromEntries(programs.map((program) => [program, join(directoryOf(program), program)])) as Binaries;
 }
 
-/** What is to be built: envtest itself gives etcd, kube-apiserver and kubectl alone. Which these are is in the name, beside which others are kept. */
+/**
+ * The programs to be built: envtest itself gives only etcd, kube-apiserver and kubectl. The name of the folder lists them, so that other sets are kept beside
+ * it.
+ */
 function lacking(): { readonly name: string; readonly modules: readonly GoModule[] } {
   const isLacking = ([program]: [string, string]) => given(program) === undefined;
   const modules = all

@@ -1,6 +1,6 @@
 /**
- * A real control plane on loopback: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, and kwok, which makes nodes that report
- * ready and run what is bound to them. Each can be ended and started by itself.
+ * A real control plane on loopback: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, and kwok, which simulates nodes that report ready and run
+ * the pods bound to them. Each can be ended and started separately.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,15 +14,15 @@ import { type ClusterCredentials, makeCredentials, type User, writeKubeconfig } 
 export type Component = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler' | 'kwok';
 
 export interface ControlPlaneOptions {
-  /** Owned by it: certificates, logs and etcd's data. */
+  /** The control plane owns this folder: certificates, logs and etcd's data. */
   readonly directory: string;
-  /** The process that starts them may go, and they stay. */
+  /** The processes continue after the process that started them has ended. */
   readonly detached?: boolean;
-  /** Every request is written down: `audited`. */
+  /** Every request is recorded: `audited`. */
   readonly audit?: boolean;
 }
 
-/** A request that has been answered, of https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/#audit-k8s-io-v1-Event */
+/** A request with its answer, of https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/#audit-k8s-io-v1-Event */
 export interface Audited {
   readonly stage: 'ResponseStarted' | 'ResponseComplete' | 'Panic';
   readonly verb: string;
@@ -39,7 +39,7 @@ export interface Audited {
   readonly requestReceivedTimestamp: string;
 }
 
-/** Beside other control planes on two cores a first start took 20 s. */
+/** Beside other control planes on two cores, a first start took 20 s. */
 const readyMsMax = 120_000;
 const stopMsMax = 10_000;
 const components: readonly Component[] = [
@@ -49,7 +49,7 @@ const components: readonly Component[] = [
   'kube-scheduler',
   'kwok',
 ];
-/** Who the components are to the API server. kwok plays every kubelet. */
+/** The users of the components at the API server. kwok simulates every kubelet. */
 const users = {
   admin: { name: 'admin', groups: ['system:masters'] },
   'kube-controller-manager': { name: 'system:kube-controller-manager', groups: [] },
@@ -93,7 +93,7 @@ export class ControlPlane implements AsyncDisposable {
     return plane;
   }
 
-  /** Of a member of system:masters. */
+  /** The kubeconfig of a member of system:masters. */
   get kubeconfig(): string {
     return this.#file('admin.kubeconfig');
   }
@@ -106,12 +106,12 @@ export class ControlPlane implements AsyncDisposable {
     return `https://127.0.0.1:${this.#ports.api}`;
   }
 
-  /** Of etcd's clients. */
+  /** The files of etcd's clients. */
   get etcd(): string {
     return `http://127.0.0.1:${this.#ports.etcd}`;
   }
 
-  /** A kubeconfig of somebody with these groups; what they may do is RBAC's matter. */
+  /** A kubeconfig of a user with these groups; RBAC decides about the user's rights. */
   async kubeconfigOf(user: User): Promise<string> {
     await this.#writeKubeconfigFor(user.name, user);
     return this.#file(`${user.name}.kubeconfig`);
@@ -127,10 +127,10 @@ export class ControlPlane implements AsyncDisposable {
     return [...this.#processes.values()].flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
   }
 
-  /** Of all requests since the first start, in the order of their answers. */
+  /** All requests since the first start, in the order of their answers. */
   audited(): Audited[] {
     const lines = readFileSync(this.#file('audit.log'), 'utf8').split('\n');
-    // The last one may be half written.
+    // The last line may be half written.
     return lines.slice(0, -1).map((line) => JSON.parse(line) as Audited);
   }
 
@@ -141,7 +141,7 @@ export class ControlPlane implements AsyncDisposable {
     }
   }
 
-  /** SIGKILL by default: a machine that lost its power. */
+  /** SIGKILL by default, like a machine that lost its power. */
   async stopComponents(names: readonly Component[], signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const ended = names.flatMap((name) => {
       const child = this.#processes.get(name);
@@ -156,7 +156,7 @@ export class ControlPlane implements AsyncDisposable {
     await Promise.all(ended);
   }
 
-  /** The API server at the same address with nothing in it, as after a machine was set up again. */
+  /** The API server at the same address without contents, as after a machine was set up again. */
   async replaceByAnEmptyOne(): Promise<void> {
     await this.stopComponents(components);
     rmSync(this.#file('etcd'), { recursive: true, force: true });
@@ -192,7 +192,7 @@ export class ControlPlane implements AsyncDisposable {
           `--listen-peer-urls=${peer}`,
           `--initial-advertise-peer-urls=${peer}`,
           `--initial-cluster=default=${peer}`,
-          // What a test stores is gone with it.
+          // The data of a test go with it.
           '--unsafe-no-fsync',
           '--log-level=warn',
         ];
@@ -255,7 +255,7 @@ export class ControlPlane implements AsyncDisposable {
     }
   }
 
-  /** By its admin: health needs no rights, but this proves the certificates as well. */
+  /** With its admin: health needs no rights, but this also proves the certificates. */
   #answers(path: string): Promise<boolean> {
     return new Promise((resolve) => {
       const asked = request(

@@ -39,11 +39,11 @@ export async function makeCredentials(directory: string): Promise<ClusterCredent
 export interface User {
   readonly name: string;
   readonly groups: readonly string[];
-  /** Of its certificate; absent: made now. */
+  /** The start of its validity; absent: now. */
   readonly issuedAtMs?: number;
 }
 
-/** Everything inside it: such a file can be handed on. */
+/** All data are inside the file: it can be passed on alone. */
 export async function writeKubeconfig(
   file: string,
   authority: KeyAndCertificate,

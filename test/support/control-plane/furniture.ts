@@ -1,10 +1,13 @@
-/** What a bare control plane lacks for ordinary workloads: nodes that kwok keeps ready, and volumes for claims. Nothing behind them is real. */
+/**
+ * The nodes and volumes that a bare control plane lacks for ordinary workloads: nodes that kwok keeps ready, and volumes for claims. Nothing behind them is
+ * real.
+ */
 import { execFileSync } from 'node:child_process';
 import type { ControlPlane } from './control-plane.ts';
 
 export interface Furniture {
   readonly nodes: number;
-  /** Of 100 GiB, for claims of the default class. */
+  /** Volumes of 100 GiB, for claims of the default class. */
   readonly volumes: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * `npm run control-plane -- up|down --name N`: a real control plane by hand. `up` prints the path of its kubeconfig, and nothing else to standard
- * output; it stays until `down`.
+ * `npm run control-plane -- up|down --name N`: a real control plane by hand. `up` prints the path of its kubeconfig, and nothing else, to standard output.
+ * The control plane stays until `down`.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
@@ -49,7 +49,7 @@ async function down(): Promise<void> {
   rmSync(directory, { recursive: true, force: true });
 }
 
-/** Those of its processes that still are: a number may belong to another program by now, which does not name its directory. */
+/** Its processes that still run: a number may belong to another program by now, which does not name its directory. */
 function running(): number[] {
   const pids = JSON.parse(readFileSync(pidFile, 'utf8')) as number[];
   return pids.filter((pid) => {

@@ -1,4 +1,4 @@
-/** The thread that keeps the connections: one to each context of each kubeconfig that was asked for, until the process ends. */
+/** The thread that keeps the connections open: one to each requested context of each kubeconfig, until the process ends. */
 import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { runAsWorker } from 'synckit';
@@ -8,15 +8,15 @@ import type { Question } from './question.ts';
 
 interface Kept {
   readonly client: NodeApiClient;
-  /** Of the file: a tree that starts again may write another one under the same name. */
+  /** The file's contents: a tree that starts again may write another file under the same name. */
   readonly writtenMs: number;
-  /** By context, then by the word that named it. */
+  /** By context, then by the word that named the resource. */
   readonly served: Map<string, FoundResource>;
 }
 
 const kept = new Map<string, Kept>();
 
-/** Discovery is some twenty requests, each of which a stopped server may hold for 5 s: the test asks again rather than waits for all of them. */
+/** Discovery takes some twenty requests, and a stopped server may delay each by 5 s: the test asks again instead of waiting for all of them. */
 const answerMsMax = 20_000;
 
 runAsWorker((kubeconfig: string, context: string | undefined, question: Question) =>
@@ -39,7 +39,7 @@ async function answer(
     if (!found) served.delete(key);
     return found && withKinds(found as ListOrObject);
   } catch {
-    // Waiting goes on where a server is away or refuses: as with a kubectl that fails.
+    // The test continues to wait while a server is away or refuses, as with a kubectl that fails.
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What a Kubernetes API server answers to `get`, asked in this process over a connection that stays open: a question costs some milliseconds, a kubectl of its
- * own some hundred. For waiting and for reading data; where the words of kubectl are the claim of a test, kubectl runs.
+ * The answers of a Kubernetes API server to `get`, requested in this process over a connection that stays open. A request costs some milliseconds, and a
+ * kubectl process some hundred. Use it for waiting and for reading data; a test about kubectl's output runs kubectl.
  */
 import { createSyncFn } from 'synckit';
 import { parseQuestion, type Question } from './question.ts';
@@ -14,8 +14,8 @@ const answerMsMax = 30_000;
 let ask: ReturnType<typeof createSyncFn<Ask>> | undefined;
 
 /**
- * `words`: those of `kubectl get`, for example `'deploy', 'till', '-n', 'shop'`. Throws where the words are none of `question.ts`. `context`: that of the
- * kubeconfig's own choice where it is absent.
+ * `words`: the arguments of `kubectl get`, for example `'deploy', 'till', '-n', 'shop'`. Throws if `question.ts` does not know the arguments. `context`: by
+ * default the kubeconfig's current one.
  */
 export function getObject<T>(kubeconfig: string, words: readonly string[], context?: string): T | undefined {
   ask ??= createSyncFn<Ask>(new URL('./kept-api-worker.ts', import.meta.url).href, { timeout: answerMsMax });

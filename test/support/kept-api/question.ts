@@ -1,7 +1,7 @@
-/** The words of `kubectl get` that name objects, taken apart. */
+/** Parses the arguments of `kubectl get` that name objects. */
 
 export interface Question {
-  /** As people write it: a plural, a singular, a short name or a kind, perhaps with its group behind a dot. */
+  /** As people write it: a plural, a singular, a short name or a kind, perhaps with its group after a dot. */
   readonly resource: string;
   /** Absent: a list. */
   readonly name?: string;
@@ -11,7 +11,7 @@ export interface Question {
   readonly fieldSelector?: string;
 }
 
-/** Throws for words that mean more than this: then kubectl has to run. */
+/** Throws for arguments that mean more than this: then kubectl has to run. */
 export function parseQuestion(words: readonly string[]): Question {
   const names: string[] = [];
   let namespace = 'default';

@@ -1,4 +1,4 @@
-/** What a real node of a cluster is made of, and why a machine can't be one. */
+/** The programs of a real node of a cluster, and the reasons why a machine can't be one. */
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,9 +6,9 @@ import { builtOnce, type GoModule, notBuilt } from '../go-programs.ts';
 import { withoutHosts } from '../hosts.ts';
 import { impossible } from '../impossible.ts';
 
-/** Debian keeps some of them where only root looks. */
+/** Debian keeps some of them in folders of root's path only. */
 const folders = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/sbin'];
-/** Of the package containernetworking-plugins; the second is where others unpack them. */
+/** From the package containernetworking-plugins; the second folder is used elsewhere. */
 const networkFolders = ['/usr/lib/cni', '/opt/cni/bin'];
 const networkPlugins = ['bridge', 'host-local', 'loopback'];
 const name = 'kubelet';
@@ -31,7 +31,7 @@ export function withoutNode(): string | undefined {
   return withoutHost() ?? notBuilt(name, modules);
 }
 
-/** Why this machine cannot be a node, whatever is built. */
+/** The reason why this machine cannot be a node, whatever is built. */
 export function withoutHost(): string | undefined {
   if (process.platform !== 'linux') return 'a node of a cluster is Linux';
   if (withoutHosts) return withoutHosts;
@@ -41,7 +41,7 @@ export function withoutHost(): string | undefined {
   return withoutControlGroups();
 }
 
-/** Builds what is lacking. */
+/** Builds the missing programs. */
 export async function nodePrograms(): Promise<Programs> {
   const problem = withoutHost();
   if (problem) throw new Error(problem);
@@ -63,7 +63,7 @@ function networkFolder(): string | undefined {
   return networkFolders.find((folder) => networkPlugins.every((plugin) => existsSync(join(folder, plugin))));
 }
 
-/** Either version of them, as long as groups can be made: a container of many a CI may only read. */
+/** Either version of cgroups, if groups can be created: a container of many CI systems may only read them. */
 function withoutControlGroups(): string | undefined {
   const controller = ['/sys/fs/cgroup/memory', '/sys/fs/cgroup'].find((folder) =>
     existsSync(join(folder, 'cgroup.procs')),

@@ -1,6 +1,6 @@
 /**
- * A real node of a cluster: kubelet and containerd, in a network of their own. Pods reach the API server and what else is given a way, and nothing of the node
- * is left when it ends but empty control groups.
+ * A real node of a cluster: kubelet and containerd, in a network of their own. Pods reach the API server and the other configured addresses. When the node
+ * ends, it leaves only empty control groups.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { closeSync, cpSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,12 +12,12 @@ import { apiAddress, NodeNetwork, nodeAddress } from './node-network.ts';
 import { nodePrograms, type Programs } from './programs.ts';
 
 export interface RealNodeOptions {
-  /** Short: names of sockets have 108 characters at most. Owned by it. */
+  /** Short: names of sockets have 108 characters at most. The node owns this folder. */
   readonly directory: string;
   readonly name: string;
-  /** To an API server on loopback, of a member of system:masters. */
+  /** The kubeconfig of a member of system:masters, for an API server on loopback. */
   readonly kubeconfig: string;
-  /** Ports of loopback that pods reach at `RealNode.address`, by the port that they ask for. */
+  /** Ports of loopback that pods reach at `RealNode.address`, by the requested port. */
   readonly ways: Readonly<Record<number, number>>;
 }
 
@@ -61,12 +61,12 @@ export class RealNode implements AsyncDisposable {
     }
   }
 
-  /** Of this machine, as pods see it. */
+  /** The address of this machine, as pods see it. */
   get address(): string {
     return nodeAddress;
   }
 
-  /** What a container has said so far, in all of its lives; lines as kubelet keeps them. */
+  /** All output of a container so far, over all its restarts; lines as kubelet keeps them. */
   said(pod: string, container: string): string[] {
     const logs = this.#file('pod-logs');
     const files = readdirSync(logs, { recursive: true, encoding: 'utf8' });
@@ -75,12 +75,12 @@ export class RealNode implements AsyncDisposable {
       .flatMap((file) => readFileSync(join(logs, file), 'utf8').split('\n'));
   }
 
-  /** What is in an archive comes to the node. */
+  /** Loads the images of an archive into the node. */
   import(archive: string): void {
     this.#ctr('images', 'import', '--snapshotter', snapshotter(), archive);
   }
 
-  /** The process of a container, as this machine sees it; undefined: it does not run. */
+  /** The process of a container, as this machine sees it; undefined if it does not run. */
   pidOf(pod: string, container: string): number | undefined {
     const tasks = this.#ctr('tasks', 'list').split('\n').slice(1);
     for (const [id, pid, status] of tasks.map((line) => line.split(/\s+/))) {
@@ -159,7 +159,7 @@ conf_dir = "${this.#file('cni')}"
       kind: 'KubeletConfiguration',
       containerRuntimeEndpoint: `unix://${this.#socket}`,
       podLogsDir: this.#file('pod-logs'),
-      // Groups are containers' alone: others' on this machine stay as they are.
+      // Only containers use these groups: other groups on this machine do not change.
       cgroupDriver: 'cgroupfs',
       cgroupsPerQOS: false,
       enforceNodeAllocatable: [],
@@ -170,7 +170,7 @@ conf_dir = "${this.#file('cni')}"
       // Nobody reaches it from outside of its network.
       authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
       authorization: { mode: 'AlwaysAllow' },
-      // How full the disk of this machine is does not matter.
+      // The free space of this machine's disk does not matter.
       evictionHard: { 'memory.available': '1Mi', 'nodefs.available': '1Mi', 'imagefs.available': '1Mi' },
       imageGCHighThresholdPercent: 100,
       // A test waits for it.
@@ -203,7 +203,7 @@ conf_dir = "${this.#file('cni')}"
     }
   }
 
-  /** With their networks, which nobody else would take away any more. */
+  /** With their networks, which nobody else would remove. */
   #endContainers(): void {
     for (const task of this.#listed('tasks')) this.#tried('tasks', 'delete', '--force', task);
     for (const container of this.#listed('containers')) {
@@ -222,7 +222,7 @@ conf_dir = "${this.#file('cni')}"
     return JSON.parse(this.#tried('containers', 'info', id) || '{}') as ContainerInfo;
   }
 
-  /** What has gone meanwhile is not there. */
+  /** An entry that has gone meanwhile does not exist. */
   #tried(...args: readonly string[]): string {
     try {
       return this.#ctr(...args);
@@ -239,7 +239,7 @@ conf_dir = "${this.#file('cni')}"
     });
   }
 
-  /** In the node's network. */
+  /** Runs in the node's network. */
   #run(name: string, command: readonly string[]): ChildProcess {
     const log = openSync(this.#file(`${name}.log`), 'a');
     const [program, ...args] = [...this.#network.at, ...command];
@@ -262,7 +262,7 @@ conf_dir = "${this.#file('cni')}"
   }
 }
 
-/** Layers lie one over the other where the kernel can do that; otherwise they are copied. */
+/** The kernel stacks the layers if it can; otherwise they are copied. */
 function snapshotter(): 'overlayfs' | 'native' {
   return /\boverlay$/m.test(readFileSync('/proc/filesystems', 'utf8')) ? 'overlayfs' : 'native';
 }

@@ -1,4 +1,4 @@
-/** A crowd as the commands of a transcript move it. A thousand conversations are told as counts. */
+/** A crowd as the commands of a transcript control it. A thousand conversations are shown as counts. */
 import type { Frame } from '../../../core/wire/generated/mesh.ts';
 import { Crowd } from '../../support/crowd.ts';
 
@@ -17,7 +17,7 @@ export class CrowdStage {
     else this.#crowd.startChildren(count);
   }
 
-  /** The parent, and with it all of its lines. */
+  /** The parent's process, and with it all of its lines. */
   crash(): void {
     this.#crowd.killParent();
     this.#crowd.connected.clear();

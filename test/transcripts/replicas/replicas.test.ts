@@ -10,7 +10,7 @@ const commands: { readonly [word: string]: (world: SiblingWorld, ...args: string
   crash: (world, name) => world.crash(name!),
   copy: (world, from, to) => world.copy(from!, to!),
   cut: (world, child, sibling) => world.cut(child!, sibling!),
-  // swallow CHILD SIBLING [WHO SENDS]
+  // swallow CHILD REPLICA [WHO SENDS]
   swallow: (world, child, sibling, from) => world.swallow(child!, sibling!, from),
   // put SIBLING KEY BODY REVISION
   put: (world, sibling, key, body, revision) => world.put(sibling!, key!, body!, Number(revision)),

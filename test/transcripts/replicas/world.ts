@@ -1,6 +1,6 @@
 /**
- * Two siblings `eu` and `eu~1`, a child of theirs, and what is above the siblings: the real sessions and the real decisions of ownership on memory stores and
- * virtual time. Words between the siblings and above take a millisecond.
+ * Two replicas `eu` and `eu~1`, a child of theirs, and their parent: the real sessions and the real decisions of ownership on memory stores and virtual time.
+ * Messages between the replicas and their parent take a millisecond.
  */
 import type { FeedConsumer } from '../../../core/feed/consumer.ts';
 import type { AppliedChange } from '../../../core/feed/feed.ts';
@@ -26,9 +26,9 @@ interface Sibling {
   readonly producer: FeedProducer;
   readonly store: MemoryStore;
   marks: Watermarks;
-  /** With which the child attached here last. */
+  /** The sequence with which the child attached here last. */
   sequence: number;
-  /** Since when it hears nothing from above. */
+  /** The time since which the replica receives nothing from above. */
   cutOffAtMs: number | undefined;
 }
 
@@ -62,14 +62,14 @@ export class SiblingWorld extends VirtualNodes {
     if (siblings.includes(name)) this.#decide((above) => above.connection(splitReplica(name).replica, false));
   }
 
-  /** The line between a child and a sibling: nobody answers, and connections break. */
+  /** The line between a child and a replica: dials are not answered, and connections break. */
   cut(child: string, sibling: string): void {
     const line = this.#line(child, sibling);
     line.cut = true;
     line.break();
   }
 
-  /** What goes over it, or what one of them sends, is lost without a word, and nobody answers. */
+  /** Frames on the line, or from one of its ends, are lost silently, and dials are not answered. */
   swallow(child: string, sibling: string, from?: string): void {
     const line = this.#line(child, sibling);
     line.cut = true;
@@ -84,14 +84,14 @@ export class SiblingWorld extends VirtualNodes {
     store.write((t) => producer.put(t, content(of, body), revision));
   }
 
-  /** It has all of the source up to this revision. */
+  /** The replica has all rows of the source up to this revision. */
   reached(sibling: string, revision: number): void {
     const running = this.#siblings.get(sibling)!;
     running.marks = { [source]: revision };
     running.session.watermarksChanged();
   }
 
-  /** Its own uplink is dead: it hears nothing from above, and nobody there of it. */
+  /** Its own uplink is dead: it receives nothing from above, and its parent receives nothing from it. */
   cutOff(sibling: string): void {
     const running = this.#siblings.get(sibling)!;
     running.cutOffAtMs = running.clock.monotonicMs();
@@ -137,7 +137,7 @@ export class SiblingWorld extends VirtualNodes {
     return line;
   }
 
-  /** Above the siblings, a millisecond after the word that it is about; and what they do, another one later. */
+  /** At the parent, a millisecond after the report; the replicas act another millisecond later. */
   #decide(act: (above: Ownership) => void): void {
     this.clock.after(1, () => {
       act(this.#above);

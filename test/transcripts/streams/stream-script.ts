@@ -1,10 +1,10 @@
-/** Commands of transcripts about byte streams, and what they are played on: routers of a few nodes, their ends, virtual time. */
+/** Commands of transcripts about byte streams, and their world: routers of a few nodes, their ends, virtual time. */
 import { echoEndpoint } from '../../../core/stream/echo.ts';
 import { type ResetCode, resetCodes } from '../../../core/stream/stream.ts';
 import type { Frame } from '../../../core/wire/generated/mesh.ts';
 import { StreamLog, StreamTree } from '../../support/stream-tree.ts';
 
-/** Plays the commands of a transcript and gives the whole text as it should read. */
+/** Plays the commands of a transcript and returns the whole text as it should be. */
 export async function playStreams(text: string): Promise<string> {
   const world = new StreamWorld();
   const out: string[] = [];
@@ -54,7 +54,7 @@ class StreamWorld {
       this.#tree = await new StreamTree(below ? paths.slice(1) : paths, { fromBelow: below }).attach();
       this.#begunMs = this.#tree.clock.monotonicMs();
     },
-    // serve PATH echo | NAME: the ends that it takes are NAME
+    // serve PATH echo | NAME: the accepted ends get the name NAME
     serve: (path, what) =>
       this.#tree.register(pathOf(path), 'test', (offer) => {
         if (what === 'echo') echoEndpoint(offer);

@@ -25,7 +25,7 @@ interface Described {
   readonly options: readonly (readonly string[])[];
 }
 
-/** From the text of the program, which runs as soon as it is loaded. Hidden commands and options are not for people. */
+/** Parsed from the text of the program, which runs as soon as it is loaded. Hidden commands and options are not for people. */
 function commands(): Described[] {
   const [, ...parts] = readFileSync(join(root, 'center/cli/banyan.ts'), 'utf8').split(/\.command\(/);
   return parts.flatMap((part) => {
@@ -36,7 +36,7 @@ function commands(): Described[] {
   });
 }
 
-/** Options by which each command finds its tree: the page says of them all at once what they are. */
+/** Options with which each command finds its tree: the page describes them once for all commands. */
 const ofMany = new Set(['--data', '--kubeconfig']);
 
 describe('the page of the command line', () => {
@@ -73,7 +73,7 @@ describe('a command that somebody is to type', () => {
     );
   });
 
-  // Between backticks of a comment or a description stands the name of a command, which nobody is told to type there.
+  // Text between backticks in a comment or a description is the name of a command that nobody has to type there.
   it('is written by cliCommand() wherever the program prints it', () => {
     const sources = ['core', 'relay', 'edge-agent', 'center'].flatMap((folder) => filesBelow(folder, '.ts'));
     const isComment = (line: string) => /^\s*(\/\/|\/?\*)/.test(line);

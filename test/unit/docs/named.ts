@@ -1,9 +1,9 @@
-/** What a page names of the project: files and folders by their path from the root, links to other pages, npm scripts. */
+/** The names on a page that belong to the project: files and folders by their path from the root, links to other pages, npm scripts. */
 import { existsSync, globSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 const roots = globSync('{*,.ci}/', { exclude: ['node_modules'] }).map((folder) => folder.replaceAll('.', '\\.'));
-/** A name with an ending, or with a slash behind it: `deploy/till` is an object, and `test/long/*.test.ts` names no single file. */
+/** A name with an ending, or with a slash after it: `deploy/till` is an object, and `test/long/*.test.ts` names no single file. */
 const path = new RegExp(
   `(?<![\\w./~-])(?:${roots.join('|')})/(?:[\\w.-]+/)*(?:[\\w-]+(?:\\.\\w+)+)?(?![\\w<*{…/-])`,
   'g',
@@ -13,7 +13,7 @@ const link = /\]\(([^)#\s]+)(?:#[^)]*)?\)/g;
 /** `npm ci` and the like are npm's own. */
 const script = /\bnpm (?:run ([\w:-]+)|(test|start)\b)/g;
 
-/** `page`: where the text stands, from the root. */
+/** `page`: the path of the text from the root. */
 export function filesIn(page: string, text: string): string[] {
   const inCode = [...text.matchAll(code)].flatMap(([words]) => [...words.matchAll(path)].map(([found]) => found));
   const linked = [...text.matchAll(link)]
@@ -27,7 +27,7 @@ export function scriptsIn(text: string): string[] {
   return [...new Set([...text.matchAll(script)].map(([, run, short]) => run ?? short ?? ''))];
 }
 
-/** In words, with what to do. */
+/** Messages with the remedy. */
 export function flawsOf(page: string, text: string, scripts: ReadonlySet<string>): string[] {
   return [
     ...filesIn(page, text)

@@ -41,7 +41,7 @@ function cellsOf(line: string): string[] {
     .map((cell) => cell.trim());
 }
 
-/** The value of a constant, from the text of its file, with those in it that are of the same file or are imported. */
+/** The value of a constant, read from its file, with the constants in it that the file defines or imports. */
 function constant(name: string, file: string): number {
   const source = readFileSync(file, 'utf8');
   const expression = source.match(new RegExp(`^(?:export )?const ${name} = ([^;]+);`, 'm'))?.[1];
@@ -54,7 +54,7 @@ function constant(name: string, file: string): number {
   return Number(runInNewContext(expression, Object.fromEntries(values)));
 }
 
-/** Rows of `no_proxy` elements; hosts with a port, or with that of the test. */
+/** Rows of `no_proxy` elements; hosts with a port, or with the port of the test. */
 function exceptions(): { element: string; host: string; excepted: boolean }[] {
   const from = page.indexOf('| element ');
   const hosts = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, host = '']) => host);
@@ -78,7 +78,7 @@ const limits = [...page.matchAll(/^\|([^|]*)\|.*`(\w+)` = ([\d.]+), `([\w./-]+)`
   ([, what = '', name = '', value = '', file = '']) => ({ what: what.trim(), name, value: Number(value), file }),
 );
 
-/** Files that the page names, by their path or the end of it; `*` stands for any part of a name. */
+/** Files that the page names, by their path or its end; `*` stands for any part of a name. */
 const namedFiles = [...new Set([...page.matchAll(/`([\w*./-]+\.(?:txt|ts|proto))`/g)].map(([, file = '']) => file))];
 const presentFiles = ['core', 'relay', 'proto', 'test'].flatMap((folder) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)),

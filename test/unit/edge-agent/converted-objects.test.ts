@@ -1,4 +1,4 @@
-/** Drift of an object that the cluster tells in another version than it was applied in. */
+/** Drift of an object that the cluster returns in another version than the applied one. */
 import { describe, expect, it } from 'vitest';
 import type { SparseApplyRules } from '../../../core/entries/apply-rules.ts';
 import { AgentBench, namespace } from './support/agent-bench.ts';
@@ -18,7 +18,7 @@ async function withRules(apply: SparseApplyRules = {}): Promise<AgentBench<Conve
   return bench;
 }
 
-/** Its controller tells how it goes, again and again, and changes nothing that was applied. */
+/** Its controller writes the status again and again, and changes no applied field. */
 async function live(bench: AgentBench) {
   for (let round = 1; round <= 8; round++) {
     bench.cluster.write(till, (object) => {
@@ -28,7 +28,7 @@ async function live(bench: AgentBench) {
   }
 }
 
-/** Somebody writes another value, in whatever version: the server takes the field from the agent. */
+/** Somebody writes another value, in any version: the server takes the field from the agent. */
 function retarget(bench: AgentBench, averageUtilization: number) {
   bench.cluster.write(till, (object) => {
     (object.spec as Record<string, number>).targetCPUUtilizationPercentage = averageUtilization;

@@ -1,4 +1,4 @@
-/** What an agent sees of what others write to applied objects, on a cluster with server-side apply. */
+/** The changes by others that an agent notices in applied objects, on a cluster with server-side apply. */
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { SparseApplyRules } from '../../../core/entries/apply-rules.ts';
@@ -210,13 +210,13 @@ function edit(bench: EmbeddedBench, { of, operations }: Change): KubeObject {
   return bench.space.patch(parseKey(bench.keyOf(of)), { type: 'json', operations }, { fieldManager: 'kubectl-edit' });
 }
 
-/** What was written, without what a controller notes beside it. */
+/** The written fields, without the notes of a controller beside them. */
 function content({ metadata, status: _status, ...rest }: KubeObject): object {
   const { 'deployment.kubernetes.io/revision': _revision, ...annotations } = metadata.annotations ?? {};
   return { ...rest, labels: metadata.labels, annotations };
 }
 
-/** When the agent has applied the object last, in seconds. */
+/** The time at which the agent applied the object last, in seconds. */
 function appliedAt(bench: EmbeddedBench, of: KubeObject): string | undefined {
   return bench.live(of)!.metadata.managedFields?.find(({ operation }) => operation === 'Apply')?.time;
 }

@@ -1,4 +1,4 @@
-/** Objects in a namespace that is there, and is not as the placement wants it. */
+/** Objects in an existing namespace that differs from the placement's. */
 import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
@@ -9,7 +9,7 @@ const placement = 'center.retail/shop';
 const shop = '/namespaces//shop';
 const till = '/configmaps/shop/till';
 
-/** As a real one; a policy may refuse to have namespaces changed or made. */
+/** Like a real cluster; a policy may refuse to change or make namespaces. */
 class StrictCluster extends FakeCluster {
   policy = false;
 

@@ -7,7 +7,7 @@ import { AgentBench, configMap, namespace } from './support/agent-bench.ts';
 const shop = 'center.retail/shop';
 const limits = { entries: 50, fraction: 0.2 };
 
-/** One whose store has a placement of two objects, and was not active last. */
+/** An agent whose store has a placement of two objects, and that was not active last. */
 async function heldBack(): Promise<AgentBench> {
   const bench = new AgentBench();
   bench.isHeldBack = true;
@@ -20,7 +20,7 @@ async function heldBack(): Promise<AgentBench> {
   return bench;
 }
 
-/** As the cluster tells it of an object that another store of this agent applied. */
+/** An object on the cluster that another store of this agent applied. */
 function appliedBefore(bench: AgentBench, key: AppliedObject['key'], created = false): AppliedObject {
   const name = `${key.group}/${key.resource}/${key.namespace}/${key.name}`;
   const uid = bench.cluster.objects.get(name)?.metadata.uid ?? '';

@@ -1,4 +1,4 @@
-/** Objects that came before their namespace did, or that somebody has deleted with it. */
+/** Objects that arrived before their namespace, or that somebody has deleted with it. */
 import { expect, it } from 'vitest';
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
@@ -8,9 +8,9 @@ import { FakeCluster } from './support/fake-cluster.ts';
 const shop = '/namespaces//shop';
 const till = '/configmaps/shop/till';
 
-/** As a real one. */
+/** Like a real cluster. */
 class StrictCluster extends FakeCluster {
-  /** What is refused is so only then. */
+  /** A refusal takes effect only then. */
   answers: Promise<void> = Promise.resolve();
 
   override async apply(object: KubeObject, options?: { dryRun?: boolean }): Promise<KubeObject> {

@@ -20,7 +20,7 @@ async function started(): Promise<Creating> {
   return bench;
 }
 
-/** Somebody's, who keeps it by server-side apply. */
+/** An object that somebody keeps by server-side apply. */
 function foreign(bench: Creating, name: string, manager = 'helm'): KubeObject {
   bench.cluster.write(keyOf(name), (object) => {
     object.kind = 'ConfigMap';
@@ -35,7 +35,7 @@ function foreign(bench: Creating, name: string, manager = 'helm'): KubeObject {
   return bench.cluster.objects.get(keyOf(name))!;
 }
 
-/** … by another agent, of another tree. */
+/** … that another agent, of another tree, keeps. */
 function ofAnotherAgent(bench: Creating, name: string): KubeObject {
   foreign(bench, name, 'banyan');
   bench.cluster.write(keyOf(name), ({ metadata }) => {
@@ -71,7 +71,7 @@ describe('objects without a record', () => {
     expect(bench.cluster.objects.get(till)).toEqual(theirs);
     expect(bench.agent.counts().applied).toBe(3);
     await bench.advance(60_000);
-    // It is known now: it is looked at, and not tried again.
+    // The object is known now: the agent reads it, and does not try to create it again.
     expect(bench.cluster.tried.filter((name) => name === 'till')).toHaveLength(1);
     expect(bench.cluster.looked.filter((key) => key === till).length).toBeGreaterThan(1);
     await bench.receive(...['till', 'a', 'b'].map((name) => bench.gone(`o/center.retail/${keyOf(name)}`)));
@@ -122,7 +122,7 @@ describe('objects without a record', () => {
     const bench = await started();
     for (const name of names(100)) ofAnotherAgent(bench, name);
     await receive(bench, names(100));
-    // Eight at once, and those that were taken up before four of them were found.
+    // Eight at once, and those that had started before four of them were found.
     expect(bench.cluster.tried.length).toBeLessThanOrEqual(16);
     expect(bench.cluster.looked).toHaveLength(100);
     bench.cluster.tried.length = 0;

@@ -6,7 +6,7 @@ import { AgentBench, configMap, deployment, namespace, path } from './support/ag
 const shop = 'center.retail/shop';
 const [good, bad] = ['/configmaps/shop/good', '/configmaps/shop/bad'];
 
-/** Anything under a key, as a parent may send it. */
+/** Any value under any key, as a parent may send it. */
 function raw(key: string, attributes: Uint8Array | object, body: Uint8Array | string) {
   return (revision: number) => ({
     keyHash: hash128(key),

@@ -1,4 +1,4 @@
-/** How an object is to be removed stands on it, for a store of the agent that has no record of it. */
+/** The way of removal is recorded on the object itself, for a store of the agent that has no record of the object. */
 import { expect, test } from 'vitest';
 import { parseKey } from '../../../core/object/key.ts';
 import { signatureOf } from '../../../edge-agent/cluster/mark.ts';
@@ -48,6 +48,6 @@ test('an object to be orphaned is orphaned by another store of the agent', async
   bench.cluster.log.length = 0;
   successor.agent.scanAppliedInventory([{ key: parseKey(web), uid, ...said }], { entries: 50, fraction: 0.2 });
   await successor.settle();
-  // What comes after it is the first one's, which goes on.
+  // Later events belong to the first agent, which continues.
   expect(bench.cluster.log[0]).toBe(`remove ${web} Orphan`);
 });

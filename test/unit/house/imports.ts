@@ -1,8 +1,8 @@
-/** Which source files import which, and what follows for the folders that they stand in. A type that is imported counts as well: whoever reads it has to read there. */
+/** The imports between source files, and between their folders. A type import counts as well, because a reader has to follow it too. */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Who imports whom: files, or the folders that they stand in. */
+/** Who imports whom: files, or their folders. */
 export type Imports = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** A folder and one that imports it back, with every import between the two. */
@@ -11,10 +11,10 @@ export interface Pair {
   readonly imports: readonly string[];
 }
 
-/** Static, dynamic and of types alone; the formatter sees to it that all of them are written like this. */
+/** Static, dynamic and type-only imports; the formatter gives all of them this form. */
 const specifier = /\b(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+)'/g;
 
-/** The program's files with their text; what is generated is nobody's design. */
+/** The program's files with their text, without generated ones. */
 export function sources(): Map<string, string> {
   const files = globSync('{core,relay,edge-agent,center}/**/*.ts', { exclude: ['**/generated/**'] });
   return new Map(files.sort().map((file) => [file, readFileSync(file, 'utf8')]));
@@ -57,7 +57,7 @@ export function circlesOf(imports: Imports): string[][] {
   const circles: string[][] = [];
   const order = new Map<string, number>();
   const path: string[] = [];
-  /** The first of the path that is reached from here. */
+  /** The first node of the path that is reached from here. */
   const visit = (at: string): number => {
     const own = order.size;
     order.set(at, own);

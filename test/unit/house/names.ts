@@ -1,4 +1,4 @@
-/** Which names the program's files export, and where each name is defined. */
+/** The names that the program's files export, and the files that define each name. */
 
 /** A definition stands at the start of a line; the formatter keeps it there. */
 const definition =

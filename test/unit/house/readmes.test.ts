@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { flawsOf, type Listing, namedIn } from './readmes.ts';
 
-/** What is generated has no README. */
+/** Generated folders have no README. */
 const folders = globSync('{core,relay,edge-agent,center,test/sim}{,/**}/', {
   exclude: ['**/generated', '**/generated/**'],
 });

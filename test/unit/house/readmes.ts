@@ -1,6 +1,6 @@
-/** What the README of a folder says of its files and folders, and where the two differ. */
+/** The files and folders that the README of a folder names, and the differences from the folder. */
 
-/** In the first cell of a row; a cell may name several. */
+/** Names in the first cell of a row; a cell may have several. */
 const named = /^[\w.-]+(?:\/|\.(?:ts|js|json))$/;
 
 /** What the tables of a README name, in their order. */
@@ -14,16 +14,16 @@ export function namedIn(readme: string): string[] {
 }
 
 export interface Listing {
-  /** All that the folder has; folders end in a slash. */
+  /** All entries of the folder; folders end with a slash. */
   readonly entries: readonly string[];
-  /** Undefined: there is none. */
+  /** Undefined: there is no README. */
   readonly readme: string | undefined;
 }
 
-/** More files than this are not seen at a glance. */
+/** More files than this need a README. */
 const withoutReadmeMax = 3;
 
-/** In words, with what to do. */
+/** Messages with the remedy. */
 export function flawsOf({ entries, readme }: Listing): string[] {
   const sources = entries.filter((entry) => entry.endsWith('.ts'));
   const names = namedIn(readme ?? '');

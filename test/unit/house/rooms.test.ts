@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { circlesOf, foldersOf, importsOf, pairsOf, sources } from './imports.ts';
 import { namedIn } from './readmes.ts';
 
-/** Two folders that import each other, `a <-> b`, with the reason. The list may only shrink: a pair goes by moving what both need below both. */
+/** Two folders that import each other, `a <-> b`, with the reason. The list may only shrink: to remove a pair, move the code that both need below both. */
 const allowedPairs: Readonly<Record<string, string>> = {};
 
 /** Files of one circle, with the reason. */

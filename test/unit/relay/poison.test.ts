@@ -14,7 +14,7 @@ import { nodeConfigSchema } from '../../../relay/config/config.ts';
 import { Node } from '../../../relay/node/node.ts';
 import { SessionPair } from '../../support/session-pair.ts';
 
-/** A relay with one agent, below a parent that sends what it is told to. */
+/** A relay with one agent, below a parent that sends the given entries. */
 class Relay {
   readonly parent = new SessionPair();
   readonly store = new MemoryStore();

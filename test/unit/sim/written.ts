@@ -1,4 +1,4 @@
-/** Hosts of a simulated tree whose commits a test writes by hand, so that a check can be shown what the product never does. */
+/** Hosts of a simulated tree whose commits a test writes by hand, to show a check violations that the product never makes. */
 import { LocalTable, writeRow } from '../../../core/feed/table.ts';
 import { hash128 } from '../../../core/object/hash.ts';
 import { SeededRandom } from '../../../core/runtime/random.ts';
@@ -10,12 +10,12 @@ import { Life } from '../../sim/life.ts';
 import type { PlannedNode } from '../../sim/plan/tree.ts';
 import { type Check, World } from '../../sim/world.ts';
 
-/** A row to be written: by the key of its entry. */
+/** A row to be written, by the key of its entry. */
 export interface Written {
   readonly key: string;
   readonly attributes?: object;
   readonly body?: object;
-  /** Of the origin; absent: newer than all before. */
+  /** The origin revision; absent: newer than all before. */
   readonly originRevision?: number;
 }
 

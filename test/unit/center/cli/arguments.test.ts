@@ -20,7 +20,7 @@ describe('what is written on the command line', () => {
   });
 
   it.each<[string, () => unknown, RegExp]>([
-    // A variable of a script that is not set: it must not mean the center.
+    // A script variable that is not set gives an empty argument, which must not mean the center.
     ['an empty path', () => nodePath(''), /^"" is no path of a node, such as eu:paris or center/],
     ['a path with an empty name', () => nodePath('eu::paris'), /"eu::paris" is no path/],
     ['a path in capitals', () => nodePath('EU'), /"EU" is no path/],

@@ -9,7 +9,7 @@ const target = '/apis/inventory.banyan.io/v1alpha1/synctargets/store-17';
 const location = '/apis/inventory.banyan.io/v1alpha1/locations/store-17';
 const asked = { path, labels: ['env=prod', 'tier=store'], secret: 'who', again: false };
 
-/** What is at the parent by path, and certificates that say whose they are. */
+/** The objects at the parent by path, and certificates that name their holder. */
 function parent(there: Readonly<Record<string, KubeObject>> = {}) {
   const made = new Map<string, KubeObject>();
   const issued: string[] = [];
@@ -99,7 +99,7 @@ describe('banyan enroll under replicas', () => {
     status: { display: 'seen' },
   });
   const whole = { [target]: place('SyncTarget'), [location]: place('Location') };
-  /** What each sibling has; those that are silent do not answer. */
+  /** The objects of each replica. Silent replicas do not answer. */
   const siblings = (...there: (Readonly<Record<string, KubeObject>> | typeof silent)[]) => {
     const made = new Map<string, KubeObject>();
     const warned: string[] = [];

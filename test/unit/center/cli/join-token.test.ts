@@ -15,7 +15,7 @@ beforeAll(async () => {
   ca = (await TestTree.create()).authority.certPem;
 });
 
-/** Siblings; the silent ones do not answer. */
+/** Replicas; the silent ones do not answer. */
 function parents(
   there: Readonly<Record<string, KubeObject>> = {},
   silent: readonly string[] = [],

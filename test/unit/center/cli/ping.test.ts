@@ -3,7 +3,7 @@ import { pingLine } from '../../../../center/cli/ping.ts';
 
 const options = { path: 'eu:till', bytes: 0, from: 'center', timeoutSeconds: 5 };
 
-/** As a node answers, of whatever make. */
+/** The answer of a node of any version. */
 function line(health: object): Promise<string> {
   const answer = { path: 'eu:till', role: 'agent', version: '1', roundTripMs: 2, ...health };
   return pingLine({ ask: <T>() => Promise.resolve(answer as T) }, options);

@@ -12,7 +12,7 @@ function node(path: string, status: object): KubeObject {
   return { apiVersion: 'mesh.banyan.io/v1alpha1', kind: 'Node', metadata, spec: { path, role: 'Relay' }, status };
 }
 
-/** What each node that answers shows, by its path. */
+/** The objects of each node that answers, by its path. */
 async function lines(shown: Record<string, KubeObject[]>): Promise<string[]> {
   const api: Pick<NodeApiClient, 'contexts' | 'list'> = {
     contexts: () => Object.keys(shown).map((path) => `node/${path || 'center'}`),

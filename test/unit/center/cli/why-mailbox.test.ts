@@ -6,7 +6,7 @@ import { BanyanError, type ErrorCode } from '../../../../core/runtime/errors.ts'
 const path = '/api/v1/namespaces/shop/configmaps/prices';
 const prices: KubeObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'prices', uid: 'u-1' } };
 
-/** What is at each context, by path; a code: its error. */
+/** The object at each context, by path; a code stands for an error. */
 function tree(there: Readonly<Record<string, Readonly<Record<string, KubeObject>> | ErrorCode>>) {
   const asked: string[] = [];
   return {

@@ -8,7 +8,7 @@ const question = { object: 'configmap/prices', namespace: 'till', space, at: 'eu
 const inventory = '/apis/inventory.banyan.io/v1alpha1';
 const edge = '/apis/edge.banyan.io/v1alpha1';
 
-/** What each context has, by its path; `names` of placements that select the object and reach eu:shop. */
+/** The objects of each context, by path. `names`: placements that select the object and reach eu:shop. */
 function treeWith(names: readonly string[], more: Readonly<Record<string, KubeObject>> = {}) {
   const object = (kind: string, name: string, rest: object = {}): KubeObject => ({
     apiVersion: 'v1',
@@ -22,7 +22,7 @@ function treeWith(names: readonly string[], more: Readonly<Record<string, KubeOb
   const destinations = [
     { cluster: 'shop', locationName: 'shop', syncTargetName: 'shop', syncTargetUID: 'u', path: 'eu:shop' },
   ];
-  // As a relay shows them of a placement from above: without an owner.
+  // As a relay shows them for a placement from above: without an owner.
   const slices = names.map((name, i) => sliceOf({ name }, i, { destinations }));
   const found: Record<string, KubeObject> = {
     [`${space} /apis`]: object('APIGroupList', ''),

@@ -12,14 +12,14 @@ class Bench {
   readonly store = new MemoryStore();
   guard = this.start();
 
-  /** A new process on the same store, whatever the last one did. */
+  /** A new process on the same store, however the last one ended. */
   start(build = '1'): CrashGuard {
     const { clock, store } = this;
     this.guard = new CrashGuard({ clock, store, build, log: silentLogger, schedule: setImmediate });
     return this.guard;
   }
 
-  /** The process ends while it works on these. */
+  /** The process ends while it works on these keys. */
   async dieAt(...keys: string[]): Promise<void> {
     for (const key of keys) void this.guard.work(key, 'h', () => new Promise(() => {}));
     await turn();

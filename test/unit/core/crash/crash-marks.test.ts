@@ -67,7 +67,7 @@ it('more than a few items are doubtful at first, and suspect once the process ha
   expect(at({ a: sifting }).a).toEqual({ hash: 'h', state: 'suspect', crashes: 1 });
 });
 
-/** A process that ends at each piece of deadly work; several pieces run at once, suspects one at a time and last. */
+/** A process that ends at each deadly piece of work. Several pieces run at once; suspects run one at a time and last. */
 function runToRest(keys: readonly string[], deadly: ReadonlySet<string>, concurrency: number, together = 3) {
   let marks = new Map<string, Mark>();
   for (let crashes = 0; ; crashes++) {

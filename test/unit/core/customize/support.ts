@@ -1,4 +1,4 @@
-/** A shop as expressions see it, and renderings of a ConfigMap there. */
+/** A shop as expressions read it, and renderings of a ConfigMap there. */
 import { builtinKinds } from '../../../../core/apiserver/builtin/builtin-kinds.ts';
 import { type CompiledCustomizer, compileCustomizer } from '../../../../core/customize/compile.ts';
 import type { CustomizationOutcome, CustomizerSpec, DestinationFacts } from '../../../../core/customize/customizer.ts';
@@ -62,7 +62,7 @@ export function deployment(): KubeObject {
 export interface Rendered {
   readonly outcome: CustomizationOutcome;
   readonly recorder: Recorder;
-  /** Of a good outcome. */
+  /** The object of a successful rendering. */
   readonly object: KubeObject;
 }
 
@@ -104,7 +104,7 @@ export function compiled(spec: CustomizerSpec): CompiledCustomizer {
   return compilation.customizer;
 }
 
-/** What admission says: field and message of each cause. */
+/** The refusal by admission: field and message of each cause. */
 export function refusals(spec: unknown): string[] {
   return (compileCustomizer(spec as CustomizerSpec).causes ?? []).map(({ field, message }) => `${field}: ${message}`);
 }

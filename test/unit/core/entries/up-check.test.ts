@@ -116,7 +116,7 @@ describe('an entry that a child reports', () => {
     ];
     for (const [key, said] of ofAgents) expect(check(key, { ...said, role: 'agent' })).not.toThrow();
     for (const key of ['tree', 'node/eu:rome']) {
-      // Its session ends.
+      // The session of the child ends.
       const after = { key, attributes: bytes({ ...node, role: 'agent' }), body: bytes('') };
       expect(reportedFlaw({ path: 'eu:paris', role: 'agent' }, after)).toBeUndefined();
       expect(check(key, { role: 'agent' })).toThrow();

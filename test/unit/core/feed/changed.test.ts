@@ -1,4 +1,4 @@
-/** A producer announces its changes, so that nobody who writes rows has to remember to. */
+/** A producer announces its changes, so that no writer of rows has to remember to. */
 import { describe, expect, it } from 'vitest';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
 import { producerRowsTopic } from '../../../../core/feed/topics.ts';
@@ -10,7 +10,7 @@ import { content } from './feed-support.ts';
 
 function bench() {
   const store = new MemoryStore();
-  /** The head at each time that it was told. */
+  /** The head at each announcement. */
   const heads: number[] = [];
   const open = (name: string, changed: () => void) =>
     subscribed(

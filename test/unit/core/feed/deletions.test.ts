@@ -43,7 +43,7 @@ describe('the decision about rows that a producer lacks', () => {
 });
 
 describe('a consumer with a guard', () => {
-  /** A consumer that has `count` keys, and a producer that has none of them. */
+  /** A consumer with `count` keys, and a producer without any of them. */
   function emptied(count: number, guard: Partial<DeletionGuard> = {}) {
     const consumer = new ConsumerEnd();
     const whole: DeletionGuard = {

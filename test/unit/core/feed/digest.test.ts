@@ -19,12 +19,12 @@ import type { Reader } from '../../../../core/store/store.ts';
 
 const content = (key: string, body: string) => ({ key, attributes: Buffer.from('{}'), body: Buffer.from(body) });
 
-/** By a scan of the rows. */
+/** Computed by a scan of the rows. */
 function scanned(reader: Reader, table: TableRows): Digest {
   return [...table.rows(reader)].reduce((digest, row) => moved(digest, undefined, row.content!.hash), emptyDigest);
 }
 
-/** With big integers. */
+/** Computed with big integers. */
 function moved({ count, sum }: Digest, before: Uint8Array | undefined, after: Uint8Array | undefined): Digest {
   const next = sum - (before ? sumOf(before) : 0n) + (after ? sumOf(after) : 0n);
   return { count: count - (before ? 1 : 0) + (after ? 1 : 0), sum: BigInt.asUintN(128, next) };

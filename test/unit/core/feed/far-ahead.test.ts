@@ -15,7 +15,7 @@ const seed = Buffer.alloc(8, 7);
 const lie = 2 ** 47;
 const key = 'o/center.retail//configmaps/n/a';
 
-/** A child, for what its parent says. */
+/** A child that receives from its parent. */
 class Child extends ConsumerEnd {
   constructor(store = new MemoryStore()) {
     super(store);
@@ -37,7 +37,7 @@ class Child extends ConsumerEnd {
   }
 }
 
-/** What one parent sends after another has come so far, without what its own table remembers. */
+/** The batch of one parent after another parent has sent its own, without the records of the first parent's table. */
 function next(before: ProducerEnd, revision: number, body?: string) {
   const after = new ProducerEnd();
   after.put(key, body ?? 'x', revision);

@@ -1,4 +1,4 @@
-/** One producer and one consumer on memory stores, with short words for what the tests of this folder do to them. */
+/** One producer and one consumer on memory stores, with short helpers for the tests of this folder. */
 import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import type { Batch, BatchLimits, Content, WireEntry } from '../../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
@@ -27,7 +27,7 @@ export class ProducerEnd {
     this.feed = this.open();
   }
 
-  /** A start of the process, on the store as it is or on another one. */
+  /** A start of the process, on the present store or on another one. */
   restart(store = this.store): this {
     this.store = store;
     this.feed = this.open();
@@ -81,7 +81,7 @@ export class ConsumerEnd {
   }
 }
 
-/** Sends all that is left, batch by batch, and acknowledges it. */
+/** Sends everything that remains, batch by batch, and acknowledges it. */
 export function sync(producer: ProducerEnd, consumer: ConsumerEnd): void {
   for (let batch = producer.batch(consumer.tuple.cursor); batch; batch = producer.batch(consumer.tuple.cursor)) {
     consumer.apply(batch);
@@ -105,8 +105,8 @@ export function held({ store, feed }: { store: Store; feed: TableRows }): Record
   );
 }
 
-/** Contents in a store, whoever names them. */
-/** Rows that are kept of keys that are gone. */
+/** Contents in a store, whichever table names them. */
+/** Kept rows of removed keys. */
 export function tombstonesOf({ store, feed }: { store: Store; feed: TableRows }): number {
   return store.read((reader) => {
     const rows = [...reader.scan(tableRange(feed.id))].map(([key, value]) => decodeRow(key, value));
@@ -118,7 +118,7 @@ export function storedContents(store: Store): number {
   return store.read((reader) => [...reader.scan(prefixRange(prefixOf('content')))].length);
 }
 
-/** `a=1@3` for a value at revision 3, `-a@4` for its tombstone; keys are given, as a tombstone knows its hash only. */
+/** `a=1@3` for a value at revision 3, `-a@4` for its tombstone. The caller passes the keys, because a tombstone has only a hash. */
 export function shown(entries: readonly WireEntry[], keys: readonly string[]): string[] {
   return entries.map(({ keyHash, revision, content: value }) => {
     const key = keys.find((one) => Buffer.compare(hash128(one), keyHash) === 0);

@@ -34,7 +34,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 );
 const commands = fc.array(command, { maxLength: 60, size: 'max' });
 
-/** In the end both have the same rows, the consumer knows that these are all, and no content is left that no row names. */
+/** In the end both have the same rows, the consumer knows that these are all, and every content is named by a row. */
 function checkSettled(decisions: Decisions, ordered: boolean, steps: readonly Command[]): void {
   const hop = new Hop(decisions, ordered);
   hop.run(steps);
@@ -60,15 +60,15 @@ describe('one hop', () => {
 });
 
 /**
- * A rule is switched off by a tuple that satisfies it, whatever the consumer's says. The fourth rule has no canary: a batch never ends beyond
- * the head that it announces, so it stops only a tuple that no producer's batches make.
+ * A rule is switched off by a tuple that satisfies it, whatever the consumer sends. The fourth rule has no canary: a batch never ends beyond the head that it
+ * announces, so the rule stops only tuples that no producer's batches give.
  */
 const withoutRule: Readonly<
   Record<string, (reader: Reader, producer: FeedProducer, tuple: ResumeTuple) => ResumeTuple>
 > = {
   'the epoch is equal': (_reader, { epoch }, tuple) => ({ ...tuple, epoch }),
   'the incarnation is known': (_reader, { incarnation }, tuple) => ({ ...tuple, incarnation }),
-  // What remains is the rule that one would think of first: the cursor is not beyond the end of the incarnation.
+  // The remaining rule is the obvious one: the cursor is not beyond the end of the incarnation.
   'the announced head is not lost': (_reader, _producer, tuple) => ({ ...tuple, seenHead: tuple.cursor }),
   'no tombstone behind the cursor was purged': (reader, producer, tuple) => {
     const cursor = Math.max(tuple.cursor, producer.purgeRevision(reader));
@@ -76,7 +76,7 @@ const withoutRule: Readonly<
   },
 };
 
-/** True if the property that holds for the product is refuted without the decision. */
+/** True if the property that holds for the product fails without the decision. */
 function diverges(decisions: Decisions): boolean {
   const property = fc.property(commands, (steps) => checkSettled(decisions, false, steps));
   return fc.check(property, { numRuns: 50_000, seed: 2, endOnFailure: true }).failed;

@@ -1,7 +1,6 @@
 /**
- * A model of one hop: a producer and a consumer on stores that crash, are put back to older copies and are emptied, with the steps
- * of a session between them in the order in which the product takes them (core/session/runner.ts). Commands are data, so that a
- * counterexample can be read.
+ * A model of one hop: a producer and a consumer on stores that crash, are restored from older copies and are emptied, with the steps of a session between
+ * them in the product's order (core/session/runner.ts). Commands are data, so that a counterexample can be read.
  */
 import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import type { Batch, ResumeTuple } from '../../../../core/feed/feed.ts';
@@ -19,12 +18,12 @@ const seed = Buffer.alloc(8, 7);
 export type Command =
   | { readonly do: 'put'; readonly key: string; readonly body: string }
   | { readonly do: 'remove'; readonly key: string }
-  /** The producer's disk has everything. */
+  /** The producer's disk has all of its rows. */
   | { readonly do: 'flush' }
   | { readonly do: 'batch'; readonly maxEntries: number }
-  /** The consumer's disk has everything, and it says so. */
+  /** The consumer's disk has all of its rows, and the consumer acknowledges them. */
   | { readonly do: 'acknowledge' }
-  /** All of the three: what mostly happens. */
+  /** All three together: the most frequent case. */
   | { readonly do: 'sync' }
   | { readonly do: 'reconnect' }
   /** One request and its reply, or the end of a reconciliation. */
@@ -32,12 +31,12 @@ export type Command =
   | { readonly do: 'restartProducer' | 'restartConsumer'; readonly crash: boolean }
   | { readonly do: 'copyProducer' | 'copyConsumer' }
   | { readonly do: 'putBackProducer' | 'putBackConsumer'; readonly copy: number }
-  /** Its store is lost. */
+  /** The store is lost. */
   | { readonly do: 'emptyProducer' | 'emptyConsumer' }
-  /** The child left for good and came again, in one run of the process. */
+  /** The child left for good and came again, during one run of the process. */
   | { readonly do: 'dropProducer' };
 
-/** What a canary breaks: each stands in for the product's own decision. */
+/** The decisions that a canary replaces. */
 export interface Decisions {
   resumable(reader: Reader, producer: FeedProducer, tuple: ResumeTuple): boolean;
   sent(batch: Batch, durableHead: number): Batch;
@@ -53,7 +52,7 @@ const limits = { maxBytes: 1e6, maxEntries: 100 };
 
 export class Hop {
   readonly #decisions: Decisions;
-  /** The writer of the producer's values gives them revisions, and outlives the producer; otherwise all are 0, as in an up feed. */
+  /** The writer of the producer's values gives them revisions, and survives the producer. Otherwise all revisions are 0, as in an up feed. */
   readonly #ordered: boolean;
   readonly #origin = new Map<string, { revision: number; body?: string }>();
   #originRevision = 0;
@@ -66,7 +65,7 @@ export class Hop {
   #producer!: FeedProducer;
   #consumer!: FeedConsumer;
   #durableHead = 0;
-  /** Of the session: how far batches were sent; undefined without a session or while it reconciles. */
+  /** The revision up to which the session has sent batches; undefined without a session or during a reconciliation. */
   #sent: number | undefined;
   #reconciliation: Reconciliation | undefined;
 
@@ -81,7 +80,7 @@ export class Hop {
     for (const command of commands) this.#do(command);
   }
 
-  /** Heals the hop: the producer learns what its origin has, a new session begins and all is sent. */
+  /** Heals the hop: the producer receives everything of its origin, a new session begins and everything is sent. */
   settle(): void {
     this.#learnFromOrigin();
     this.#flush();
@@ -170,7 +169,7 @@ export class Hop {
     });
   }
 
-  /** A producer is ready only when it has caught up with where its values come from. */
+  /** A producer is ready only when it has caught up with the origin of its values. */
   #learnFromOrigin(): void {
     if (this.#ordered) for (const key of this.#origin.keys()) this.#tell(key);
   }
@@ -222,7 +221,7 @@ export class Hop {
     this.#reconciliation = this.#consumerStore.read((reader) => new Reconciliation(reader, this.#consumer, seed));
   }
 
-  /** A batch is made of the rows as they are, and sent at once: only the revisions up to the durable head are in it. */
+  /** A batch is made of the present rows and sent at once: it contains only revisions up to the durable head. */
   #batch(maxEntries: number): void {
     const after = this.#sent;
     if (after === undefined) return;

@@ -34,7 +34,7 @@ function reconcile(producer: ProducerEnd, consumer: ConsumerEnd) {
   return consumer.store.write((t) => reconciliation.finish(t));
 }
 
-/** What the producer has written since the consumer's cursor. */
+/** The producer's batch since the consumer's cursor. */
 function receive(producer: ProducerEnd, consumer: ConsumerEnd) {
   const batch = producer.batch(consumer.tuple.cursor);
   return batch ? consumer.apply(batch) : [];

@@ -7,7 +7,7 @@ import { ConsumerEnd, held, ProducerEnd, sync } from './feed-support.ts';
 const seed = Buffer.alloc(8, 7);
 const farAhead = 2 ** 48 - 1;
 
-/** A parent, for what a child tells of itself. */
+/** A parent that receives a child's reports about itself. */
 class Reported extends ConsumerEnd {
   constructor(store = new MemoryStore(), ofNoSpace = true) {
     super(store);
@@ -15,7 +15,7 @@ class Reported extends ConsumerEnd {
     this.feed = this.store.write((t) => FeedConsumer.open(t, options));
   }
 
-  /** From another history of the child: a store of its own. */
+  /** An entry from another history of the child, a store of its own. */
   reconcile({ store, feed, head }: ProducerEnd): void {
     const reconciliation = this.store.read((reader) => new Reconciliation(reader, this.feed, seed));
     for (let request = reconciliation.next(); request; request = reconciliation.next()) {
@@ -38,7 +38,7 @@ const lie = () => {
   return child;
 };
 
-/** The same child on its own feed, without what its producer remembers of the number. */
+/** The same child on its own feed, without its producer's record of the number. */
 const told = (child: ProducerEnd, from: number, key: string, body?: string) => {
   const other = new ProducerEnd();
   other.put(key, body ?? 'x');

@@ -26,7 +26,7 @@ const piece = (name: string, part: Partial<Piece> = {}): Piece => ({
 const take = (store: MemoryStore, one: Piece) => store.write((t) => storePiece(t, table, one));
 const held = (store: MemoryStore) => store.read((reader) => heldPieces(reader, table));
 
-/** A record as a peer may make it: its lengths are what it says. */
+/** A record with the given lengths, as a peer may make it. */
 function recordOf(keyLength: number, key: string | Buffer, attributesLength = 0): Buffer {
   const lengths = Buffer.alloc(6);
   lengths.writeUInt16BE(keyLength, 0);
@@ -34,7 +34,7 @@ function recordOf(keyLength: number, key: string | Buffer, attributesLength = 0)
   return Buffer.concat([lengths.subarray(0, 2), Buffer.from(key), lengths.subarray(2)]);
 }
 
-/** Counts the values that are read through it. */
+/** Counts the values that are read through the store. */
 function counting<R extends Reader>(reader: R): { reader: R; read: { values: number; bytes: number } } {
   const read = { values: 0, bytes: 0 };
   function* scan(range: Parameters<Reader['scan']>[0]): Generator<[Uint8Array, Uint8Array]> {
@@ -138,7 +138,7 @@ describe('pieces of contents', () => {
         storePiece(counted.reader, table, begun);
         return counted.read;
       });
-      // Besides them, the one that is dropped.
+      // One more, the dropped content.
       expect(values).toBeLessThanOrEqual(heldMax + 1);
       expect(read).toBeLessThanOrEqual(heldMax * rowBytesMax);
     }

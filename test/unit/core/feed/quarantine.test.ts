@@ -9,7 +9,7 @@ import type { MemoryStore } from '../../../../core/store/memory/memory-store.ts'
 import { subscribeTo } from '../../../../core/store/topics.ts';
 import { ConsumerEnd, held, ProducerEnd, storedContents } from './feed-support.ts';
 
-/** Bodies that begin with "bad" are not what their keys say. */
+/** Bodies that begin with "bad" do not have the form that their keys require. */
 const judge: Judge = ({ body }) =>
   asText(body).startsWith('bad') ? { reason: `a body "${asText(body)}"`, refs: ['shop'] } : undefined;
 
@@ -26,7 +26,7 @@ class Consumer extends ConsumerEnd {
     return changes.map(({ key, before, after }) => [key, before && asText(before.body), after && asText(after.body)]);
   }
 
-  /** What the rooms see. */
+  /** The rows that the rooms see. */
   get sound(): Record<string, string> {
     return this.store.read((reader) =>
       Object.fromEntries(
@@ -128,7 +128,7 @@ it('a session begins again with the first revision if every reported entry is ma
   producer.put('a', 'bad');
   consumer.take(producer);
   expect([begun(), held(consumer), consumer.quarantined.length]).toEqual(['', { a: 'bad' }, 1]);
-  // Of another history, which would have nothing to say to who knows this one.
+  // Of another history: such a child would report nothing to a parent that has a tuple of the child.
   const other = new ProducerEnd();
   other.put('a', 'good');
   expect(consumer.take(other)).toEqual([['a', undefined, 'good']]);

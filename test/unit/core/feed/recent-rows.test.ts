@@ -110,7 +110,7 @@ function play(store: MemoryStore, producer: FeedProducer, step: Step): void {
       const head = store.read((reader) => producer.head(reader));
       const [after, durable] = [Math.max(0, head - step.back), Math.max(0, head - step.undurable)];
       const own = store.read((reader) => producer.batch(reader, after, durable, limits));
-      // It has seen nothing being put.
+      // This producer has not put rows itself.
       const other = open(store.copy());
       const read = store.read((reader) => other.batch(reader, after, durable, limits));
       expect(shown(own)).toEqual(shown(read));
@@ -118,7 +118,7 @@ function play(store: MemoryStore, producer: FeedProducer, step: Step): void {
   }
 }
 
-/** Bytes are the same, whoever made them. */
+/** The bytes are the same, whichever producer made them. */
 function shown(batch: Batch | undefined): unknown {
   const entries = batch?.entries.map((entry) => ({ ...entry, keyHash: hex(entry.keyHash) }));
   return batch && { ...batch, entries };

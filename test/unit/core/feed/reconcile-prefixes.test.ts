@@ -16,7 +16,7 @@ import { ConsumerEnd, content, held, ProducerEnd } from './feed-support.ts';
 const seed = Buffer.alloc(seedBytes, 9);
 const begin = ({ store, feed }: ConsumerEnd, by = seed) => store.read((reader) => new Reconciliation(reader, feed, by));
 
-/** As it is behind the wire, with the bytes that it takes there. */
+/** A reply as it arrives over the wire, with its size there. */
 function asked(request: ReconcileRequest): { request: ReconcileRequest; bytes: number } {
   const bytes = encodeFrame(requestFrame('down', request));
   const { frame } = decodeFrame(bytes);
@@ -45,7 +45,7 @@ function rowsOf(end: ProducerEnd | ConsumerEnd, rows: ReadonlyMap<number, number
   else end.store.write((t) => entries.map((entry) => end.feed.put(t, entry.content!, 0)));
 }
 
-/** Over the wire; the bytes are those of all frames without the entries. */
+/** Over the wire; counts the bytes of all frames without the entries. */
 function reconcile(producer: ProducerEnd, consumer: ConsumerEnd) {
   const reconciliation = begin(consumer);
   let bytes = 0;
@@ -95,7 +95,8 @@ describe('a reconciliation by prefixes', () => {
         const keys = new Set([...ours.keys(), ...theirs.keys()]);
         const differ = [...keys].filter((key) => ours.get(key) !== theirs.get(key));
         expect(entries).toBe(differ.filter((key) => ours.has(key)).length);
-        // Each difference has a split at each depth that its neighbours need, and a short list below it, or is one of a list of what was empty.
+        // Each difference has a split at each depth that its neighbours need, and a short list below it, or is in a list of a prefix where the consumer has
+        // no row.
         const depth = Math.log(Math.max(2, keys.size)) / Math.log(16) + 1;
         expect(bytes).toBeLessThanOrEqual(160 + differ.length * 240 * depth);
       }),
@@ -218,7 +219,7 @@ describe('a producer that answers prefixes wrongly', () => {
       kind: 'split',
       parts: Array.from({ length: 16 }, (_, i) => Buffer.alloc(8, i === 0 ? 1 : 0)),
     };
-    // Where the consumer's own row is, it differs too.
+    // At the consumer's own row, the rows differ too.
     const narrow = () => {
       take({ ...honest, answers: [one] });
       for (let request = reconciliation.next(); request; request = reconciliation.next()) {

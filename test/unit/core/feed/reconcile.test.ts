@@ -8,7 +8,7 @@ import { ConsumerEnd, content, held, ProducerEnd, resumes, sync } from './feed-s
 
 const names = (count: number, prefix = 'k') => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
 
-/** Both ends with the same rows, unless said otherwise. */
+/** Both ends with the same rows by default. */
 function pair(keys: readonly string[]): { producer: ProducerEnd; consumer: ConsumerEnd } {
   const producer = new ProducerEnd();
   const consumer = new ConsumerEnd();
@@ -19,7 +19,7 @@ function pair(keys: readonly string[]): { producer: ProducerEnd; consumer: Consu
   return { producer, consumer };
 }
 
-/** Changes rows of the consumer behind its producer's back. */
+/** Changes rows of the consumer without the producer. */
 function plant(consumer: ConsumerEnd, rows: Readonly<Record<string, string>>): void {
   const entries = Object.entries(rows).map(
     ([key, body]): WireEntry => ({
@@ -212,7 +212,7 @@ describe('a reconciliation', () => {
     const differences = fc.record({
       changed: fc.uniqueArray(key, { maxLength: 8 }),
       missing: fc.uniqueArray(key, { maxLength: 8 }),
-      // None that the producer has: it would be one more that is changed.
+      // No key of the producer: that would be one more difference.
       extra: fc.uniqueArray(
         fc.string({ maxLength: 4 }).filter((one) => !one.startsWith('k')),
         { maxLength: 8 },

@@ -4,8 +4,8 @@ import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { ConsumerEnd, held, ProducerEnd, resumes, sync } from './feed-support.ts';
 
 /**
- * A producer in its second incarnation: the first one ended at revision 4, the second has come to 7, and the tombstone at 3 was
- * purged. Each rule is broken on a tuple that satisfies all others.
+ * A producer in its second incarnation: the first one ended at revision 4, the second is at 7, and the tombstone at 3 was purged. Each rule is broken by a
+ * tuple that satisfies all others.
  */
 describe('a consumer resumes from its cursor', () => {
   let producer: ProducerEnd;

@@ -77,7 +77,7 @@ describe('a request for a certificate', () => {
   it('is refused if another key signed it than the one that it is for', async () => {
     const [one, two] = await Promise.all([request({}), request({})]);
     const der = (pem: string) => Buffer.from(x509.PemConverter.decodeFirst(pem));
-    // Both have the same form: the signature of the one behind the rest of the other.
+    // Both have the same form: the rest of one with the signature of the other.
     const rest = new x509.Pkcs10CertificateRequest(two);
     const mixed = der(one);
     mixed.set(new Uint8Array(rest.signature).subarray(-20), mixed.length - 20);

@@ -1,4 +1,4 @@
-/** What a relay's issuer can sign, and what nobody takes from it although TLS would. */
+/** The certificates that a relay's issuer can sign and that every node refuses, although TLS would accept them. */
 import 'reflect-metadata';
 import { webcrypto, X509Certificate } from 'node:crypto';
 import { get } from 'node:https';
@@ -50,7 +50,7 @@ interface Forged {
   readonly usage?: x509.ExtendedKeyUsage;
 }
 
-/** By whoever has an issuer's key, and writes what it likes. */
+/** Made by a forger with an issuer's key, who writes any fields. */
 async function forged({ id, subject = 'CN=eu:kid', issuerName, ca = false, by = issuer, usage }: Forged) {
   const keys = (await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair;
   const key = x509.PemConverter.decodeFirst(by.keyPem);
@@ -72,7 +72,7 @@ async function forged({ id, subject = 'CN=eu:kid', issuerName, ca = false, by = 
   return { certPem: `${certificate.toString('pem')}\n${by.certPem}\n`, keyPem };
 }
 
-/** What the parent's TLS says of a child with this certificate, and what we say of it. */
+/** The result of the parent's TLS for a child with this certificate, and of our own check. */
 async function shown(own: { readonly certPem: string; readonly keyPem: string }) {
   const parent = await tree.credentials('eu', 'relay');
   const options = { ca: parent.caPem, cert: parent.certPem, key: parent.keyPem };

@@ -13,7 +13,7 @@ import { matchSummary } from '../../../../core/match/summary-match.ts';
 
 const agents = 300;
 
-/** By key: so many agents, each with `properties` of its own values of so many characters. */
+/** By key: this number of agents, each with `properties` values of its own of this length. */
 function summaryOf(properties: number, characters: number, labels: Record<string, string> = {}): LabelSummary {
   const places = Array.from({ length: agents }, (_, i): LocationLabels => {
     const value = (key: number) => `${key}-${i % 250}-`.padEnd(characters, 'x');

@@ -41,12 +41,12 @@ const requirement: fc.Arbitrary<LabelRequirement> = fc.oneof(
   }),
 );
 const selector = fc.record({ matchExpressions: fc.array(requirement, { maxLength: 3 }) });
-/** As the summary looks when it has too many sets. */
+/** The summary when it has too many sets. */
 const byKeys = (all: readonly LabelSummary[]): LabelSummary => {
   const filler = Array.from({ length: exactSetsMax + 1 }, (_, i) => leaf({ filler: `v${i}` }));
   return mergeLabelSummaries([...all, ...filler]);
 };
-/** As it is told when these are too many. */
+/** The summary in the bounded form when it has too many of these. */
 const forgetting = (summary: LabelSummary, names: readonly string[]): LabelSummary => {
   const keys = Object.fromEntries(Object.entries(summary.keys!).filter(([name]) => !names.includes(name)));
   return names.length === 0 ? summary : { ...summary, keys, moreKeys: true };

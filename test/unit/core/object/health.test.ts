@@ -167,7 +167,7 @@ describe('health of the other workloads', () => {
     expect(pod({ phase: 'Pending', conditions: [condition('PodScheduled', 'False', 'Unschedulable')] })).toBe(
       'InProgress PodUnschedulable',
     );
-    // For so long, as kstatus says; whoever has a clock looks again.
+    // kstatus waits this long; the caller, who has a clock, checks again.
     const unscheduled = { phase: 'Pending', conditions: [condition('PodScheduled', 'False', 'Unschedulable')] };
     expect(health(object('Pod', {}, unscheduled)).failsAfterMs).toBe(15_000);
     expect(health(object('Pod', {}, { phase: 'Pending' })).failsAfterMs).toBeUndefined();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { beyondLimits, depthMax } from '../../../../core/object/json-limits.ts';
 
-/** So many objects, one in the other. */
+/** This number of nested objects. */
 const nested = (levels: number): unknown => JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`);
 
 test('exactly the limit of levels is accepted, and one more is not', () => {

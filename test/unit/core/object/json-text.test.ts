@@ -44,7 +44,7 @@ it('reports the first hundred repeated fields, each once', () => {
   const many = Array.from({ length: 300 }, (_, i) => `"k${i >> 1}":1`).join();
   expect(duplicatesOf(`{"spec":{${many}}}`)).toEqual(Array.from({ length: 100 }, (_, i) => `spec.k${i}`));
   expect(duplicatesOf('{"a":1,"a":2,"a":3}')).toEqual(['a']);
-  // A field of a deep object that is there 40,000 times: to write its place each time would take a second.
+  // A repeated field of a deep object, 40,000 times: to build its path each time would take a second.
   const deep = `${'{"a":'.repeat(400)}{${'"b":1,'.repeat(40_000)}"b":1}${'}'.repeat(400)}`;
   expect(duplicatesOf(deep)).toHaveLength(1);
 });

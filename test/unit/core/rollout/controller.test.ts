@@ -11,7 +11,7 @@ const canary: Partial<RolloutSpec> = {
   ],
 };
 
-/** Each phase and wave that it went through, once. */
+/** Each phase and wave on the way, once. */
 function course(sim: RolloutSim, end: (sim: RolloutSim) => boolean): string[] {
   const seen: string[] = [];
   sim.until(() => {
@@ -167,7 +167,7 @@ describe('a release that fails', () => {
     );
     for (let i = 0; i < 50; i++) sim.turn();
     const failed = sim.children.filter(({ health }) => health === 'failed');
-    // Each of the ten last hops has its share of two: no more than the budget.
+    // Each of the ten last hops has a share of two: no more than the budget.
     expect(failed).toHaveLength(20);
     expect(sim.exposed()).toEqual(expect.arrayContaining(first));
     expect(first.every((name) => sim.children.find((child) => child.name === name)!.health === 'available')).toBe(true);
@@ -336,7 +336,7 @@ describe('offline destinations', () => {
     sim.until(() => isPromoted(sim));
     for (const child of sim.children) child.connected = true;
     sim.turn(86_400_000);
-    // Their relay is started anew.
+    // Their relay restarts.
     for (const child of sim.children) child.connected = false;
     sim.edit();
     for (let i = 0; i < 60; i++) sim.turn();

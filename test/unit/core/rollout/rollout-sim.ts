@@ -1,6 +1,6 @@
 /**
- * A release over several last hops, without the wires: the controller and each last hop's LocalRelease on virtual time, with the
- * merge of their parts between them. A destination is what the test says it is.
+ * A release over several last hops, without the wire: the controller and each last hop's LocalRelease on virtual time, with the merge of their parts between
+ * them. The test decides the state of each destination.
  */
 import { type GateStatus, type RolloutStep, stepRollout } from '../../../../core/rollout/controller.ts';
 import type { GateResult } from '../../../../core/rollout/gates.ts';
@@ -29,7 +29,7 @@ export interface SimChild {
   readonly hop: number;
   labels: Record<string, string>;
   connected: boolean;
-  /** Release that it has; 0: what was promoted. */
+  /** The release of the destination; 0: the promoted objects. */
   exposed: number;
   health: 'available' | 'failed' | 'neither';
 }
@@ -40,12 +40,12 @@ export class RolloutSim {
   outcome!: RolloutStep;
   nowMs = 1_700_000_000_000;
   readonly children: SimChild[];
-  /** Hops that hear nothing of the root: they keep the last release that they saw. */
+  /** Hops that receive nothing from the root: they keep the last release that they received. */
   readonly cutOff = new Set<number>();
   readonly gates = new Map<string, GateStatus>();
   readonly webhooks = new Map<string, GateResult>();
   approved: number | undefined;
-  /** What becomes of a destination that gets the candidate. */
+  /** The state of a destination after it gets the candidate. */
   fate: (child: SimChild) => SimChild['health'] = () => 'available';
   readonly #hops = new Map<number, { seen: ReleaseAttributes; local: LocalRelease; receivedAtMs: number }>();
   #generation = 1;
@@ -72,7 +72,7 @@ export class RolloutSim {
     return JSON.stringify(this.spec.waves ?? []);
   }
 
-  /** The objects change; `held` of them differ from what was promoted. */
+  /** The objects change; `held` of them differ from the promoted ones. */
   edit(held = 1): void {
     this.#revision += 1;
     this.state = targetMoved(contentChanged(this.state, held, this.#revision, this.nowMs), this.#revision);
@@ -86,7 +86,7 @@ export class RolloutSim {
     this.state = specChanged(this.state, this.#generation, this.#plan, this.nowMs, this.#revision);
   }
 
-  /** One look of everybody: hops admit, destinations settle, the root decides. */
+  /** One turn of all: hops hand out, destinations settle, the root decides. */
   turn(ms = 500): void {
     this.nowMs += ms;
     const release = releaseOf('p', 'uid', this.spec, this.state, this.children.length, '');
@@ -108,7 +108,7 @@ export class RolloutSim {
     if (!holds()) throw new Error(`did not come about: ${this.outcome.message}`);
   }
 
-  /** Names of those that have the candidate of this release, or whatever else but what was promoted. */
+  /** Names of the destinations with the candidate of this release, or with any objects except the promoted ones. */
   exposed(): string[] {
     return this.children.filter(({ exposed }) => exposed > 0 && exposed === this.state.id).map(({ name }) => name);
   }

@@ -21,7 +21,7 @@ it.skipIf(withoutSmallDisk)(`a log on a full disk ends nobody, and goes on when 
     const log = pino({}, logDestination(file));
     log.info({}, 'before');
     disk.fill(0);
-    // The page that is begun has room still.
+    // The current page still has room.
     log.info({ filling: 'x'.repeat(5_000) }, 'while it is full');
     log.fatal({}, 'also then');
     disk.free();
@@ -32,7 +32,7 @@ it.skipIf(withoutSmallDisk)(`a log on a full disk ends nobody, and goes on when 
     disk.free();
     log.info({}, 'in the end');
     log.info({}, 'and further');
-    // A megabyte of them waited.
+    // A megabyte of lines waited.
     const kept = messages().filter((message) => message === 'too much').length;
     expect(kept).toBeGreaterThan(400);
     expect(kept).toBeLessThan(600);
@@ -46,7 +46,7 @@ describe('a large log', () => {
   const within = (test: (file: string, numbers: () => number[]) => void) => {
     const directory = mkdtempSync(join(tmpdir(), 'banyan-log-'));
     const file = join(directory, 'eu.log');
-    /** Of all lines, the oldest file first; each has to be a whole one. */
+    /** All lines, the oldest file first; each line has to be whole. */
     const numbers = () =>
       [2, 1, 0]
         .map((age) => (age === 0 ? file : `${file}.${age}`))

@@ -18,7 +18,7 @@ class CountingStore extends MemoryStore {
 }
 
 class Session implements AcknowledgingSession {
-  /** As the store has it when it is told. */
+  /** The state of the store at the callback. */
   readonly stored: number[] = [];
   failure: BanyanError | undefined;
   readonly #refusal: BanyanError | undefined;

@@ -34,7 +34,7 @@ describe('turns', () => {
           return nowMs + next.waitMs;
         });
         for (let i = rate.burst; i < at.length; i++) {
-          // Any six turns in a row take an interval at least.
+          // Any six turns in a row take at least an interval.
           expect(at[i]! - at[i - rate.burst]!).toBeGreaterThanOrEqual(rate.intervalMs);
         }
       }),
@@ -63,7 +63,7 @@ describe('the turns of hellos', () => {
     expect(new Set([...waits.values()].filter((wait) => wait > 0)).size).toBe(600);
     const told = waits.get('kid-999')!;
     expect(told).toBe(1_500);
-    // Too early: the same time. In time: now, though others come as well.
+    // A child that is too early gets the same time. A child in time gets its turn, even if others come at the same time.
     expect(turns.admit('kid-999', 500)).toBe(told - 500);
     expect(turns.admit('kid-999', told)).toBe(0);
   });
@@ -96,7 +96,7 @@ describe('the slots for reconciliations', () => {
     expect(begun).toHaveLength(reconcilesMax);
     slots.release(owners[3]!);
     expect(begun.at(-1)).toBe(`${reconcilesMax}`);
-    // Who has a slot goes on.
+    // A child with a slot continues.
     take(slots, begun, 'again', owners[0]!);
     expect(begun.at(-1)).toBe('again');
   });

@@ -6,7 +6,7 @@ import { changed, type FieldPath, pathsOf, type Variant, variantsOf } from '../.
 const sides: readonly Side[] = ['parent', 'child'];
 const kinds = saidTo('parent', new OneSide('parent')).map(({ kind }) => kind);
 
-/** A fresh side that has heard what comes before, and then the frame. Whatever ends a session has changed nothing. */
+/** A fresh side that has received the earlier frames, and then the frame. A frame that ends a session must have changed nothing. */
 async function tell(side: Side, kind: string, change: (said: Said) => Buffer): Promise<string> {
   const one = new OneSide(side);
   const said = saidTo(side, one).find((each) => each.kind === kind)!;

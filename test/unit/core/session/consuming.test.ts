@@ -1,4 +1,4 @@
-/** What a session says of changes that it has stored. */
+/** The announcements of a session about changes that it has stored. */
 import { describe, expect, it } from 'vitest';
 import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import type { AppliedChange } from '../../../../core/feed/feed.ts';
@@ -9,7 +9,7 @@ import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import type { Transaction } from '../../../../core/store/store.ts';
 import { ProducerEnd } from '../feed/feed-support.ts';
 
-/** `applied` is the room that hears of them in their transaction. */
+/** `applied` is the room that is called in the transaction of the changes. */
 function bench(applied: (t: Transaction) => void) {
   const store = new MemoryStore();
   const consumer = store.write((t) => FeedConsumer.open(t, { name: 'upstream' }));

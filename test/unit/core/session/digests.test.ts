@@ -1,10 +1,10 @@
-/** That the two ends of a feed are compared, also of one in which something is always under way. */
+/** The two ends of a feed are compared, even if entries are always in flight. */
 import { describe, expect, it } from 'vitest';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { beatEveryMs } from '../../../../core/session/session.ts';
 import { content, SessionPair } from '../../../support/session-pair.ts';
 
-/** A write that is not told before the beat has gone, so that none finds the feed at rest; then it goes. */
+/** A write that is announced only after the beat, so that no beat finds the feed at rest. */
 async function beatsOfABusyFeed(pair: SessionPair, beats: number): Promise<void> {
   for (let i = 0; i < beats; i++) {
     const { parent } = pair;

@@ -4,7 +4,7 @@ import { SessionPair } from '../../../support/session-pair.ts';
 const hourMs = 3_600_000;
 const words = 'the certificate spiffe://shop/node/agent/eu/kid expired: renew it at the other end';
 
-/** Many virtual hours in few steps; what beats and acknowledgements need in between comes in each. */
+/** Many virtual hours in few steps; beats and acknowledgements happen in each step. */
 async function pass(pair: SessionPair, ms: number, stepMs: number): Promise<void> {
   for (let done = 0; done < ms; done += stepMs) {
     pair.clock.advance(stepMs);
@@ -12,7 +12,7 @@ async function pass(pair: SessionPair, ms: number, stepMs: number): Promise<void
   }
 }
 
-/** Frames in their order. */
+/** The frames in order. */
 function said(pair: SessionPair): string[] {
   return pair.frames.map(({ from, frame }) => `${from}: ${frame.frame?.$case}`);
 }

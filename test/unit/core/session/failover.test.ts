@@ -110,11 +110,11 @@ describe('a child of replicas', () => {
     mesh.watermark([0, 1], { [source]: 1 });
     mesh.far(0, 10_000);
     mesh.child.start();
-    // It waits 15 s for a welcome, and hangs up.
+    // The child waits 15 s for a welcome, and hangs up.
     await mesh.run(40_000);
     expect(mesh.attachedTo()).toBe(1);
     expect(mesh.held()).toEqual({ a: 'one' });
-    // The links to its home have ended late, and that moves it no more.
+    // The links to its home have ended late, and no longer affect it.
     mesh.blink(1);
     await mesh.run(5_000);
     expect(mesh.attachedTo()).toBe(1);
@@ -136,7 +136,7 @@ describe('a child of replicas', () => {
     mesh.watermark([0, 1], { [source]: 1 });
     mesh.child.start();
     await mesh.run(50);
-    // From here on the second has heard of nothing.
+    // From here on the second replica receives nothing.
     mesh.put([0], 'a', 2, 'two');
     mesh.put([0], 'b', 3, 'three');
     mesh.remove([0], 'gone', 4);
@@ -150,7 +150,7 @@ describe('a child of replicas', () => {
     expect(mesh.held()).toEqual(held);
     expect(mesh.child.waiting?.for).toBe('center.retail is at revision 1 there, and at 4 here');
     expect(mesh.clock.wallMs() - mesh.child.waiting!.sinceMs).toBeGreaterThan(10_000);
-    // It catches up, and has one change more.
+    // It catches up, and gets one more change.
     mesh.put([1], 'a', 5, 'five');
     mesh.put([1], 'b', 3, 'three');
     mesh.remove([1], 'gone', 4);
@@ -184,7 +184,7 @@ describe('a child of replicas', () => {
   });
 });
 
-/** Two siblings with a mailbox each, and one child. */
+/** Two replicas with a mailbox each, and one child. */
 class Siblings {
   readonly clock = new VirtualClock();
   readonly #cut = new Set<number>();

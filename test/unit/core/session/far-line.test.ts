@@ -5,7 +5,7 @@ import { SessionPair } from '../../../support/session-pair.ts';
 const objects = 1_000;
 const bodyBytes = 4_000;
 
-/** Virtual ms until the child has all of them. */
+/** Virtual ms until the child has all entries. */
 async function until(pair: SessionPair, keys: string, limitMs: number): Promise<number> {
   const begunMs = pair.clock.monotonicMs();
   while (pair.clock.monotonicMs() - begunMs < limitMs) {
@@ -29,7 +29,7 @@ describe('a line with a round trip of 200 ms', () => {
     const pair = new SessionPair(new MemoryStore(), elsewhere.child.store, 100);
     putAll(pair, 'before-');
     pair.child.session.start();
-    // 4 MB: some 50 s if 16 KiB are all that is ever under way.
+    // 4 MB would take some 50 s with only 16 KiB in flight.
     expect(await until(pair, 'before-', 60_000)).toBeLessThan(8_000);
     await pair.run(10_000);
     expect(pair.frames.filter(({ frame }) => frame.frame?.$case === 'reconcileReply').length).toBeGreaterThan(1);

@@ -15,7 +15,7 @@ import {
   windowMinBytes,
 } from '../../../../core/session/flow.ts';
 
-/** A line with a queue: what is sent leaves at its rate, and its acknowledgement is back a round trip later. Always something to send. */
+/** A line with a queue: bytes leave at its rate, and an acknowledgement returns a round trip later. The sender always has data. */
 function run(line: { bytesPerMs: number; roundTripMs: number }, forMs: number, creditBytes = windowMaxBytes) {
   let flow = openFlow(creditBytes, 0);
   let freeAtMs = 0;

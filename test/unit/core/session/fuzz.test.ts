@@ -13,7 +13,7 @@ const conversation = (file: string) =>
     .split('\n')
     .map((line) => Buffer.from(line, 'hex'));
 const sideOf = (file: string) => file.split('-')[0] as Side;
-/** Each some milliseconds. */
+/** Each takes some milliseconds. */
 const runs = 150;
 
 describe('the promises of a session', () => {

@@ -8,7 +8,7 @@ import { Feed, Frame, Hello, PrefixAnswer_Kind } from '../../../../core/wire/gen
 import { ReplayLink } from '../../../support/recorded-frames.ts';
 import { content, SessionPair } from '../../../support/session-pair.ts';
 
-/** Numbers at the limits of what rows and the wire take, and beyond. */
+/** Numbers at the limits of rows and the wire, and beyond. */
 const number = fc.constantFrom(0, 1, 2, 7, 300, 2 ** 31, 2 ** 32, 2 ** 48 - 1, 2 ** 48, Number.MAX_SAFE_INTEGER);
 const number32 = fc.constantFrom(0, 1, 2, 7, 300, 2 ** 31, 2 ** 32 - 1);
 const bytes = fc.oneof(
@@ -16,7 +16,7 @@ const bytes = fc.oneof(
   fc.constantFrom('a', 'b', 'k7').map((key) => Buffer.from(hash128(key))),
   fc.uint8Array({ maxLength: 20 }).map((value) => Buffer.from(value)),
 );
-/** Contents that are none, and one whose key is longer than it was once it is decoded. */
+/** Invalid contents, and one whose key is longer after decoding. */
 const records = [
   Buffer.alloc(0),
   Buffer.from('x'),
@@ -54,7 +54,7 @@ const anyEntry = fc.record({
     someRecord.map(({ hash }) => hash),
   ),
 });
-/** Right but for its numbers, and what is in it. */
+/** Valid except for its numbers and its contents. */
 const ownEntry = fc.record({ key: text, revision: number, originRevision: number, attributes: bytes }).map((some) => ({
   ...some,
   keyHash: Buffer.from(hash128(some.key)),
@@ -130,7 +130,7 @@ const frames: { readonly [kind: string]: fc.Arbitrary<object> } = {
   }),
   reconcileRequest: fc.record({
     feed,
-    // What is answered, more often.
+    // More often frames that get an answer.
     round: fc.constantFrom(1, 1, 1, 2, 2, 3, 0),
     wanted: few(bytes),
     seed: fc.constantFrom(Buffer.alloc(8, 1), Buffer.alloc(0)),
@@ -170,10 +170,10 @@ const fieldOf: { readonly [kind: string]: number } = {
   piece: 18,
 };
 
-/** Missing fields are what the wire leaves out. */
+/** Missing fields have the values that the wire omits. */
 const anyFrame = fc
   .oneof(
-    // What reaches furthest, more often.
+    // More often the frames with the largest effect.
     { weight: 5, arbitrary: fc.constant('batch') },
     { weight: 4, arbitrary: fc.constant('reconcileRequest') },
     { weight: 6, arbitrary: fc.constantFrom(...Object.keys(frames)) },
@@ -191,7 +191,7 @@ function frameOf(kind: string, value: object): Frame {
 
 const rows = 70;
 
-/** Of another producer: the peer has to ask, and is answered. */
+/** From another producer: the peer has to reconcile, and gets answers. */
 const elsewhere = { epoch: Buffer.alloc(16, 8), incarnation: Buffer.alloc(16, 9), cursor: 0, seenHead: 0 };
 
 const goodHello = (): Frame => ({
@@ -219,7 +219,7 @@ describe('a peer that sends anything in any order', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyFrame, { maxLength: 8 }), fc.boolean(), async (said, greets) => {
         const pair = new SessionPair();
-        // More than one list holds, so that ranges are cut.
+        // More rows than one list has, so that prefixes are split.
         for (let i = 0; i < rows; i++) pair.put(`k${i}`, '1');
         const link = new ReplayLink({ path: 'eu:kid', role: 'agent' });
         const events = pair.parent.sessions.accept(link);
@@ -229,7 +229,7 @@ describe('a peer that sends anything in any order', () => {
         }
         events.onClose();
         expect(rowsOf(pair, 'parent', pair.parent.consumer)).toBeLessThanOrEqual(40);
-        // What it says is bounded by what it was asked.
+        // The number of its frames is bounded by the number of requests.
         expect(link.sent.length).toBeLessThan(60);
         expect(pair.parent.store.read((reader) => pair.parent.producer.head(reader))).toBe(rows);
       }),

@@ -8,7 +8,7 @@ const incarnation = Buffer.alloc(16, 0xbb);
 const u16 = (value: number) => Buffer.of(value >> 8, value & 255);
 const none = Buffer.alloc(4);
 
-/** What a peer can give the right hash of: the rest of it is what it pleases. */
+/** Contents for which a peer can give the right hash, with any other data. */
 const records: { readonly [what: string]: Buffer } = {
   'nothing at all': Buffer.alloc(0),
   'one byte': Buffer.of(1),
@@ -20,7 +20,7 @@ const records: { readonly [what: string]: Buffer } = {
 };
 
 type Fields = Parameters<typeof write>;
-/** The frames that name the content, behind those that are said of `kind`. */
+/** The frames that name the content, after those with the given `kind`. */
 const ways: { readonly [way: string]: { kind: string; frames(entry: Buffer, item: Buffer): [number, Fields][] } } = {
   'a batch': {
     kind: 'batch',
@@ -85,7 +85,7 @@ describe('an invalid content in pieces', () => {
     const one = new OneSide(side);
     const record = records[what]!;
     const feed = side === 'parent' ? 2 : 1;
-    // Whoever decodes a key that is no text gets another one.
+    // Decoding a key that is no text gives another key.
     const key = hash(record.subarray(2, -4).toString());
     const { kind, frames } = ways[way]!;
     for (const frame of saidTo(side, one).find((said) => said.kind === kind)!.before) await one.hears(frame);

@@ -30,7 +30,7 @@ describe('the last process with this identity', () => {
     expect(boot(known)).toMatchObject({ bootCounter: 2 ** 32 + 1, attachedNonce: known.attachedNonce });
     store.write((t) => markAttached(t));
     const { bootNonce } = store.read((reader) => readNodeIdentity(reader))!;
-    // Now the store itself was welcomed last, whatever is still said of the one before.
+    // Now the store itself was welcomed last, whatever is recorded about the former one.
     expect(boot(known)).toMatchObject({ bootCounter: 2 ** 32 + 2, attachedNonce: bootNonce });
   });
 
@@ -67,7 +67,7 @@ describe('the boot counter that a parent names', () => {
   it('changes nothing if it is below, or beyond any clock', () => {
     expect(passed((own) => own - 1)).toBe(0);
     expect(passed(() => 2 ** 47)).toBe(0);
-    // The next one would be.
+    // The next one would exceed the limit.
     expect(passed(() => 2 ** 33 - 1)).toBe(0);
     expect(passed(() => 2 ** 33 - 2)).toBeGreaterThan(0);
   });
@@ -90,7 +90,7 @@ describe('a start that a parent names', () => {
     store.write((t) => markCaughtUp(t));
     expect(isFormer(store, then)).toBe(true);
     expect(own.some((nonce) => isFormer(store, nonce))).toBe(false);
-    // What was put back to a copy of the former life finds them newer.
+    // A store that was restored from a copy of the former store has these starts after its own.
     former.write((t) => markCaughtUp(t));
     expect(own.some((nonce) => isFormer(former, nonce))).toBe(false);
   });

@@ -30,7 +30,7 @@ const wholes: Readonly<Record<string, Asks>> = {
   },
 };
 
-/** Asked and answered. */
+/** A request and its answer. */
 function ask(state: SessionState, round: number, asks = whole) {
   const asked = stepSession(state, { type: 'request', request: { round, wanted: [], ...asks } }, 0);
   const done = stepSession(asked.state, { type: 'done', done: { type: 'answered', bytes: 0, named: false } }, 0);

@@ -26,7 +26,7 @@ describe.each(recordings())('the frames of version $version in "$name"', (record
     for (let i = 1; i <= values; i++) pair.put(`k${i}`, i === 7 ? 'changed' : 'x');
     if (recording.name === 'pieces') pair.put('large', large);
     if (recording.name === 'cloned') {
-      // The parent has to know the original, at the same count of starts, before it can tell a copy.
+      // The parent has to know the original, with the same number of starts, before it can recognise a copy.
       pair.startChild(pair.child.store).session.start();
       await pair.run(50);
     }
@@ -53,7 +53,7 @@ describe.each(recordings())('the frames of version $version in "$name"', (record
     const [session] = sessionsOf(recording);
     const pair = new SessionPair();
     const link = new ReplayLink({ path: 'eu', role: 'relay' });
-    // The child reconciles only if it has something that could be stale.
+    // The child reconciles only if it has rows that may be stale.
     if (recording.name === 'reconciled') await holdFromElsewhere(pair);
     pair.childSeed = seedOf(session!);
     const body = recording.name === 'pieces' ? large : '{}';
@@ -85,7 +85,7 @@ it('each frame of a session of version 1 is recorded', () => {
   expect([...said].sort()).toEqual(all.sort());
 });
 
-/** What was acknowledged is of this parent's table, and not of the one that there was when it was recorded. */
+/** The recorded acknowledgement, with the epoch of this parent's table in place of the recorded one. */
 function toThis(pair: SessionPair) {
   return (recorded: RecordedFrame): RecordedFrame => {
     const { frame } = decodeFrame(recorded.bytes);
@@ -95,13 +95,13 @@ function toThis(pair: SessionPair) {
   };
 }
 
-/** Of the recorded child's reconciliation: the recorded answers are about fingerprints that begin with it. */
+/** The seed of the recorded child's reconciliation: the recorded answers have fingerprints under this seed. */
 function seedOf(frames: readonly RecordedFrame[]): Uint8Array | undefined {
   const [asked] = frames.filter(({ kind }) => kind === 'reconcileRequest').map(({ bytes }) => decodeFrame(bytes).frame);
   return asked?.$case === 'reconcileRequest' ? asked.value.seed : undefined;
 }
 
-/** The child as the recorded one was: a hundred values of a parent that lost its store since. */
+/** The child in the state of the recorded one: a hundred values of a parent that lost its store since. */
 async function holdFromElsewhere(pair: SessionPair): Promise<void> {
   for (let i = 0; i < 100; i++) pair.put(`k${i}`, 'x');
   pair.child.session.start();

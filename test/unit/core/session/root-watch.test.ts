@@ -13,7 +13,7 @@ import {
 
 const beatMs = 15_000;
 
-/** Beats of a sibling, until the child leaves it or the time is over: when it leaves. */
+/** Sends beats of a replica until the child leaves it or the time is over; returns the time at which the child leaves. */
 function beats(
   watch: RootWatch,
   {
@@ -32,7 +32,7 @@ function beats(
   }
   return { watch: now, leftAtMs: undefined };
 }
-/** Of one that has heard of the root at 0 for the last time. */
+/** Beats of a replica that received from the root at 0 for the last time. */
 const cutOff = (atMs: number) => atMs;
 const day = 86_400_000;
 

@@ -81,7 +81,7 @@ describe('a pair of sessions', () => {
     await pair.run(50);
   });
 
-  /** Without waiting for anything. */
+  /** Without any wait. */
   function send(count: number, bytes: number): void {
     const { epoch, incarnation } = pair.child.producer;
     for (let i = 1; i <= count; i++) {
@@ -100,7 +100,7 @@ describe('a pair of sessions', () => {
   });
 
   it('lets a peer have its credit and one message more in flight', async () => {
-    // What it is told is more than it has, so it hangs up after that.
+    // The child gets more than its credit, so it hangs up after that.
     send(7, mebibyte);
     await pair.run(5);
     expect(pair.up).toHaveLength(7);
@@ -122,7 +122,7 @@ describe('a pair of sessions', () => {
       const offset = (i * pieceBytes) % total;
       const contentHash = hash128(`content ${Math.floor((i * pieceBytes) / total)}`);
       link.send(pieceFrame('up', { contentHash, offset, total, data: Buffer.alloc(pieceBytes, i) }));
-      // A whole one would be looked at.
+      // A complete content would be checked.
       if (offset + 2 * pieceBytes === total) i++;
     }
     await pair.run(5);

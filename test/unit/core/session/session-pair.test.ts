@@ -13,13 +13,13 @@ import { content, SessionPair } from '../../../support/session-pair.ts';
 const kinds = (pair: SessionPair, from: 'child' | 'parent') =>
   pair.frames.filter((f) => f.from === from).map((f) => f.frame.frame?.$case);
 
-/** What the parent has said of itself, in the order of its beats. */
+/** The parent's statements of readiness, in the order of its beats. */
 const readyBeats = (pair: SessionPair) =>
   pair.frames.flatMap(({ from, frame: { frame } }) =>
     from === 'parent' && frame?.$case === 'beat' ? [frame.value.ready] : [],
   );
 
-/** Its flushes are done when the test says so, in any order, from when `held` is there. */
+/** A store whose flushes finish when the test says so, in any order, from the time at which `held` is set. */
 class HeldFlushes extends MemoryStore {
   held: (() => void)[] | undefined;
 
@@ -29,7 +29,7 @@ class HeldFlushes extends MemoryStore {
   }
 }
 
-/** A disk that takes nothing for a while. */
+/** A disk that accepts nothing for a while. */
 class FullDisk extends MemoryStore {
   isFull = false;
 
@@ -44,13 +44,13 @@ const helloOf = (path: string) => {
   return { frame: { $case: 'hello' as const, value } };
 };
 
-/** How often the child has, as it was told. */
+/** How often the child has announced its state. */
 const attachments = ({ said }: SessionPair) => ({
   attached: said.filter((word) => word === 'child: connected').length,
   detached: said.filter((word) => word.startsWith('child: disconnected')).length,
 });
 
-/** Time in which little happens. */
+/** A time in which little happens. */
 async function pass(pair: SessionPair, seconds: number): Promise<void> {
   for (let i = 0; i < seconds; i++) {
     pair.clock.advance(995);
@@ -81,7 +81,7 @@ describe('a child and its parent', () => {
     expect(pair.held()).toEqual({ a: '2', b: '3' });
     await pair.run(acknowledgedWithinMs);
     expect(pair.parent.store.read((r) => pair.parent.producer.acknowledged(r))).toBe(3);
-    // Told when it is there to be read: what is read sooner, and shown, would be wrong for as long as nothing else comes.
+    // Announced when it can be read: a state that is read earlier, and shown, would be wrong until the next event.
     expect(pair.stored.at(-1)).toBe(3);
   });
 
@@ -218,7 +218,7 @@ describe('a child and its parent', () => {
     await pass(pair, 120);
     const { attached, detached } = attachments(pair);
     expect([session.connected, attached, detached]).toEqual([true, 1, 0]);
-    // The first connection ended before a hello, and the parent has waited for none on it.
+    // The first connection ended before a hello, and the parent did not wait for one.
     expect([...pair.parent.sessions.ends.refused]).toEqual([['no_hello', 1]]);
   });
 
@@ -248,7 +248,7 @@ describe('a child and its parent', () => {
     const store = new HeldFlushes();
     const pair = new SessionPair(undefined, store);
     const link = new ReplayLink({ path: 'eu', role: 'relay' });
-    // It moves, and waits until that is durable.
+    // The child is removed, and the parent waits until the removal is durable.
     store.write((t) => beginAttach(t, { path: 'us', role: 'relay' }, pair.clock));
     pair.child.dialer.dial = async (events) => {
       store.held = [];
@@ -374,7 +374,7 @@ describe('a child and its parent', () => {
       pair.frames.flatMap(({ from, frame: { frame } }) =>
         from === 'child' && frame?.$case === 'beat' ? [[frame.value.head, frame.value.ready]] : [],
       );
-    // Said not to be ready, it would count as one of which no more is to be heard.
+    // With a statement "not ready", the child would count as one that reports nothing more.
     expect(said()).toEqual([]);
     store.completeFlush();
     await pair.run(50);
@@ -427,7 +427,7 @@ describe('a child and its parent', () => {
     pair.parent = pair.startParent(sibling);
     await come(lost);
     expect(pair.putBacks).toBe(1);
-    // A copy of the former life knows nothing of the later one.
+    // A copy of the former store knows nothing of the later one.
     pair.parent = pair.startParent(parent);
     pair.attachedWith = 0;
     await come(former);

@@ -16,7 +16,7 @@ describe('a parent with a thousand children', () => {
     crowd.begunAtMs.length = 0;
     crowd.startParent();
     const backAtMs = crowd.clock.monotonicMs();
-    // Their own waits after three seconds of failed dials are at most 16 s; the turns of a thousand are 1.5 s.
+    // Their own waits after three seconds of failed dials are at most 16 s; the turns of a thousand children take 1.5 s.
     await crowd.run(18_000);
     expect(crowd.connected.size).toBe(children);
     expect(crowd.begunAtMs.at(-1)! - backAtMs).toBeLessThanOrEqual(18_000);

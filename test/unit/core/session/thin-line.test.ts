@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { World } from '../../../transcripts/world.ts';
 
 const objectKey = (name: string) => `o/center.s//configmaps/shop/${name}`;
-/** 50 kbit/s, and a transport that takes 256 KiB before it says that it is full. */
+/** 50 kbit/s, and a transport that accepts 256 KiB before it reports that it is full. */
 const bytesPerSecond = 6_250;
 const bufferBytes = 256 * 1024;
 
@@ -19,7 +19,7 @@ async function fill(rows: (put: (key: string, bytes: number) => void) => void) {
   return world;
 }
 
-/** Virtual ms at which the lines that match were told. */
+/** Virtual ms at which the matching lines were logged. */
 const timesOf = (lines: readonly string[], what: RegExp) =>
   lines.filter((line) => what.test(line)).map((line) => Number(line.trim().split(' ')[0]));
 
@@ -37,7 +37,7 @@ describe('a line of 50 kbit/s with a large object among small ones', () => {
       lines.push(...world.told());
       return world.held('kid');
     };
-    // 200 objects are some 85 KB: 14 s of the line if they had it alone, and they share it with the large one.
+    // 200 objects are some 85 KB: 14 s of the line alone, and they share it with the large object.
     const early = await heldAfter(40_000);
     expect(early.filter((key) => key.includes('small-') || key.includes('before-'))).toHaveLength(200);
     expect(early).not.toContain(objectKey('large'));
@@ -50,7 +50,7 @@ describe('a line of 50 kbit/s with a large object among small ones', () => {
       const beats = timesOf(lines, new RegExp(`${side} +beat`));
       expect(beats.length).toBeGreaterThanOrEqual(12);
     }
-    // A beat waits behind what is in flight, which is what the line takes in two to three seconds.
+    // A beat waits behind the bytes in flight, which the line transmits in two to three seconds.
     expect(Math.max(...world.line('kid').waits('parent', 'beat'))).toBeLessThan(3_000);
   });
 

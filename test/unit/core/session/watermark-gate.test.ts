@@ -109,7 +109,7 @@ describe('a child that attaches to one of several replicas', () => {
     at.receive({ 'center.retail': 7 }, 3);
     come(2, 2);
     expect(told()).toEqual({});
-    // Revision 5 may be what the third one was until somebody wrote again.
+    // Revision 5 may be the former revision of the third row before somebody wrote it again.
     come(3, 5);
     expect(told()).toEqual({});
     come(5, 5);

@@ -11,7 +11,7 @@ describe('a stream as a Duplex', () => {
   let timer: NodeJS.Timeout | undefined;
   afterEach(() => clearInterval(timer));
 
-  /** Virtual time goes on by itself here, since Node's streams have turns of their own. */
+  /** Virtual time advances by itself here, because Node's streams have turns of their own. */
   async function chain(): Promise<StreamTree> {
     const tree = await new StreamTree(['a', 'a:b']).attach();
     timer = setInterval(() => void tree.run(10), 1);
@@ -83,7 +83,7 @@ describe('a stream as a Duplex', () => {
     stalled.read(0);
     for (let i = 0; i < streamWindowBytes; i++) arrive(Uint8Array.of(i % 251));
     await new Promise(setImmediate);
-    // Node's buffer keeps what it has as it came.
+    // Node's buffer keeps the chunks as they arrived.
     expect(stalled.readableLength).toBe(1);
     expect(consumed).toBe(1);
     const chunks: Buffer[] = [];

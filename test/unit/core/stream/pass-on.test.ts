@@ -35,7 +35,7 @@ afterEach(() => {
   }
 });
 
-/** A server whose requests pass through a stream inside a node to another server, which does this. */
+/** A server whose requests pass through a stream inside a node to another server, which behaves as given. */
 async function through(act: (request: IncomingMessage, response: ServerResponse) => void, refusal?: string) {
   const counts = new StreamCounts();
   const authorize = () => refusal;
@@ -240,10 +240,10 @@ async function overHttp2(port: number): Promise<string> {
 describe('an upgrade that gets an ordinary answer', () => {
   const head = 'POST / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: x\r\n';
   const asked = `${head}\r\n`;
-  /** As much of a body as comes for now. */
+  /** The present part of a body. */
   const begun = `${head}Content-Length: 1000\r\n\r\nabc`;
 
-  /** The server's end of a connection on which one was asked for, and the client's. */
+  /** The server's end of a connection with an upgrade request, and the client's end. */
   async function upgrading(
     words: string,
     act: (answer: ServerResponse) => void,
@@ -263,7 +263,7 @@ describe('an upgrade that gets an ordinary answer', () => {
   it.each([asked, begun])('is over when its connection breaks, and at no other event: %j', async (words) => {
     const [near] = await upgrading(words, () => {});
     near.destroy(new Error('read ECONNRESET'));
-    // Not `once`, which hears the error itself.
+    // Not `once`, which handles the error itself.
     await new Promise<void>((resolve) => near.on('close', resolve));
   });
 

@@ -1,4 +1,4 @@
-/** The small parts of streams, each by itself. */
+/** The small parts of streams, each alone. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ByteQueue } from '../../../../core/stream/byte-queue.ts';
@@ -77,7 +77,7 @@ describe('a queue of bytes', () => {
   });
 });
 
-/** Takes all out. `memoryBytes`: of what the pieces keep alive. */
+/** Takes all bytes out. `memoryBytes`: the memory that the pieces keep alive. */
 function keptOf(queue: ByteQueue): { pieces: number; bytes: number; memoryBytes: number } {
   const memory = new Set<ArrayBufferLike>();
   let [pieces, bytes] = [0, 0];

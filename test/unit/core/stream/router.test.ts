@@ -7,7 +7,7 @@ import { StreamLog, StreamTree } from '../../../support/stream-tree.ts';
 const deep = 'a:b:c:d';
 const chain = ['a', 'a:b', 'a:b:c', deep];
 
-/** Takes every stream, and keeps its end. */
+/** An endpoint that takes every stream and keeps its end. */
 function taker() {
   const taken: StreamLog[] = [];
   const endpoint: Endpoint = (offer) => {
@@ -293,7 +293,7 @@ describe('a stream that is under way', () => {
     expect(busy.receivedBytes).toBe(4 * streamWindowBytes);
     expect(busy.closed).toBe(true);
     expect(taken[0]!.receivedBytes).toBe(streamWindowBytes);
-    // The hops, and the two ends inside the node that asked.
+    // The hops, and the two ends inside the asking node.
     expect(stalled.writtenBytes).toBeLessThanOrEqual((chain.length + 1) * streamWindowBytes);
     taken[0]!.stalled = false;
     taken[0]!.stream.consumed(streamWindowBytes);

@@ -7,7 +7,7 @@ import type { Frame } from '../../../../core/wire/generated/mesh.ts';
 import type { Link } from '../../../../core/wire/link.ts';
 import { StreamLog } from '../../../support/stream-tree.ts';
 
-/** An end on a call of which the test is the other side. */
+/** An end on a call; the test is the other side. */
 function onCall() {
   const clock = new VirtualClock();
   const sent: Frame[] = [];

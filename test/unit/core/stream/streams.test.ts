@@ -17,7 +17,7 @@ import { requestOf, StreamLog } from '../../../support/stream-tree.ts';
 
 const request = requestOf({ path: 'eu:kid' });
 
-/** Both ends of a session as far as streams go, on links in memory; `delay` gives that of each frame. */
+/** The stream parts of both ends of a session, on memory links; `delay` gives the delay of each frame. */
 class Pair {
   readonly clock = new VirtualClock();
   readonly frames: { from: 'child' | 'parent'; frame: Frame }[] = [];
@@ -26,7 +26,7 @@ class Pair {
   readonly links = {} as { parent: Link; child: Link };
   parent!: SessionStreams;
   child!: SessionStreams;
-  /** What the child's end is told of is lost. */
+  /** Frames to the child's end are lost. */
   deaf = false;
   bufferBytes = 100_000;
 
@@ -87,7 +87,7 @@ class Pair {
     return new StreamLog((handler) => this[side].open({ ...request, ...part }, handler));
   }
 
-  /** A stream that was asked for by `side` and is open at both ends. */
+  /** A stream that `side` asked for and that is open at both ends. */
   async joined(side: 'parent' | 'child', part: Partial<typeof request> = {}) {
     const other = side === 'parent' ? 'child' : 'parent';
     const asked = this.open(side, part);

@@ -1,4 +1,4 @@
-/** Streams in random trees, with lines that break, nodes that fall silent, readers that stall and users who change their minds. One seed decides a run. */
+/** Streams in random trees, with lines that break, silent nodes, slow readers and users who cancel. One seed decides a run. */
 import { describe, expect, it } from 'vitest';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { censusEveryMs } from '../../../../core/stream/census.ts';
@@ -10,12 +10,12 @@ const runs = 60;
 const steps = 120;
 const seeds = Array.from({ length: runs }, (_, i) => 1_000 + i);
 
-/** What is written is cut out of it: no two pieces are alike. */
+/** Written pieces are cut out of this buffer: no two pieces are equal. */
 const pool = Buffer.from(new SeededRandom(1).bytes(1_000_000));
 
 interface Joined {
   readonly asked: StreamLog;
-  /** What was written at each end. */
+  /** The bytes written at each end. */
   readonly sent: { asked: Buffer[]; taken: Buffer[] };
   readonly bulk: boolean;
   taken: StreamLog | undefined;
@@ -37,7 +37,7 @@ class Run {
         taken.stalled = true;
         this.streams[Number(Buffer.from(offer.request.header).toString())]!.taken = taken;
       });
-      // Takes nothing: these run out, or are withdrawn.
+      // An endpoint that takes no stream: these streams time out, or are withdrawn.
       this.tree.register(path, 'never', () => {});
     }
   }
@@ -56,7 +56,7 @@ class Run {
     await this.tree.run(Math.floor(this.random.fraction() * 6));
   }
 
-  /** All lines are there, all nodes speak, and everybody reads and ends. */
+  /** All lines work, all nodes answer, and everybody reads and ends. */
   async settle(): Promise<void> {
     this.tree.isSilent = () => false;
     for (const path of [...this.cutOff].sort()) await this.tree.dial(path);
@@ -77,7 +77,7 @@ class Run {
     const header = Buffer.from(String(this.streams.length));
     const path = this.pick(['', ...paths, 'nowhere'])!;
     const kind = this.random.fraction() < 0.9 ? 'test' : 'never';
-    // What is lost with a long deadline is found by the census alone.
+    // Only the census finds lost streams with a long deadline.
     const deadlineMs = kind === 'test' && this.random.fraction() < 0.3 ? 3_600_000 : 1_000;
     const asked = this.tree.open(this.pick(['', ...paths])!, { path, kind, header, bulk, deadlineMs });
     asked.stalled = true;

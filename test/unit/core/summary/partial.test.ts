@@ -35,7 +35,7 @@ const partial: fc.Arbitrary<Partial> = fc
     oldestAgeMs: fc.option(fc.nat(100_000), { nil: undefined }),
   })
   .map(({ oldestAgeMs, ...rest }) => {
-    // A partial that exists anywhere holds the smallest of its failures: merging with the empty one makes it so.
+    // Each existing partial has the smallest of its failures; a merge with the empty partial ensures this here.
     const raw: Partial = oldestAgeMs === undefined ? rest : { ...rest, oldestAgeMs };
     return mergePartials(raw, emptyPartial(0, 0));
   });

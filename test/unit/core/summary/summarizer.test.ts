@@ -74,7 +74,7 @@ describe('aggregates', () => {
     const values = Array.from({ length: 4000 }, (_, i) => (i % 2 === 0 ? 'often' : `rare-${i}`));
     const [[[top]]] = lines(of, shops(...values)) as [[[{ value: string; count: number }]]];
     expect(top.value).toBe('often');
-    // Five times the standard error, or exact, if its hash is among the smallest.
+    // Five times the standard error, or exact if its hash is among the smallest.
     expect(Math.abs(top.count - 2000)).toBeLessThanOrEqual(4000 * 0.22);
   });
 

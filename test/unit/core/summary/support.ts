@@ -1,4 +1,4 @@
-/** Rows and summarizers of tests: short to write, complete where it matters. */
+/** Rows and summarizers for tests: short to write, complete where it matters. */
 import { celValue } from '../../../../core/match/cel/values.ts';
 import { compileSummarizer, type Summarizer, type SummaryRow } from '../../../../core/summary/summarizer.ts';
 import type { AggregateType, CombinedField, SummarizerSpec } from '../../../../core/summary/summarizer-spec.ts';
@@ -47,7 +47,7 @@ export function field(name: string, type: AggregateType, subject?: string, k = 1
   return { name, type, k, ...(subject === undefined ? {} : { subject }) };
 }
 
-/** By halves, as a tree of nodes does: many groups are then not copied for each row. */
+/** Merges by halves, as a tree of nodes does: many groups are then not copied for each row. */
 export function fold(of: Summarizer, rows: readonly SummaryRow[]): UserPartial {
   if (rows.length <= 1) return (rows[0] && of.evaluate(rows[0])) ?? of.empty;
   const half = rows.length >> 1;

@@ -10,7 +10,7 @@ import { field, type RowGiven, row, summarizer } from './support.ts';
 
 const subject = 'returned.status.value';
 
-/** Every aggregate, bounds that are reached, and errors. */
+/** All aggregates, with reached bounds and errors. */
 const grouped = summarizer({
   filter: 'obj.filter',
   groupBy: [{ name: 'group', def: 'obj.group' }],
@@ -55,7 +55,7 @@ const rowsArbitrary = fc
     rows.map(({ filter, group, value }, i): RowGiven => ({ path: `p${i}`, obj: { filter, group }, status: { value } })),
   );
 
-/** What happens to slots: a row comes, comes again, or goes and comes back. */
+/** The events of a slot: a row comes, comes again, or goes and comes back. */
 const stepsArbitrary = fc.array(fc.record({ at: fc.nat(39), gone: fc.boolean() }), { maxLength: 60 });
 
 const textOf = (partial: UserPartial) => asText(encodeUserPartial(partial));

@@ -6,7 +6,7 @@ import { encodeFrame, maxFrameBytes } from '../../../../core/wire/codec/frames.t
 import { type FrameCall, FrameLink } from '../../../../core/wire/frame-link.ts';
 import { beat, data, dataOfFrameBytes, LinkLog } from '../../../support/link-log.ts';
 
-/** The own end of a call whose queue moves when the test says so. */
+/** One end of a call, whose queue moves when the test says so. */
 class SlowCall implements FrameCall {
   readonly queue: { readonly bytes: Buffer; readonly taken: () => void }[] = [];
   readonly aborts: BanyanError[] = [];
@@ -84,7 +84,7 @@ describe('the buffer of a link', () => {
             room ||= told.drains === fills;
           } else {
             const answer = tried.send(data(Buffer.alloc(what)));
-            // Full may only be answered when there was room before, or when no drain was told since.
+            // "Full" is a valid answer only if there was room before, or if no drain was reported since.
             if (!room) expect(answer).toBe(false);
             if (room && !answer) fills++;
             room = answer;

@@ -1,4 +1,4 @@
-/** Whoever comes to a listener and never to a session is counted once, by why. */
+/** A peer that connects to a listener and never gets a session is counted once, by its reason. */
 import { once } from 'node:events';
 import { type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
@@ -52,7 +52,7 @@ async function listen(terminatedTls = false): Promise<void> {
 const place = () => ({ host: '127.0.0.1', port: Number(listener.address.split(':')[1]), rejectUnauthorized: false });
 const shown = (of?: NodeCredentials): ConnectionOptions => (of ? { cert: of.certPem, key: of.keyPem } : {});
 
-/** When something was counted, and the listener is through with all of its connections. */
+/** Resolves when something was counted, and the listener has finished all of its connections. */
 async function counts(): Promise<string[]> {
   await new Promise<void>((resolve) => {
     heard = resolve;
@@ -62,7 +62,7 @@ async function counts(): Promise<string[]> {
   return counted;
 }
 
-/** One call, until it is over; `talk` is told when the parent has accepted it. */
+/** One call, until it is over; `talk` is called when the parent has accepted it. */
 async function calls(
   of?: NodeCredentials,
   path = sessionMethod,

@@ -16,7 +16,7 @@ const read = (file: string) => readFileSync(join(chart, file), 'utf8');
 const schema = JSON.parse(read('values.schema.json')) as Schema;
 const values = parse(read('values.yaml')) as Record<string, unknown>;
 
-/** Dotted paths of all values that have a name of their own. */
+/** Dotted paths of all values with a name of their own. */
 function pathsOfSchema({ properties = {} }: Schema, above = ''): string[] {
   return Object.entries(properties).flatMap(([name, below]) =>
     below.properties ? pathsOfSchema(below, `${above}${name}.`) : [`${above}${name}`],
@@ -37,7 +37,7 @@ function groups(one: Schema): Schema[] {
 
 describe('the values of the chart', () => {
   it('are all in its schema, and the schema has no other values', () => {
-    // Helm gives `global` to every chart by itself.
+    // Helm adds `global` to every chart by itself.
     const described = pathsOfSchema(schema).filter((path) => path !== 'global');
     expect(pathsOfValues(values, schema).sort()).toEqual(described.sort());
   });

@@ -428,7 +428,7 @@ describe('reports', () => {
     });
     bench.cluster.refuse.clear();
     await bench.advance(300_000);
-    // Applied, but the status on the cluster is of the generation before.
+    // Applied, but the status on the cluster is of the former generation.
     expect(bench.counts(placement)).toMatchObject({ applied: 1 });
     expect(bench.counts(placement)).not.toHaveProperty('available');
     bench.cluster.settle(web, 3);

@@ -53,7 +53,7 @@ function holdBack({ cluster }: AgentBench, name: string): () => void {
   };
 }
 
-/** What the cluster serves, with one kind in another group. */
+/** The served kinds of the cluster, with one kind in another group. */
 function servedAs({ cluster }: AgentBench, kind: string, group: string) {
   const served = cluster.served.bind(cluster);
   return async () => {

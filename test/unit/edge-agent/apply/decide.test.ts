@@ -27,7 +27,7 @@ const record: OwnerRecord = {
 const decide = (of: DesiredObject, on: OwnerRecord | undefined, live: KubeObject | undefined) =>
   decideOf(of, on, live, 'eu:shop');
 const byBanyan = { manager: 'banyan', operation: 'Apply' };
-/** As an agent has applied it, beside another manager. */
+/** An object that an agent has applied, with another manager beside. */
 const signedBy = (agent: string, beside: ObjectMeta['managedFields'] = []): KubeObject => {
   const { metadata, ...rest } = signed(ours, agent, false);
   return { ...rest, metadata: { ...metadata, managedFields: [...beside, byBanyan] } };

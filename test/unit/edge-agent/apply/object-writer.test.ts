@@ -4,7 +4,7 @@ import { isAboutImmutable } from '../../../../edge-agent/apply/object-writer.ts'
 
 const of = (message: string) => isAboutImmutable(new BanyanError('Invalid', message));
 
-/** As Kubernetes 1.34 says them. */
+/** Messages of Kubernetes 1.34. */
 const immutable: readonly string[] = [
   'Deployment.apps "till" is invalid: spec.selector: Invalid value: v1.LabelSelector{}: field is immutable',
   'ConfigMap "till" is invalid: data: Forbidden: field is immutable when `immutable` is set',

@@ -15,7 +15,7 @@ const found = names.map((name) => ({
 }));
 
 class BoundedRecords extends OwnerRecords {
-  /** How many still fit on the disk. */
+  /** The number of writes that still fit on the disk. */
   room = Number.POSITIVE_INFINITY;
 
   override set(...[key, record]: Parameters<OwnerRecords['set']>): void {
@@ -24,7 +24,7 @@ class BoundedRecords extends OwnerRecords {
   }
 }
 
-/** Nobody wants any of it. */
+/** No placement wants any of these objects. */
 function bench() {
   const clock = new VirtualClock();
   const disk = new BoundedRecords(new MemoryStore());

@@ -1,4 +1,4 @@
-/** An object that becomes the cluster's own: what is in it stays, and the mark goes. On a real API server's rules of server-side apply. */
+/** An object that is released to the cluster: its contents stay, and the mark goes. The fake server has the rules of server-side apply of a real API server. */
 import { describe, expect, it } from 'vitest';
 import { formatKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
@@ -22,7 +22,7 @@ async function applied(agent = path) {
   return { cluster, space, live };
 }
 
-/** All that somebody may have in it. */
+/** All fields that anybody may have in it. */
 function contentOf({ spec, metadata }: KubeObject): object {
   const { labels = {}, annotations = {} } = metadata;
   const others = (of: Readonly<Record<string, string>>) =>
@@ -92,7 +92,7 @@ describe('an object in a version that is no longer served', () => {
     return { ...rest, metadata: { ...metadata, uid: 'u1', resourceVersion: '7', managedFields } };
   }
 
-  /** As an API server, which tells nothing of a version that it does not serve. */
+  /** Like an API server, which returns nothing in a version that it does not serve. */
   async function patched(object: KubeObject): Promise<unknown[]> {
     const asked: unknown[] = [];
     const cluster = {

@@ -19,7 +19,7 @@ const applied: KubeObject = {
   },
 };
 
-/** The object as the cluster holds it: with what the server and others have added. */
+/** The object on the cluster, with the additions of the server and others. */
 function live(change: (spec: Spec, object: KubeObject) => void = () => {}): KubeObject {
   const object = structuredClone(applied);
   object.metadata = { ...object.metadata, uid: 'u', generation: 4, managedFields: [], resourceVersion: '9' };

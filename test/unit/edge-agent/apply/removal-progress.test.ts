@@ -176,7 +176,7 @@ describe('an object that cannot be removed', () => {
   });
 
   it('is reported by the node after a minute, whenever its removal is tried again', async () => {
-    // It tells of itself now and then anyway.
+    // The agent reports about itself from time to time anyway.
     await bench.advance(20_000);
     bench.cluster.irremovable.set(till, refusal);
     const sinceMs = bench.clock.monotonicMs();

@@ -1,4 +1,4 @@
-/** The identity of an agent that was enrolled: certificates of the tree's authority in files, and what a real issuer renews of them. */
+/** The identity of an agent that was enrolled: certificates of the tree's authority in files, and their renewal by a real issuer. */
 import 'reflect-metadata';
 import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import {
@@ -51,7 +51,7 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 const file = (name: string) => join(directory, name);
 const text = (name: string) => readFileSync(file(name), 'utf8');
 
-/** As `banyan enroll` does; `hosts`: as `banyan up` does for the agents that it runs. */
+/** Like `banyan enroll`; with `hosts`: like `banyan up` for its agents. */
 async function enrolled({ hosts = [], secret }: { hosts?: string[]; secret?: IdentityStore } = {}) {
   const node = { tree: 'shop', path, role: 'agent' as const, hosts };
   const { certPem, keyPem } = await issueNode(tree.authority, node, { clock, random: systemRandom });

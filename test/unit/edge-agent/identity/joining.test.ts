@@ -1,4 +1,4 @@
-/** What an agent asks for, keeps and uses: of its identity, with the certificates of a real issuer. */
+/** The certificates that an agent requests, keeps and uses, from a real issuer. */
 
 import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -83,7 +83,7 @@ function ports(...parents: JoiningPorts['parents']): JoiningPorts {
   return { path, store, token: read, parents, clock, random: new SeededRandom(1), log };
 }
 
-/** Time goes on for whoever waits. */
+/** Time advances for everybody who waits. */
 async function settled<T>(promise: Promise<T>): Promise<T> {
   let over = false;
   const watched = promise.finally(() => {
@@ -325,7 +325,7 @@ describe('the identity of an agent that runs', () => {
     clock.advance(3_599_000);
     expect(renewals).toEqual([]);
     clock.advance(3_601_000);
-    // What is signed takes some turns of the event loop, and the next look is set behind it.
+    // Signing takes some turns of the event loop, and the next check is scheduled after it.
     await vi.waitFor(() => expect(currentOf(credentials).certPem.toString()).not.toBe(identity.certPem));
     expect(renewals).toHaveLength(1);
     clock.advance(leafDays * dayMs * 0.7);

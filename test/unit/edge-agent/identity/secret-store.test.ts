@@ -12,11 +12,11 @@ interface Secret {
   data?: Record<string, string>;
 }
 
-/** An API server with one Secret, that checks versions. */
+/** An API server with one Secret, which checks versions. */
 class Server {
   secret: Secret | undefined = { metadata: { resourceVersion: '1', labels: { team: 'ops' } }, type: 'Opaque' };
   readonly asked: ClusterApiRequest[] = [];
-  /** Somebody else, between a read and the write that follows. */
+  /** A write by somebody else, between a read and the write that follows. */
   meanwhile: (() => void) | undefined;
 
   readonly store = secretStore({ namespace: 'banyan', name: 'agent-joined', json: async (one) => this.#answer(one) });

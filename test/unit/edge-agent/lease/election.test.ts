@@ -27,13 +27,13 @@ const recordOf = (over: Partial<LeaseRecord>): LeaseRecord => ({
   ...over,
 });
 
-/** One that was asked and answered at the same moment. */
+/** A request and its answer at the same moment. */
 function reading(record: LeaseRecord | undefined, nowMs = 0): ElectionState {
   const asked = stepElection(candidate('a', 'eu:shop', nowMs), { type: 'tick' }, nowMs);
   return stepElection(asked.state, { type: 'read', record }, nowMs).state;
 }
 
-/** One that has asked for the Lease at 0 and was granted it at `answeredMs`. */
+/** A candidate that asked for the Lease at 0 and got it at `answeredMs`. */
 function holder(answeredMs: number): ElectionState {
   const free = reading(recordOf(released));
   return stepElection(free, { type: 'written', record: recordOf({ version: '2', holder: 'a' }) }, answeredMs).state;

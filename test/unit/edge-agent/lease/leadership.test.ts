@@ -11,7 +11,7 @@ import type { LeaseHandover } from '../../../../edge-agent/lease/lease.ts';
 import { openLeaseMemory } from '../../../../edge-agent/lease/lease-memory.ts';
 import { MemoryLease, settle } from './memory-lease.ts';
 
-/** An agent in name alone: what is asked of it is written down. */
+/** A fake agent that records the calls to it. */
 class Bench {
   readonly clock = new VirtualClock();
   readonly random = new SeededRandom(1);

@@ -18,9 +18,9 @@ export class LeaseWorld {
   readonly random: Random;
   readonly candidates: Candidate[] = [];
   record: LeaseRecord | undefined;
-  /** Of all requests: never answered, answered late, answered with an error. */
+  /** The parts of all requests: never answered, answered late, answered with an error. */
   isTroubled = true;
-  /** Each moment at which more than one believed to hold it. */
+  /** Each moment at which more than one candidate believed that it held the Lease. */
   readonly doubles: string[] = [];
   #version = 0;
 
@@ -61,7 +61,7 @@ export class Candidate {
   #state!: ElectionState;
   #question = 0;
   #timers = 0;
-  /** It stands still until then: what falls due meanwhile comes afterwards. */
+  /** The candidate stands still until then: later timers fire afterwards. */
   #stillUntilMs = 0;
 
   constructor(world: LeaseWorld, number: number) {
@@ -72,7 +72,7 @@ export class Candidate {
     this.restart(number);
   }
 
-  /** As another process; what the one before asked for may still come to be. */
+  /** Another process; the requests of the former one may still arrive. */
   restart(number: number): void {
     this.name = `${number}_${++this.#lives}`;
     this.#question++;
@@ -84,7 +84,7 @@ export class Candidate {
     return this.#state;
   }
 
-  /** What it would believe if it ran now. */
+  /** Whether it would believe that it holds the Lease if it ran now. */
   holds(): boolean {
     return holds(this.#state, this.#now());
   }
@@ -101,7 +101,7 @@ export class Candidate {
     return this.#offsetMs + this.#rate * this.#world.clock.monotonicMs();
   }
 
-  /** By its own doing: not while it stands still. */
+  /** By its own action: not while it stands still. */
   #later(ms: number, act: () => void): void {
     const { clock } = this.#world;
     const life = this.#lives;
@@ -133,12 +133,12 @@ export class Candidate {
       this.#question++;
       this.#input(input);
     };
-    // Of one that stood still meanwhile, the answer may be read before it is found to be late.
+    // A candidate that stood still may read the answer before it notices that the answer is late.
     const patienceMs = random.fraction() < 0.9 ? answerMs : 10 * answerMs;
     this.#later(patienceMs, () => answered({ type: 'failed' }));
     const fate = isTroubled ? random.fraction() : 1;
     if (fate < 0.1) return;
-    // Some come to the server long after nobody waits for them any more.
+    // Some requests reach the server long after nobody waits for them any more.
     const thereMs = fate < 0.2 ? random.fraction() * 20_000 : random.fraction() * 200;
     clock.after(thereMs, () => {
       const input = fate < 0.25 ? { type: 'failed' as const } : this.#carryOut(effect);

@@ -1,4 +1,4 @@
-/** A Lease in memory, whose answers may be kept back. */
+/** A Lease in memory, whose answers the test may delay. */
 import { BanyanError } from '../../../../core/runtime/errors.ts';
 import type { LeasePort, LeaseRecord, LeaseWrite } from '../../../../edge-agent/lease/lease.ts';
 
@@ -6,13 +6,13 @@ export class MemoryLease implements LeasePort {
   record: LeaseRecord | undefined;
   /** What was written, in order. */
   readonly writes: LeaseWrite[] = [];
-  /** It can't be reached. */
+  /** The server cannot be reached. */
   isAway = false;
-  /** Answers wait for it. */
+  /** Answers wait for this promise. */
   gate: Promise<void> = Promise.resolve();
   #version = 0;
 
-  /** As if somebody else had written it. */
+  /** As if somebody else had written the Lease. */
   put(over: Partial<LeaseRecord>): void {
     const blank = { holder: '', durationMs: 10_000, transitions: 0, handover: {} };
     this.record = { ...blank, ...this.record, ...over, version: String(++this.#version) };
@@ -31,7 +31,7 @@ export class MemoryLease implements LeasePort {
     }
     this.writes.push(write);
     const { holder, durationMs, transitions, handover } = write;
-    // As annotations are: what is not written anew stays.
+    // As with annotations: values that are not written again stay.
     this.put({ holder, durationMs, transitions, handover: { ...this.record?.handover, ...handover } });
     const record = this.record!;
     await this.#answer();
@@ -44,7 +44,7 @@ export class MemoryLease implements LeasePort {
   }
 }
 
-/** Everything that can happen without time passing. */
+/** Everything that can happen without the passage of time. */
 export async function settle(): Promise<void> {
   for (let round = 0; round < 5; round++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -129,19 +129,19 @@ describe('the observer', () => {
     const tell = (version: string, ready: number) =>
       on({ type: 'MODIFIED', key: parseKey(web), object: ours(version, ready) });
     observer.seen(web, ours('90', 2));
-    // The list is older than the answer to the apply, which the watch tells next.
+    // The list is older than the answer to the apply, which the watch reports next.
     tell('80', 1);
     tell('90', 2);
     synced(new Set([web]));
     expect(log).toEqual([`changed ${web}`]);
     log.length = 0;
     tell('95', 2);
-    // The cluster was put back to a backup.
+    // The cluster was restored from a backup.
     tell('50', 1);
     expect(log).toEqual([]);
     synced(new Set([web]));
     expect(log).toEqual([`drifted ${web}`]);
-    // So the applier looks, and others go on changing it.
+    // So the applier reads the object, and others continue to change it.
     observer.seen(web, ours('50', 1));
     drift.found = true;
     tell('51', 1);

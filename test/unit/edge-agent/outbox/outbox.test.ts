@@ -18,7 +18,7 @@ function bench(store = new MemoryStore(), clock = new VirtualClock(), bootNonce 
   const producer = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
   store.subscribe(producerRowsTopic, () => wrote++);
   const facts = new Map<string, string>();
-  /** Bytes of the body of what is said. */
+  /** The number of bytes of the reported body. */
   const large = new Map<string, number>();
   const outgrown = new Set<string>();
   const outbox = new Outbox({
@@ -200,7 +200,7 @@ describe('the outbox', () => {
   });
 });
 
-/** A reconciliation of all that the outbox has. */
+/** A reconciliation of everything in the outbox. */
 function follow({ store, producer }: ReturnType<typeof bench>, parent: MemoryStore, reported: FeedConsumer): void {
   const reconciliation = parent.read((reader) => new Reconciliation(reader, reported, Buffer.alloc(8, 7)));
   for (let request = reconciliation.next(); request; request = reconciliation.next()) {

@@ -1,4 +1,4 @@
-/** An agent on a cluster and a store in memory, with a virtual clock. `restart` is a new process on the same store. */
+/** An agent on a fake cluster and a memory store, with a virtual clock. `restart` is a new process on the same store. */
 
 import type { ReportRules } from '../../../../core/entries/down-attributes.ts';
 import { downFeedJudge } from '../../../../core/entries/down-check.ts';
@@ -27,7 +27,7 @@ export class AgentBench<C extends FakeCluster = FakeCluster> {
   consumer!: FeedConsumer;
   producer!: FeedProducer;
   agent: Agent;
-  /** The next process is one that may know less than was applied. */
+  /** The next process may know less than was applied. */
   isHeldBack = false;
   #revision = 10;
   #boots = 0;
@@ -49,7 +49,7 @@ export class AgentBench<C extends FakeCluster = FakeCluster> {
     await this.start();
   }
 
-  /** A new process beside a cluster that answers only when the returned function is called. */
+  /** A new process beside a cluster that answers only when the test calls the returned function. */
   async restartHanging(): Promise<() => void> {
     await this.agent.stop();
     let release = () => {};
@@ -63,7 +63,7 @@ export class AgentBench<C extends FakeCluster = FakeCluster> {
     return release;
   }
 
-  /** A new process after one that ended in the middle of what it did; long enough for all that it can do. */
+  /** A new process after one that ended in the middle of its work; waits long enough for all of its work. */
   async crash(): Promise<void> {
     void this.agent.stop();
     this.agent = this.#make();
@@ -80,7 +80,7 @@ export class AgentBench<C extends FakeCluster = FakeCluster> {
     await this.settle();
   }
 
-  /** The same, while no agent listens. */
+  /** The same, while no agent runs. */
   receiveUnheard(...make: ((revision: number) => WireEntry)[]): void {
     this.store.write((t) => this.#applied(t, make));
   }
@@ -97,7 +97,7 @@ export class AgentBench<C extends FakeCluster = FakeCluster> {
     return this.store.read((reader) => this.producer.head(reader));
   }
 
-  /** Attributes and body that the up feed has under a key. */
+  /** Attributes and body of a key in the up feed. */
   said(key: string): { attributes: Record<string, unknown>; body: Record<string, unknown> } | undefined {
     return this.store.read((reader) => {
       const row = this.producer.get(reader, hash128(key));
@@ -106,7 +106,7 @@ export class AgentBench<C extends FakeCluster = FakeCluster> {
     });
   }
 
-  /** Everything that needs no more time than the outbox takes to gather. */
+  /** Runs everything that needs no more time than the outbox takes to gather. */
   async settle(): Promise<void> {
     for (let round = 0; round < 3; round++) {
       await new Promise((resolve) => setImmediate(resolve));
@@ -145,7 +145,7 @@ export class AgentBench<C extends FakeCluster = FakeCluster> {
     };
   }
 
-  /** Keys that the up feed has with this beginning, sorted. */
+  /** Keys of the up feed with this beginning, sorted. */
   saidKeys(prefix: string): string[] {
     return this.store.read((reader) =>
       [...this.producer.rows(reader)]

@@ -14,7 +14,7 @@ export class ClusterBench {
   readonly space: Space;
   readonly #assembled: AssembledCluster;
 
-  /** A new process on the store and the clock of an earlier one, or from nothing. */
+  /** A new process on the store and the clock of an earlier one, or on a new store. */
   constructor(earlier?: ClusterBench) {
     const clock = earlier?.clock ?? new VirtualClock(Date.UTC(2024, 5, 1, 12, 0, 30));
     this.clock = clock;
@@ -78,7 +78,7 @@ export class ClusterBench {
     return this.pods().map((pod) => (pod.spec as { containers: { image: string }[] }).containers[0]!.image);
   }
 
-  /** Lets time pass in small steps and looks at each: what holds must hold always. */
+  /** Advances time in small steps and checks each: an invariant must hold always. */
   watch(ms: number, look: () => void): void {
     for (let passed = 0; passed < ms; passed += 20) {
       this.clock.advance(20);

@@ -1,6 +1,6 @@
 /**
- * A cluster that serves HorizontalPodAutoscalers in two versions and prefers the other one than is applied: what `autoscaling/v1` has in one field is in a list in
- * `autoscaling/v2` (https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/). It keeps, and takes, v1.
+ * A cluster that serves HorizontalPodAutoscalers in two versions and prefers the version that is not applied. A single field of `autoscaling/v1` is in a list
+ * in `autoscaling/v2` (https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/). The cluster stores and accepts v1.
  */
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
@@ -8,7 +8,7 @@ import type { ClusterWatchOptions, WatchEvents } from '../../../../edge-agent/cl
 import { FakeCluster } from './fake-cluster.ts';
 
 export class ConvertingCluster extends FakeCluster {
-  /** How often it was asked for an object. */
+  /** The number of reads of an object. */
   reads = 0;
 
   override async get(key: ObjectKey, version = 'v2'): Promise<KubeObject | undefined> {

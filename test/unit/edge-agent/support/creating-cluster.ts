@@ -1,4 +1,4 @@
-/** A cluster in memory that makes what is new in one step, and writes down what it is asked. */
+/** A fake cluster that creates new objects in one step, and records its requests. */
 import { formatKey, type ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import { BanyanError } from '../../../../core/runtime/errors.ts';
@@ -11,9 +11,9 @@ export class CreatingCluster extends FakeCluster {
   readonly looked: string[] = [];
   /** Names, in order. */
   readonly tried: string[] = [];
-  /** Keys that it makes without an answer that arrives. */
+  /** Keys that it creates without an answer. */
   readonly mute = new Set<string>();
-  /** A name about which `create` never answers. */
+  /** A name for which `create` never answers. */
   hangsAt: string | undefined;
 
   mayCreate(): boolean {

@@ -34,7 +34,7 @@ export class EmbeddedBench {
   readonly #rules: SparseApplyRules;
   #revision = 0;
 
-  /** With the rules of the one placement. */
+  /** With the rules of the single placement. */
   constructor(rules: SparseApplyRules = {}) {
     this.#rules = rules;
     const { clock, random, store } = this;
@@ -85,7 +85,7 @@ export class EmbeddedBench {
     await this.pass(0);
   }
 
-  /** Lets time pass, with turns of the event loop between. */
+  /** Advances time, with turns of the event loop in between. */
   async pass(ms: number): Promise<void> {
     for (let passed = 0; passed <= ms; passed += 50) {
       this.clock.advance(Math.min(50, ms));
@@ -99,7 +99,7 @@ export class EmbeddedBench {
     return this.space.kinds.byResource({ group, resource }) && this.space.get({ group, resource, namespace, name });
   }
 
-  /** Objects that are not there or not current, with why. */
+  /** Objects that are missing or not current, with the reason. */
   unhealthy(objects: readonly KubeObject[]): string[] {
     return objects.flatMap((object) => {
       const live = this.live(object);
@@ -124,7 +124,7 @@ export class EmbeddedBench {
     return this.store.read((reader) => this.producer.head(reader));
   }
 
-  /** What is said of the object beside that it is applied: `Drifted: spec.replicas is …`; empty: nothing. */
+  /** The report about the object besides that it is applied: `Drifted: spec.replicas is …`; empty: none. */
   said(object: KubeObject): string {
     const attributes = this.store.read((reader) => {
       const row = this.producer.get(reader, hash128(`state/center.retail/${this.keyOf(object)}`));
@@ -150,7 +150,7 @@ export class EmbeddedBench {
     return storage.resources().flatMap((resource) => storage.scan(resource).map(({ key }) => formatKey(key)));
   }
 
-  /** Custom kinds are named by their plural, which their definition may not have told the cluster yet. */
+  /** Custom kinds are named by their plural, because the cluster may not have their definition yet. */
   keyOf(object: KubeObject): string {
     if (object.kind !== 'Beacon') return formatKey(this.space.keyOf(object));
     return `light.example.org/beacons/${object.metadata.namespace}/${object.metadata.name}`;

@@ -1,4 +1,4 @@
-/** A cluster in memory: objects by key, generations, managers, watches; no controllers. Answers at once or refuses as told. */
+/** A cluster in memory: objects by key, generations, managers, watches; no controllers. It answers at once or refuses as the test says. */
 import { fieldsOf } from '../../../../core/apiserver/managed-fields/extract.ts';
 import { formatKey, type GroupResource, type ObjectKey } from '../../../../core/object/key.ts';
 import type { JsonObject, KubeObject, ManagedFieldsEntry } from '../../../../core/object/meta.ts';
@@ -41,19 +41,19 @@ export class FakeCluster implements Cluster {
   readonly irremovable = new Map<string, string>();
   /** Keys whose deletion waits for a finalizer. */
   readonly finalized = new Set<string>();
-  /** Resources whose watches tell nothing, such as `/secrets`. */
+  /** Resources whose watches report nothing, such as `/secrets`. */
   readonly silent = new Set<string>();
-  /** Resources that can't be listed, and how that is refused. */
+  /** Resources that cannot be listed, with the refusal. */
   readonly unlisted = new Map<string, ErrorCode>();
-  /** API groups of which it does not say what it serves, and why. */
+  /** API groups whose kinds it does not list, with the reason. */
   readonly unknown = new Map<string, string>();
-  /** A key about which it never answers, as when the process ends meanwhile. */
+  /** A key for which it never answers, as when the process ends meanwhile. */
   hangs: string | undefined;
-  /** Why it does not describe itself. */
+  /** The reason why it does not describe itself. */
   away: BanyanError | undefined;
-  /** Controllers look at what was applied, once that was answered. */
+  /** Controllers read applied objects after the answer to the apply. */
   onApplied: (key: string) => void = () => {};
-  /** Answers to `get` wait for it. */
+  /** Answers to `get` wait for this promise. */
   gate: Promise<void> = Promise.resolve();
   readonly #kinds = new Map(Object.entries(resources));
   readonly #listeners = new Set<Listener>();
@@ -171,12 +171,12 @@ export class FakeCluster implements Cluster {
     this.#store(key, object);
   }
 
-  /** Watches tell once more of an object as it is, as after their connection broke. */
+  /** Watches report an unchanged object once more, as after a broken connection. */
   tell(key: string): void {
     this.#tell('ADDED', key, this.objects.get(key)!);
   }
 
-  /** A controller reports that the object is as wanted. */
+  /** A controller reports that the object is in its desired state. */
   settle(key: string, replicas: number): void {
     this.write(key, (object) => {
       object.status = {
@@ -202,7 +202,7 @@ export class FakeCluster implements Cluster {
     return [...this.#listeners].map((listener) => listener.resource.slice(0, -1)).sort();
   }
 
-  /** Those of them that are watched without bodies. */
+  /** Resources that are watched without bodies. */
   watchedBare(): string[] {
     const bare = [...this.#listeners].filter(({ metadataOnly }) => metadataOnly);
     return bare.map((listener) => listener.resource.slice(0, -1)).sort();
@@ -240,7 +240,7 @@ export class FakeCluster implements Cluster {
   }
 }
 
-/** Of an API server that knows no schemas: lists are owned as a whole. What others write takes nothing from it. */
+/** Like an API server without schemas: lists are atomic. Writes by others take no field from an owner. */
 function appliedEntry(object: KubeObject): ManagedFieldsEntry {
   const fieldsV1 = fieldsOf(object, { type: 'any' }) as JsonObject;
   return { manager: 'banyan', operation: 'Apply', apiVersion: object.apiVersion, fieldsV1 };

@@ -1,4 +1,4 @@
-/** A workload with every kind that the embedded cluster has to bring to life, and some that only have to be there. */
+/** A workload with every kind that the embedded cluster runs, and some kinds that it only stores. */
 import { parseAllDocuments } from 'yaml';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 

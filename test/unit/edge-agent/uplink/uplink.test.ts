@@ -20,7 +20,7 @@ import { FakeCluster } from '../support/fake-cluster.ts';
 const path = 'eu:kid';
 const till = '/configmaps/shop/till';
 
-/** A parent, and an agent that dials it over a link in memory. */
+/** A parent, and an agent that dials it over a memory link. */
 class Tree {
   readonly pair = new SessionPair();
   readonly cluster = new FakeCluster();
@@ -82,7 +82,7 @@ class Tree {
     });
   }
 
-  /** What the parent has been told of the placement. */
+  /** The reports that the parent has received about the placement. */
   reported() {
     const { store, consumer } = this.pair.parent;
     return store.read((reader) => {

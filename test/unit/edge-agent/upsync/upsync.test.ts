@@ -37,7 +37,7 @@ test('objects beyond the bound have no body in memory, and it is read when the o
       Object.assign(object.metadata, { namespace, name });
       object.data = { i: String(i) };
     });
-  // The last ones first, so that they are within it to begin with.
+  // The last ones first, so that they are within the bound at the start.
   for (let i = upsyncObjectsMax + 4; i >= 0; i--) write(i);
   await upsync.setRules(rules);
   expect([upsync.count(placement), upsync.bodies]).toEqual([upsyncObjectsMax + 5, upsyncObjectsMax]);

@@ -72,7 +72,7 @@ describe('the labels that the tree above has processed', () => {
       revision = upstream.resume(t).cursor;
     });
   const covers = (...names: string[]) => store.read((reader) => matched.covers(reader, sites(...names)));
-  /** The summary that paris was told of. */
+  /** The summary that paris has reported. */
   const told = () =>
     store.read((reader) => {
       const { producer } = mailboxes.get('paris')!;

@@ -47,7 +47,7 @@ describe('the changed keys of a child', () => {
         fc.nat(),
         placement,
         (a, b, isKeyed, i, rule) => {
-          // Some of the agents are others now, and some have changed places with each other.
+          // Some of the agents are different now, and some have exchanged their places.
           const turned = [...a.slice(i % a.length), ...a.slice(0, i % a.length)];
           const next = [...b, ...turned].slice(0, a.length);
           const [before, after] = [relayOf(a, isKeyed), relayOf(next, isKeyed)];

@@ -39,7 +39,7 @@ describe('the children of a node', () => {
   let inherited: Labels;
   let rows: (InventoryRow & { child: string })[];
   let came: string[];
-  /** Called in the transaction of a change of the inventory, after the book. */
+  /** Called in the transaction of a change of the inventory, after the child registry. */
   let also: () => void;
 
   beforeEach(() => {

@@ -17,7 +17,7 @@ const place = (env: string) => summaryOfAgent([{ labels: { env } }]);
 const [prod, test] = [place('prod'), place('test')];
 const both = mergeLabelSummaries([prod, test]);
 
-/** A mailbox with two placements: of places in prod with as many objects as named, and of those in test with ten. */
+/** A mailbox with two placements: one for places in prod with the given number of objects, and one for places in test with ten. */
 function bench(objectsInProd: number) {
   const store = new MemoryStore();
   const placements = (['prod', 'test'] as const).map(

@@ -59,7 +59,7 @@ describe('the places that a node above replicas reports as counted', () => {
     });
   }
 
-  /** As the node takes it; undefined: it counts all of them. */
+  /** The owned label summary as the node reads it; undefined: it counts all places. */
   function say(child: string, labels: LabelSummary, counted?: LabelSummary): void {
     hear(child, labels, counted);
     store.write((t) => {
@@ -94,7 +94,7 @@ describe('the places that a node above replicas reports as counted', () => {
     });
   }
   const labels = () => told('attributes')!.leaves;
-  /** As its parent reads it: where only the one is told, it is both. */
+  /** As the parent reads it: if only the label summary was reported, it is also the owned one. */
   const counted = () => (told('body') ?? told('attributes'))!.leaves;
   const expected = () => [paris, sibling].map((name) => matchChild(everywhere, book.children.get(name)!).expected);
 
@@ -109,7 +109,7 @@ describe('the places that a node above replicas reports as counted', () => {
     say(sibling, sites('a'), sites());
     expect([expected(), labels(), counted()]).toEqual([[2, 0], 3, 2]);
     say(sibling, sites('a', 'b'), sites());
-    // The wider labels are what was told still: they narrow later.
+    // The wider labels are still reported: they narrow later.
     expect([labels(), counted()]).toEqual([3, 2]);
     clock.advance(labelSummaryShrinkDelayMs);
     expect([labels(), told('body')]).toEqual([2, undefined]);
@@ -133,7 +133,7 @@ describe('the places that a node above replicas reports as counted', () => {
     const { consumer } = boxes.get('fr')!;
     const counts: number[] = [];
     const most = () => Math.max(...counts);
-    /** As a feed is brought that is behind: an entry a batch. */
+    /** Entries of a feed that is behind: one entry a batch. */
     const bring = () => {
       const [after, head] = [above.read((reader) => consumer.resume(reader).cursor), store.read((r) => outbox.head(r))];
       for (let at = after; at < head; ) {
@@ -148,14 +148,14 @@ describe('the places that a node above replicas reports as counted', () => {
     };
     say(paris, sites('a', 'b', 'c'), sites('a'));
     say(sibling, sites('a', 'b'), sites());
-    // Written again behind the wider labels.
+    // Written again after the wider labels.
     say(paris, sites('a', 'b', 'c'), sites('a', 'c'));
     say(sibling, sites('a', 'b'), sites('b'));
     bring();
     expect([labels(), counts.at(-1), most()]).toEqual([5, 3, 3]);
     say(sibling, sites('a', 'b', 'c'), sites('b'));
     clock.advance(labelSummaryShrinkDelayMs);
-    // The labels are written again behind the word that they are all counted.
+    // The labels are written again after the entry that all of them are counted.
     store.write((t) => book.feedsOf(t, 'lyon', 'relay'));
     say('lyon', sites('d'));
     bring();

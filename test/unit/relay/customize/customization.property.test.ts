@@ -5,7 +5,7 @@ import { CustomizeBench } from './customize-bench.ts';
 
 const shops = ['one', 'two', 'three'] as const;
 
-/** What a Customizer says, and what comes of it: undefined where it fails. */
+/** The contents of a Customizer, and its result: undefined if it fails. */
 const values: Readonly<Record<string, { value: string; at: (shop: Place) => string | undefined }>> = {
   name: { value: '${{ location.metadata.annotations["store-name"] }}', at: ({ name }) => name },
   colour: { value: '${{ location.metadata.labels.colour }}', at: ({ colour }) => colour },
@@ -46,7 +46,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   fc.record({ type: fc.constant('start' as const) }),
 );
 
-/** What everything is now, and what each shop has got. */
+/** The present state of everything, and the object that each shop has. */
 class Model {
   readonly places = new Map(shops.map((shop) => [shop, { name: 'a', colour: undefined as string | undefined }]));
   says: string | undefined = 'name';

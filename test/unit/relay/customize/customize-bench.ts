@@ -1,4 +1,4 @@
-/** A scheduler with the stage of customization, as the node connects them. */
+/** A scheduler with the customization stage, connected as in the node. */
 import type { CustomizerSpec } from '../../../../core/customize/customizer.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { asText } from '../../../../core/store/bytes.ts';
@@ -72,7 +72,7 @@ export class CustomizeBench extends ScheduleBench {
     this.customizer(name, ['p'], JSON.stringify({ metadata: { name }, spec }));
   }
 
-  /** The text of the greeting of each shop, undefined where there is none. */
+  /** The text of the greeting of each shop; undefined if there is none. */
   texts(...shops: string[]): (string | undefined)[] {
     return shops.map((child) => {
       const body = this.body(child, 'greeting');

@@ -24,10 +24,10 @@ function change(key: string, originRevision: number, attributes: object = {}): A
 describe('the store incarnations of the spaces of a node', () => {
   let store: MemoryStore;
   let outbox: FeedProducer;
-  /** As what the parent sends: a table is a table. */
+  /** Used as the table of the parent's entries. */
   let upstream: LocalTable;
   let mailbox: FeedProducer;
-  /** What a child tells. */
+  /** The reports of a child. */
   let reported: LocalTable;
   let raised: number[];
   let disbelieved: string[];
@@ -93,7 +93,7 @@ describe('the store incarnations of the spaces of a node', () => {
       lives.fromAbove(t, [said], noteSeen(t, [said], seenPorts));
     });
   const alarms = () => store.read((reader) => lives.alarms(reader));
-  /** True if it tells anything new. */
+  /** True if the report has new data. */
   const tells = () => {
     const head = () => store.read((reader) => outbox.head(reader));
     const before = head();

@@ -52,12 +52,12 @@ function node(path: string, replicas: Replicas = withoutReplicas) {
     });
   const descendants = open();
   let revision = 0;
-  /** What a child says, as a session applies it. */
+  /** The reports of a child, as a session applies them. */
   const hear = (paths: readonly string[], attributes: NodeAttributes | undefined, child = 'eu') => {
     const changes = paths.map((at): AppliedChange => {
       const key = entryKey.node(at);
       const after = attributes && { key, attributes: Buffer.from(JSON.stringify(attributes)), body: new Uint8Array(0) };
-      // An agent's rows have revisions of their own.
+      // The rows of an agent have revisions of their own.
       return { keyHash: hash128(key), key, originRevision: ++revision, ...(after ? { after } : {}) };
     });
     store.write((t) => {
@@ -206,7 +206,7 @@ describe('many relays below the children', () => {
     const { store, hear, descendants } = node('');
     hear(paths(1_000), relay('Connected'));
     hear(['eu:few', ...paths(3, 'eu:few')], relay('Connected'));
-    // Each path that is looked at is compared or read.
+    // Each checked path is compared or read.
     let looks = 0;
     const compare = vi.spyOn(String.prototype, 'startsWith');
     const read = store.read.bind(store);
@@ -231,7 +231,7 @@ describe('many relays below the children', () => {
   });
 });
 
-/** Of `eu` and `eu~1`, those that do not count are named. */
+/** Names those of `eu` and `eu~1` that do not count. */
 function siblings(path: string, ...uncounted: string[]) {
   const left = new Set(uncounted);
   const replicas: Replicas = {
@@ -270,7 +270,7 @@ describe('relays below replicas', () => {
     const uid = uidOf(lyon.replaceAll(':', '.'));
     left.add('eu');
     say(lyon, relay('Connected'), 'eu~1');
-    // Back again, it tells all anew before it counts, and counts before all of that has come.
+    // When the replica is back, it reports everything again before it counts, and counts before all of its reports have arrived.
     say(lyon, undefined);
     left.delete('eu');
     say(lyon, relay('Connected'));

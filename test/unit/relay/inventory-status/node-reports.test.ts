@@ -16,7 +16,7 @@ import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { NodeReports } from '../../../../relay/inventory-status/node-reports.ts';
 import type { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
 
-/** A center below which `eu` tells of many relays. */
+/** A center; its child `eu` reports many relays. */
 function center() {
   const store = new MemoryStore();
   const clock = new VirtualClock();

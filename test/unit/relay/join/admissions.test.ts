@@ -1,4 +1,4 @@
-/** Who gets a certificate for a join token, and what is on record of it, over a real system space. */
+/** Which agents get a certificate for a join token, and the records of it, over a real system space. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Space } from '../../../../core/apiserver/space.ts';
 import { hashOfSecret } from '../../../../core/identity/join-token.ts';

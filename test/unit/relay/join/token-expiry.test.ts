@@ -1,4 +1,4 @@
-/** What becomes of join tokens by themselves, over a real system space. */
+/** The expiry of join tokens, over a real system space. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Space } from '../../../../core/apiserver/space.ts';
 import { hashOfSecret } from '../../../../core/identity/join-token.ts';

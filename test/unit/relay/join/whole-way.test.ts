@@ -1,4 +1,4 @@
-/** From a token to a certificate and the next one, over TLS, between the agent's code and the relay's; only the processes are missing. */
+/** From a token to a certificate and its renewal, over TLS, between the agent's code and the relay's. Only the processes are missing. */
 import { X509Certificate } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { createIssuer } from '../../../../core/identity/authority.ts';

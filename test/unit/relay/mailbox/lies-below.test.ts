@@ -31,10 +31,10 @@ const flawOf = (key: string, said: { attributes?: Uint8Array; body?: Uint8Array 
 const partialFlaw = (body: Uint8Array) => flawOf('partial/center.retail/shop', { body });
 const labelsFlaw = (attributes: Uint8Array) => flawOf('labels', { attributes });
 const sumFlaw = (body: Uint8Array) => flawOf('sum/center.retail/shop/images', { body });
-/** Whoever lies is bound by nothing when he writes it. */
+/** A liar writes any values. */
 const raw = (lie: object) => Buffer.from(JSON.stringify(lie));
 
-/** The greatest number with which a word is taken, to a factor of two: no lie can be much greater. */
+/** The highest number with which an entry is accepted, to a factor of two: no lie can be much larger. */
 function greatest(flawWith: (n: number) => string | undefined): number {
   let n = Number.MAX_SAFE_INTEGER;
   while (n > 1 && flawWith(n) !== undefined) n = Math.floor(n / 2);
@@ -48,7 +48,7 @@ const partialOf = (counts: { readonly [name: string]: number }): Partial => {
 };
 const honest = partialOf({ expected: 3, fresh: 2, never: 1, synced: 2, applied: 1 });
 const nines = `"${'9'.repeat(60)}"`;
-/** What parents tell of these, level by level: each of them has as many children of this kind. */
+/** The reports of the parents of these nodes, level by level: each parent has this number of children of this kind. */
 const levels = 4;
 const childrenEach = 9;
 const sumOf = <T>(child: T, other: T, add: (a: T, b: T) => T) =>
@@ -154,7 +154,7 @@ describe('a parent of nodes that lie about their numbers', () => {
     const one = fold(of, [row({ path: 'eu:a', obj: { group: 'g' }, status: { value: 4 } })]);
     const failed = fold(of, [row({ path: 'eu:b', obj: {}, status: { value: 4 } })]);
     const words = asText(encodeUserPartial(mergeUserPartials(one, failed)));
-    // Whatever is 1 in it is a count.
+    // Every 1 in it is a count.
     const lie = (n: number) =>
       Buffer.from(words.replace(/(?<=[[:,])1(?=[\],}])/g, `${n}`).replaceAll('"4000000000"', nines));
     let told = decodeUserPartial(lie(greatest((n) => sumFlaw(lie(n)))));

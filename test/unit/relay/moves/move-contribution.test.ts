@@ -69,7 +69,7 @@ describe('the contribution of a child to a move', () => {
     };
     expect(part({}).unheard).toBe(0);
     expect(part({ refused: true })).toMatchObject({ unheard: 1, waitsFor: ['eu'] });
-    // Of now, with nothing left below it; then came what nobody could read.
+    // About the present target, with no copy left below the relay; then an unreadable report arrived.
     const over = {
       ...emptyPartial(now.generation, now.target),
       move: { ...emptyMovePart('BreakBeforeMake'), sequence: 9 },

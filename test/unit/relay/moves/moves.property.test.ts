@@ -10,7 +10,7 @@ const breaks: Move = { order: 'BreakBeforeMake', deadlineSeconds };
 const available = (mesh: MoveMesh) => mesh.copies((copy) => copy === 'available');
 const running = (mesh: MoveMesh) => mesh.copies((copy) => copy !== 'none');
 
-/** Up to five relays anywhere below each other, two to five agents anywhere below them. */
+/** Up to five relays anywhere below each other, and two to five agents anywhere below them. */
 const shape: fc.Arbitrary<MeshShape> = fc
   .tuple(fc.array(fc.nat(), { maxLength: 5 }), fc.array(fc.nat(), { minLength: 2, maxLength: 5 }))
   .map(([relays, agents]) => ({
@@ -29,7 +29,7 @@ class Dice {
     return Math.floor(this.#random.fraction() * n);
   }
 
-  /** Some of the agents, one at least. */
+  /** A non-empty subset of the agents. */
   some(n: number): number[] {
     const chosen = Array.from({ length: n }, (_, i) => i).filter(() => this.below(2) === 0);
     return chosen.length > 0 ? chosen : [this.below(n)];

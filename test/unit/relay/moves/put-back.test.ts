@@ -10,7 +10,7 @@ async function shop(strategy = 'BreakBeforeMake') {
   await tree.start();
   await tree.run(100);
   const has = (agent: string) => tillOf(tree, agent) !== undefined;
-  // One stays at each, so that the relays always have the placement.
+  // One destination stays at each relay, so that the relays always have the placement.
   const place = (site: string) =>
     tree.apply('', 'retail', tillAt([site, 'stays'], { strategy, deadlineSeconds: 36_000 }));
   const isAt = (to: string, from: string) =>
@@ -53,7 +53,7 @@ it.each([1, 2, 3])(
     tree.cut('eu', '');
     await tree.start('us');
     await tree.run(3_000);
-    // The old copy is out of reach and runs on.
+    // The old copy is out of reach and keeps running.
     place('b');
     await staysAt('a');
     tree.mend('eu', '');
@@ -115,7 +115,7 @@ it.each([0, 1, 2])(
     await tree.start('eu');
     await staysAt('a');
     tree.cut('us:b', 'us');
-    // The relay has heard nothing of a: for all that it knows, b never ceased to be named.
+    // The relay has received nothing about a: as far as it knows, the placement always named b.
     place('b');
     await tree.run(2_000);
     tree.mend('eu', '');

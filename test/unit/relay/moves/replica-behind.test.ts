@@ -22,7 +22,7 @@ const cases: Case[] = (['MakeBeforeBreak', 'BreakBeforeMake'] as const).flatMap(
   ),
 );
 
-/** The one sibling dies, and the other hears of the copy by whoever has it before it hears of the placement, which then names another place. */
+/** One replica dies. The other receives the report about the copy from its holder before it receives the placement, which then names another place. */
 describe('a move at a replica that receives it late', () => {
   it.each(cases)(
     '$strategy from $old to $fresh, where the other one $other, moved $moved the death of the first',
@@ -40,7 +40,7 @@ describe('a move at a replica that receives it late', () => {
       await tree.until('the old one has it', () => uid(old) !== undefined);
       await tree.run(1_500);
       const had = uid(old);
-      /** With MakeBeforeBreak the new one can't come yet, so that the old one has to stay; otherwise never are two there. */
+      /** With MakeBeforeBreak the new copy can't be available yet, so the old one has to stay. Otherwise two copies never exist at once. */
       const watch = async (ms: number) => {
         for (let i = 0; i < ms; i += 20) {
           await tree.run(20);

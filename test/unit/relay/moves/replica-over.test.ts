@@ -6,7 +6,10 @@ import { till, tillAt, tillOf } from '../support/moving-till.ts';
 const move = { strategy: 'MakeBeforeBreak', deadlineSeconds: 3_600 };
 const lastOf = (path: string) => path.slice(path.lastIndexOf(':') + 1);
 
-/** A copy at `old`, below one of the siblings `eu`, is to go to `us:new`, whose process is away: it has to stay. `prepare`: before it comes there. */
+/**
+ * A copy at `old`, below one of the replicas `eu`, is to move to `us:new`, whose process is away: the copy has to stay. `prepare`: runs before the copy is at
+ * `old`.
+ */
 async function waiting(old: string, others: readonly string[] = [], prepare: (tree: WholeTree) => void = () => {}) {
   const relays = ['', 'eu', 'eu~1', 'us', ...(old === 'eu:r:old' ? ['eu:r'] : [])];
   const agents = [old, ...others, 'us:new'];
@@ -23,7 +26,7 @@ async function waiting(old: string, others: readonly string[] = [], prepare: (tr
   return tree;
 }
 
-/** The new place is there, and the copy goes over to it. */
+/** The new place is there, and the copy moves to it. */
 async function isMade(tree: WholeTree, old: string): Promise<void> {
   await tree.start('us:new');
   await tree.until('it is made', () => tillOf(tree, 'us:new') !== undefined && tillOf(tree, old) === undefined);
@@ -33,7 +36,7 @@ function hasPlacement(tree: WholeTree, relay: string): boolean {
   return Rows.of(tree.backup(relay), (rows) => rows.entry('upstream', 'p/center.retail/shop')) !== undefined;
 }
 
-/** Nobody tells anything more of it: what the siblings might not lose meanwhile is looked at again by itself. */
+/** No node reports anything more about the copy. The node checks again by itself what the replicas were not allowed to lose meanwhile. */
 function untilNoneHasIt(tree: WholeTree): Promise<void> {
   const none = () => !hasPlacement(tree, 'eu') && !hasPlacement(tree, 'eu~1');
   return tree.until('none of the siblings has the placement any more', none);
@@ -85,7 +88,7 @@ describe('an old copy', () => {
   it('leaves its placement at a replica no longer than a silent replica may delay a change of owners', async () => {
     const [old, other] = ['eu:old', 'eu:other'];
     const tree = await waiting(old, [other], (before) => before.cut(other, 'eu'));
-    // The other one has to go over, and the sibling that had it says nothing of that.
+    // The other replica has to take over, and the former replica reports nothing about that.
     tree.stop('eu~1');
     tree.mend(other, 'eu');
     tree.cut(other, 'eu~1');

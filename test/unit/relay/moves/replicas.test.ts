@@ -3,7 +3,7 @@ import { WholeTree } from '../../../support/whole-tree.ts';
 import { till, tillAt, tillOf } from '../support/moving-till.ts';
 
 const agents = ['eu:old', 'eu:new'];
-/** Two destinations at a place with two siblings; both are with the first of them. */
+/** Two destinations at a place with two replicas; both are attached to the first one. */
 async function shop(strategy: string) {
   const tree = new WholeTree({ relays: ['', 'eu', 'eu~1'], agents, labels: (agent) => ({ site: agent.slice(3) }) });
   await tree.start();
@@ -73,7 +73,7 @@ describe('a move at a place with replicas', () => {
   it('keeps an old copy without a new one when the replica dies that keeps it', async () => {
     const { tree, uid, move } = await shop('MakeBeforeBreak');
     const had = uid('eu:old');
-    // The other one has never heard that the old one was to have it.
+    // The other replica has never received that the old destination was to have the copy.
     tree.kill('eu~1');
     tree.empty('eu~1');
     tree.kill('eu:new');

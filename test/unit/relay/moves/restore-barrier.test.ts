@@ -1,4 +1,4 @@
-/** Relays between others and their children, put back to an older copy of their store: nobody decides a move by what they knew then. */
+/** Relays between other relays and their children are restored from an older copy of their store: no node decides a move by the old data. */
 import { expect, it } from 'vitest';
 import { WholeTree } from '../../../support/whole-tree.ts';
 import { till, tillAt, tillOf } from '../support/moving-till.ts';
@@ -25,7 +25,7 @@ async function shop(strategy: string) {
     tree.restore(relay, backup.copy());
     await tree.start(relay);
   };
-  /** As long as it takes, with a look at each moment. */
+  /** Runs as long as necessary, with a check at each moment. */
   const until = async (site: 'a' | 'b', holds: () => void) => {
     for (let i = 0; i < 30_000 && !is(site); i++) {
       await tree.run(20);
@@ -96,7 +96,7 @@ it('a copy out of reach while the relay above it is restored holds the move unti
     await tree.run(20);
     expect(copies()).toEqual([sites.a]);
   }
-  // A start later nothing shows any more that it was put back, but what it has written down.
+  // A start later, only the node's own record shows that its store was restored.
   tree.kill('eu:x');
   await tree.start('eu:x');
   await tree.run(60_000);

@@ -11,7 +11,7 @@ import type { Accept, Link } from '../../../../core/wire/link.ts';
 import { nodeConfigSchema } from '../../../../relay/config/config.ts';
 import { Node } from '../../../../relay/node/node.ts';
 
-/** A center with one destination, and the hand of a child that says hello to it. */
+/** A center with one destination, and a scripted child that sends a hello. */
 class Center {
   readonly clock = new VirtualClock();
   readonly sent: Frame[] = [];

@@ -59,11 +59,11 @@ describe('readiness', () => {
     made.idle();
     expect([made.down('till'), made.up]).toEqual([false, false]);
     made.caughtUp();
-    // Not false: what came has to be worked off first.
+    // Not false: the received rows have to be processed first.
     expect(made.up).toBe(undefined);
     made.idle();
     expect([made.down('till'), made.up]).toEqual([true, true]);
-    // In the next session the parent may show it still: what it has was heard meanwhile.
+    // The parent may show it in the next session too: the node has received the rows meanwhile.
     made.putBackBelow();
     expect([made.down('till'), made.up]).toEqual([true, true]);
     expect(told).toEqual(['down till', 'up', 'down till', 'down till', 'up']);

@@ -32,7 +32,7 @@ const placement = (change: number): KubeObject => ({
 const placementKey = parseKey('edge.banyan.io/edgeplacements//shop');
 const webKey = parseKey('apps/deployments/shop/web');
 
-/** An agent whose placement has changed so often that what is told of it waits for its turn; then it is deleted. */
+/** An agent whose placement has changed so often that its report waits for its turn; then the placement is deleted. */
 class Shop {
   readonly tree: WholeTree;
   readonly #parent: string;
@@ -53,7 +53,7 @@ class Shop {
     return this;
   }
 
-  /** Until the agent's parent has forgotten it. The agent is away, and says no more of it that would remind its parent. */
+  /** Runs until the agent's parent has dropped the placement. The agent is away, and sends no more reports about it. */
   async deleted(): Promise<void> {
     for (let change = 1; change <= 12; change++) {
       this.tree.apply('', 'retail', placement(change));
@@ -64,7 +64,7 @@ class Shop {
     await this.tree.until('the placement is forgotten', () => this.#placements().length === 0);
   }
 
-  /** The process ends, and what it has committed is durable. */
+  /** The process ends, and its commits are durable. */
   async restartParent(): Promise<void> {
     const committed = this.tree.backup(this.#parent);
     this.tree.kill(this.#parent);
@@ -77,14 +77,14 @@ class Shop {
     return this.tree.space('', 'retail').get(webKey)?.status;
   }
 
-  /** What the relay tells of the placement and its objects. */
+  /** The relay's entries about the placement and its objects. */
   told(): string[] {
     return this.#keys('eu', (t) =>
       FeedProducer.open(t, { name: 'outbox', bootNonce: 'test', random: new SeededRandom(1) }),
     );
   }
 
-  /** What the center has of that. */
+  /** The center's copy of these entries. */
   heard(): string[] {
     return this.#keys('', (t) => FeedConsumer.open(t, { name: 'reported/eu' }));
   }

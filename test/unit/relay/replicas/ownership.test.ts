@@ -262,7 +262,7 @@ const names = Object.keys(roles) as Name[];
 const replicas = [0, 1, 2];
 
 const replica = fc.constantFrom(...replicas);
-// Most of it is words that arrive: a change takes four of them in a row.
+// Most events are arriving messages: a change takes four of them in a row.
 const step = fc.oneof(
   {
     weight: 6,
@@ -294,21 +294,21 @@ type Word =
   | { readonly type: 'left'; readonly child: Name }
   | { readonly type: 'told'; readonly counted: ReadonlySet<string>; readonly term: number };
 
-/** A sibling as its parent sees it: words that are under way in both directions, delivered in order while it is connected. */
+/** A replica as its parent sees it: messages in flight in both directions, delivered in order while the replica is connected. */
 class Sibling {
   readonly #replica: number;
   readonly attachedEver = new Set<string>();
-  /** Taken from the inventory, which is the same at all siblings. */
+  /** Removed from the inventory, which is the same at all replicas. */
   readonly gone = new Set<string>();
   decided: Decided = { children: new Map(), term: 0, lead: 0 };
-  /** All that it knew at some time: an older copy of it has one of these. */
+  /** All former states of the replica: an older copy of it has one of these. */
   readonly known: Decided[] = [this.decided];
   connected = false;
-  /** It has heard of decisions that its parent knows no more. */
+  /** The replica has received decisions that its parent no longer knows. */
   hasOtherHistory = false;
   readonly down: Decided[] = [];
   readonly up: Word[] = [];
-  /** What is in its feed of each child. */
+  /** The entries about each child in its feed. */
   readonly #rows = new Map<Name, Word>();
 
   constructor(own: number) {
@@ -321,7 +321,7 @@ class Sibling {
     this.up.push(word);
   }
 
-  /** Of its parent, which was put back: what it told since is told again, and what it heard since is of another history. */
+  /** After a restore of the parent: the replica sends its later reports again, and its later received entries are of another history. */
   parentWasPutBack(): void {
     this.hasOtherHistory = true;
     this.down.length = 0;
@@ -336,7 +336,7 @@ class Sibling {
     this.tell();
   }
 
-  /** Who attached is in the sessions that begin then; what it told is on its way no more, and it gets all anew that was decided. */
+  /** New sessions carry the attachments. Reports in flight are lost, and the replica receives all decisions again. */
   putBack(latest: Decided): void {
     const said = this.up.filter(({ type }) => type !== 'told');
     this.up.splice(0, this.up.length, ...said);
@@ -363,7 +363,7 @@ class Sibling {
   }
 }
 
-/** What the parent has on its disk. */
+/** The contents of the parent's disk. */
 interface Copy {
   readonly state: GroupState;
   readonly children: ReadonlyMap<string, ChildOwnership>;
@@ -384,9 +384,9 @@ class Mesh {
   readonly #last = new Map<Name, number>();
   #sequence = 0;
   readonly everCountedTwice = new Set<Name>();
-  /** Of the parent, one after each thing that it told. */
+  /** Older states of the parent, one after each entry that it sent. */
   readonly #copies: Copy[] = [this.#copy()];
-  /** Nothing happens to any others. */
+  /** These events concern no other children. */
   readonly #names: readonly Name[];
 
   constructor(only: readonly Name[] = names) {
@@ -439,7 +439,7 @@ class Mesh {
       case 'putBackParent':
         return this.#putBack(this.#copies.at(-1 - one.copy) ?? this.#copies[0]!);
       case 'restart':
-        // Of the parent: it has what is durable, and nobody is connected.
+        // The parent has its durable state, and no replica is connected.
         this.parent = this.#started(this.#copy());
         for (const own of replicas) {
           this.#siblings[own]!.connected = false;
@@ -465,7 +465,7 @@ class Mesh {
     }
   }
 
-  /** Its mailbox; what it tells can go on from where its parent is. */
+  /** The replica's mailbox; its feed of reports may resume from the parent's cursor. */
   #reconcile(own: number, sibling: Sibling): void {
     sibling.hasOtherHistory = false;
     this.parent.hasOtherHistory(own);
@@ -527,7 +527,7 @@ class Mesh {
     return Object.fromEntries(
       names.map((child) => {
         const last = this.#last.get(child);
-        // Of whom nothing was heard: with the one that leads, if that one knows it.
+        // Children without a report belong to the leading replica, if it knows them.
         const { lead } = this.parent.state;
         const unheard = this.#siblings[lead]!.knows(child) ? [lead] : [];
         return [child, last === undefined ? unheard : [last]];

@@ -12,9 +12,9 @@ import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
 import { ReplicaGroups } from '../../../../relay/replicas/replica-groups.ts';
 import { countedTopic } from '../../../../relay/work/topics.ts';
 
-/** The parent of two siblings that are both connected. */
+/** The parent of two replicas that are both connected. */
 class Parent {
-  /** Told that what they add is to be looked at again, in order. */
+  /** The replicas whose contributions are to be checked again, in order. */
   readonly changed: string[] = [];
   readonly clock = new VirtualClock();
   readonly #away = new Set<string>();
@@ -44,7 +44,7 @@ class Parent {
     });
   }
 
-  /** As a node does with what it has to write on a full disk. */
+  /** As a node does with its writes on a full disk. */
   isFull(): void {
     this.#waiting = [];
   }
@@ -55,14 +55,14 @@ class Parent {
     for (const act of acts) this.#store.write(act);
   }
 
-  /** `behind`: rows that the sibling has written since, and that are yet to come. */
+  /** `behind`: rows that the replica has written since, and that have not arrived. */
   says(sibling: string, key: string, said: object | undefined, behind = 0): void {
     const after = said && { key, attributes: text(JSON.stringify(said)), body: new Uint8Array(0) };
     const entry = { keyHash: hash128(key), originRevision: 0 };
     this.#hear(sibling, behind, (revision) => [{ ...entry, revision, ...(after ? { content: after } : {}) }]);
   }
 
-  /** What comes is what the parent has already. */
+  /** The received rows equal the parent's rows. */
   saysNothingNew(sibling: string): void {
     this.#hear(sibling, 0, () => []);
   }
@@ -77,7 +77,7 @@ class Parent {
     });
   }
 
-  /** In the middle of a reconciliation, or at its end. */
+  /** During a reconciliation, or at its end. */
   reconciles(sibling: string, isDone = false): void {
     const { consumer } = this.#mailboxes.get(sibling)!;
     const cursor = this.#cursors.get(sibling) ?? 0;
@@ -88,7 +88,7 @@ class Parent {
     });
   }
 
-  /** The newest decision, as the siblings are told. */
+  /** The newest decision, as the replicas receive it. */
   get term(): number {
     const { producer } = this.#mailboxes.get('eu')!;
     return this.#store.read((reader) => {
@@ -98,12 +98,12 @@ class Parent {
     });
   }
 
-  /** It comes with rows of its mailbox that the parent has not told. */
+  /** The replica comes with rows of its mailbox that the parent has not sent. */
   comesWithOtherRows(sibling: string): void {
     this.#groups.hasOtherHistory(sibling);
   }
 
-  /** Whose word counts, and whose rows are of two histories. */
+  /** The replicas whose reports count, and those whose rows are of two histories. */
   get counted(): string[] {
     return ['eu', 'eu~1'].filter((sibling) => this.#groups.counts(sibling));
   }
@@ -112,12 +112,12 @@ class Parent {
     return ['eu', 'eu~1'].filter((sibling) => this.#groups.isMixed(sibling));
   }
 
-  /** Whose share of the sums stays as it was. */
+  /** The replicas whose contribution to sums does not change. */
   get frozen(): string[] {
     return ['eu', 'eu~1'].filter((sibling) => this.#groups.isFrozen(sibling));
   }
 
-  /** From whom nothing is taken that goes in an order. */
+  /** The replicas from which no placement with an order of copies is taken. */
   get changing(): string[] {
     return ['eu', 'eu~1'].filter((sibling) => this.#groups.isChanging(sibling));
   }
@@ -127,7 +127,7 @@ class Parent {
     this.#groups.connectionChanged(sibling, false);
   }
 
-  /** For good: its mailbox is dropped. */
+  /** Gone for good: its mailbox is dropped. */
   goes(sibling: string): void {
     this.#store.write((t) => {
       this.#mailboxes.drop(t, sibling);
@@ -151,7 +151,7 @@ class Parent {
     return this.#groups.homeOf('eu', child);
   }
 
-  /** What each sibling is told of a child. */
+  /** The entry about a child that each replica receives. */
   told(child: string): (object | undefined)[] {
     return ['eu', 'eu~1'].map((sibling) => {
       const { producer } = this.#mailboxes.get(sibling)!;

@@ -10,7 +10,7 @@ import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { ReplicaPlace } from '../../../../relay/replicas/replica-place.ts';
 
-/** The second of two siblings, with a feed from the parent of which the test writes the batches. */
+/** The second of two replicas, with a feed from the parent whose batches the test writes. */
 function secondSibling() {
   return siblingOf({ replica: 1, replicas: 2 });
 }
@@ -36,7 +36,7 @@ function siblingOf({ replica, replicas }: { replica: number; replicas: number })
     });
   const place = begin();
   let revision = 0;
-  /** `more`: so many revisions lie behind the batch. */
+  /** `more`: the number of revisions after the batch. */
   const hear = (rows: Readonly<Record<string, OwnerAttributes | ReplicasAttributes>>, more = 0) => {
     const from = revision;
     const entries = Object.entries(rows).map(([key, row]) => ({
@@ -49,7 +49,7 @@ function siblingOf({ replica, replicas }: { replica: number; replicas: number })
     const batch = { entries, from, to: revision, head: revision + more, epoch: 'e0', incarnation: 'i0' };
     store.write((t) => place.fromAbove(t, upstream.apply(t, batch)));
   };
-  /** In the middle of a reconciliation: rows come in any order, and of no revision. */
+  /** During a reconciliation: rows arrive in any order, without a revision. */
   const hearSome = (rows: Readonly<Record<string, OwnerAttributes | ReplicasAttributes>>) => {
     store.write((t) => {
       upstream.setResume(t, { epoch: 'e0', incarnation: '', cursor: 0, seenHead: 0 });

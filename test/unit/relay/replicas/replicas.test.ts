@@ -17,7 +17,7 @@ function expectedOf(tree: WholeTree, name: string): number {
   return status?.summary?.expected ?? 0;
 }
 
-/** Until all are counted; the most that were. */
+/** Runs until all are counted; returns the highest count. */
 async function mostCounted(tree: WholeTree, name: string): Promise<number> {
   let most = 0;
   await tree.until('all are counted', () => {

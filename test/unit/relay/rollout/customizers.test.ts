@@ -10,11 +10,11 @@ const progressive = {
 };
 const phase = (bench: RolloutBench) => bench.status().rollout?.phase;
 const soaks = (bench: RolloutBench) => bench.until('the canaries soak', () => phase(bench) === 'Soaking');
-/** How many agents have each of these texts. */
+/** The number of agents with each of these texts. */
 const counts = (bench: RolloutBench, ...texts: (string | undefined)[]) =>
   texts.map((text) => bench.having('greeting', text).length);
 
-/** Everybody has a greeting that a Customizer has made. */
+/** All agents have a greeting that a Customizer has made. */
 function greeted(rollout: object = progressive): RolloutBench {
   const bench = new RolloutBench(['eu', 'us'], 10);
   bench.customizer('greet', '${{ object.data.text }} one');
@@ -171,7 +171,7 @@ describe('a Customizer that only the former version names', () => {
     bench.removeCustomizer('greet');
     soaks(bench);
     expect(counts(bench, 'Hello of another', 'Hello one')).toEqual([2, 18]);
-    // Made anew: by what is kept.
+    // Made again from the kept form.
     const late = bench.agents.find((agent) => bench.holds(agent).greeting === 'Hello one')!;
     bench.hops.get(late.hop)!.restart();
     bench.settle();

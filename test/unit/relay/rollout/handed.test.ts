@@ -116,7 +116,7 @@ describe('the release that an agent carries from one replica to another', () => 
     const keyHash = hash128(content.key);
     const given = (row?: FeedRow) => store.write((t) => handed.notOlder(t, to, { keyHash, row }, promoted));
     expect(given()).toEqual({ ...promoted, originRevision: 9 });
-    // A candidate that a sibling hands out later is as old as its row, and has to take its place.
+    // A candidate that a replica hands out later is as old as its row, and has to replace this one.
     expect(given({ keyHash, revision: 1, originRevision: 7 })).toEqual({ ...promoted, originRevision: 7 });
   });
 });

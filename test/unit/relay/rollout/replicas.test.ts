@@ -27,10 +27,10 @@ interface Status {
   readonly rollout?: { readonly phase: string; readonly exposed?: number };
 }
 
-/** A region of two siblings, its agents with the first of them, and all of a first release out. */
+/** A region of two replicas. Its agents are attached to the first one, and a first release is complete. */
 class Shop {
   readonly tree = new WholeTree({ relays: ['', 'eu', 'eu~1'], agents });
-  /** What each cluster had at any time, one after the other. */
+  /** All states of each cluster, one after the other. */
   readonly #seen = new Map<string, string[]>(agents.map((agent) => [agent, []]));
 
   async start(): Promise<this> {
@@ -107,12 +107,12 @@ describe('a release at a place with replicas', () => {
     shop.write(configMap('greeting', 'two'), configMap('new', 'two'));
     shop.remove('old');
     await shop.until('the first wave has it', () => shop.having('two,-,two').length === 2);
-    // By then the other one is as far as the agents: nothing but what they say is between them.
+    // By then the other replica has received as much as the agents: only the agents' reports make a difference.
     await shop.run(2_500);
     const [has, hasNot] = [shop.having('two,-,two'), shop.having('one,one,-')];
     expect(hasNot).toHaveLength(2);
     const before = agents.map((agent) => shop.history(agent).length);
-    // What the other one knows of it, it has from the agents: nobody lets it hand anything out.
+    // The other replica knows the release from the agents: it has no authorisation to hand anything out.
     shop.tree.cut('eu~1', '');
     shop.tree.kill('eu');
     await shop.run(2_000);
@@ -217,7 +217,7 @@ describe('a release at a place with replicas', () => {
   });
 });
 
-/** What is new never gives way to what was before, object by object. */
+/** A new object is never replaced by a former one, object by object. */
 function isForward(history: readonly string[]): boolean {
   const order = [
     ['-', 'one', 'two'],

@@ -1,6 +1,6 @@
 /**
- * A rollout without the wires: an origin with its space, its selection and its controllers, and last hops below it, each with its own store and its
- * agents. Rows go from table to table, in any order that the test wants; an agent reports of what its mailbox holds.
+ * A rollout without the wire: an origin with its space, its selection and its controllers, and last hops below it, each with its own store and its agents.
+ * Rows go from table to table, in any order that the test chooses. An agent reports about the objects in its mailbox.
  */
 
 import type { Space } from '../../../../core/apiserver/space.ts';
@@ -48,13 +48,13 @@ import { factsOf } from '../support/facts.ts';
 const source = 'center.retail';
 export const id = placementId(source, 'shop');
 
-/** A node with children; what is only in memory is made anew by `restart`. */
+/** A node with children; `restart` makes everything that is only in memory again. */
 class BenchNode {
   readonly store = new MemoryStore();
   readonly known = new Map<string, Child>();
   readonly offline = new Set<string>();
   readonly turns = new Turns();
-  /** How old is what comes. */
+  /** The age of the incoming rows. */
   authorizationAgeMs = 0;
   admitted: (children: number) => void = () => undefined;
   readonly #clock: VirtualClock;
@@ -143,7 +143,7 @@ class BenchNode {
       this.#scheduler.load(reader);
       this.exposures.load(reader);
       this.customization.load(reader);
-      // As a node does at its start: it tells of every placement.
+      // As a node does at its start: it reports every placement.
       this.gather.total(reader, id);
     });
   }
@@ -190,7 +190,7 @@ class BenchNode {
     this.store.read((reader) => this.gather.childChanged(reader, id, child));
   }
 
-  /** Objects of a mailbox by name: the text that each holds; under `target` what reports are to be exact for. */
+  /** Objects of a mailbox by name, with their texts; under `target` the target of exact reports. */
   mailbox(child: string): Record<string, string> {
     const producer = this.mailboxes.get(child)?.producer;
     if (!producer) return {};
@@ -220,17 +220,17 @@ export class RolloutBench {
   readonly origin = new BenchNode(this.clock);
   readonly hops = new Map<string, BenchNode>();
   readonly agents: AgentOf[] = [];
-  /** Hops to which nothing comes, and from which nothing. */
+  /** Hops that receive and send nothing. */
   readonly cutOff = new Set<string>();
-  /** In which order a hop gets rows; as they were written, unless the test wants another one. */
+  /** The order in which a hop gets rows; by default the order of their writes. */
   order: (keys: string[]) => string[] = (keys) => keys;
-  /** How many agents one last hop has handed a release to at once. */
+  /** The highest number of agents to which one last hop has handed a release at once. */
   admitted: (children: number) => void = () => undefined;
   /** All rows come in one batch, and not each in one of its own. */
   isBatched = false;
-  /** After each row that a hop has stored, before it does anything of it. */
+  /** Called after each row that a hop has stored, before the hop acts on it. */
   stored: (key: string, hop: BenchNode) => void = () => undefined;
-  /** After each row that a hop has taken. */
+  /** Called after each row that a hop has processed. */
   watch: () => void = () => undefined;
   readonly answers: GateResult[] = [];
   readonly asked: { webhook: Webhook; question: object }[] = [];
@@ -319,7 +319,7 @@ export class RolloutBench {
 
   // ---------------------------------------------------------------------------------------------------------- time
 
-  /** Everybody works, and then `ms` pass. */
+  /** All nodes work, and then `ms` pass. */
   turn(ms = 500): void {
     this.settle();
     this.clock.advance(ms);
@@ -330,7 +330,7 @@ export class RolloutBench {
     if (!holds()) throw new Error(`did not come about: ${what}; ${this.status().rollout?.message}`);
   }
 
-  /** Until there is nothing more to do at this moment. */
+  /** Runs until no work is left at this moment. */
   settle(): void {
     for (let round = 0; round < 4; round++) {
       while (this.origin.store.write((t) => this.#workload.selection.step(t))) this.origin.turns.settle();
@@ -367,7 +367,7 @@ export class RolloutBench {
     this.origin.look(hop);
   }
 
-  /** Its store is gone; the origin sends all that it has once more. */
+  /** The store of the hop is lost; the origin sends everything once more. */
   loseStore(hop: string): void {
     this.hops.get(hop)!.exposures.stop();
     const node = new BenchNode(this.clock);
@@ -385,7 +385,7 @@ export class RolloutBench {
     node.look(name);
   }
 
-  /** One more agent. */
+  /** Adds one agent. */
   join(agent: AgentOf): void {
     this.agents.push(agent);
     this.hops.get(agent.hop)!.child(agentChild(agent.name, agent.labels));
@@ -404,19 +404,19 @@ export class RolloutBench {
     return objects;
   }
 
-  /** Origin revision by which the agent has the object, or its end. */
+  /** The origin revision of the agent's object, or of its tombstone. */
   revisionOf({ hop, name }: AgentOf, object: string): number {
     const { store, mailboxes } = this.hops.get(hop)!;
     const key = entryKey.object(source, { group: '', resource: 'configmaps', namespace: 'shop', name: object });
     return store.read((reader) => mailboxes.get(name)?.producer.get(reader, hash128(key))?.originRevision ?? 0);
   }
 
-  /** Agents whose mailbox says so. */
+  /** Agents whose mailbox has this text. */
   having(name: string, said: string | undefined): AgentOf[] {
     return this.agents.filter((agent) => this.holds(agent)[name] === said);
   }
 
-  /** Keys of the rows that keep what was promoted. */
+  /** Keys of the rows with promoted objects. */
   kept(): string[] {
     return this.origin.store.read((reader) =>
       [...this.origin.table.rows(reader)]
@@ -455,7 +455,7 @@ export class RolloutBench {
     });
   }
 
-  /** All that differs between the origin's mailbox of the hop and the hop's own rows. */
+  /** All differences between the origin's mailbox of the hop and the hop's own rows. */
   #receive(hop: string, node: BenchNode): void {
     const { producer } = this.origin.mailboxes.get(hop) ?? {};
     if (!producer) return;
@@ -468,7 +468,7 @@ export class RolloutBench {
     const own = node.store.read((reader) =>
       [...node.table.rows(reader)].map((row) => node.table.content(reader, row.content!).key),
     );
-    // Tombstones first: there they were written before what came after them.
+    // Tombstones first: there they were written before the rows that came after them.
     for (const key of this.order([...own.filter((key) => !sent.has(key)), ...sent.keys()])) {
       const isNews = node.store.write((t) => {
         const keyHash = hash128(key);

@@ -38,15 +38,15 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant('wait' as const), turns: fc.integer({ min: 1, max: 4 }) }) },
 );
 
-/** One canary, a gate that the run opens and closes, and then all. */
+/** One canary, a gate that the run opens and closes, and then all destinations. */
 class Run {
   readonly bench = new RolloutBench(hops, 3);
   readonly #random: SeededRandom;
   #paused = false;
   #promoting = false;
-  /** Hops that have missed something, and are seen again when they have caught up. */
+  /** Hops that have missed rows; they are checked again when they have caught up. */
   readonly #behind = new Set<string>();
-  /** As agents have it: a Customizer puts its own text behind that of `b`. */
+  /** The object at an agent: a Customizer appends its own text to that of `b`. */
   #candidate: Record<string, string> = {};
   #written: Record<string, string> = {};
   #suffix = 'x';
@@ -62,7 +62,7 @@ class Run {
     this.#customize();
     this.#place();
     this.bench.turn();
-    // Rows come one by one: an agent that had them all must not even for a moment lose what was promoted, but for the canary.
+    // Rows come one by one: an agent with all of them must not lose the promoted objects even for a moment, except the canary.
     this.bench.watch = () => {
       if (!this.#promoting) expect(this.#others(this.#behind).length).toBeLessThanOrEqual(1);
     };
@@ -111,19 +111,19 @@ class Run {
     this.#candidate = { ...(a === undefined ? {} : { a }), ...(b === undefined ? {} : { b: `${b}${this.#suffix}` }) };
     bench.settle();
     for (const of of hops) if (!bench.cutOff.has(of)) this.#behind.delete(of);
-    // What is promoted by being what it was.
+    // Promoted because the objects equal the former ones.
     if (same(this.#candidate, this.#promoted)) this.#promoted = this.#candidate;
     this.check();
   }
 
-  /** Below what is connected, everybody has what was promoted, but for at most one that has the candidate. */
+  /** Below connected hops, all destinations have the promoted objects, except at most one with the candidate. */
   check(): void {
     const others = this.#others(this.bench.cutOff);
     for (const held of others) expect(held).toEqual(this.#candidate);
     expect(others.length).toBeLessThanOrEqual(1);
   }
 
-  /** All is well again: everybody comes to have the candidate. */
+  /** All faults end: all destinations get the candidate. */
   end(): void {
     const { bench } = this;
     for (const of of hops) bench.connect(of, true);

@@ -12,7 +12,7 @@ const phase = (bench: RolloutBench) => bench.status().rollout?.phase;
 const isPromoted = (bench: RolloutBench, release: number) =>
   phase(bench) === 'Promoted' && bench.status().rollout!.release === release;
 
-/** Everything of a first release is out. */
+/** All of a first release is out. */
 function promoted(rollout: object = progressive, hops = ['eu', 'us'], perHop = 10): RolloutBench {
   const bench = new RolloutBench(hops, perHop);
   bench.write('greeting', 'one');
@@ -326,7 +326,7 @@ describe('restarts', () => {
     bench.write('greeting', 'two');
     bench.until('some are under way', () => bench.having('greeting', 'two').length > 1);
     const { authorizationSeconds = 60 } = progressive as { authorizationSeconds?: number };
-    // From here on each renewal has lain for so long with a node above that was cut off itself.
+    // From here on, each renewal has waited for this time at a node above that was cut off itself.
     for (const hop of bench.hops.values()) hop.authorizationAgeMs = authorizationSeconds * 1_000;
     for (const hop of bench.hops.keys()) bench.connect(hop, false);
     bench.clock.advance(2 * authorizationSeconds * 1_000);
@@ -363,7 +363,7 @@ describe('a last hop that was away', () => {
     bench.write('greeting', 'two');
     bench.turn();
     bench.isBatched = true;
-    // The release itself is yet to come.
+    // The release itself has not arrived yet.
     bench.order = (keys) => keys.filter((key) => !key.startsWith('r/'));
     bench.connect('eu', true);
     bench.settle();
@@ -404,7 +404,7 @@ describe('a last hop that has lost its store', () => {
     bench.place(gated);
     bench.write('greeting', 'two');
     bench.until('the canary has it', () => phase(bench) === 'WaitingForGate');
-    // What is kept as promoted is as old as the first of them.
+    // The kept promoted rows are as old as the first of them.
     bench.write('greeting', 'three');
     bench.until('the canary has it', () => bench.having('greeting', 'three').length === 1);
     const [canary] = bench.having('greeting', 'three');
@@ -511,7 +511,7 @@ describe('a last hop that ends between a release row and its work', () => {
   });
 });
 
-/** From now on last hops end whenever they have stored a release row, and start again before they have done anything of it. */
+/** From now on last hops end whenever they have stored a release row, and start again before they have acted on it. */
 function restartsAtReleases(bench: RolloutBench, when = () => true): void {
   bench.stored = (key, hop) => {
     if (key.startsWith('r/') && when()) hop.restart();

@@ -59,7 +59,7 @@ describe('inventory on its way down', () => {
   function drop(name: string): void {
     store.write((t) => dropRow(t, rows, `i/${source}/${name}`, ++revision));
   }
-  /** Steps until nothing is left; the children whose mailboxes changed. */
+  /** Runs steps until no work is left; returns the children whose mailboxes changed. */
   function settle(): string[] {
     wrote = [];
     while (store.write((t) => below.step(t)));
@@ -72,7 +72,7 @@ describe('inventory on its way down', () => {
       return live.map((row) => producer.content(reader, row.content!).key.split('/')[2]!).sort();
     });
   }
-  /** Agents that are to be looked at anew. */
+  /** Agents that are to be checked again. */
   function marked(): string[] {
     return store.write((t) => {
       const keys = dirtyWork(t, 'child', 10).map(({ key }) => key);

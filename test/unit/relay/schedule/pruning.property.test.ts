@@ -41,11 +41,11 @@ const forms = { sets: (summary: LabelSummary) => summary, keys: byKey, fewKeys: 
 interface Seen {
   readonly summary: LabelSummary;
   readonly agents: readonly Child[];
-  /** Some summary at or below has lost its sets. */
+  /** Some summary at or below this node has lost its sets. */
   readonly isRough: boolean;
 }
 
-/** Every subtree with its summary, as it went up hop by hop, and its agents. */
+/** Every subtree with its summary, as it was reported hop by hop, and its agents. */
 function* levels(node: Tree, name: string): Generator<Seen, Seen> {
   if ('agent' in node) {
     const child = agentChild(name, node.agent, node.cordoned);

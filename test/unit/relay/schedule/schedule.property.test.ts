@@ -12,7 +12,7 @@ type Command =
 
 const object = fc.constantFrom('a', 'b', 'c');
 const placement = fc.constantFrom('p', 'q', 'r');
-/** The relay is the one whose name says so. */
+/** The relay is the child whose name says so. */
 const child = fc.constantFrom('one', 'two', 'relay');
 const site = fc.constantFrom('paris', 'rome', 'oslo');
 const sites = fc.uniqueArray(site, { maxLength: 2 });
@@ -30,7 +30,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: constant({ do: 'restart' }) },
 );
 
-/** What is there, as the commands say it. */
+/** The state that the commands describe. */
 class Model {
   readonly objects = new Map<string, readonly string[]>();
   readonly placements = new Map<string, readonly string[]>();

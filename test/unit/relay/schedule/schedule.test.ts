@@ -213,7 +213,7 @@ describe('a scheduler', () => {
     bench.agent('tokyo', { site: 'tokyo' });
     for (const name of many) bench.object(name, ['q']);
     bench.settle();
-    // More than one step puts into the mailbox of the other child.
+    // More rows than one step puts into the mailbox of the other child.
     for (const name of many) bench.object(name, ['q'], 'y');
     bench.leave('paris');
     expect(bench.step().more).toBe(true);

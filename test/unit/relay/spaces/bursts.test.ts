@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Bursts } from '../../../../relay/spaces/bursts.ts';
 
-/** Waits of writes of one namespace at these times. */
+/** The waiting times of writes of one namespace at these times. */
 function waits(timesMs: readonly number[], bursts = new Bursts()): number[] {
   return timesMs.map((nowMs) => bursts.waitMs('shop', nowMs));
 }

@@ -1,4 +1,4 @@
-/** A destination as customization sees it, of which a test says no more than this. */
+/** A destination as customization reads it, with only the given fields. */
 import type { DestinationFacts } from '../../../../core/customize/customizer.ts';
 import type { Labels } from '../../../../core/object/selector.ts';
 

@@ -1,4 +1,4 @@
-/** Random places and random rules over the same few names, so that they meet often. */
+/** Random places and random rules over the same few names, so that they match often. */
 
 import fc from 'fast-check';
 import { type KeySummaries, type KeySummary, numbersOf } from '../../../../core/match/key-summary.ts';
@@ -41,7 +41,7 @@ export const place: fc.Arbitrary<Required<LocationLabels>> = fc.record({
 /** The Locations of one agent: mostly one. */
 export const places = fc.oneof(
   { weight: 5, arbitrary: fc.tuple(place) },
-  // The properties are of the one SyncTarget.
+  // The properties belong to the single SyncTarget.
   {
     weight: 1,
     arbitrary: fc
@@ -142,12 +142,12 @@ export function summaryOf(child: Child): LabelSummary {
   return summaryOfAgent(child.destinations, isCordoned(child));
 }
 
-/** As it looks when it has too many sets. */
+/** The summary when it has too many sets. */
 export function byKey(summary: LabelSummary): LabelSummary {
   return { ...keyedOf(summary) };
 }
 
-/** As it looks when there are so many labels besides that not even their names are told. */
+/** The summary when there are so many other labels that not even their names are reported. */
 export function byFewKeys(summary: LabelSummary): LabelSummary {
   const keyed = keyedOf(summary);
   const names = Object.keys(keyed.keys).sort();
@@ -155,7 +155,7 @@ export function byFewKeys(summary: LabelSummary): LabelSummary {
   return { ...keyed, keys: Object.fromEntries(few.map((name) => [name, keyed.keys[name]!])), moreKeys: true };
 }
 
-/** As it looks when each key has too many values besides. */
+/** The summary when each key has too many other values. */
 export function byRange(summary: LabelSummary): LabelSummary {
   const { properties, targetLabels, ...keyed } = keyedOf(summary);
   return {
@@ -174,7 +174,7 @@ function withoutValues(keys: KeySummaries): KeySummaries {
   return Object.fromEntries(all);
 }
 
-/** What is left of an expression when only what summaries tell of is in it. */
+/** The part of an expression that uses only data in summaries. */
 export function isTold(rule: Placement): boolean {
   return !/path|metadata\.name/.test(rule.locationExpression ?? '');
 }

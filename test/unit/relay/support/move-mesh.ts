@@ -1,6 +1,6 @@
 /**
- * A tree of real schedulers, gathers and movers over stores in memory, whose messages are delivered one by one in an order that the test chooses;
- * agents and their clusters are played. Everything is a step of the test: a delivery, a piece of work, a report, a copy that becomes available.
+ * A tree of real schedulers, gathers and movers over memory stores. Messages are delivered one by one in an order that the test chooses; agents and their
+ * clusters are scripted. Every event is a step of the test: a delivery, a piece of work, a report, a copy that becomes available.
  */
 
 import { entryKey } from '../../../../core/entries/entry-keys.ts';
@@ -39,7 +39,7 @@ export const id = placementId(source, 'till');
 const objectKey = `o/${source}//configmaps/shop/till`;
 const everything = { maxBytes: 1_000_000, maxEntries: 1 };
 
-/** What a node says to one neighbour; one entry at a time, as the test wants. */
+/** The messages of a node to one neighbour; one entry at a time, when the test delivers it. */
 interface Wire {
   deliver(): boolean;
 }
@@ -75,7 +75,7 @@ export class MeshRelay {
     return this.path === '';
   }
 
-  /** A start of the process: everything in memory anew from the store. */
+  /** A start of the process: everything in memory is made again from the store. */
   start(): void {
     const store = this.#store;
     this.#steps ??= new ScheduleSteps(store);
@@ -156,7 +156,7 @@ export class MeshRelay {
 
   // ------------------------------------------------------------------------------------------- what the test does
 
-  /** An agent, or a relay with whatever may ever be below it. */
+  /** An agent, or a relay with everything that may ever be below it. */
   agent(name: string, site: string): void {
     const destination = {
       location: name,
@@ -217,7 +217,7 @@ export class MeshRelay {
     });
   }
 
-  /** Keys of what a child's mailbox has, and of what the child has told. */
+  /** Keys of the child's mailbox, and of the child's reports. */
   keys(child: string): string[] {
     const { producer, consumer } = this.#mailboxes.get(child)!;
     return this.#store.read((reader) =>
@@ -227,7 +227,7 @@ export class MeshRelay {
     );
   }
 
-  /** One bounded piece of work of the scheduler, with what the node does after it; false when there was none. */
+  /** One bounded piece of work of the scheduler, with the node's work after it; false if there was none. */
   work(): boolean {
     if (this.#isIdle) return false;
     const hadWork = this.#store.read((reader) => dirtyClasses(reader).size > 0);
@@ -243,7 +243,7 @@ export class MeshRelay {
     return hadWork;
   }
 
-  /** Writes its own partial into the outbox; false when it is there already. */
+  /** Writes the node's own partial into the outbox; false if it is there already. */
   report(): boolean {
     if (this.isRoot || this.#store.read((reader) => isBeingScheduled(reader, id))) return false;
     const partial = this.total();
@@ -261,7 +261,7 @@ export class MeshRelay {
     this.#mover.decide(id);
   }
 
-  /** The wire down to a child, and the one up from it. */
+  /** The line down to a child, and the one up from it. */
   down(child: string, to: { take(producer: Producer, store: MemoryStore): boolean }): Wire {
     return {
       deliver: () => {
@@ -291,7 +291,7 @@ export class MeshRelay {
     };
   }
 
-  /** As a child: takes one entry of what the parent has for it. */
+  /** As a child: takes one entry from the parent. */
   take(producer: Producer, above: MemoryStore): boolean {
     const cursor = this.#store.read((reader) => this.#upstream.resume(reader).cursor);
     const batch = above.read((reader) => producer.batch(reader, cursor, producer.head(reader), everything));
@@ -320,7 +320,7 @@ export class MeshAgent {
   readonly #upstream: FeedConsumer;
   readonly #outbox: FeedProducer;
   copy: Copy = 'none';
-  /** It was asked before, by so much a higher number, and keeps to that. */
+  /** The agent was asked before with a number that is higher by this amount, and keeps that answer. */
   wasAskedHigher = 0;
 
   constructor(name: string) {
@@ -343,7 +343,7 @@ export class MeshAgent {
     return true;
   }
 
-  /** What its cluster does next; false when it has nothing to do. */
+  /** The next event of its cluster; false if it has nothing to do. */
   proceed(): boolean {
     if (this.copy === 'starting') this.copy = 'available';
     else if (this.copy === 'stopping') this.copy = 'none';
@@ -394,9 +394,9 @@ function say(t: Transaction, outbox: Producer, partial: Partial): boolean {
 // ------------------------------------------------------------------------------------------------------------ mesh
 
 export interface MeshShape {
-  /** Of each relay below the center, the index of its parent: 0 is the center. */
+  /** For each relay below the center, the index of its parent: 0 is the center. */
   readonly relays: readonly number[];
-  /** Of each agent, the index of its parent. */
+  /** For each agent, the index of its parent. */
   readonly agents: readonly number[];
 }
 
@@ -486,7 +486,7 @@ export class MoveMesh {
     for (const [i, { parent, name }] of this.#edges.entries()) if (parent.silent.has(name)) this.toggle(i);
   }
 
-  /** Until nothing can happen any more. `check` is called after each step. */
+  /** Runs until nothing can happen any more. `check` is called after each step. */
   settle(check: () => void = () => undefined): void {
     for (let round = 0; round < 400; round++) {
       let moved = false;

@@ -1,10 +1,10 @@
-/** One object that goes from place to place, by labels `site` of agents. */
+/** One object that moves from place to place, by labels `site` of agents. */
 import type { JsonObject, KubeObject } from '../../../../core/object/meta.ts';
 import type { WholeTree } from '../../../support/whole-tree.ts';
 
 const key = { group: '', resource: 'configmaps', namespace: 'shop', name: 'till' };
 
-/** What the placement brings. */
+/** The object of the placement. */
 export const till: readonly KubeObject[] = [
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: key.namespace } },
   { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: key.name, namespace: key.namespace }, data: {} },
@@ -24,7 +24,7 @@ export function tillAt(sites: readonly string[], move: JsonObject): KubeObject {
   };
 }
 
-/** Of the copy on an agent's cluster; undefined where there is none. */
+/** The copy on an agent's cluster; undefined if there is none. */
 export function tillOf(tree: WholeTree, agent: string): string | undefined {
   return tree.cluster(agent).get(key)?.metadata.uid;
 }

@@ -1,4 +1,4 @@
-/** For a scheduler whose placements have no rollouts. */
+/** Ports of a scheduler whose placements have no rollouts. */
 import type { ReleaseExposure } from '../../../../relay/schedule/ports.ts';
 
 export const noReleases: ReleaseExposure = {

@@ -1,4 +1,4 @@
-/** What children report to a node, in a store in memory: their tables, and the node's own outbox. */
+/** The reports of children to a node, in a memory store: their tables, and the node's own outbox. */
 
 import { entryKey } from '../../../../core/entries/entry-keys.ts';
 import { checkReporter } from '../../../../core/entries/up-check.ts';
@@ -20,10 +20,10 @@ export const pod: ObjectKey = parseKey('/pods/shop/web-1');
 
 export interface Said {
   readonly key: string;
-  /** Absent: it is said no more. */
+  /** Absent: the report is withdrawn. */
   readonly attributes?: object;
   readonly body?: Uint8Array;
-  /** An origin revision, which is none of a child's to give. */
+  /** An origin revision, which a child may not give. */
   readonly claims?: number;
 }
 
@@ -76,7 +76,7 @@ export class ReportedBench {
     return this.store.write((t) => this.mailboxes.ensure(t, name, role));
   }
 
-  /** What a child says, checked and passed on as the node does it. */
+  /** A report of a child, checked and passed on as the node does it. */
   say(child: string, ...said: Said[]): AppliedChange[] {
     return this.store.write((t) => {
       const entries = said.map(({ key, attributes, body = new Uint8Array(0), claims = 0 }) => {
@@ -111,14 +111,14 @@ export class ReportedBench {
     );
   }
 
-  /** And not any more; the child may have acknowledged all at once, so that nothing of it is left. */
+  /** Removes the object again. The child may have acknowledged everything at once, so that no row is left. */
   withdraw(child: string, of: string, key: ObjectKey): void {
     const { producer } = this.mailboxes.get(child)!;
     this.store.write((t) => producer.remove(t, hash128(entryKey.object(of, key)), ++this.#revision));
     this.store.write((t) => producer.acknowledge(t, producer.head(t)));
   }
 
-  /** Keys that go on to the parent, sorted. */
+  /** Keys that are passed on to the parent, sorted. */
   passed(): string[] {
     return this.store.read((reader) =>
       [...this.outbox.rows(reader)].map((row) => this.outbox.content(reader, row.content!).key).sort(),
@@ -130,7 +130,7 @@ export class ReportedBench {
   }
 }
 
-/** What a view shows, by key. */
+/** The contents of a view, by key. */
 export function shownBy(contents: {
   list(): Iterable<{ key: ObjectKey; body: Uint8Array }>;
 }): Record<string, KubeObject> {

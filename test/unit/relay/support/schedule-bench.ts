@@ -1,4 +1,4 @@
-/** A scheduler over one source with the mailboxes of some children; the children are what the test says they are. */
+/** A scheduler over one source with the mailboxes of some children, which the test describes. */
 
 import { placementId } from '../../../../core/entries/placement-id.ts';
 import type { AppliedChange, Producer } from '../../../../core/feed/feed.ts';
@@ -46,16 +46,16 @@ export class ScheduleBench {
   readonly table = this.store.write((t) => LocalTable.open(t, `source/${source}`));
   readonly #random = new SeededRandom(1);
   readonly #steps = new ScheduleSteps(this.store);
-  /** What the inventory or the report of each child says; the scheduler learns of it by `refreshChild`. */
+  /** The inventory entry or the report of each child; `refreshChild` makes the scheduler read it. */
   readonly #known = new Map<string, Child>();
   #revision = 0;
-  /** Auxiliary rows that the scheduler told of, as source and key. */
+  /** Auxiliary rows that the scheduler announced, as source and key. */
   readonly auxiliaries: string[] = [];
   stages: OutgoingStage[] = [];
-  /** As the node's own wiring does after each child that was read anew. */
+  /** Called as in the node's own wiring, after each child that was read again. */
   childRefreshed: (t: Transaction, name: string, stays: boolean) => void = () => undefined;
   auxiliaryChanged: (t: Transaction, source: string, key: ObjectKey) => void = () => undefined;
-  /** What `passage` lets through. */
+  /** The rows that `passage` lets through. */
   attaches: (child: string) => boolean = () => true;
   detaches: (child: string) => boolean = () => true;
   guard: SchedulePorts['guard'] = noGuard;
@@ -68,7 +68,7 @@ export class ScheduleBench {
     this.restart();
   }
 
-  /** A start of the process: everything in memory anew from the store. */
+  /** A start of the process: everything in memory is made again from the store. */
   restart(): void {
     this.#mailboxes = new Mailboxes(this.store, this.#random, `boot-${this.#revision}`, '');
     const present = [...this.#known.values()].filter(({ name }) => this.#mailboxes.get(name));
@@ -160,7 +160,7 @@ export class ScheduleBench {
     for (const key of [`p/${idOf(name)}`, `t/${idOf(name)}`]) this.#remove(key);
   }
 
-  /** What the placement wants reported; undefined: nothing any more. */
+  /** The reporting rules of the placement; undefined: none any more. */
   rules(name: string, body: string | undefined): void {
     const key = `u/${idOf(name)}`;
     if (body === undefined) this.#remove(key);
@@ -179,7 +179,7 @@ export class ScheduleBench {
     this.#put(key, attributes, body);
   }
 
-  /** A piece of work left by somebody else. */
+  /** A piece of work that another writer has left. */
   mark(...work: [Parameters<typeof markDirty>[1], string]): void {
     this.store.write((t) => markDirty(t, ...work));
   }
@@ -215,19 +215,19 @@ export class ScheduleBench {
     });
   }
 
-  /** What is written from now on is older than all that was: an older copy of the space has taken its place. */
+  /** From now on, all writes are older than all earlier ones: an older copy of the space has replaced the space. */
   putBack(): void {
     this.#revision = 0;
   }
 
   // ------------------------------------------------------------------------------------------------------- steps
 
-  /** Placements looked at for children that changed, since the last start. */
+  /** Placements checked because of changed children, since the last start. */
   get lookedAt(): number {
     return this.#scheduler.lookedAt;
   }
 
-  /** Children looked at for a target, since the last start. */
+  /** Children checked because of a target, since the last start. */
   get aimed(): number {
     return this.#scheduler.aimed;
   }
@@ -236,7 +236,7 @@ export class ScheduleBench {
     return this.#steps.step(this.#scheduler);
   }
 
-  /** Steps until nothing is left to do. */
+  /** Runs steps until no work is left. */
   settle(): ScheduleStep[] {
     const steps: ScheduleStep[] = [];
     for (let more = true; more; more = steps.at(-1)!.more) {

@@ -1,4 +1,4 @@
-/** A workload space with its selection on a store in memory, worked off only when the test says so. */
+/** A workload space with its selection on a memory store, which works only when the test says so. */
 
 import type { Space } from '../../../../core/apiserver/space.ts';
 import type { ObjectAttributes, TargetAttributes } from '../../../../core/entries/down-attributes.ts';
@@ -17,7 +17,7 @@ export const source = 'center.retail';
 export class SpaceBench {
   readonly store = new MemoryStore();
   readonly turns = new Turns();
-  /** How many ms the space's writes may wait, as it tells. */
+  /** The time in ms for which the space's writes may wait, as the space reports it. */
   readonly waits: number[] = [];
   readonly #clock = new VirtualClock();
   readonly #random = new SeededRandom(1);
@@ -37,13 +37,13 @@ export class SpaceBench {
     return this.#workload.selection;
   }
 
-  /** A start of the process on the store as it is: what was not worked off yet is still to do. */
+  /** A start of the process on the present store: unfinished work is still to be done. */
   restart(): void {
     this.#workload.close();
     this.#workload = this.#open();
   }
 
-  /** The selection and the space's own controllers, until nothing is left to do. */
+  /** Runs the selection and the space's own controllers until no work is left. */
   settle(): void {
     this.turns.settle();
     while (this.step()) this.turns.settle();

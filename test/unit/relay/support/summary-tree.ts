@@ -1,4 +1,4 @@
-/** A tree of nodes on stores in memory, with agents that the test speaks for, and a space with a placement and its summarizers. */
+/** A tree of nodes on memory stores, with scripted agents, and a space with a placement and its summarizers. */
 
 import { entryKey } from '../../../../core/entries/entry-keys.ts';
 import { parseKey } from '../../../../core/object/key.ts';
@@ -37,7 +37,7 @@ export function webOf(name: string, image = 'web:1'): KubeObject {
 
 export class SummaryTree {
   readonly clock = new VirtualClock();
-  /** Relays below the center that have siblings: what they add stays as it is; their rows are of two histories. */
+  /** Relays below the center with replicas: their contribution does not change; their rows are of two histories. */
   readonly frozen = new Set<string>();
   readonly mixed = new Set<string>();
   readonly #random = new SeededRandom(1);
@@ -102,7 +102,7 @@ export class SummaryTree {
     this.#parentOf(path).leave(nameOf(path));
   }
 
-  /** An agent tells the state of an object of the name. */
+  /** An agent reports the state of an object of the name. */
   say(agent: string, object: string, status: object, more: object = {}): void {
     const key = { group: 'apps', resource: 'deployments', namespace: 'shop', name: object };
     const node = this.#parentOf(agent);
@@ -118,7 +118,7 @@ export class SummaryTree {
     node.say(nameOf(agent), [...states, node.partial(true)], ++this.#revision);
   }
 
-  /** A ConfigMap of the name that was born at the agent's cluster. */
+  /** A ConfigMap of the name that was created at the agent's cluster. */
   born(agent: string, name: string, data: object): void {
     const body = { metadata: { name, namespace: 'shop' }, apiVersion: 'v1', kind: 'ConfigMap', data };
     const attributes = { refs: ['shop'], namespaced: true, returnTo: 'Parent' };
@@ -158,7 +158,7 @@ export class SummaryTree {
     if (path !== '') this.#parentOf(path).replace(nameOf(path), node);
   }
 
-  /** Down and up until nothing moves any more, with time enough for every rate. */
+  /** Runs both directions until nothing changes any more, with time enough for every rate. */
   async settle(): Promise<void> {
     for (let quiet = 0; quiet < 2; ) {
       await this.at('').down();
@@ -174,7 +174,7 @@ export class SummaryTree {
     }
   }
 
-  /** At the center what its space has, elsewhere what the read-only space shows. */
+  /** At the center from its space, elsewhere from the read-only space. */
   summary(path: string, name: string): Shown | undefined {
     const node = this.at(path);
     const key = { group: 'edge.banyan.io', resource: 'statussummaries', namespace: '', name };

@@ -6,7 +6,7 @@ import { asText } from '../../../../core/store/bytes.ts';
 import { PoisonWorkGuard } from '../../../../relay/work/work-guard.ts';
 import { mapKey, ScheduleBench, selecting } from '../support/schedule-bench.ts';
 
-/** A node whose process ends when it ships an object of one of these bodies, and is started again by whoever runs it. */
+/** A node whose process ends when it ships an object with one of these bodies, and is then started again. */
 class Bench {
   readonly schedule = new ScheduleBench();
   readonly clock = new VirtualClock();
@@ -38,7 +38,7 @@ class Bench {
   begin(crashMessage?: string): void {
     const { build } = this;
     const life = ++this.#lives;
-    // A process that has ended has no timers.
+    // An ended process has no timers.
     const clock: Clock = {
       wallMs: () => this.clock.wallMs(),
       monotonicMs: () => this.clock.monotonicMs(),

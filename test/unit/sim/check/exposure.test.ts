@@ -31,7 +31,7 @@ const word = (release: number, more: object = {}) => ({
   },
 });
 
-/** `one` is everybody's; `two` is the candidate of release 1. */
+/** `one` is promoted; `two` is the candidate of release 1. */
 function released(more: object = {}, tree = nodes): WrittenWorld {
   const releases = new Releases();
   const written = new WrittenWorld(tree, (world) => exposure(world, releases));

@@ -5,7 +5,7 @@ import { ack, beat, HandMade, type WrittenRows } from './hand-made.ts';
 const reported = 1;
 const mailbox = 2;
 
-/** The center with what it has of `r`, of which it knows this session. */
+/** The center with its rows of `r`, and this session of `r`. */
 function withSession(sequence: number): HandMade {
   const made = new HandMade(fence);
   made.commit('', (rows) => {

@@ -1,4 +1,4 @@
-/** A world in which nothing runs: rows and frames are put there by hand, for a check to look at. */
+/** A world without running nodes: the test writes rows and frames by hand for a check. */
 import { hash128 } from '../../../../core/object/hash.ts';
 import type { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { Feed, type Frame } from '../../../../core/wire/generated/mesh.ts';
@@ -43,7 +43,7 @@ export class HandMade {
     return connection;
   }
 
-  /** A commit of what `write` puts into the host's store. */
+  /** A commit of the rows that `write` puts into the host's store. */
   commit(id: string, write: (rows: WrittenRows) => void): void {
     const host = this.host(id);
     const before = host.disk.newest;
@@ -54,7 +54,7 @@ export class HandMade {
     this.world.committed(host, rows.changes, before);
   }
 
-  /** Of a copy of the child. */
+  /** A connection of a copy of the child. */
   connectionOfClone(child: string, parent: string): Connection {
     const { planned, replica } = this.host(child);
     const clone = new Host(this.world, planned, { isClone: true, replica });
@@ -78,7 +78,7 @@ export class HandMade {
   }
 }
 
-/** As docs/protocol.md and core/store/keyspace.ts describe them. */
+/** Encoded as docs/protocol.md and core/store/keyspace.ts describe. */
 export class WrittenRows {
   readonly changes: Change[] = [];
   readonly #store: MemoryStore;
@@ -101,14 +101,14 @@ export class WrittenRows {
     this.put(Buffer.concat([prefix('tableName'), Buffer.from(name)]), u32(id));
   }
 
-  /** A producer's table, with what it knows of itself. */
+  /** A producer's table with its state. */
   mailbox(name: string, id: number, epoch: Buffer): void {
     this.table(name, id);
     const state = { epoch: epoch.toString('hex'), incarnations: [] };
     this.put(Buffer.concat([prefix('producerState'), u32(id)]), Buffer.from(JSON.stringify(state)));
   }
 
-  /** How far a consumer is: in the middle of a reconciliation, or at the head of its feed. */
+  /** The position of a consumer: in a reconciliation, or at the head of its feed. */
   consumer(id: number, at: 'reconciling' | 'head'): void {
     const [epoch, incarnation] = ['e'.repeat(32), at === 'head' ? 'i'.repeat(32) : ''];
     const cursor = at === 'head' ? 5 : 0;
@@ -141,7 +141,7 @@ export class WrittenRows {
     this.put(Buffer.concat([prefix('tableRow'), u32(id), Buffer.from(hash128(key))]), row);
   }
 
-  /** What a producer knows to be stored. */
+  /** The cursor that a producer knows to be stored. */
   acknowledged(id: number, cursor: number): void {
     const value = Buffer.alloc(12);
     value.writeUIntBE(cursor, 0, 6);

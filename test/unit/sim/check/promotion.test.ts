@@ -14,7 +14,7 @@ const rollout: RolloutWritten = {
   ],
 };
 
-/** What each of these words, one after the other, is said of; the gate says `phase`. */
+/** The violations for each of these release rows, one after the other; the gate has the given `phase`. */
 function said(words: readonly object[], phase = 'Passed'): string[] {
   const releases = new Releases();
   const written = new WrittenWorld(

@@ -11,7 +11,7 @@ const nodes: PlannedNode[] = [
 const placement = { key: 't/center.retail/shop', body: {} };
 const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'shop' } };
 
-/** What is wrong where the relay tells of these labels; `reaches` are the mailboxes that have the placement. */
+/** The violation if the relay reports these labels; `reaches` are the mailboxes with the placement. */
 function wrong(labels: object, ...reaches: readonly string[]): string | undefined {
   const written = new WrittenWorld(nodes);
   if (reaches.includes('r')) written.put('', 'mailbox/r', placement);

@@ -10,7 +10,7 @@ const nodes: PlannedNode[] = [
   { path: 'r:a', role: 'agent', labels: {}, spaces: [] },
 ];
 
-/** What the siblings have told of the relay below them: the sequence of its attachment; and which lines stay dead. */
+/** The replicas' reports about the relay below them (the sequence of its attachment), and the lines that stay dead. */
 function found(told: Readonly<Record<string, number>>, ...dead: readonly string[]): string[] {
   const written = new WrittenWorld(nodes);
   const { world } = written;

@@ -3,7 +3,7 @@ import { totals } from '../../../sim/check/totals.ts';
 import type { PlannedNode } from '../../../sim/plan/tree.ts';
 import { WrittenWorld } from '../written.ts';
 
-/** Behind the number of a space, as its storage joins it. */
+/** After the number of a space, as its storage joins it. */
 const at = '\u0000\u0000\u0000\u0001edge.banyan.io\u0000edgeplacements\u0000\u0000shop';
 
 const places: PlannedNode[] = ['a', 'b', 'c'].map((path) => ({ path, role: 'agent', labels: {}, spaces: [] }));

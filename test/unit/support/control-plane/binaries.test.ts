@@ -8,7 +8,7 @@ let assets: string;
 beforeEach(() => {
   assets = mkdtempSync(join(tmpdir(), 'banyan-assets-'));
   vi.stubEnv('KUBEBUILDER_ASSETS', assets);
-  // Nothing was built before.
+  // No program was built before.
   vi.stubEnv('XDG_CACHE_HOME', assets);
 });
 afterEach(() => {

@@ -1,4 +1,4 @@
-/** A definition and its objects in few words, for the tests of custom resources. */
+/** Short helpers for the tests of custom resources: a definition and its objects. */
 import { customKind } from '../../../../../core/apiserver/crd/custom-kind.ts';
 import type {
   CustomResourceDefinition,
@@ -34,7 +34,7 @@ export function board(spec: unknown): KubeObject {
   return { apiVersion: 'shop.example.com/v1', kind: 'Board', metadata: { name: 'b', namespace: 'shop' }, spec };
 }
 
-/** What is left of `spec`, and what was unknown. */
+/** The remaining `spec`, and the unknown fields. */
 export function prepared(schema: SchemaProps, spec: unknown): { spec: unknown; unknown: string[] } {
   const object = board(structuredClone(spec));
   const unknown = customKind(boards(schema)).rules.prepare(object, 'v1');

@@ -1,4 +1,4 @@
-/** An API server on a free port with one workload space over a store in memory, and a client with a certificate: all that is real but the disk. */
+/** An API server on a free port with one workload space over a memory store, and a client with a certificate. Everything is real except the disk. */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
 import { ApiServer, type ApiTls, type TreeUrls } from '../../../../../core/apiserver/http/api-server.ts';
 import { type ApiRequest, jsonResponse } from '../../../../../core/apiserver/http/requests.ts';
@@ -30,11 +30,11 @@ export interface Answer {
   /** Texts of the Warning headers. */
   readonly warnings: string;
   readonly text: string;
-  /** Of the answer's JSON. */
+  /** A field of the answer's JSON. */
   json<T>(): T;
 }
 
-/** An object is sent as JSON, a text or bytes as they are. */
+/** An object is sent as JSON, a text or bytes unchanged. */
 export interface Sent {
   readonly body?: object | string | undefined;
   readonly type?: string;
@@ -42,18 +42,18 @@ export interface Sent {
 }
 
 export interface BenchOptions {
-  /** Without one the client is nobody. */
+  /** Without a certificate the client is anonymous. */
   readonly certificate?: boolean;
   readonly port?: number;
   readonly clock?: Clock;
   notReady?(): string | undefined;
-  /** Renewed certificate files, if there are any by now. */
+  /** Renewed certificate files, if they exist. */
   renewed?(): ApiTls | undefined;
-  /** Where requests below /tree/ go; absent: they are answered. */
+  /** The handler of requests below /tree/; absent: the bench answers them. */
   tree?: TreeUrls['way'];
 }
 
-/** Of every bench: one authority, one node and one user, Jo. */
+/** Shared by all benches: one authority, one node and one user, Jo. */
 export const tls = issueAll();
 
 async function issueAll() {

@@ -44,7 +44,7 @@ describe('the server', () => {
   it('continues when connections cannot be accepted, for example for lack of descriptors, however often', async () => {
     await using api = await ApiBench.start();
     const port = Number(new URL(api.url).port);
-    // What Node tells of them, an event of the server, can't be brought about without taking all descriptors of this process.
+    // Node reports them by an event of the server. The test cannot cause the event without using up all descriptors of this process.
     const open = (process as unknown as { _getActiveHandles(): object[] })._getActiveHandles();
     const isServer = (handle: object): handle is Server => handle instanceof Server;
     const server = open.filter(isServer).find((one) => (one.address() as AddressInfo | null)?.port === port);
@@ -135,7 +135,7 @@ describe('the server', () => {
     const agent = new Agent({ keepAlive: true, ca, key: user.keyPem, cert: user.certPem });
     const [response] = (await once(get(`${api.url}${configMaps}`, { agent }), 'response')) as [IncomingMessage];
     expect(response).toMatchObject({ httpVersion: '1.1', statusCode: 200 });
-    // As long as clients keep it, so that none is closed as a request is written on it.
+    // As long as clients keep a connection, so that none is closed while a request is written on it.
     expect(response.headers['keep-alive']).toBe('timeout=90');
     expect(await json(response)).toMatchObject({ kind: 'ConfigMapList', items: [] });
     await api[Symbol.asyncDispose]();

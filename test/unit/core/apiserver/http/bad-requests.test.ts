@@ -1,4 +1,4 @@
-/** Requests that make no sense before anybody looks at an object. What is wrong with objects is in test/e2e/bad-objects.test.ts. */
+/** Requests that are invalid before the server reads an object. Tests of invalid objects are in test/e2e/bad-objects.test.ts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../../../../core/object/meta.ts';
 import { board, boards } from '../crd/support.ts';

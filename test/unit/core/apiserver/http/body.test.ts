@@ -13,7 +13,7 @@ const read = (body: string | Buffer, media: MediaType) =>
   parseRequestBody(Buffer.from(body), media, decodeProtobuf, (text) => thread.read(text));
 const yaml = (text: string) => read(text, 'yaml');
 const keys = Array.from({ length: jsonValuesMax - 1 }, (_, i) => `k${i}: 1`);
-/** As large as a body may be. */
+/** The maximum size of a body. */
 const filled = (unit: string) => unit.repeat(Math.floor(1_500_000 / unit.length));
 
 describe('YAML', () => {

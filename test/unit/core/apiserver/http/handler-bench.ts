@@ -1,4 +1,4 @@
-/** The HTTP side of one space without connections, on virtual time: a request in, an answer or a watch's events out. */
+/** The HTTP side of one space without connections, on virtual time. The input is a request, the output an answer or the events of a watch. */
 
 import { builtinKinds } from '../../../../../core/apiserver/builtin/builtin-kinds.ts';
 import { CrdController } from '../../../../../core/apiserver/crd/crd-controller.ts';
@@ -44,7 +44,7 @@ export class HandlerBench {
   readonly #handler: SpaceHandler;
   readonly #turns = new Turns();
 
-  /** Two benches on one store are a node before and after a restart. `shown` replaces what the space reads from. */
+  /** Two benches on one store are a node before and after a restart. `shown` replaces the storage that the space reads. */
   constructor({ store = new MemoryStore(), shown }: { store?: MemoryStore; shown?: SpaceStorage } = {}) {
     const logger = silentLogger;
     const storage = shown ?? new EmbeddedStorage({ store, name: 'retail', logger });
@@ -68,12 +68,12 @@ export class HandlerBench {
     this.#handler = new SpaceHandler(this.space, '/spaces/retail', this.clock);
   }
 
-  /** Lets the CrdController do all that it has to do. */
+  /** Runs the CrdController until it has no work. */
   settle(): void {
     this.#turns.settle();
   }
 
-  /** Throws what the connection would turn into a Status. */
+  /** Throws the error that the connection would turn into a Status. */
   async call(method: string, url: string, sent: Sent = {}): Promise<Received> {
     const handled = await this.#handler.handle(requestOf(method, url, sent));
     if ('watch' in handled) throw new Error(`${url} is a watch`);
@@ -89,14 +89,14 @@ export class HandlerBench {
     return (await this.call('GET', url, accept === undefined ? {} : { headers: { accept } })).json<T>();
   }
 
-  /** Of a list, piece by piece. */
+  /** The pieces of a list. */
   async pieces(url: string): Promise<Generator<Buffer, void>> {
     const handled = await this.#handler.handle(requestOf('GET', url, {}));
     if (!('list' in handled)) throw new Error(`${url} is no list`);
     return handled.list;
   }
 
-  /** `queued`: what its client has left on the wire from the beginning. */
+  /** `queued`: the bytes that the client has not read at the beginning. */
   async watch(url: string, accept?: string, queued = 0): Promise<WatchLog> {
     const request = requestOf('GET', url, accept === undefined ? {} : { headers: { accept } });
     const handled = await this.#handler.handle(request);
@@ -112,7 +112,7 @@ export class HandlerBench {
 export class WatchLog {
   ended = false;
   broken = false;
-  /** What the client is said to have left on the wire. */
+  /** Sets the number of bytes that the client has not read. */
   queued = 0;
   readonly #events: WatchEvent[] = [];
   #taken: (() => void) | undefined;
@@ -140,7 +140,7 @@ export class WatchLog {
     this.#taken = act;
   }
 
-  /** The client takes what is there, and leaves so much of what comes then. */
+  /** The client reads everything, and leaves this number of later bytes unread. */
   drain(queued = 0): void {
     const taken = this.#taken;
     this.#taken = undefined;
@@ -152,12 +152,12 @@ export class WatchLog {
     this.ended = true;
   }
 
-  /** What has come since the last time, and forgets it. */
+  /** Returns the events since the last call. */
   take(): WatchEvent[] {
     return this.#events.splice(0);
   }
 
-  /** The same in short: `ADDED a`. */
+  /** The same in short form: `ADDED a`. */
   told(): string[] {
     return this.take().map(({ type, object }) => `${type} ${object.metadata?.name ?? object.reason ?? ''}`.trim());
   }

@@ -9,7 +9,7 @@ import { ApiBench, answerOf, type Status, tls } from './api-bench.ts';
 const configMaps = '/api/v1/namespaces/shop/configmaps';
 
 let api: ApiBench;
-/** Targets that a request was handed on to. */
+/** The targets to which requests were passed on. */
 const handedOn: string[] = [];
 beforeAll(async () => {
   api = await ApiBench.start({

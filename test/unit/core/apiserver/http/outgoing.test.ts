@@ -13,7 +13,7 @@ import {
 import { VirtualClock } from '../../../../../core/runtime/clock.ts';
 import { refusal } from '../kinds/space-support.ts';
 
-/** What a response is to its writer; the client takes what the test has it take. */
+/** A response as its writer uses it. The test decides how much the client reads. */
 class Response extends EventEmitter {
   writableLength = 0;
   destroyed = false;

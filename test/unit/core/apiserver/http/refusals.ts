@@ -1,4 +1,4 @@
-/** What must be true of every answer to bad input, for tests that are lists of it. */
+/** Checks for every answer to invalid input, for table-driven tests. */
 import { expect, it } from 'vitest';
 import type { ApiBench, Sent, Status } from './api-bench.ts';
 
@@ -7,7 +7,7 @@ export interface Refusal {
   readonly request: readonly [method: string, path: string, sent?: Sent];
   readonly reason: string;
   readonly code: number;
-  /** The whole message; of one that quotes a grammar or a library, all that it says of the field, the value and the remedy. */
+  /** The whole message. If the message quotes a grammar or a library: its text about the field, the value and the remedy. */
   readonly message: string | RegExp;
   /** The field of each cause. */
   readonly fields?: readonly string[];
@@ -19,7 +19,7 @@ export function everything({ space: { storage } }: ApiBench): string[] {
   return [String(storage.revision()), ...objects.map(({ revision, body }) => `${revision} ${Buffer.from(body)}`)];
 }
 
-/** The Status of a request that must be refused and change nothing. */
+/** The Status of a request that must be refused and must change nothing. */
 export async function refused(api: ApiBench, method: string, path: string, sent: Sent = {}): Promise<Status> {
   const before = everything(api);
   const answer = await api.call(method, path, sent);

@@ -1,4 +1,4 @@
-/** `details` of failures, each as kube-apiserver 1.34 gives it to the same request. */
+/** The `details` of failures, each as kube-apiserver 1.34 gives them for the same request. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiBench, type Sent, type Status } from './api-bench.ts';
 
@@ -37,7 +37,7 @@ const failures: Failure[] = [
     reason: 'NotFound',
     details: nope,
   },
-  // kubectl debug tells by the missing name that the server has no such subresource.
+  // From the missing name, kubectl debug concludes that the server has no such subresource.
   {
     what: 'a subresource that there is not',
     request: ['PATCH', '/api/v1/namespaces/shop/pods/x/nothing', { body: {}, type: merge }],

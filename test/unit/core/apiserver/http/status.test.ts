@@ -32,7 +32,7 @@ describe('an error as a Status', () => {
           status: 'Failure',
           message: 'why',
           reason,
-          // Never absent: kubectl debug looks into it without asking.
+          // Never absent: kubectl debug reads the field without a check.
           details: {},
           code: http,
         },

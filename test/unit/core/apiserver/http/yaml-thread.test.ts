@@ -3,7 +3,7 @@ import { YamlThread } from '../../../../../core/apiserver/http/yaml-thread.ts';
 import { VirtualClock } from '../../../../../core/runtime/clock.ts';
 import { refusalOf } from './handler-errors.ts';
 
-/** Takes the parser minutes. */
+/** The parser needs minutes for this text. */
 const endless = Array.from({ length: 60_000 }, (_, i) => `- &a${i} x\n- *a${i}\n`).join('');
 
 describe('the thread that reads YAML', () => {

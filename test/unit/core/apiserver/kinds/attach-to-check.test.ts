@@ -53,7 +53,7 @@ describe('spec.attachTo of a SyncTarget', () => {
       expect(messages(named, system)).toEqual([
         expect.stringMatching(/^metadata.name: Invalid value: ".*": the agent/),
       ]);
-      // One that is there from before can be edited.
+      // An existing object can be edited.
       expect(messages(named, system, named)).toEqual([]);
       expect(messages({ ...named, spec: { attachTo: 'store-17' } }, inventory())).toEqual([]);
     },

@@ -16,7 +16,7 @@ const own = [
   object('Mailbox', 'eu', { path: 'eu' }),
 ];
 
-/** A system space with what its node has written. */
+/** A system space with the objects that its node has written. */
 function system(path = ''): Space {
   const { space } = testSpace('System', path);
   for (const one of own) space.create(one);

@@ -1,4 +1,4 @@
-/** A space over a store in memory with the kinds that it has in the product, and turns that the test gives. */
+/** A space over a memory store with the kinds of the product. The test decides when its turns run. */
 import { builtinKinds } from '../../../../../core/apiserver/builtin/builtin-kinds.ts';
 import { CrdController } from '../../../../../core/apiserver/crd/crd-controller.ts';
 import { ownKindsAdmission } from '../../../../../core/apiserver/kinds/admission.ts';
@@ -19,7 +19,7 @@ import { Turns } from '../lifecycle/turns.ts';
 export interface TestSpace {
   readonly space: Space;
   readonly kinds: SpaceKinds;
-  /** Lets the CrdController do all that it has to do. */
+  /** Runs the CrdController until it has no work. */
   settle(): void;
 }
 

@@ -1,11 +1,11 @@
-/** A scheduler whose turns are given by the test. */
+/** A scheduler whose turns the test runs. */
 export class Turns {
   readonly #waiting: (() => void)[] = [];
   readonly schedule = (turn: () => void): void => {
     this.#waiting.push(turn);
   };
 
-  /** Gives turns until nobody wants one; returns how many. */
+  /** Runs turns until none is requested; returns their number. */
   settle(): number {
     let turns = 0;
     for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {

@@ -37,7 +37,7 @@ function containersOf(names: fc.Arbitrary<string>) {
     .map((byName) => Object.entries(byName).map(([name, rest]) => ({ name, ...rest })));
 }
 
-/** Configurations that use these words as keys, and one of the halves of the other fields, or both. */
+/** Configurations that use these words as keys, and one or both halves of the other fields. */
 function configsOf(words: fc.Arbitrary<string>, has: { left: boolean; right: boolean }) {
   return fc
     .record(
@@ -81,12 +81,12 @@ function without(object: KubeObject): Omit<KubeObject, 'metadata'> & { metadata:
   return { ...object, metadata };
 }
 
-/** An empty object is a field by itself, and none where there is something in it. */
+/** An empty object counts as a field; a non-empty object does not. */
 const saysSomething = ({ spec }: KubeObject) => Object.keys(spec as object).length > 0;
 const lefts = configsOf(fc.constantFrom('a', 'b'), { left: true, right: false }).filter(saysSomething);
 const rights = configsOf(fc.constantFrom('c', 'd'), { left: false, right: true });
 
-/** Another applier takes the last item out of a list that an updater has made. */
+/** Another applier removes the last item of a list that an updater has made. */
 const emptiedList: [isApply: boolean, manager: string, config: KubeObject][] = [
   [false, 'a', deployment({ tags: ['a'] })],
   [true, 'b', deployment({ tags: ['c'] })],
@@ -123,7 +123,7 @@ describe('server-side apply', () => {
     fc.assert(
       fc.property(configs, configs, (first, second) => {
         const replaced = apply(apply(undefined, first, 'x'), second, 'x');
-        // Nothing of the first stays that the second does not say: the same as the second alone, but for the order of lists.
+        // Fields of the first apply that the second does not have are gone: the result equals the second apply alone, except for the order of lists.
         expect(pathsOf(fields(replaced))).toEqual(pathsOf(fields(apply(undefined, second, 'x'))));
       }),
     );
@@ -180,8 +180,8 @@ describe('server-side apply', () => {
 });
 
 /**
- * Each place of the object, with those on the way to others: who applied an empty map owns it also when another has put something into it. And
- * the lists that have become empty, which no applier owns by what it says: their maker does.
+ * Each place of the object, including those on the way to others, because an applier of an empty map owns the map also after another manager has added to it.
+ * The result also has the lists that have become empty, which belong to their maker and not to an applier.
  */
 function everyPlace(object: KubeObject | undefined): Set<string> {
   if (!object) return new Set();

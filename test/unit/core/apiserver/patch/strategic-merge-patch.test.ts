@@ -284,7 +284,7 @@ describe('lists of the maximum length', () => {
 });
 
 describe('the reference implementation', () => {
-  /** Random Deployments, half of the patches made by its CreateTwoWayMergePatch; nulls and directives left in results are taken out. */
+  /** Random Deployments; half of the patches are made by its CreateTwoWayMergePatch. Nulls and directives that remain in results are removed. */
   const file = new URL('./strategic-merge-patch.cases.jsonl', import.meta.url);
   const cases: { original: Fields; patch: Fields; result: Fields }[] = readFileSync(file, 'utf8')
     .trim()

@@ -9,7 +9,7 @@ import { BanyanError } from '../../../../../core/runtime/errors.ts';
 import { HandlerBench } from '../http/handler-bench.ts';
 import { bytes, entry, envelope, int } from './wire-writer.ts';
 
-/** Objects of ours with the bytes and the JSON that client-go 0.34.1 makes of them. */
+/** Our objects with the bytes and the JSON that client-go 0.34.1 makes of them. */
 const cases = readFileSync(new URL('./client-go.cases.jsonl', import.meta.url), 'utf8')
   .trim()
   .split('\n')
@@ -42,7 +42,7 @@ describe('a body that client-go sends', () => {
   it.each(cases.map(({ json, protobuf }) => [json.kind, json, protobuf] as const))(
     'is the JSON that it would have sent: %s',
     (_, json, protobuf) => {
-      // Go shows lists that it has not as null; here they are left out.
+      // Go shows missing lists as null; here they are left out.
       expect(decodeProtobuf(Buffer.from(protobuf, 'base64'))).toEqual(cloneWithoutNulls(json));
     },
   );
@@ -115,7 +115,7 @@ describe('an object written by hand', () => {
   });
 
   it('omits the fields that Go omits from JSON, and keeps those that Go keeps', () => {
-    // Service: spec.ports[0] with the empty name (omitempty) and port 0 (always there).
+    // Service: spec.ports[0] with the empty name (omitempty) and port 0 (always present).
     const port = bytes(1, bytes(1, ''), bytes(2, ''), int(3, 0));
     expect(decodeProtobuf(envelope('v1', 'Service', bytes(2, port)))).toMatchObject({ spec: { ports: [{ port: 0 }] } });
   });
@@ -217,7 +217,7 @@ describe('a body that is refused', () => {
         refused += 1;
       }
     }
-    // Only the two empty fields behind the object may be missing.
+    // Only the two empty fields after the object may be missing.
     expect(refused).toBeGreaterThanOrEqual(body.length - 4);
   });
 

@@ -1,4 +1,4 @@
-/** Protobuf by hand, for tests of its reading: https://protobuf.dev/programming-guides/encoding/ */
+/** Writes Protobuf by hand, for tests of the reader: https://protobuf.dev/programming-guides/encoding/ */
 
 export function varint(value: number | bigint): Buffer {
   const bytes: number[] = [];
@@ -18,7 +18,7 @@ export function bytes(field: number, ...parts: (string | Uint8Array)[]): Buffer 
   return Buffer.concat([varint((field << 3) | 2), varint(body.length), body]);
 }
 
-/** Of eight or four bytes. */
+/** A field of eight or four bytes. */
 export function fixed(field: number, value: Uint8Array): Buffer {
   return Buffer.concat([varint((field << 3) | (value.length === 8 ? 1 : 5)), value]);
 }

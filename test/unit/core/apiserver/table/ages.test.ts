@@ -7,7 +7,7 @@ const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
 describe('a duration', () => {
-  // The first and the last of each step.
+  // The first and the last value of each step.
   it.each([
     [0, '0s'],
     [999, '0s'],

@@ -30,7 +30,7 @@ function cellsOf(kind: Kind, object: KubeObject): unknown[] {
   return (tableRow(kind, kind.storageVersion, object, options) as { cells: unknown[] }).cells;
 }
 
-/** What `kubectl get` prints of an object: column and cell, the wide ones in parentheses. */
+/** The output of `kubectl get` for an object: column and cell, the wide ones in parentheses. */
 function shown(name: string, fields: Record<string, unknown>): Record<string, unknown> {
   const kind = kindOf(name);
   const object = { apiVersion: 'v1', kind: name, metadata: { name: 'a', creationTimestamp }, ...fields };

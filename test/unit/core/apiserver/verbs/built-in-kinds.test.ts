@@ -1,4 +1,4 @@
-/** The verbs with the real built-in kinds and the real field manager: that the parts fit. */
+/** The verbs with the real built-in kinds and the real field manager: the parts fit together. */
 import { describe, expect, it } from 'vitest';
 import { builtinKinds } from '../../../../../core/apiserver/builtin/builtin-kinds.ts';
 import { SpaceKinds } from '../../../../../core/apiserver/kinds/space-kinds.ts';

@@ -1,4 +1,4 @@
-/** A space over a store in memory, with a handful of hand-made kinds, for the tests of verbs, patches and lifecycle. */
+/** A space over a memory store, with a few hand-made kinds, for the tests of verbs, patches and lifecycle. */
 
 import { mergePatch } from '../../../../../core/apiserver/patch/merge-patch.ts';
 import type { Field, FieldType, KindRules, ObjectType } from '../../../../../core/apiserver/schema.ts';
@@ -194,7 +194,7 @@ export const fakeKinds: Kinds = {
   generation: 1,
 };
 
-/** Knows who came first, and for apply no more than a merge. */
+/** A field manager that knows only the first writer, and applies by a merge. */
 export const fakeFields: FieldManager = {
   apply(live, config, _kind, _version, manager, force) {
     if (live && !force && live.metadata.labels?.owner && live.metadata.labels.owner !== manager) {

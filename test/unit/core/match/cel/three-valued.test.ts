@@ -7,7 +7,7 @@ const always = (...values: string[]): FieldFact => ({ mayBePresent: true, mayBeA
 const never: FieldFact = { mayBePresent: false, mayBeAbsent: true, values: [] };
 const text = (...numbers: [number, number] | []): FieldFact => ({ mayBePresent: true, mayBeAbsent: false, numbers });
 
-/** Which of true, false and error are possible, with facts by the name of a property; nothing is known of `location`. */
+/** The possible results among true, false and error, with facts by the name of a property; `location` is unknown. */
 function outcomes(source: string, facts: Readonly<Record<string, FieldFact>> = {}): string {
   const outcome = evaluateAbstractly(parseSyntax(source), {
     fieldOf: ([variable, name, ...more]) =>

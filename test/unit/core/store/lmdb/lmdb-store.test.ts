@@ -1,4 +1,4 @@
-/** What the port does not say: flushes shared, crashes, bad disks, other processes. The port's promises have a contract suite. */
+/** Properties beyond the port: shared flushes, crashes, bad disks, other processes. The promises of the port have a contract suite. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -203,7 +203,7 @@ describe('flushing', () => {
     expect(() => put(store, 'b', '1')).toThrow('cannot flush');
     await store[Symbol.asyncDispose]();
     expect(told).toEqual(['StoreCorrupt']);
-    // The process is gone: its lock is not taken for that of a living one.
+    // The process is gone: its lock does not count as the lock of a running one.
     rmSync(join(image, 'owner.json'));
     await using again = LmdbStore.open({ directory: image }, silentLogger);
     expect(get(again, 'a')).toBeUndefined();
@@ -250,8 +250,8 @@ describe('a crash', () => {
   });
 
   /**
-   * After a power cut the disk has everything of the last finished flush, and of what was written later any part, page by page: the worst
-   * that can be is made from two copies of the data file.
+   * After a power cut, the disk has everything of the last finished flush, and any part of the later writes, page by page. The test makes the worst case from
+   * two copies of the data file.
    */
   it('of the machine leaves exactly the last finished flush, whatever pages of later writes reached the disk', async () => {
     const write = fc.array(fc.tuple(fc.nat(60), fc.option(fc.constantFrom(10, 300, 5_000), { freq: 4 })), {
@@ -617,7 +617,7 @@ function apply(store: Store, changes: [number, number | null][], model: Map<stri
   });
 }
 
-/** Of each page, what it was at the flush or what it became; pages behind the end of the flushed file may be missing. */
+/** For each page, its state at the flush or its later state; pages after the end of the flushed file may be missing. */
 function tornMixture(flushed: Buffer, later: Buffer, chosen: Iterable<boolean>): Buffer {
   const choice = chosen[Symbol.iterator]();
   const mixture = Buffer.alloc(later.length);

@@ -1,4 +1,4 @@
-/** What the memory store adds to the port, for tests of crash rules; the port itself has a contract suite. */
+/** Properties of the memory store beyond the port, for tests of crash rules. The port itself has a contract suite. */
 import { describe, expect, it } from 'vitest';
 import { BanyanError } from '../../../../../core/runtime/errors.ts';
 import { asText, text } from '../../../../../core/store/bytes.ts';

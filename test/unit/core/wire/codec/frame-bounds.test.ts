@@ -40,7 +40,7 @@ describe('a frame of 4 MiB', () => {
   ])('of empty %s alone is refused before they are decoded', (_what, path, message) => {
     const before = process.memoryUsage().heapUsed;
     expect(refusal(full(path))).toMatchObject({ code: 'Protocol', message: expect.stringContaining(message) });
-    // Each part would be half a kilobyte, and there are two million of them.
+    // Each part would take half a kilobyte, and there are two million of them.
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(200 * 1024 * 1024);
   });
 

@@ -18,7 +18,7 @@ beforeAll(async () => {
   company = await (await TestTree.create('company')).credentials('proxy', 'relay');
 });
 
-/** The port of a server that does this with each connection. */
+/** The port of a server that handles each connection with this function. */
 async function serving(handle: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {

@@ -16,7 +16,7 @@ import { LinkLog } from '../../../../support/link-log.ts';
 import { TestTree } from '../../../../support/test-tree.ts';
 import { wayTo } from '../../../../support/ways.ts';
 
-/** The first answers, the last is dead. */
+/** The first address answers, the last is dead. */
 const addresses = [
   { address: '127.0.0.1', family: 4 },
   { address: '127.0.0.2', family: 4 },
@@ -42,8 +42,8 @@ beforeEach(async () => {
   const credentials = await tree.credentials('eu', 'relay');
   const accept = () => new LinkLog();
   listener = await listenMesh({ host: '127.0.0.1', port: 0, credentials, accept, joins, log: silentLogger });
-  // An answer is looked at 100 ms after the attempt has begun, when the least time that Node lets one take is over: as on a line that is longer than its
-  // usual time.
+  // An answer is read 100 ms after the attempt has begun, after the least time that Node gives to an attempt: as on a line that is longer than Node's usual
+  // time.
   setDefaultAutoSelectFamilyAttemptTimeout(10);
   vi.spyOn(dns, 'lookup').mockImplementation(((
     _host: string,

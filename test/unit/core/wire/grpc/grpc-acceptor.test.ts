@@ -9,7 +9,7 @@ import { listenMesh } from '../../../../../core/wire/network/mesh-listener.ts';
 import { LinkLog } from '../../../../support/link-log.ts';
 import { TestTree } from '../../../../support/test-tree.ts';
 
-/** Of core/wire/network/handshake-rate-limiter.ts: let in at once, and as many as have their turn within the longest wait. */
+/** See core/wire/network/handshake-rate-limiter.ts: admitted at once, and as many as get their turn within the longest wait. */
 const [atOnce, inTurn] = [100, 1_000];
 const unavailable = 14;
 
@@ -20,7 +20,7 @@ it('makes each session on the connection of a gateway wait for the rate limiter 
   const counted: string[] = [];
   const to = { host: '127.0.0.1', port: 0, credentials, accept: () => new LinkLog(), terminatedTls: true, clock, log };
   const listener = await listenMesh({ ...to, refused: (refusal) => void counted.push(refusal) });
-  // Two, since one takes no more than `callsMax` calls at once.
+  // Two, because one takes at most `callsMax` calls at once.
   const gateways = [0, 1].map(() => connectHttp2(`https://${listener.address}`, { rejectUnauthorized: false }));
   for (const gateway of gateways) await new Promise<void>((resolve) => gateway.once('remoteSettings', () => resolve()));
   const waiting = new Set<ClientHttp2Stream>();
@@ -50,7 +50,7 @@ it('makes each session on the connection of a gateway wait for the rate limiter 
   const socket = connect(Number(listener.address.split(':')[1]), '127.0.0.1').on('error', () => {});
   await new Promise<void>((resolve) => socket.resume().once('close', () => resolve()));
   expect(counted).toEqual(Array(51).fill('handshake_rate'));
-  // Nobody waits for who has hung up.
+  // Nobody waits for a peer that has hung up.
   const [leaving] = waiting;
   leaving!.close();
   await new Promise<void>((resolve) => leaving!.once('close', () => resolve()));

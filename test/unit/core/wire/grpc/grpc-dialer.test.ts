@@ -39,7 +39,7 @@ describe('a dialer', () => {
     return listener.address;
   }
 
-  /** Something that is no listener of Banyan. */
+  /** A server that is no listener of Banyan. */
   async function listening(server: Server | Http2SecureServer): Promise<string> {
     const sockets = new Set<Socket>();
     server.on('connection', (socket: Socket) => sockets.add(socket));
@@ -215,7 +215,7 @@ describe('a dialer', () => {
       server.on('stream', (stream: ServerHttp2Stream) => {
         stream.on('error', () => {});
         stream.respond({ ':status': answered, 'content-type': 'text/html' });
-        // Not ended: some never do.
+        // Not ended: some servers never end.
         stream.write(page);
       });
       const address = await listening(server);
@@ -231,7 +231,7 @@ describe('a dialer', () => {
   async function rudeParent(answer: object = taken): Promise<{ address: string; call: Promise<ServerHttp2Stream> }> {
     const server = createSecureServer(tlsOf(relay));
     const call = new Promise<ServerHttp2Stream>((resolve) => {
-      // The child hangs up without much ado.
+      // The child closes the connection without a Goodbye.
       server.on('sessionError', () => {});
       server.on('stream', (stream: ServerHttp2Stream) => {
         stream.on('error', () => {}).resume();
@@ -311,7 +311,7 @@ describe('a dialer', () => {
     const stream = await call;
     stream.write(message(Buffer.alloc(40_000)).subarray(0, 5));
     const byte = Buffer.alloc(1);
-    // One after the other, or they would be put together.
+    // One after the other, because they would be joined otherwise.
     while (!stream.closed) await new Promise<void>((resolve) => stream.write(byte, () => resolve()));
     expect(await log.closed()).toMatchObject({ code: 'TooLarge' });
   });

@@ -63,7 +63,7 @@ describe('calls for streams', () => {
     await listener[Symbol.asyncDispose]();
   });
 
-  /** A client that holds a certificate of the tree and keeps to no rules. */
+  /** A client with a certificate of the tree that follows no rules. */
   function client(by: NodeCredentials): Client {
     const channel = new TlsChannel(
       wayTo({ address: listener.address, parentPath: 'eu', credentials: by, clock: systemClock }),
@@ -76,7 +76,7 @@ describe('calls for streams', () => {
     return made;
   }
 
-  /** Begins a session; how the parent names it. */
+  /** Begins a session; returns the parent's name of the session. */
   function session(by: Client): Promise<string> {
     const call = by.makeBidiStreamRequest(sessionMethod, asBytes, asBytes, new Metadata());
     call.on('error', () => {});
@@ -84,7 +84,7 @@ describe('calls for streams', () => {
     return new Promise((resolve) => call.once('metadata', (answer) => resolve(String(answer.get('banyan-link')[0]))));
   }
 
-  /** The code and the words with which a call is refused; undefined: it is taken. */
+  /** The code and message with which a call is refused; undefined: the call is taken. */
   function stream(by: Client, of: Record<string, string>): Promise<string | undefined> {
     const metadata = new Metadata();
     for (const [key, value] of Object.entries(of)) metadata.set(key, value);
@@ -155,12 +155,12 @@ describe('calls for streams', () => {
       metadata.set('banyan-stream', String(2 + 2 * seed));
       const call = first.makeBidiStreamRequest(streamMethod, asBytes, asBytes, metadata);
       const ended = new Promise<ServiceError>((resolve) => call.on('error', resolve));
-      // Of half of them the beginning is a frame, whose length lies.
+      // Half of them begin like a frame, with a wrong length.
       const garbage = Buffer.from(random.bytes(1 + Math.floor(random.fraction() * 5_000)));
       if (seed % 2 === 0) Buffer.from(encodeFrame(data(Buffer.alloc(9_000)))).copy(garbage);
       call.write(garbage);
       if (isFrame(garbage)) {
-        // Something of a later version, for all that anybody knows: passed over.
+        // A frame of a later version, as far as the receiver knows: ignored.
         call.cancel();
         continue;
       }
@@ -200,7 +200,7 @@ describe('a dialer with large streams', () => {
     server.close();
   });
 
-  /** Counts connections on their way through. Each goes to the next target, as behind a balancer, and to the last one from then on. */
+  /** Counts the connections that it passes on. Each goes to the next target, as behind a balancer, and to the last one from then on. */
   async function counting(...targets: string[]): Promise<string> {
     server = createServer((near) => {
       const [host, port] = (targets.length > 1 ? targets.shift()! : targets[0]!).split(':');
@@ -221,7 +221,7 @@ describe('a dialer with large streams', () => {
   const listening = (log: LinkEvents) =>
     listenMesh({ host: '127.0.0.1', port: 0, credentials: parent, log: silentLogger, accept: () => log });
 
-  /** `made`: connections so far, the session's included. */
+  /** `made`: connections so far, including the session's. */
   async function dialed(address: string, clock: Clock = systemClock): Promise<{ link: Link; made: () => number }> {
     let made = 0;
     server.on('connection', () => made++);
@@ -242,7 +242,7 @@ describe('a dialer with large streams', () => {
     return { id, log, stream: await link.openStream!(id, true, log) };
   }
 
-  /** Whether what it carries goes over the second connection, and not over the session's. */
+  /** Whether its data go over the second connection, and not over the session's. */
   async function goesApart(stream: Link): Promise<boolean> {
     const bytesOf = () => [...sockets].map(({ bytesRead }) => bytesRead);
     const [before] = bytesOf();

@@ -23,7 +23,7 @@ function message(bytes: number, flag = 0): Buffer {
   return all;
 }
 
-/** Whether all of it is taken, in pieces of some bytes, of which none is read. */
+/** Whether all of it is accepted, in pieces of some bytes that nobody reads. */
 function takes(bounds: MessageBounds, bytes: Buffer, pieceBytes: number, unread = 0): boolean {
   for (let at = 0; at < bytes.length; at += pieceBytes) {
     if (!bounds.take(bytes.subarray(at, at + pieceBytes), unread + at)) return false;
@@ -91,7 +91,7 @@ describe('a listener', () => {
     else {
       call.write(message(40_000).subarray(0, 5));
       const byte = Buffer.alloc(1);
-      // One after the other, or they would be put together.
+      // One after the other, because they would be joined otherwise.
       while (!call.closed) await new Promise<void>((resolve) => call.write(byte, () => resolve()));
     }
     await closed;

@@ -48,7 +48,7 @@ describe('the receive window of a server', () => {
 
   it('accepts 1 MiB from a call of the mesh that nobody reads', async () => {
     const stream = call(sessionMethod);
-    // The beginning of a message of 2 MiB. The callback comes when the last byte fits into the window of the receiver.
+    // The beginning of a message of 2 MiB. The callback comes when the last byte fits into the receiver's window.
     const bytes = Buffer.alloc(1024 * 1024);
     bytes.writeUInt32BE(2 * 1024 * 1024, 1);
     await new Promise<void>((resolve) => stream.write(bytes, () => resolve()));

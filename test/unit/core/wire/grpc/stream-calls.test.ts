@@ -6,7 +6,7 @@ import { type StreamCall, StreamCalls } from '../../../../../core/wire/grpc/stre
 import type { Link } from '../../../../../core/wire/link.ts';
 import { LinkLog } from '../../../../support/link-log.ts';
 
-/** Tells nothing by itself, as one that has got its status, or whose other end takes its time. */
+/** Emits nothing by itself, like a call whose other end is slow. */
 class Call extends EventEmitter {
   cancelled = false;
   readonly refusals: unknown[] = [];
@@ -65,7 +65,7 @@ describe('the calls of a session that shares its connection', () => {
     late!.emit('end');
     await turns();
     expect(calls.size).toBe(2);
-    // The other end hangs: it is broken off.
+    // The other end hangs: the call is aborted.
     links[3]!.close('enough');
     clock.advance(3_000);
     expect(calls.size).toBe(1);

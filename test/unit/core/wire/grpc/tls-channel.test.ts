@@ -38,7 +38,7 @@ interface Sibling {
   readonly connections: TLSSocket[];
 }
 
-/** Shakes hands, and says nothing more. */
+/** Does the handshake, and sends nothing more. */
 async function sibling({ caPem, certPem, keyPem }: NodeCredentials): Promise<Sibling> {
   const connections: TLSSocket[] = [];
   const server = createTlsServer({ ca: caPem, cert: certPem, key: keyPem, requestCert: true, ALPNProtocols: ['h2'] });
@@ -54,7 +54,7 @@ async function sibling({ caPem, certPem, keyPem }: NodeCredentials): Promise<Sib
   return { port: (server.address() as AddressInfo).port, connections };
 }
 
-/** As grpc-js has a connection made; `done`: also whether it goes on with it. */
+/** Makes a connection as grpc-js does; `done`: grpc-js also continues with it. */
 async function connecting(channel: TlsChannel, { port }: Sibling) {
   const tcp = connect(port, '127.0.0.1');
   open.push(() => tcp.destroy());
@@ -138,7 +138,7 @@ describe('of several connections for one call', () => {
   });
 });
 
-/** What the child sends comes at once; what it is sent when it may. */
+/** Frames from the child pass at once, frames to the child when the test allows it. */
 async function gate(target: string) {
   const [host, port] = target.split(':');
   let fromChild = 0;
@@ -178,7 +178,7 @@ async function gate(target: string) {
 }
 
 describe('a child that dials a name with two addresses', () => {
-  /** grpc-js takes a list of addresses in place of a name. */
+  /** grpc-js accepts a list of addresses in place of a name. */
   function dialBoth(addresses: readonly string[]) {
     const both = Object.defineProperty(way(), 'tcpAddress', { value: `ipv4:${addresses.join(',')}` });
     return grpcDialer(both).dial(new LinkLog(), 10_000);

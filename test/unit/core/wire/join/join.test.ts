@@ -1,4 +1,4 @@
-/** A request for a certificate over a real connection: who is asked, what is said to whom, and what is refused before anything is read. */
+/** A request for a certificate over a real connection: who is asked, which data go to whom, and which requests are refused before the parent reads them. */
 import { X509Certificate } from 'node:crypto';
 import { request as httpsRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -70,7 +70,7 @@ function line(more: Partial<JoinLine> = {}): JoinLine {
   };
 }
 
-/** What somebody gets who is no agent. */
+/** The answer to a peer that is no agent. */
 function raw(path: string, method: string, body = '', credentials?: NodeCredentials) {
   const [host, port] = listener.address.split(':');
   return new Promise<{ status: number | undefined; code: unknown; body: string }>((resolve, reject) => {

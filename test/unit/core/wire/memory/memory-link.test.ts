@@ -1,4 +1,4 @@
-/** What the memory link has beyond the contract (test/contract/link.test.ts): time and faults that are the caller's. */
+/** Properties of the memory link beyond the contract (test/contract/link.test.ts): the caller controls time and faults. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../../core/runtime/clock.ts';
 import type { Frame } from '../../../../../core/wire/generated/mesh.ts';

@@ -11,7 +11,7 @@ import {
 } from '../../../../../core/wire/network/auto-dialer.ts';
 import { beat, LinkLog } from '../../../../support/link-log.ts';
 
-/** A transport that does as the test says. */
+/** A transport that behaves as the test says. */
 class ScriptedDialer implements Dialer {
   fails: ErrorCode | undefined;
   takesMs = 0;

@@ -127,14 +127,14 @@ describe('a listener for children', () => {
     return stream;
   }
 
-  /** How gRPC writes a message: not compressed, its length, its bytes. */
+  /** The encoding of a gRPC message: not compressed, its length, its bytes. */
   function message(bytes: Uint8Array): Buffer {
     const header = Buffer.alloc(5);
     header.writeUInt32BE(bytes.length, 1);
     return Buffer.concat([header, bytes]);
   }
 
-  /** What the call was answered at its end, from the trailers, or from the headers when nothing else came. */
+  /** The final status of the call, from the trailers, or from the headers if nothing else came. */
   async function answer(stream: ClientHttp2Stream): Promise<{ status: number; code: string; words: string }> {
     const told = await new Promise<Record<string, unknown>>((resolve) => {
       stream.on('trailers', resolve);
@@ -144,7 +144,7 @@ describe('a listener for children', () => {
     return { status: Number(status), code: String(code), words: decodeURIComponent(String(words)) };
   }
 
-  /** A child that goes on all the while, and its end of the link here. */
+  /** A child that stays connected throughout, and its end of the link here. */
   async function bystander() {
     const stream = call(overHttp2());
     await once(stream, 'response');
@@ -277,7 +277,7 @@ describe('a listener for children', () => {
     const stream = call(session);
     await once(stream, 'response');
     const here = accepted[0]!.log;
-    // The handshake of HTTP/2 is behind once a ping is answered.
+    // The handshake of HTTP/2 is complete once a ping is answered.
     const ping = () => new Promise<void>((resolve) => session.ping(() => resolve()));
     await ping();
     clock.advance(2_000);
@@ -295,7 +295,7 @@ describe('a listener for children', () => {
   it('closes a connection on which no session is begun within 10 s', async () => {
     const socket = overTls({ ...tlsOptions(childCredentials), ALPNProtocols: ['h2'] });
     await once(socket, 'secureConnect');
-    // Sent after the handshake of this side is complete: the other side has the connection when its settings come.
+    // Sent after the handshake of this side is complete: the other side has the connection when its settings arrive.
     await once(socket, 'data');
     clock.advance(9_999);
     expect(log.lines).toEqual([]);
@@ -306,7 +306,7 @@ describe('a listener for children', () => {
 
   const strangerOptions = () => ({ ca: parentCredentials.caPem, checkServerIdentity: () => undefined });
 
-  /** Refused by now, and staying. */
+  /** Refused already, and still connected. */
   const stays = {
     async gRPC() {
       const session = overHttp2(strangerOptions());
@@ -318,7 +318,7 @@ describe('a listener for children', () => {
       const socket = overTls({ ...strangerOptions(), ALPNProtocols: ['http/1.1'], socket: line });
       socket.write(upgradeRequest);
       await once(socket, 'end');
-      // An end that is closed for good answers whatever comes with a reset; one that waits for this end takes it.
+      // An end that is closed for good answers all data with a reset; an end that waits for this one accepts them.
       const knock = setInterval(() => socket.write('x'), 10);
       socket.once('close', () => clearInterval(knock));
       return socket;

@@ -23,7 +23,7 @@ beforeAll(async () => {
   kid = await tree.credentials('eu:kid', 'agent');
 });
 
-/** What the child sent, and the events by which the test plays its parent. */
+/** The frames from the child, and the events with which the test plays its parent. */
 let sent: Frame[];
 let closes: string[];
 let parent: LinkEvents;
@@ -56,7 +56,7 @@ function dial(): Promise<Link> {
 
 const nextTurn = () => new Promise(setImmediate);
 
-/** As far as the hello; the child's nonce. */
+/** Up to the hello; returns the child's nonce. */
 async function greeted(replica?: number): Promise<Buffer> {
   const dialed = dial();
   await nextTurn();

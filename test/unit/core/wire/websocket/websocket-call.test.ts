@@ -51,7 +51,7 @@ describe('a link on a WebSocket', () => {
     const [code, reason] = (await once(peer, 'close')) as [number, Buffer];
     expect([code, String(reason)]).toEqual([brokenOff, 'Protocol: 0 bytes of text, which is no frame']);
     expect(await log.closed()).toMatchObject({ code: 'Protocol' });
-    // Of the look for signs of life, and of the time that the peer has to hang up.
+    // The timers for signs of life, and for the close of the peer.
     expect(clock.timers).toBe(2);
     expect(log.order).toEqual(['close']);
   });
@@ -63,7 +63,7 @@ describe('a link on a WebSocket', () => {
     expect(clock.timers).toBe(2);
   });
 
-  /** What the peer gets when it goes on reading. */
+  /** The data that the peer gets when it continues to read. */
   async function read(): Promise<{ bytes: number[]; code: number }> {
     const bytes: number[] = [];
     peer.on('message', (data: Buffer) => bytes.push(data.length));
@@ -74,7 +74,7 @@ describe('a link on a WebSocket', () => {
 
   it('that ends in order loses no queued frame, however slowly the peer reads', async () => {
     peer.pause();
-    // More than both operating systems take of it.
+    // More than the buffers of both operating systems.
     const sizes = Array<number>(6).fill(maxFrameBytes);
     for (const size of sizes) call.link.send(dataOfFrameBytes(size));
     call.link.close('enough');

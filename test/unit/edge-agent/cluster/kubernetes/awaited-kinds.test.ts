@@ -9,7 +9,7 @@ const key = {
   namespace: '',
   name: 'signs.shop.example.com',
 };
-/** As it comes: without its status. */
+/** A definition as it arrives: without its status. */
 const definition = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',

@@ -12,7 +12,7 @@ const configMap: KubeObject = {
 const withVersion = { ...configMap, metadata: { ...configMap.metadata, resourceVersion: '9223372036854775807' } };
 const enough = 8;
 
-/** A server that answers as told, one after the other; the last answer again and again. */
+/** A server with the given answers, one after the other; the last answer repeats. */
 function server(...answers: (number | ErrorCode)[]) {
   const asked: [KubeObject, Readonly<Record<string, string>>, once?: true][] = [];
   const creation = new Creation(async (object, query, once) => {

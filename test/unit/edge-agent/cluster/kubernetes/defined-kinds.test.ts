@@ -9,7 +9,7 @@ class Bench {
   readonly clock = new VirtualClock();
   defined: () => Promise<readonly string[]> = async () => ['tills.shop.example', 'carts.shop.example'];
   served = ['pods', 'tills.shop.example', 'carts.shop.example'];
-  /** What discovery has said, until it is forgotten. */
+  /** The result of discovery, until it is dropped. */
   #known: ReadonlySet<string> | undefined;
   lists = 0;
   looks = 0;
@@ -31,7 +31,7 @@ class Bench {
     this.#known = undefined;
   }
 
-  /** True when it can be believed. */
+  /** True if the result can be trusted. */
   async isReady(): Promise<boolean> {
     let ready = false;
     void this.kinds.ready().then(() => {

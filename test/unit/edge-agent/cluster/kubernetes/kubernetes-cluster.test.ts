@@ -39,7 +39,7 @@ const status = (code: number, reason: string): Answer => [
 
 let server: Server;
 let cluster: KubernetesCluster;
-/** By the path of the request; the rest is as on a cluster that is well. */
+/** Answers by the path of the request; other requests get the answers of a healthy cluster. */
 let answers: Record<string, Answer>;
 let asked: string[];
 
@@ -208,7 +208,7 @@ test('an object of a kind with the other scope does not exist here, and is refus
 test('a cluster that does not answer reports that its description may have changed', async () => {
   let told = 0;
   const leave = cluster.onDescription(() => told++);
-  // One part of it that is not served yet is asked for with the next description.
+  // A part of the description that is not served yet is asked for with the next description.
   await cluster.served();
   expect(told).toBe(0);
   server.closeAllConnections();

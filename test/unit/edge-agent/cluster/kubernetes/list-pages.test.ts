@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { BanyanError } from '../../../../../core/runtime/errors.ts';
 import { ListPages } from '../../../../../edge-agent/cluster/kubernetes/list-pages.ts';
 
-/** As many objects, of which no more than `atOnce` are answered together. */
+/** This number of objects, of which at most `atOnce` are in one answer. */
 function listing(objects: number, atOnce: number) {
   const limits: number[] = [];
   const pages = new ListPages(async ({ query = {} }) => {

@@ -10,7 +10,7 @@ const node = (capacity: Record<string, string>, allocatable = capacity) => ({
   allocatable,
 });
 
-/** Nodes that a test tells of, and how often something else was to be described. */
+/** The nodes of the test, and how often the description was to be repeated. */
 function followed() {
   const told: { events?: Parameters<Cluster['watch']>[1]; changes: number } = { changes: 0 };
   const watch = (events: Parameters<Cluster['watch']>[1]) => {

@@ -17,7 +17,7 @@ const change = (type: string, name: string, resourceVersion: string, uid?: strin
   object: { apiVersion: 'v1', kind: 'ConfigMap', ...item(name, resourceVersion, uid) },
 });
 
-/** A server of one resource: pages and watches as they are asked for. */
+/** A server of one resource with scripted pages and watches. */
 class Served {
   readonly clock = new VirtualClock();
   readonly asked: string[] = [];
@@ -27,9 +27,9 @@ class Served {
   trouble: (error: BanyanError | undefined) => void = () => {};
   readonly #pages: unknown[];
   #watch: PassThrough | undefined;
-  /** That of the present, for who asks for nothing else. */
+  /** The present version, for a request without another one. */
   version = '100';
-  /** What comes of each watch that is asked for. */
+  /** The result of each requested watch. */
   watched: (watch: PassThrough) => BanyanError | undefined = () => undefined;
 
   constructor(...pages: unknown[]) {
@@ -45,7 +45,7 @@ class Served {
           return { metadata: { resourceVersion: this.version } };
         }
         this.asked.push(`list ${query.continue ?? ''}`.trim());
-        // The last one is there for good.
+        // The last one stays for good.
         const page = this.#pages.length > 1 ? this.#pages.shift() : this.#pages[0];
         if (page instanceof Error) throw page;
         return page;
@@ -53,7 +53,7 @@ class Served {
       stream: async ({ query = {}, accept }: { query?: Readonly<Record<string, string>>; accept?: string }) => {
         this.accepted.push(accept);
         this.asked.push(`watch from ${query.resourceVersion}`);
-        // What asks without a pause would ask for ever, on a clock that does not move.
+        // A caller that asks without a pause would ask for ever, on a clock that does not move.
         if (this.asked.length > 500) throw new Error('too much is asked');
         const watch = Object.assign(new PassThrough(), { setTimeout: () => {} });
         const refusal = this.watched(watch);
@@ -102,7 +102,7 @@ class Served {
     await this.settle();
   }
 
-  /** How many lists and watches were asked for meanwhile. */
+  /** The number of lists and watches requested meanwhile. */
   async within(ms: number): Promise<{ lists: number; watches: number }> {
     const before = this.asked.length;
     for (let passed = 0; passed < ms; passed += 100) {
@@ -423,7 +423,7 @@ test('a server that was restored while a connection broke is asked for a list, e
   watch.stop();
 });
 
-/** As with `--bump-revision` and `--mark-compacted`: versions go on, and the objects are those of the backup. */
+/** As with `--bump-revision` and `--mark-compacted`: versions continue, and the objects are those of the backup. */
 describe('a restored server, which continues to count from its highest version', () => {
   const expired = { type: 'ERROR', object: { kind: 'Status', code: 410, message: 'too old' } };
   const restoredTo = async (...items: object[]) => {
@@ -484,7 +484,7 @@ describe('a restored server, which continues to count from its highest version',
 test('a listener that joined during the list hides no later broken connection: the server may have been restored', async () => {
   const server = new Served({ metadata: { resourceVersion: '10' }, items: [item('a', '1')] });
   const watch = server.begin();
-  // The list has begun by then, and its answer has not come.
+  // The list has begun by then, and its answer has not arrived.
   await Promise.resolve();
   await Promise.resolve();
   expect(server.asked.join()).toBe('list');

@@ -20,9 +20,9 @@ class Bench {
   readonly children = new Map<string, Child>();
   readonly #tables = new Map<string, LocalTable>();
   readonly away = new Set<string>();
-  /** Whose word can't be read; the table has its last good form. */
+  /** Children with an unreadable report; the table has its last valid form. */
   readonly refused = new Set<string>();
-  /** Siblings whose word does not count, and those whose rows are of two histories; all stay as they were while `frozen`. */
+  /** Replicas whose reports do not count, and those whose rows are of two histories. None of them changes while `frozen`. */
   readonly leftOut = new Set<string>();
   readonly mixed = new Set<string>();
   frozen = false;
@@ -67,7 +67,7 @@ class Bench {
     this.#place(names, 1);
   }
 
-  /** The objects of the placement are others now. */
+  /** The objects of the placement have changed. */
   target(target: number): void {
     this.#place([...this.placements.get(id)!.children], target);
     this.store.read((reader) => this.gather.refresh(reader, id));

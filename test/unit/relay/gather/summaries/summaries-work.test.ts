@@ -20,7 +20,7 @@ const agents = ['a', 'b', 'c'];
 const objectOf = (name: string) => parseKey(`/configmaps/shop/${name}`);
 const summarizerOf = (name: string) => parseKey(`edge.banyan.io/statussummarizers//${name}`);
 
-/** How many placements were looked at. */
+/** The number of placements that were checked. */
 class CountedPlacements extends Placements {
   looks = 0;
 
@@ -30,7 +30,7 @@ class CountedPlacements extends Placements {
   }
 }
 
-/** Placements p0, p1, …, each with an object and a summarizer of its own name at each agent; `plain` is an object that no summarizer names. */
+/** Placements p0, p1, …, each with an object and a summarizer of its own name at each agent; no summarizer names the object `plain`. */
 class Bench {
   readonly #store = new MemoryStore();
   readonly #source = this.#table('source');
@@ -69,7 +69,7 @@ class Bench {
     this.changed.length = 0;
   }
 
-  /** The object at its source, at each agent, and in what each has reported. */
+  /** The object at its source, at each agent, and in the report of each. */
   object(name: string, summarizers: Record<string, string[]>): void {
     const key = entryKey.object(source, objectOf(name));
     const refs = Object.keys(summarizers);
@@ -85,7 +85,7 @@ class Bench {
     });
   }
 
-  /** An agent is given the object anew; how many placements were looked at for that. */
+  /** An agent gets the object again; returns the number of placements that were checked for that. */
   ship(name: string, child = 'a'): number {
     const keyHash = hash128(entryKey.object(source, objectOf(name)));
     return this.#looks(() => this.#store.write((t) => this.summaries.shipped(t, { child, source, keyHash })));
@@ -159,7 +159,7 @@ describe('the work of one change among two hundred placements with summaries', (
     expect(bench.edit('nobody')).toBe(0);
     bench.specs.delete('p3');
     expect([bench.edit('p3'), bench.rows('p3')]).toEqual([1, undefined]);
-    // Its rows have gone with it.
+    // Its rows went with it.
     bench.object('p3', {});
     expect(bench.ship('p3')).toBe(0);
     bench.object('p3', { p3: ['p3'] });

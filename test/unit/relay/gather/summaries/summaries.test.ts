@@ -11,7 +11,7 @@ const replicas = {
 };
 const ready = (readyReplicas: number) => ({ readyReplicas });
 
-/** Five levels of relays and the center above them; an agent at each. */
+/** The center, and five levels of relays below it; an agent at each. */
 const relays = ['a', 'a:b', 'a:b:c', 'a:b:c:d'];
 const agents = ['top', ...relays.map((path, i) => `${path}:shop-${i}`)];
 
@@ -194,7 +194,7 @@ describe('a summary that a user defines', () => {
     for (const agent of agents) tree.owned(agent, '/pods', 'Pod', 'web-1', { ready: 2 }, ['shop']);
     tree.owned('top', '/pods', 'Pod', 'web-2', { ready: 1 }, ['shop']);
     tree.owned('top', '/secrets', 'Secret', 'web', { ready: 0 }, ['shop']);
-    // No rule that names the summarizer asks for these: by their kind, by their placement, or because the agent does not tell of placements.
+    // No rule with the summarizer asks for these objects: because of their kind, their placement, or because the agent reports no placements.
     tree.owned('top', 'apps/replicasets', 'ReplicaSet', 'web', { ready: 9 }, ['shop']);
     tree.owned('top', '/pods', 'Pod', 'web-3', { ready: 9 }, ['other']);
     tree.owned('top', '/pods', 'Pod', 'web-4', { ready: 9 });
@@ -289,7 +289,7 @@ describe('ten thousand groups below two regions', () => {
     tree.placement('wide');
     for (let i = 0; i < each; i++) tree.apply(webOf(`web-${i}`));
     await tree.settle();
-    // Half of the groups of each shop are those of the next one: 10,000 in all.
+    // Half of the groups of each shop are also groups of the next one: 10,000 in all.
     for (const [shop, path] of shops.entries())
       tree.sayMany(
         path,

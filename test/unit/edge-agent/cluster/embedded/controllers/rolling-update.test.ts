@@ -18,7 +18,7 @@ describe('the limits of a rolling update', () => {
   });
 });
 
-/** Pods of the two newest sizes become ready or not as the generator says; the sizes follow the step. */
+/** Pods of the two newest sizes become ready or not as the generator decides; the sizes follow the step. */
 const scenario = fc.record({
   replicas: fc.integer({ min: 0, max: 12 }),
   maxSurge: fc.oneof(fc.integer({ min: 0, max: 4 }), fc.constantFrom('0%', '25%', '100%')),
