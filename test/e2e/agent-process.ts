@@ -17,7 +17,7 @@ export interface AgentOptions {
   readonly pki: object;
   readonly cluster: object;
   /** Names of further replicas of `eu`. */
-  readonly siblings?: readonly string[];
+  readonly replicas?: readonly string[];
 }
 
 export class AgentProcess implements AsyncDisposable {
@@ -26,7 +26,7 @@ export class AgentProcess implements AsyncDisposable {
   #process: ChildProcess | undefined;
 
   /** No process runs yet. */
-  constructor({ tree, directory, name, pki, cluster, siblings = [] }: AgentOptions) {
+  constructor({ tree, directory, name, pki, cluster, replicas = [] }: AgentOptions) {
     this.#directory = directory;
     mkdirSync(directory, { recursive: true });
     this.#config = {
@@ -38,7 +38,7 @@ export class AgentProcess implements AsyncDisposable {
       parent: {
         path: 'eu',
         address: meshAddress(tree, 'eu'),
-        replicas: siblings.map((sibling) => meshAddress(tree, sibling)),
+        replicas: replicas.map((replica) => meshAddress(tree, replica)),
       },
       pki,
       cluster,

@@ -40,7 +40,7 @@ function map(namespace: string, name: string, text: string): object {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data: { text } };
 }
 
-describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, () => {
+describe.skipIf(withoutKubectl)(`a tree in which a node loses its store${why}`, () => {
   const tree = new LocalTree('test/e2e/guard-topology.yaml');
   const store = (node: string) => join(tree.data, 'nodes', node);
   const copy = (node: string) => join(tree.data, 'copies', node);

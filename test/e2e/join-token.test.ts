@@ -221,7 +221,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
   it('finds the replica that has its token, and is admitted at all replicas', async () => {
     const shared = tokenFor('us:till');
     const parent = { address: meshAddress('us~1'), path: 'us', replicas: [meshAddress('us')] };
-    const agent = start('sibling', shared, { path: 'us:till', parent });
+    const agent = start('replica', shared, { path: 'us:till', parent });
     await until('the agent has joined', () => agent.log().includes('joined: a certificate is kept'));
     for (const node of ['node/us', 'node/us~1']) expect(tree.json(node, 'synctarget', 'till')).toBeDefined();
     const { name } = readJoinToken(shared, 'test');

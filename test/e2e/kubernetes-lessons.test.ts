@@ -55,7 +55,7 @@ const greet = (text: string, label?: string) => ({
 });
 
 /** Each of these failures broke similar systems: the README of this folder has the list. */
-describe.skipIf(missing)(`what went wrong elsewhere, on a real cluster${why}`, () => {
+describe.skipIf(missing)(`failures of similar systems, on a real cluster${why}`, () => {
   const directory = mkdtempSync(join(tmpdir(), 'banyan-lessons-'));
   const tree = new LocalTree(join(directory, 'topology.yaml'));
   let plane: ControlPlane;

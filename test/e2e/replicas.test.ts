@@ -69,7 +69,7 @@ describe.skipIf(withoutKubectl)(`replicas in the middle and at the last hop${why
     const isThere = (node: string) =>
       tree.json<{ status?: { session?: { state: string } } }>('node/center', 'mn', node)?.status?.session?.state ===
       'Connected';
-    await until('the emptied sibling is there', () => isThere('eu'));
+    await until('the emptied replica is there', () => isThere('eu'));
     await untilWhole();
     change('both-again');
     await until('the change is everywhere', () => everywhere('both-again'));

@@ -24,7 +24,7 @@ interface List {
   items: Shown[];
 }
 
-describe.skipIf(withoutKubectl)(`what comes back from the edge${why}`, () => {
+describe.skipIf(withoutKubectl)(`reports from the edge${why}`, () => {
   const tree = new LocalTree('deploy/topologies/shop.yaml');
   const names = (context: string, ...args: string[]) =>
     (tree.json<List>(context, ...args)?.items ?? []).map(({ metadata }) => metadata.name).sort();

@@ -15,7 +15,7 @@ interface Placement {
   status?: { rollout?: { phase: string; wave?: string; message: string }; summary?: { available: number } };
 }
 
-describe.skipIf(withoutKubectl)(`a gate that a program of the outside world answers${why}`, () => {
+describe.skipIf(withoutKubectl)(`a gate that an external program answers${why}`, () => {
   const tree = new LocalTree('deploy/topologies/shop.yaml');
   const feed = join(tree.data, 'feed.json');
   let program: ChildProcess;

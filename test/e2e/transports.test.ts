@@ -113,7 +113,7 @@ listen terminator\n  bind 127.0.0.1:${terminator} ssl crt ${pair} alpn h2\n  ser
   /** In front of two replicas, whose ports are known when the tree has been started. */
   async function startBalancer(port: number): Promise<void> {
     const configs = ['eu.paris', 'eu.paris~1'].map((file) => join(tree.data, 'config', `${file}.yaml`));
-    await until('the siblings are configured', () => configs.every((file) => existsSync(file)));
+    await until('the replicas are configured', () => configs.every((file) => existsSync(file)));
     const servers = configs
       .map((file) => (parse(readFileSync(file, 'utf8')) as { mesh: { port: number } }).mesh.port)
       .map((meshPort, i) => `  server paris-${i} 127.0.0.1:${meshPort} check`);
@@ -141,7 +141,7 @@ listen terminator\n  bind 127.0.0.1:${terminator} ssl crt ${pair} alpn h2\n  ser
       const entries = list.map(({ spec, status }) => [spec.path, status.session?.transport]);
       return Object.fromEntries(entries.filter(([, transport]) => transport !== undefined)) as Record<string, string>;
     };
-    await until('the siblings are told of', () => Object.keys(shown('node/eu')).length >= 3);
+    await until('the replicas are shown', () => Object.keys(shown('node/eu')).length >= 3);
     expect(shown('node/center')).toMatchObject({
       eu: 'grpc+proxy',
       us: 'websocket+terminated',
@@ -171,8 +171,8 @@ listen terminator\n  bind 127.0.0.1:${terminator} ssl crt ${pair} alpn h2\n  ser
   it('fail over to the other replica behind the load balancer when one is killed', async () => {
     const before = uids();
     tree.kill('eu:paris');
-    note('one sibling');
-    await until('the edit is everywhere', () => arrived('one sibling'));
+    note('one replica');
+    await until('the edit is everywhere', () => arrived('one replica'));
     await until('all are counted once', () => summary().available === 5 && summary().expected === 5);
     expect(uids()).toEqual(before);
   });

@@ -14,7 +14,7 @@ import { withoutKubectl } from '../support/kubectl.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const retail = 'space/center/retail';
-const siblings = ['eu', 'eu~1'] as const;
+const replicas = ['eu', 'eu~1'] as const;
 const agents = ['rivoli', 'nation'] as const;
 type Name = (typeof agents)[number];
 
@@ -25,7 +25,7 @@ describe.skipIf(withoutKubectl)(`agents admitted at replicas${why}`, () => {
 
   const start = (name: Name, pki: object) => {
     const own = join(directory, name);
-    const agent = new AgentProcess({ tree, directory: own, name, pki, cluster: { embedded: {} }, siblings: ['eu~1'] });
+    const agent = new AgentProcess({ tree, directory: own, name, pki, cluster: { embedded: {} }, replicas: ['eu~1'] });
     running.push(agent);
     agent.start();
   };
@@ -40,7 +40,7 @@ describe.skipIf(withoutKubectl)(`agents admitted at replicas${why}`, () => {
   const isStale = () => (summary().outdated ?? 0) + (summary().stale ?? 0) + (summary().never ?? 0) > 0;
   /** The replica of the relay to which an agent is attached. */
   const parentOf = (name: Name) =>
-    siblings.find((node) => {
+    replicas.find((node) => {
       const shown = tree.json<{ status?: { session?: { state: string } } }>(`node/${node}`, 'mn', `eu.${name}`);
       return shown?.status?.session?.state === 'Connected';
     });
@@ -61,7 +61,7 @@ describe.skipIf(withoutKubectl)(`agents admitted at replicas${why}`, () => {
   it('are known to both replicas before they dial, and counted once', async () => {
     const files = enroll(tree, 'rivoli', join(directory, 'rivoli'));
     const token = ok('join-token', 'eu:nation', '--label', 'env=prod').match(/banyan-join-1\.\S+/)?.[0] ?? '';
-    for (const node of siblings) {
+    for (const node of replicas) {
       const { out } = tree.kubectl(`node/${node}`, ['get', 'synctargets', '-o', 'name']);
       for (const name of agents) expect(out).toContain(`/${name}`);
     }
@@ -78,7 +78,7 @@ describe.skipIf(withoutKubectl)(`agents admitted at replicas${why}`, () => {
     const first = parentOf('rivoli')!;
     tree.kill(first);
     tree.ok(retail, 'patch', 'configmap', 'prices', '-n', 'shop', '-p', '{"data":{"bread":"2"}}');
-    const other = siblings.find((node) => node !== first)!;
+    const other = replicas.find((node) => node !== first)!;
     await until('both are at the other one', () => agents.every((name) => parentOf(name) === other));
     await until('all is new and counted once', () => isWhole() && !isStale());
     expect(ok('why', 'configmap/prices', '-n', 'shop', '--at', 'eu:rivoli', '--space', retail)).toContain('rivoli');

@@ -94,7 +94,7 @@ function versioned(kind: string, ...versions: readonly (readonly [name: string, 
   };
 }
 
-describe.skipIf(missing)(`a real cluster that can not be used, or takes not everything${why}`, () => {
+describe.skipIf(missing)(`a real cluster that cannot be used, or that refuses some objects${why}`, () => {
   const directory = mkdtempSync(join(tmpdir(), 'banyan-bad-'));
   const tree = new LocalTree(join(directory, 'topology.yaml'));
   let plane: ControlPlane;

@@ -65,7 +65,7 @@ const place = (name: string, spec: object) => ({
 });
 const rule = (apiGroup: string, resources: string[]) => ({ apiGroup, resources, namespaces: ['shop'] });
 
-describe.skipIf(missing)(`a real cluster that is given what was placed${why}`, () => {
+describe.skipIf(missing)(`a real cluster to which placed objects are released${why}`, () => {
   let cluster: RealCluster;
   const there = (name: string) => cluster.there<Shown>(...(name.split('/') as [string, string]), '-n', 'shop');
   const isMarked = (name: string) =>

@@ -82,7 +82,7 @@ const policy = (name: string, operation: 'DELETE' | 'UPDATE', of: string, messag
   },
 ];
 
-describe.skipIf(missing)(`a real cluster on which others have a say${why}`, () => {
+describe.skipIf(missing)(`a real cluster with other controllers and policies${why}`, () => {
   let cluster: RealCluster;
   let tree: LocalTree;
   let helm: Helm;

@@ -54,7 +54,7 @@ const placement = {
 };
 
 /** All later writes are lost, and versions begin again at those of the backup. */
-describe.skipIf(missing)(`a real cluster whose etcd is put back to a backup${why}`, () => {
+describe.skipIf(missing)(`a real cluster whose etcd is restored from a backup${why}`, () => {
   let cluster: RealCluster;
   let tree: LocalTree;
   let [etcd, backup] = ['', ''];

@@ -27,7 +27,7 @@ function map(name: string, data: Record<string, string>): object {
 }
 
 /** The processes of this tree are the product's, except for an embedded cluster and for relays that crash because of one object (poison-preload.mjs). */
-describe.skipIf(withoutKubectl)(`a tree of which an agent, or a relay, dies of an object${why}`, () => {
+describe.skipIf(withoutKubectl)(`a tree in which an object crashes an agent, or a relay${why}`, () => {
   const tree = new LocalTree('test/e2e/guard-topology.yaml');
   const before = process.env.NODE_OPTIONS;
   const summary = () => tree.json<Placement>('space/center/retail', 'edgeplacement', namespace)?.status?.summary ?? {};

@@ -24,7 +24,7 @@ interface Shown {
   };
 }
 
-describe.skipIf(lacking !== '')(`two siblings behind a load balancer${why}`, () => {
+describe.skipIf(lacking !== '')(`two replicas behind a load balancer${why}`, () => {
   const proxies = new RealProxies();
   const started: ChildProcess[] = [];
   let tree: LocalTree;
@@ -38,7 +38,7 @@ describe.skipIf(lacking !== '')(`two siblings behind a load balancer${why}`, () 
   const everywhere = (note: string) => notes().every((one) => one === note);
   const change = (note: string) =>
     tree.ok(space, 'annotate', '--overwrite', 'cm', 'greeting', '-n', 'guestbook', `note=${note}`);
-  const nodeAt = (sibling: string, store: string) => tree.json<Shown>(`node/${sibling}`, 'mn', `eu.${store}`)?.status;
+  const nodeAt = (replica: string, store: string) => tree.json<Shown>(`node/${replica}`, 'mn', `eu.${store}`)?.status;
   const start = (program: string, file: string) => {
     const args = [`${program}/main.ts`, '--config', join(tree.data, 'config', `${file}.yaml`)];
     started.push(spawn(process.execPath, args, { stdio: 'ignore', cwd: fixture('.') }));
@@ -71,7 +71,7 @@ describe.skipIf(lacking !== '')(`two siblings behind a load balancer${why}`, () 
     tree = new LocalTree(proxies.write('topology.yaml', JSON.stringify(topology)));
     const up = tree.up('--no-restart');
     const files = ['eu', 'eu~1'].map((id) => join(tree.data, 'config', `${id}.yaml`));
-    await until('the siblings have their ports', () => files.every((file) => existsSync(file)));
+    await until('the replicas have their ports', () => files.every((file) => existsSync(file)));
     const servers = files.map((file, i) => {
       const { mesh } = parse(readFileSync(file, 'utf8')) as { mesh: { port: number } };
       return `  server eu${i} 127.0.0.1:${mesh.port} check inter 500ms fall 1 rise 1`;
@@ -90,7 +90,7 @@ describe.skipIf(lacking !== '')(`two siblings behind a load balancer${why}`, () 
   });
 
   it('serve their children wherever the balancer sends them, and the children of a killed replica at the other one', async () => {
-    const at = (sibling: string) => stores.filter((store) => nodeAt(sibling, store)?.session?.state === 'Connected');
+    const at = (replica: string) => stores.filter((store) => nodeAt(replica, store)?.session?.state === 'Connected');
     expect([...at('eu'), ...at('eu~1')].sort()).toEqual(stores);
     if (at('eu').length === 0) [first, second] = [second, first];
     tree.kill(first);

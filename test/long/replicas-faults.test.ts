@@ -27,9 +27,9 @@ describe.skipIf(withoutKubectl)(`a place with two replicas, one of which dies, s
   const uids = () => clusters.map((cluster) => greeting(cluster)?.metadata.uid);
   const change = (note: string) =>
     tree.ok(space, 'annotate', '--overwrite', 'cm', 'greeting', '-n', 'guestbook', `note=${note}`);
-  const isThere = (sibling: string, store: string) =>
-    tree.json<Shown>(`node/${sibling}`, 'mn', `eu.${store}`)?.status?.session?.state === 'Connected';
-  const attachedTo = (sibling: string) => stores.filter((store) => isThere(sibling, store));
+  const isThere = (replica: string, store: string) =>
+    tree.json<Shown>(`node/${replica}`, 'mn', `eu.${store}`)?.status?.session?.state === 'Connected';
+  const attachedTo = (replica: string) => stores.filter((store) => isThere(replica, store));
   const stage = (waves: object[]) => {
     const rollout = { strategy: 'Progressive', waves };
     const patch = JSON.stringify({ spec: { rollout } });
@@ -57,8 +57,8 @@ describe.skipIf(withoutKubectl)(`a place with two replicas, one of which dies, s
     await until('the first wave has it', () => placement()?.rollout?.phase === 'WaitingForGate');
     const has = having('two');
     expect(has).toHaveLength(2);
-    const sibling = attachedTo('eu').some((store) => has.includes(`eu:${store}`)) ? 'eu' : 'eu~1';
-    tree.kill(sibling);
+    const replica = attachedTo('eu').some((store) => has.includes(`eu:${store}`)) ? 'eu' : 'eu~1';
+    tree.kill(replica);
     for (let i = 0; i < 8; i++) expect(having('two')).toEqual(has);
     await until('all are counted', () => placement()?.summary?.fresh === 4);
     expect(having('two')).toEqual(has);

@@ -18,7 +18,7 @@ const [overGrpc, overWebSocket] = [
 ];
 const stores = [...overGrpc, ...overWebSocket];
 const clusters = stores.map((store) => `eu:${store}`);
-const siblings = ['eu', 'eu~1'];
+const replicas = ['eu', 'eu~1'];
 const space = 'space/center/retail';
 
 interface Shown {
@@ -30,16 +30,16 @@ interface Session {
   readonly transport?: string;
 }
 
-describe.skipIf(lacking !== '')(`two siblings behind load balancers that terminate TLS${why}`, () => {
+describe.skipIf(lacking !== '')(`two replicas behind load balancers that terminate TLS${why}`, () => {
   const proxies = new RealProxies();
   let tree: LocalTree;
 
   const greeting = (cluster: string) =>
     tree.json<Shown>(`cluster/${cluster}`, 'configmap', 'greeting', '-n', 'guestbook')?.metadata;
   const uids = () => clusters.map((cluster) => greeting(cluster)?.uid);
-  const sessionAt = (sibling: string, store: string) =>
-    tree.json<Shown>(`node/${sibling}`, 'mn', `eu.${store}`)?.status?.session;
-  const at = (sibling: string) => stores.filter((store) => sessionAt(sibling, store)?.state === 'Connected');
+  const sessionAt = (replica: string, store: string) =>
+    tree.json<Shown>(`node/${replica}`, 'mn', `eu.${store}`)?.status?.session;
+  const at = (replica: string) => stores.filter((store) => sessionAt(replica, store)?.state === 'Connected');
   const untilWhole = () =>
     until('all are available, each counted once', () => {
       const { summary = {} } = tree.json<Shown>(space, 'epl', 'guestbook')?.status ?? {};
@@ -49,8 +49,8 @@ describe.skipIf(lacking !== '')(`two siblings behind load balancers that termina
 
   /** Both distribute connections in turns, and take a server out that does not answer. */
   async function startBalancers(grpc: number, webSocket: number, { cert, key, pair }: Gateway): Promise<void> {
-    const files = siblings.map((id) => join(tree.data, 'config', `${id}.yaml`));
-    await until('the siblings have their ports', () => files.every((file) => existsSync(file)));
+    const files = replicas.map((id) => join(tree.data, 'config', `${id}.yaml`));
+    await until('the replicas have their ports', () => files.every((file) => existsSync(file)));
     const ports = files.map((file) => (parse(readFileSync(file, 'utf8')) as { mesh: { port: number } }).mesh.port);
     const servers = ports.map(
       (port, i) => `  server eu${i} 127.0.0.1:${port} ssl verify none alpn h2 check inter 500ms fall 1 rise 1`,
@@ -96,7 +96,7 @@ server { listen 127.0.0.1:${webSocket} ssl; ssl_certificate ${cert}; ssl_certifi
 
   it('serve each child at one of them, under the identity that its signature proves', () => {
     const shown = (store: string) =>
-      siblings.map((sibling) => sessionAt(sibling, store)).filter((session) => session?.state === 'Connected');
+      replicas.map((replica) => sessionAt(replica, store)).filter((session) => session?.state === 'Connected');
     for (const store of overGrpc)
       expect(shown(store)).toEqual([expect.objectContaining({ transport: 'grpc+terminated' })]);
     for (const store of overWebSocket)

@@ -50,7 +50,7 @@ class Gatekeeper {
   }
 }
 
-describe.skipIf(withoutKubectl)(`what holds a release up${why}`, () => {
+describe.skipIf(withoutKubectl)(`a condition that holds a release back${why}`, () => {
   const tree = new LocalTree('deploy/topologies/shop.yaml');
   let api: NodeApiClient;
   let gatekeeper: Gatekeeper;

@@ -167,7 +167,7 @@ export class Host {
     if (!life.alive) return;
     const { unflushed } = this.disk;
     if (unflushed > 0)
-      this.world.violation('an end in order loses nothing', `${this.title} leaves ${unflushed} commits unflushed`);
+      this.world.violation('an orderly end loses nothing', `${this.title} leaves ${unflushed} commits unflushed`);
     this.crash(1);
   }
 

@@ -34,7 +34,7 @@ function treeOf({ nodes, dead }: Plan): string[] {
     const name = path === '' ? 'center' : path;
     const notes = [
       role,
-      ...(replicas > 1 ? [`${replicas} siblings`] : []),
+      ...(replicas > 1 ? [`${replicas} replicas`] : []),
       ...Object.entries(labels).map(([key, value]) => `${key}=${value}`),
       ...spaces,
       ...(dead.includes(path) ? ['its line stays dead'] : []),

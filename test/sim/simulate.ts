@@ -174,7 +174,7 @@ async function settle(
     if (wrong === undefined && unfinished === undefined) return;
     if (world.nowMs >= releaseFromMs) releaseHeld(world);
     if (world.nowMs < deadlineMs) continue;
-    if (wrong !== undefined) world.violation('after healing, every agent holds what it should', wrong);
+    if (wrong !== undefined) world.violation('after healing, every agent has the expected objects', wrong);
     else world.violation('every stream ends, at both ends', unfinished!);
     return;
   }

@@ -20,7 +20,7 @@ interface Watch {
 export class Watches {
   readonly #world: World;
   readonly #watches = new Set<Watch>();
-  readonly name = 'a watch of a mailbox tells each change once';
+  readonly name = 'a watch of a mailbox reports each change once';
 
   constructor(world: World) {
     this.#world = world;

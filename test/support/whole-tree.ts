@@ -160,7 +160,7 @@ export class WholeTree {
     return made;
   }
 
-  #siblings(path: string): string[] {
+  #replicasOf(path: string): string[] {
     return this.#plan.relays.filter((id) => splitReplica(id).name === path);
   }
 
@@ -174,7 +174,7 @@ export class WholeTree {
   #dialer(id: string, running: Running) {
     const clock = running.clock!;
     const above = parentOf(splitReplica(id).name);
-    const dialers = this.#siblings(above).map((parent) => {
+    const dialers = this.#replicasOf(above).map((parent) => {
       const network = {
         clock: this.clock,
         delayMs: 1,
@@ -197,7 +197,7 @@ export class WholeTree {
     const { name: path, replica } = splitReplica(id);
     running.clock = new ProcessClock(this.clock, () => 0);
     const below = (one: string) => parentOf(splitReplica(one).name) === path && splitReplica(one).name !== path;
-    const replicas = this.#siblings(path).length;
+    const replicas = this.#replicasOf(path).length;
     const { labels = () => ({ env: 'prod' }) } = this.#plan;
     const config = nodeConfigSchema.parse({
       path,

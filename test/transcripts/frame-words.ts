@@ -38,13 +38,13 @@ export class FrameWords {
       }
       case 'welcome': {
         const { version, sessionSequence, up, downResumes, ready, held } = frame.value;
-        const goes = downResumes ? 'down goes on' : 'down must be reconciled';
+        const goes = downResumes ? 'down resumes' : 'down must be reconciled';
         return `welcome version ${version}, session ${sessionSequence}, ${goes}, ${readiness(ready)}, up ${this.#tuple(up)}${this.#held(held)}`;
       }
       case 'retry':
         return `retry after ${frame.value.afterMs} ms: ${frame.value.reason}: ${frame.value.message}`;
       case 'resume':
-        return `resume ${feedName(frame.value.feed)}: ${frame.value.resumes ? 'goes on' : 'must be reconciled'}`;
+        return `resume ${feedName(frame.value.feed)}: ${frame.value.resumes ? 'resumes' : 'must be reconciled'}`;
       case 'batch': {
         const { feed, from, to, head, entries, ahead } = frame.value;
         return `batch${ahead ? ' ahead' : ''} ${feedName(feed)} ${from}..${to} head ${head} [${this.#entries(entries)}]`;

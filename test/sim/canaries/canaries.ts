@@ -5,7 +5,7 @@
 import type { Canaries, Canary } from './canary.ts';
 import { feedCanaries } from './feeds.ts';
 import { moveCanaries } from './moves.ts';
-import { siblingCanaries } from './replicas.ts';
+import { replicaCanaries } from './replicas.ts';
 import { reportCanaries } from './reports.ts';
 import { resumeCanaries } from './resume.ts';
 import { rolloutCanaries } from './rollouts.ts';
@@ -19,7 +19,7 @@ const canaries: Canaries = {
   ...feedCanaries,
   ...sessionCanaries,
   ...streamCanaries,
-  ...siblingCanaries,
+  ...replicaCanaries,
   ...treeCanaries,
   ...rolloutCanaries,
   ...moveCanaries,

@@ -64,7 +64,7 @@ export const feedCanaries: Canaries = {
       };
     },
   },
-  'reconciliation-keeps-what-is-gone': {
+  'reconciliation-removes-nothing': {
     break() {
       FeedConsumer.prototype.removeAbsent = () => [];
     },

@@ -6,7 +6,7 @@ import { ReplicaPlace } from '../../../relay/replicas/replica-place.ts';
 import { HandedReleases } from '../../../relay/rollout/handed.ts';
 import type { Canaries } from './canary.ts';
 
-export const siblingCanaries: Canaries = {
+export const replicaCanaries: Canaries = {
   'attach-sequence-ignored': {
     break() {
       ReplicaPlace.prototype.superseded = () => undefined;
@@ -23,13 +23,13 @@ export const siblingCanaries: Canaries = {
       WatermarkGate.prototype.isOpen = () => true;
     },
   },
-  'seen-below-forgotten': {
+  'received-below-ignored': {
     break() {
       // A node that has lost its store ignores what its children have received from above.
       Object.defineProperty(ChildSession.prototype, 'parentHasReplicas', { get: () => false });
     },
   },
-  'handed-unheard': {
+  'handed-release-ignored': {
     break() {
       // A replica ignores an agent's report that another replica handed a release to it.
       HandedReleases.prototype.isNews = () => false;
@@ -37,7 +37,7 @@ export const siblingCanaries: Canaries = {
       HandedReleases.prototype.isBehind = () => undefined;
     },
   },
-  'released-before-said': {
+  'granted-before-reported': {
     break() {
       // The new owner counts the child before the old one has left it out.
       const { attached } = Ownership.prototype;

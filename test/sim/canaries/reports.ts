@@ -6,7 +6,7 @@ import { MailboxContents } from '../../../relay/views/mailbox-view.ts';
 import type { Canaries } from './canary.ts';
 
 export const reportCanaries: Canaries = {
-  'burial-untold': {
+  'removal-not-reported': {
     break() {
       // The agent reports no removal at the edge: a removed object counts as unknown.
       const { entryOf } = EdgeReports.prototype;
@@ -15,21 +15,21 @@ export const reportCanaries: Canaries = {
       };
     },
   },
-  'acknowledged-unread': {
+  'acknowledgement-announced-early': {
     break() {
       // An acknowledgement is announced before the store has it, so a listener cannot read it yet.
       const { note } = Acknowledgements.prototype;
       const told = new WeakMap<AcknowledgingSession, () => void>();
       Acknowledgements.prototype.note = function (session, cursor) {
-        const tell = told.get(session) ?? session.written.bind(session);
-        told.set(session, tell);
+        const announce = announcements.get(session) ?? session.written.bind(session);
+        announcements.set(session, announce);
         session.written = () => {};
         note.call(this, session, cursor);
-        tell();
+        announce();
       };
     },
   },
-  'change-unwatched': {
+  'change-not-watched': {
     break() {
       // A watcher of a mailbox receives all changes of a commit except the last.
       const { changed } = MailboxContents.prototype;

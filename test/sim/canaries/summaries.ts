@@ -24,7 +24,7 @@ export const summaryCanaries: Canaries = {
       };
     },
   },
-  'new-label-untold': {
+  'new-label-not-reported': {
     break() {
       // The node reports only the labels that it had at its start, and its parent prunes by them.
       LabelSummaryPublisher.prototype.publish = () => undefined;

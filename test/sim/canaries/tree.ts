@@ -20,7 +20,7 @@ export const treeCanaries: Canaries = {
       };
     },
   },
-  'silence-unnoticed': {
+  'silence-not-noticed': {
     break() {
       // A child's contribution never changes, whatever the child reports or however long it is away.
       Gather.prototype.childChanged = () => false;

@@ -37,7 +37,7 @@ export function attachments(world: World): Check {
         }
         const last = sessions.get(child.id);
         if (own !== undefined && frame?.$case !== 'goodbye' && last !== undefined && last > own) {
-          world.violation(name, `${parent.title} goes on with session ${own} of ${child.id} beside ${last}`);
+          world.violation(name, `${parent.title} continues session ${own} of ${child.id} beside ${last}`);
         }
         return;
       }
@@ -47,7 +47,7 @@ export function attachments(world: World): Check {
         if (tombstone || !key.startsWith('partial/')) continue;
         const { counts } = JSON.parse(body.toString()) as { counts: Record<string, number> };
         if ((counts.fresh ?? 0) <= places) continue;
-        world.violation(name, `${child.title} tells ${key} of ${counts.fresh} fresh places, there are ${places}`);
+        world.violation(name, `${child.title} reports ${key} with ${counts.fresh} fresh places, there are ${places}`);
       }
     },
     replaced: (host) => void putBack.add(host),
@@ -78,10 +78,10 @@ export function attachments(world: World): Check {
   /** `first`: the first of several replicas. */
   function lookAt(ancestor: Host, first: Host): void {
     if (putBack.has(ancestor)) return;
-    const counted = replicasOf(world, first).filter((sibling) => !putBack.has(sibling) && isCounted(ancestor, sibling));
+    const counted = replicasOf(world, first).filter((replica) => !putBack.has(replica) && isCounted(ancestor, replica));
     const children = world.childrenOf(first).map((child) => child.name);
     for (const child of children) {
-      const owners = counted.filter((sibling) => owns(sibling, child));
+      const owners = counted.filter((replica) => owns(replica, child));
       if (owners.length < 2) continue;
       const titles = owners.map(({ title }) => title).join(' and ');
       world.violation(name, `${titles} both count ${child}, and ${ancestor.title} counts both`);
@@ -91,19 +91,19 @@ export function attachments(world: World): Check {
 
 /** Returns a message if the parent takes a child to be at another replica than the one to which it attached with the highest received sequence. */
 function olderAttachment(world: World, ancestor: Host, first: Host): string | undefined {
-  const siblings = replicasOf(world, first);
+  const replicas = replicasOf(world, first);
   return Rows.of(ancestor.rows, (rows) => {
     for (const { name: child } of world.childrenOf(first)) {
       const held = rows.replicaChild(first.name, child);
       if (!held || held.gone) continue;
-      const heard = siblings.map(({ name }) =>
+      const received = replicas.map(({ name }) =>
         rows.attributes<{ sequence: number }>(`reported/${name}`, `attach/${child}`),
       );
-      const here = Math.max(held.sequence, heard[held.at]?.sequence ?? 0);
-      const at = heard.findIndex((said) => said !== undefined && said.sequence > here);
+      const here = Math.max(held.sequence, received[held.at]?.sequence ?? 0);
+      const at = received.findIndex((reported) => reported !== undefined && reported.sequence > here);
       if (at < 0) continue;
-      const titles = [held.at, at].map((replica) => siblings[replica]?.title);
-      return `${ancestor.title} takes ${child} to be at ${titles[0]}, which said sequence ${here}; ${titles[1]} said ${heard[at]?.sequence}`;
+      const titles = [held.at, at].map((replica) => replicas[replica]?.title);
+      return `${ancestor.title} takes ${child} to be at ${titles[0]}, which reported sequence ${here}; ${titles[1]} reported ${received[at]?.sequence}`;
     }
     return undefined;
   });
@@ -112,9 +112,9 @@ function olderAttachment(world: World, ancestor: Host, first: Host): string | un
 /** Adds up the reports of replicas as their parent does. Returns a message if they have more fresh places than there are. */
 function tooManyFresh(world: World, ancestor: Host, first: Host): string | undefined {
   const fresh = new Map<string, number>();
-  for (const sibling of replicasOf(world, first)) {
-    if (!isCounted(ancestor, sibling) || isBetween(ancestor, sibling)) continue;
-    const partials = Rows.of(ancestor.rows, (rows) => rows.bodies(`reported/${sibling.name}`, 'partial/'));
+  for (const replica of replicasOf(world, first)) {
+    if (!isCounted(ancestor, replica) || isBetween(ancestor, replica)) continue;
+    const partials = Rows.of(ancestor.rows, (rows) => rows.bodies(`reported/${replica.name}`, 'partial/'));
     for (const [key, body] of partials) {
       const { counts } = JSON.parse(body) as { counts: Record<string, number> };
       fresh.set(key, (fresh.get(key) ?? 0) + (counts.fresh ?? 0));
@@ -132,10 +132,10 @@ function placesOf(world: World, path: string): number {
 }
 
 /** The ancestor has received the term from the replica that it requires, so it counts the replica's reports. */
-function isCounted(ancestor: Host, sibling: Host): boolean {
+function isCounted(ancestor: Host, replica: Host): boolean {
   return Rows.of(ancestor.rows, (rows) => {
-    const group = rows.siblings(sibling.planned.path.slice(sibling.planned.path.lastIndexOf(':') + 1));
-    return (group?.said?.[sibling.replica] ?? 0) >= (group?.wanted[sibling.replica] ?? 0);
+    const group = rows.replicaGroup(replica.planned.path.slice(replica.planned.path.lastIndexOf(':') + 1));
+    return (group?.said?.[replica.replica] ?? 0) >= (group?.wanted[replica.replica] ?? 0);
   });
 }
 
@@ -143,21 +143,21 @@ function isCounted(ancestor: Host, sibling: Host): boolean {
  * During a reconciliation, the ancestor's rows of the replica are of two histories and arrive in any order; the term, because of which the replica would be
  * left out, may come last. totals.ts checks what the ancestor reports meanwhile.
  */
-function isBetween(ancestor: Host, sibling: Host): boolean {
+function isBetween(ancestor: Host, replica: Host): boolean {
   return Rows.of(ancestor.rows, (rows) => {
-    const id = rows.table(`reported/${sibling.name}`);
+    const id = rows.table(`reported/${replica.name}`);
     const tuple = id === undefined ? undefined : rows.tuple(id);
     return tuple !== undefined && tuple.epoch !== '' && tuple.incarnation === '';
   });
 }
 
 /** By the replica's own rows. */
-function owns(sibling: Host, child: string): boolean {
-  return Rows.of(sibling.rows, (rows) => {
+function owns(replica: Host, child: string): boolean {
+  return Rows.of(replica.rows, (rows) => {
     const held = rows.attributes<{ owner: number; granted: boolean }>('upstream', `owner/${child}`);
-    if (held) return held.owner === sibling.replica && held.granted;
+    if (held) return held.owner === replica.replica && held.granted;
     // A replica that has received no decision yet has reported nothing either.
-    return rows.attributes<{ lead: number }>('upstream', 'replicas')?.lead === sibling.replica;
+    return rows.attributes<{ lead: number }>('upstream', 'replicas')?.lead === replica.replica;
   });
 }
 

@@ -12,8 +12,8 @@ import { sourceOf } from '../plan/tree.ts';
 import type { Check, World } from '../world.ts';
 import { isIn } from './rows.ts';
 
-const keeps = 'with MakeBeforeBreak a copy stays until another one is there';
-const isNoMore = 'with BreakBeforeMake no copy comes before another one has gone';
+const keeps = 'with MakeBeforeBreak a copy stays until another one exists';
+const isNoMore = 'with BreakBeforeMake no new copy comes before the old one has gone';
 
 interface Source {
   readonly host: Host;

@@ -14,16 +14,16 @@ import { Rows } from './rows.ts';
 const handedPrefix = 'h/';
 
 export function handedKept(world: World, releases: Releases): Check {
-  const name = 'what was handed stays until the release is ended';
+  const name = 'a candidate that was handed out stays until its release has ended';
   return {
     name,
     committed(host, changes, before) {
-      if (host.role !== 'agent' || !mayComeFromASibling(world, host)) return;
+      if (host.role !== 'agent' || !mayComeFromAnotherReplica(world, host)) return;
       if (host.deceived.has('upstream') || world.originWasPutBack) return;
       for (const { table, key, attributes, body } of rowsWritten(host, changes, before)) {
         if (table !== 'upstream') continue;
         const wrong = key.startsWith(handedPrefix)
-          ? takenBack(releases, before, key.slice(handedPrefix.length), saidIn(attributes))
+          ? takenBack(releases, before, key.slice(handedPrefix.length), releaseIn(attributes))
           : isStagedObject(key) && replaced(releases, before, key, versionOf(body, attributes));
         if (wrong) world.violation(name, `${host.title} ${wrong}`);
       }
@@ -32,10 +32,15 @@ export function handedKept(world: World, releases: Releases): Check {
 }
 
 /** A message if the agent receives that the release was not handed out to it, although it was. */
-function takenBack(releases: Releases, before: MemoryStore, id: string, { release, handed }: Said): string | undefined {
+function takenBack(
+  releases: Releases,
+  before: MemoryStore,
+  id: string,
+  { release, handed }: HandedRow,
+): string | undefined {
   const isPast = releases.words(id).at(-1)?.release !== release || releases.isOver(id, release);
   if (handed || isPast || handedTo(before, id) !== release) return undefined;
-  return `was handed release ${release} of ${id}, and is told that it was not`;
+  return `has release ${release} of ${id}, and receives that it was not handed out`;
 }
 
 /** A message if the replacement of an object of the release is not part of the release. */
@@ -49,24 +54,24 @@ function replaced(releases: Releases, before: MemoryStore, key: string, has: str
   return isOf(had) && !isOf(has) ? `has ${had} as ${key} of release ${last.release}, and gets ${has}` : undefined;
 }
 
-function mayComeFromASibling(world: World, agent: Host): boolean {
+function mayComeFromAnotherReplica(world: World, agent: Host): boolean {
   return world.parentsOf(agent).length > 1;
 }
 
 /** The release that the agent has, by the row that it received. */
 function handedTo(store: MemoryStore, id: string): number | undefined {
   const seen = seenIn(store, `${handedPrefix}${id}`);
-  const said = seen && saidIn(seen.attributes);
-  return said?.handed ? said.release : undefined;
+  const row = seen && releaseIn(seen.attributes);
+  return row?.handed ? row.release : undefined;
 }
 
-interface Said {
+interface HandedRow {
   readonly release: number;
   readonly handed: boolean;
 }
 
-function saidIn(attributes: Buffer): Said {
-  return JSON.parse(attributes.toString()) as Said;
+function releaseIn(attributes: Buffer): HandedRow {
+  return JSON.parse(attributes.toString()) as HandedRow;
 }
 
 function versionIn(store: MemoryStore, key: string): string {

@@ -6,7 +6,7 @@ import { consumerOf } from './ends.ts';
 import { type RowSeen, Rows, revisionMax } from './rows.ts';
 
 export function origins(world: World): Check {
-  const name = 'an older origin write never takes the place of a newer one';
+  const name = 'an older origin write never replaces a newer one';
   let before: Map<string, RowSeen | undefined> | undefined;
   return {
     name,

@@ -17,7 +17,7 @@ type Read = (host: Host, space: string, resource: string, name: string) => Writt
 
 /** `read` returns the objects that people wrote. */
 export function promotion(world: World, releases: Releases, read: Read = readFromSpace): Check {
-  const name = 'a release goes through its waves in order, and is promoted behind the last';
+  const name = 'a release goes through its waves in order, and is promoted after the last';
   return {
     name,
     committed(host, _changes, before) {

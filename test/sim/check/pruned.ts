@@ -58,8 +58,8 @@ function hops(world: World, from: Host, path: string, hasOrder: boolean): [Host,
 
 /** A replica whose line stays dead has only old rows, and its agents are at another one. */
 function hearing(world: World, path: string): Host {
-  const siblings = [...world.hosts.values()].filter((host) => host.path === path);
-  return siblings.find((host) => world.hearsFromAbove(host)) ?? world.hosts.get(path)!;
+  const replicas = [...world.hosts.values()].filter((host) => host.path === path);
+  return replicas.find((host) => world.hearsFromAbove(host)) ?? world.hosts.get(path)!;
 }
 
 function has(host: Host, table: string, key: string): boolean {

@@ -24,7 +24,7 @@ interface Sent {
 }
 
 export function resumeCost(world: World): Check {
-  const name = 'a session sends what differs, and once';
+  const name = 'a session sends only differences, and each once';
   const all = new WeakMap<Connection, Record<Side, Sent>>();
   const of = (connection: Connection, from: Side): Sent => {
     const sent = all.get(connection) ?? { child: nothing(), parent: nothing() };

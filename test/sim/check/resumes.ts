@@ -6,7 +6,7 @@ import { consumerOf, gap, producerOf } from './ends.ts';
 import { Rows } from './rows.ts';
 
 export function resumes(world: World): Check {
-  const name = 'who resumes lacks nothing before its cursor';
+  const name = 'a consumer that resumes lacks no entry before its cursor';
   const look = (connection: Connection, feed: Feed) => {
     const producer = producerOf(connection, feed);
     const consumer = consumerOf(connection, feed);

@@ -3,7 +3,7 @@ import type { Life } from '../life.ts';
 import type { Check, World } from '../world.ts';
 
 export function returns(world: World): Check {
-  const name = 'a child that was told when its parent is back does not come sooner';
+  const name = 'a child does not come back before the time that its parent named';
   const away = new WeakMap<Life, number>();
   return {
     name,

@@ -132,7 +132,7 @@ export class Rows {
   }
 
   /** The parent's decision about the replicas that share a name. */
-  siblings(name: string): { wanted: readonly number[]; said?: readonly number[] } | undefined {
+  replicaGroup(name: string): { wanted: readonly number[]; said?: readonly number[] } | undefined {
     const found = this.#reader.get(Buffer.concat([prefix('replicaGroup'), Buffer.from(name)]));
     return (
       found && (JSON.parse(Buffer.from(found).toString()) as { wanted: readonly number[]; said?: readonly number[] })

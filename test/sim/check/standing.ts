@@ -11,17 +11,17 @@ import { Rows } from './rows.ts';
 export function standing(world: World, isCutOff: (path: string) => boolean): string[] {
   const found = new Set<string>();
   for (const relay of world.hosts.values()) {
-    const siblings = world.parentsOf(relay);
-    const [first] = siblings;
-    if (relay.role !== 'relay' || !first || siblings.length < 2 || isCutOff(first.path) || !isCutOff(relay.path))
+    const replicas = world.parentsOf(relay);
+    const [first] = replicas;
+    if (relay.role !== 'relay' || !first || replicas.length < 2 || isCutOff(first.path) || !isCutOff(relay.path))
       continue;
     const [parent] = world.parentsOf(first);
     if (!parent) continue;
-    const heard = siblings.map(({ name }) =>
+    const received = replicas.map(({ name }) =>
       Rows.of(parent.rows, (rows) => rows.attributes<Attached>(`reported/${name}`, `attach/${relay.name}`)),
     );
-    const last = Math.max(...heard.map((said) => said?.sequence ?? -1));
-    const at = siblings.find((_, i) => heard[i]?.sequence === last);
+    const last = Math.max(...received.map((attached) => attached?.sequence ?? -1));
+    const at = replicas.find((_, i) => received[i]?.sequence === last);
     if (at && !world.hearsFromAbove(at)) found.add(first.path);
   }
   return [...found];

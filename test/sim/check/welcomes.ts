@@ -5,7 +5,7 @@ import { producerOf } from './ends.ts';
 import { Rows } from './rows.ts';
 
 export function welcomes(world: World): Check {
-  const name = 'a child is welcomed to a mailbox that is there';
+  const name = 'a child is welcomed only to an existing mailbox';
   return {
     name,
     sent(connection, from, { frame }) {

@@ -222,7 +222,7 @@ export class Liar {
   }
 }
 
-const liesEnd = 'a session ends by a lie, and by nothing else';
+const liesEnd = 'a session with a liar ends because of a lie, and for no other reason';
 
 /** Reasons that do not depend on the frames. A line that breaks in order gives no reason at all. */
 const isOther =

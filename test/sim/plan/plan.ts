@@ -18,8 +18,8 @@ import { madeOf } from './made.ts';
 import { movesOf } from './moves.ts';
 import { calmed, orderedOf } from './ordered.ts';
 import { lossesOf } from './releases.ts';
-import { siblingFaultsOf, withReplicas } from './replicas.ts';
-import { toldElsewhereOf } from './reported-elsewhere.ts';
+import { replicaFaultsOf, withReplicas } from './replicas.ts';
+import { reportedElsewhereOf } from './reported-elsewhere.ts';
 import { reportsOf } from './reports.ts';
 import { hasReleases, rolloutsOf } from './rollouts.ts';
 import { takeoverOf, unlistingOf } from './takeovers.ts';
@@ -53,8 +53,8 @@ const leaves = new Set<Action['do']>(['leave', 'unlist', 'move']);
 export function planOf(seed: number, mode: Mode): Plan {
   const chance = new Chance(seedOf(seed, 'plan'));
   const nodes = treeOf(chance);
-  const siblings = new Chance(seedOf(seed, 'siblings'));
-  const settled = withReplicas(siblings, nodes);
+  const replicas = new Chance(seedOf(seed, 'siblings'));
+  const settled = withReplicas(replicas, nodes);
   const moves = movesOf(new Chance(seedOf(seed, 'moves')), settled);
   const planned = moves.nodes;
   const origins = nodes.filter(({ spaces }) => spaces.length > 0);
@@ -65,7 +65,7 @@ export function planOf(seed: number, mode: Mode): Plan {
   const talks = talksOf(new Chance(seedOf(seed, 'talks')), nodes);
   const steps = [...workOf(chance, nodes), ...faultsOf(chance, nodes, 'work'), ...forgets, ...talks, ...burdens];
   steps.push(...liesOf(new Chance(seedOf(seed, 'lies')), nodes));
-  steps.push(...siblingFaultsOf(siblings, planned), ...moves.steps, ...momentsOf(seed, nodes));
+  steps.push(...replicaFaultsOf(replicas, planned), ...moves.steps, ...momentsOf(seed, nodes));
   steps.push(...rolloutsOf(new Chance(seedOf(seed, 'rollouts')), settled));
   steps.push(...endingsOf(new Chance(seedOf(seed, 'endings')), planned));
   steps.push(...certificatesOf(new Chance(seedOf(seed, 'certificates')), nodes));
@@ -74,8 +74,8 @@ export function planOf(seed: number, mode: Mode): Plan {
   steps.push(...comparedOf(new Chance(seedOf(seed, 'compared')), planned));
   steps.push(...lostBelowOf(new Chance(seedOf(seed, 'lost below')), planned, sources));
   steps.push(...watchesOf(new Chance(seedOf(seed, 'watches')), planned));
-  const told = toldElsewhereOf(new Chance(seedOf(seed, 'told elsewhere')), planned, sources);
-  steps.push(...told.steps);
+  const reported = reportedElsewhereOf(new Chance(seedOf(seed, 'told elsewhere')), planned, sources);
+  steps.push(...reported.steps);
   const losses = lossesOf(seed, planned);
   steps.push(...losses.steps);
   steps.push(...madeOf(new Chance(seedOf(seed, 'made')), settled));
@@ -88,8 +88,8 @@ export function planOf(seed: number, mode: Mode): Plan {
   const ordered = new Chance(seedOf(seed, 'ordered'));
   steps.push(...orderedOf(ordered, planned, mode === 'safety' && staysWhole));
   const quiet = !losses.holds && forgets.length === 0 && chance.is(0.35) ? faultsOf(chance, nodes, 'quiet') : [];
-  if (quiet.length > 0) quiet.push(...siblingFaultsOf(siblings, planned));
-  if (mode === 'safety' && !isLossy && !losses.holds) quiet.push(...told.quiet);
+  if (quiet.length > 0) quiet.push(...replicaFaultsOf(replicas, planned));
+  if (mode === 'safety' && !isLossy && !losses.holds) quiet.push(...reported.quiet);
   const children = nodes.slice(1).map(({ path }) => path);
   const dead = mode === 'liveness' && chance.is(0.7) ? children.filter(() => chance.is(1.2 / children.length)) : [];
   return {

@@ -11,8 +11,8 @@ export function withReplicas(chance: Chance, nodes: readonly PlannedNode[]): Pla
   for (const { path, role, spaces } of nodes) {
     const hasChildren = nodes.some((other) => isChildOf(other, path));
     if (role !== 'relay' || spaces.length > 0 || !hasChildren || !chance.is(0.7)) continue;
-    const isBelowSiblings = [...chosen.keys()].some((other) => isChildOf({ path }, other));
-    if (!isBelowSiblings) chosen.set(path, chance.is(0.2) ? 3 : 2);
+    const isBelowReplicas = [...chosen.keys()].some((other) => isChildOf({ path }, other));
+    if (!isBelowReplicas) chosen.set(path, chance.is(0.2) ? 3 : 2);
   }
   return nodes.map((node) => {
     const replicas = chosen.get(node.path);
@@ -20,13 +20,13 @@ export function withReplicas(chance: Chance, nodes: readonly PlannedNode[]): Pla
   });
 }
 
-export function siblingFaultsOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
+export function replicaFaultsOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
   const places = nodes.filter(({ replicas }) => replicas !== undefined);
   if (places.length === 0) return [];
-  return Array.from({ length: chance.below(6) }, () => siblingFaultOf(chance, nodes, chance.of(places))).flat();
+  return Array.from({ length: chance.below(6) }, () => replicaFaultOf(chance, nodes, chance.of(places))).flat();
 }
 
-function siblingFaultOf(chance: Chance, nodes: readonly PlannedNode[], { path, replicas = 1 }: PlannedNode): Step[] {
+function replicaFaultOf(chance: Chance, nodes: readonly PlannedNode[], { path, replicas = 1 }: PlannedNode): Step[] {
   const atMs = 500 + chance.below(spanMs - 500);
   const replica = chance.below(replicas);
   const node = withReplica(path, replica);

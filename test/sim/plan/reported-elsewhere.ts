@@ -8,19 +8,19 @@ import { type PlannedObject, type PlannedPlacement, type Step, spanMs } from './
 import type { Chance } from './chance.ts';
 import { isChildOf, type PlannedNode, parentOf, severalOf, sourcesAbove } from './tree.ts';
 
-export interface ToldElsewhere {
+export interface ReportedElsewhere {
   readonly steps: readonly Step[];
   /** The phase in which nobody writes anything. */
   readonly quiet: readonly Step[];
 }
 
-const nothing: ToldElsewhere = { steps: [], quiet: [] };
+const nothing: ReportedElsewhere = { steps: [], quiet: [] };
 
-export function toldElsewhereOf(
+export function reportedElsewhereOf(
   chance: Chance,
   nodes: readonly PlannedNode[],
   sources: readonly string[],
-): ToldElsewhere {
+): ReportedElsewhere {
   const several = severalOf(nodes);
   const agentsOf = (relay: string) => nodes.filter((node) => node.role === 'agent' && isChildOf(node, relay));
   const relays = nodes.filter(({ path, role, isVacant }) => {

@@ -20,7 +20,7 @@ import { Line, type Side } from '../line.ts';
 import { onClock, type ProcessClock } from '../process.ts';
 import { bootChild, bootParent, startMs, VirtualNodes } from '../virtual-nodes.ts';
 
-interface Sibling {
+interface Replica {
   readonly clock: ProcessClock;
   readonly session: ParentSessions;
   readonly producer: FeedProducer;
@@ -38,64 +38,64 @@ interface Child {
   readonly consumer: FeedConsumer;
 }
 
-const siblings = ['eu', 'eu~1'];
+const replicas = ['eu', 'eu~1'];
 const source = 'center.retail';
 
-export class SiblingWorld extends VirtualNodes {
-  readonly #siblings = new Map<string, Sibling>();
+export class ReplicaWorld extends VirtualNodes {
+  readonly #replicas = new Map<string, Replica>();
   readonly #children = new Map<string, Child>();
   readonly #lines = new Map<string, Line>();
   readonly #above = new Ownership(() => 0);
 
   start(name: string): void {
-    if (siblings.includes(name)) this.#startSibling(name);
+    if (replicas.includes(name)) this.#startReplica(name);
     else this.#startChild(name);
   }
 
   crash(name: string): void {
-    const running = this.#siblings.get(name) ?? this.#children.get(name)!;
+    const running = this.#replicas.get(name) ?? this.#children.get(name)!;
     running.clock.kill();
-    this.#siblings.delete(name);
+    this.#replicas.delete(name);
     this.#children.delete(name);
     this.store(name).crash();
     for (const [at, line] of this.#lines) if (at.split(' ').includes(name)) line.break();
-    if (siblings.includes(name)) this.#decide((above) => above.connection(splitReplica(name).replica, false));
+    if (replicas.includes(name)) this.#decide((above) => above.connection(splitReplica(name).replica, false));
   }
 
   /** The line between a child and a replica: dials are not answered, and connections break. */
-  cut(child: string, sibling: string): void {
-    const line = this.#line(child, sibling);
+  cut(child: string, replicaName: string): void {
+    const line = this.#line(child, replicaName);
     line.cut = true;
     line.break();
   }
 
   /** Frames on the line, or from one of its ends, are lost silently, and dials are not answered. */
-  swallow(child: string, sibling: string, from?: string): void {
-    const line = this.#line(child, sibling);
+  swallow(child: string, replicaName: string, from?: string): void {
+    const line = this.#line(child, replicaName);
     line.cut = true;
     if (from !== child) line.weather.parent.silent = true;
-    if (from !== sibling) line.weather.child.silent = true;
+    if (from !== replicaName) line.weather.child.silent = true;
   }
 
-  put(sibling: string, key: string, body: string, revision: number): void {
+  put(replicaName: string, key: string, body: string, revision: number): void {
     const of = `o/${source}/core/configmaps/ns/${key}`;
     this.keys.set(Buffer.from(hash128(of)).toString('hex'), key);
-    const { store, producer } = this.#siblings.get(sibling)!;
+    const { store, producer } = this.#replicas.get(replicaName)!;
     store.write((t) => producer.put(t, content(of, body), revision));
   }
 
   /** The replica has all rows of the source up to this revision. */
-  reached(sibling: string, revision: number): void {
-    const running = this.#siblings.get(sibling)!;
+  reached(replicaName: string, revision: number): void {
+    const running = this.#replicas.get(replicaName)!;
     running.marks = { [source]: revision };
     running.session.watermarksChanged();
   }
 
   /** Its own uplink is dead: it receives nothing from above, and its parent receives nothing from it. */
-  cutOff(sibling: string): void {
-    const running = this.#siblings.get(sibling)!;
+  cutOff(replicaName: string): void {
+    const running = this.#replicas.get(replicaName)!;
     running.cutOffAtMs = running.clock.monotonicMs();
-    this.#decide((above) => above.connection(splitReplica(sibling).replica, false));
+    this.#decide((above) => above.connection(splitReplica(replicaName).replica, false));
   }
 
   show(child: string): string[] {
@@ -112,28 +112,28 @@ export class SiblingWorld extends VirtualNodes {
 
   // ---------------------------------------------------------------------------------------------------- helpers
 
-  #line(child: string, sibling: string): Line {
-    const known = this.#lines.get(`${child} ${sibling}`);
+  #line(child: string, replicaName: string): Line {
+    const known = this.#lines.get(`${child} ${replicaName}`);
     if (known) return known;
-    const { name: path, replica } = splitReplica(sibling);
+    const { name: path, replica } = splitReplica(replicaName);
     const line = new Line({
       clock: this.clock,
       child: { path: `${path}:kid`, role: 'agent' },
       parent: { path, role: 'relay', ...(replica === 0 ? {} : { replica }) },
       accept: (link) => {
-        const running = this.#siblings.get(sibling);
+        const running = this.#replicas.get(replicaName);
         if (!running) throw new BanyanError('Unavailable', 'connection refused');
         return onClock(running.clock, running.session.accept(link));
       },
       sent: (from: Side, frame) => {
         const kind = frame.frame?.$case;
         if (kind === 'beat' || kind === 'ack' || kind === 'resume') return;
-        const way = from === 'child' ? `${child} > ${sibling}` : `${sibling} > ${child}`;
+        const way = from === 'child' ? `${child} > ${replicaName}` : `${replicaName} > ${child}`;
         const sequence = kind === 'hello' ? `, attach sequence +${frame.frame!.value.attachSequence - startMs}` : '';
         this.note(`${way}  ${this.words.of(frame)}${sequence}`);
       },
     });
-    this.#lines.set(`${child} ${sibling}`, line);
+    this.#lines.set(`${child} ${replicaName}`, line);
     return line;
   }
 
@@ -143,8 +143,8 @@ export class SiblingWorld extends VirtualNodes {
       act(this.#above);
       for (const child of this.#above.takeChanged()) {
         const { owner, granted, from, term } = this.#above.children.get(child)!;
-        const waits = granted ? '' : `, once ${siblings[from!]} has said term ${term}`;
-        this.note(`above: ${child} is counted at ${siblings[owner]}${waits}`);
+        const waits = granted ? '' : `, once ${replicas[from!]} has reported term ${term}`;
+        this.note(`above: ${child} is counted at ${replicas[owner]}${waits}`);
       }
       this.clock.after(1, () => this.#heard());
     });
@@ -153,7 +153,7 @@ export class SiblingWorld extends VirtualNodes {
   #heard(): void {
     const held = this.#above.children.get('kid');
     const { term } = this.#above.state;
-    for (const [name, { session, sequence }] of this.#siblings) {
+    for (const [name, { session, sequence }] of this.#replicas) {
       const { replica } = splitReplica(name);
       if (held && held.owner !== replica && sequence < held.sequence && session.status('kid').connected) {
         session.disconnect('kid', `the child attached to replica ${held.owner}`);
@@ -162,7 +162,7 @@ export class SiblingWorld extends VirtualNodes {
     }
   }
 
-  #startSibling(name: string): void {
+  #startReplica(name: string): void {
     const { clock, log, random, store } = this.base(name);
     const { replica } = splitReplica(name);
     const feeds = bootParent({ store, clock, random });
@@ -185,22 +185,22 @@ export class SiblingWorld extends VirtualNodes {
           return held.owner === replica ? { message, sequence: held.sequence } : { message };
         },
         attached: (_t, child, role, sequence) => {
-          this.#siblings.get(name)!.sequence = sequence;
+          this.#replicas.get(name)!.sequence = sequence;
           this.#decide((above) => above.attached(replica, child, sequence, role));
         },
       },
-      watermarks: () => this.#siblings.get(name)?.marks ?? {},
+      watermarks: () => this.#replicas.get(name)?.marks ?? {},
       applied() {},
       committed() {},
       acknowledged() {},
       connected: () => this.note(`${name}: kid is connected`),
       disconnected: (_child, reason) => this.note(`${name}: kid is disconnected: ${reason}`),
       rootAgeMs: () => {
-        const sinceMs = this.#siblings.get(name)?.cutOffAtMs;
+        const sinceMs = this.#replicas.get(name)?.cutOffAtMs;
         return sinceMs === undefined ? 0 : clock.monotonicMs() - sinceMs;
       },
     });
-    this.#siblings.set(name, {
+    this.#replicas.set(name, {
       clock,
       session,
       store,
@@ -222,8 +222,8 @@ export class SiblingWorld extends VirtualNodes {
       log,
       dialer: failoverDialer(
         { clock, random },
-        siblings.map((sibling): Dialer => {
-          const line = this.#line(name, sibling);
+        replicas.map((replica): Dialer => {
+          const line = this.#line(name, replica);
           return { dial: (events) => line.dial(onClock(clock, events)) };
         }),
       ),

@@ -1,4 +1,4 @@
-// The first process of a pod: holds its namespaces until it is told to end, and takes in what its siblings leave behind.
+// The first process of a pod: holds its namespaces until it gets a signal, and reaps processes that the other containers leave behind.
 package main
 
 import (

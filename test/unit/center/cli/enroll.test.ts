@@ -100,7 +100,7 @@ describe('banyan enroll under replicas', () => {
   });
   const whole = { [target]: place('SyncTarget'), [location]: place('Location') };
   /** The objects of each replica. Silent replicas do not answer. */
-  const siblings = (...there: (Readonly<Record<string, KubeObject>> | typeof silent)[]) => {
+  const replicas = (...there: (Readonly<Record<string, KubeObject>> | typeof silent)[]) => {
     const made = new Map<string, KubeObject>();
     const warned: string[] = [];
     const issued: string[] = [];
@@ -128,44 +128,44 @@ describe('banyan enroll under replicas', () => {
   };
 
   it('admits the agent at each replica', async () => {
-    const { made, warned, issued, run } = siblings({}, {});
+    const { made, warned, issued, run } = replicas({}, {});
     expect(await run()).toContain(`certificate of ${path}`);
     const places = ['node/eu:paris', 'node/eu:paris~1'].flatMap((at) => [`${at} ${target}`, `${at} ${location}`]);
     expect([[...made.keys()], warned, issued]).toEqual([places, [], [path]]);
   });
 
   it('names the replicas that did not answer, and what to do when they do', async () => {
-    const { made, warned, run } = siblings(silent, {});
+    const { made, warned, run } = replicas(silent, {});
     await run();
     expect([...made.keys()]).toEqual([`node/eu:paris~1 ${target}`, `node/eu:paris~1 ${location}`]);
     expect(warned).toEqual([
       "eu:paris:store-17 is not admitted at node/eu:paris, and can't fail over to it (node/eu:paris does not answer); when it answers: npm exec -- banyan enroll eu:paris:store-17 --again",
     ]);
-    const none = siblings(silent, silent);
+    const none = replicas(silent, silent);
     await expect(none.run()).rejects.toThrow(/node\/eu:paris~1 does not answer/);
     expect(none.issued).toEqual([]);
   });
 
   it('admits the agent again at a replica that lacks it, with the values of the other replica, and changes nothing else', async () => {
-    const { made, run } = siblings({}, whole);
+    const { made, run } = replicas({}, whole);
     expect(await run(true)).toContain(`certificate of ${path}`);
     const metadata = { name: 'store-17', labels: { env: 'prod' } };
     expect(Object.fromEntries(made)).toEqual({
       [`node/eu:paris ${target}`]: { ...known, metadata, spec: { unschedulable: true } },
       [`node/eu:paris ${location}`]: { ...known, kind: 'Location', metadata, spec: {} },
     });
-    const half = siblings({ [target]: place('SyncTarget') }, whole);
+    const half = replicas({ [target]: place('SyncTarget') }, whole);
     await half.run(true);
     expect([...half.made.keys()]).toEqual([`node/eu:paris ${location}`]);
   });
 
   it('refuses a name that any replica has', async () => {
     for (const there of [whole, { [node]: known }]) {
-      const { made, issued, run } = siblings({}, there);
+      const { made, issued, run } = replicas({}, there);
       await expect(run()).rejects.toThrow(/is taken at node\/eu:paris~1/);
       expect([made.size, issued]).toEqual([0, []]);
     }
-    await expect(siblings({}, silent).run(true)).rejects.toThrow(
+    await expect(replicas({}, silent).run(true)).rejects.toThrow(
       `there is no "${path}" at node/eu:paris (node/eu:paris~1 can't be asked)`,
     );
   });

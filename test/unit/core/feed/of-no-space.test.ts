@@ -78,7 +78,7 @@ it.each([
       parent.reconcile(mended);
     },
   ],
-])('a row that was stored with a revision before gives way to %s', (_, say) => {
+])('a row that was stored with a revision before is replaced by %s', (_, say) => {
   const child = lie();
   const before = new Reported(undefined, false);
   sync(child, before);

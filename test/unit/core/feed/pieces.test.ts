@@ -66,7 +66,7 @@ describe('pieces of contents', () => {
     ['is of a content that is too large', { total: piecedBytesMax + 1 }, 'an invalid piece'],
     ['has a hash of another length', { contentHash: bytes(15) }, 'an invalid piece'],
     ['leaves a gap', { offset: pieceBytesMin }, 'a piece from 4096, expected 0'],
-  ])('are refused when one %s, and what was there stays', (_what, wrong, words) => {
+  ])('are refused when one %s, and the stored pieces stay', (_what, wrong, words) => {
     const store = new MemoryStore();
     take(store, piece('other'));
     expect(() => take(store, piece('content', wrong))).toThrow(words);
@@ -89,7 +89,7 @@ describe('pieces of contents', () => {
     ['ends within its attributes', recordOf(3, 'key', 1), 'a content of 9 bytes that ends within its 1 of attributes'],
     ['has too long a key', recordOf(1_501, 'k'.repeat(1_501)), 'with a key of 1501 bytes; at most 1500'],
     ['has a key that is no text', recordOf(2, Buffer.of(0xc3, 0x28)), 'with a key that is no UTF-8'],
-  ])('are no content where what an entry names %s, and what was there stays', (_what, record, words) => {
+  ])('are no content if the pieces that an entry names %s, and the stored rows stay', (_what, record, words) => {
     const store = new MemoryStore();
     const contentHash = hash128(record);
     if (record.length > 0) take(store, { contentHash, offset: 0, total: record.length, data: record });

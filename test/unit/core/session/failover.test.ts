@@ -90,7 +90,7 @@ describe('watermarks', () => {
 
 describe('a child of replicas', () => {
   it('continues with the other replica, and attaches with a higher sequence', async () => {
-    const mesh = new Siblings();
+    const mesh = new ReplicaPair();
     mesh.put([0, 1], 'a', 1, 'one');
     mesh.watermark([0, 1], { [source]: 1 });
     mesh.child.start();
@@ -105,7 +105,7 @@ describe('a child of replicas', () => {
   });
 
   it('continues with the other replica when its home accepts connections and sends nothing in time', async () => {
-    const mesh = new Siblings();
+    const mesh = new ReplicaPair();
     mesh.put([1], 'a', 1, 'one');
     mesh.watermark([0, 1], { [source]: 1 });
     mesh.far(0, 10_000);
@@ -121,7 +121,7 @@ describe('a child of replicas', () => {
   });
 
   it('continues with the other replica when its home refuses, however late', async () => {
-    const mesh = new Siblings();
+    const mesh = new ReplicaPair();
     mesh.watermark([0, 1], { [source]: 1 });
     mesh.far(0, 1_500);
     mesh.refuse(0);
@@ -131,7 +131,7 @@ describe('a child of replicas', () => {
   });
 
   it('accepts nothing from a replica that is behind: no older value, no deletion, and no row that was deleted since', async () => {
-    const mesh = new Siblings();
+    const mesh = new ReplicaPair();
     for (const name of ['a', 'gone']) mesh.put([0, 1], name, 1, 'one');
     mesh.watermark([0, 1], { [source]: 1 });
     mesh.child.start();
@@ -162,7 +162,7 @@ describe('a child of replicas', () => {
   });
 
   it('follows a replica that was up to date before it was ready, and reports so without new data to send', async () => {
-    const mesh = new Siblings();
+    const mesh = new ReplicaPair();
     mesh.put([0, 1], 'a', 1, 'one');
     mesh.put([0], 'gone', 1, 'one');
     mesh.watermark([0], { [source]: 1 });
@@ -185,7 +185,7 @@ describe('a child of replicas', () => {
 });
 
 /** Two replicas with a mailbox each, and one child. */
-class Siblings {
+class ReplicaPair {
   readonly clock = new VirtualClock();
   readonly #cut = new Set<number>();
   readonly #refusing = new Set<number>();

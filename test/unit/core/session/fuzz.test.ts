@@ -26,7 +26,7 @@ describe('the promises of a session', () => {
     ['parent', 2],
     ['child', 3],
     ['child', 4],
-  ])('hold at a %s in conversations that were made of these, from seed %i on', async (side, seed) => {
+  ])('hold at a %s in conversations that were made from these, from seed %i on', async (side, seed) => {
     const corpus = kept.filter((file) => sideOf(file) === side).map(conversation);
     for (let run = 0; run < runs; run++) {
       const frames = mutated(new SeededRandom(seed * 1_000 + run), corpus);
@@ -34,7 +34,7 @@ describe('the promises of a session', () => {
     }
   });
 
-  it.each<Side>(['parent', 'child'])('hold when a %s hears any two right frames one behind the other', async (side) => {
+  it.each<Side>(['parent', 'child'])('hold when a %s receives any two valid frames in sequence', async (side) => {
     const said = saidTo(side, new OneSide(side));
     for (const { before, number, value } of said) {
       for (const next of said) {

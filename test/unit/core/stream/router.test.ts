@@ -89,14 +89,14 @@ describe('a stream through the tree', () => {
 });
 
 describe('a stream to a place with replicas', () => {
-  const siblings = async () => {
+  const replicas = async () => {
     const tree = new StreamTree(['a', 'a~1', 'a:b']);
     for (const path of ['a', 'a~1']) await tree.dial(path);
     return tree;
   };
 
   it('reaches a node that is attached to the second replica', async () => {
-    const tree = await siblings();
+    const tree = await replicas();
     await tree.dial('a:b', 'a~1');
     tree.register('a:b', 'test', echoEndpoint);
     const asked = tree.open('', { path: 'a:b' });
@@ -108,7 +108,7 @@ describe('a stream to a place with replicas', () => {
   });
 
   it('goes to the next replica when one is silent, within the deadline', async () => {
-    const tree = await siblings();
+    const tree = await replicas();
     await tree.dial('a:b', 'a~1');
     tree.register('a:b', 'test', echoEndpoint);
     tree.isSilent = (path) => path === 'a';
@@ -118,7 +118,7 @@ describe('a stream to a place with replicas', () => {
   });
 
   it('is refused with the answer of a replica that knows the child, if the child is attached to none of them', async () => {
-    const tree = await siblings();
+    const tree = await replicas();
     const asked = tree.open('', { path: 'a:b' });
     await tree.run(30);
     expect(asked.reset).toMatchObject({ code: 'Disconnected', at: 'a', message: 'the child a:b is not connected' });
@@ -126,7 +126,7 @@ describe('a stream to a place with replicas', () => {
   });
 
   it('is withdrawn from the replica that is being asked, and no other is asked then', async () => {
-    const tree = await siblings();
+    const tree = await replicas();
     tree.isSilent = () => true;
     const asked = tree.open('', { path: 'a' });
     await tree.run(10);

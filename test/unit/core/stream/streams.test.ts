@@ -386,7 +386,7 @@ describe('a side that is asked', () => {
     ['an id of the wrong side', { stream: 7 }, 'Protocol'],
     ['the id nought', { stream: 0 }, 'Protocol'],
   ])(
-    'for a stream with %s says what is wrong, and goes on',
+    'for a stream with %s names the error, and continues',
     async (_, { stream = 2, credit = 1_000, ...part }, code) => {
       pair.child.receive(openFrame(stream, { ...request, ...part }, credit));
       await pair.run(3);

@@ -97,7 +97,7 @@ it.each<[string, string, () => Promise<unknown>]>([
   ['no_session', 'asks for something else, over WebSocket', () => upgrades('/other', kid)],
   ['stream', 'has no such session, over gRPC', () => calls(kid, streamMethod)],
   ['stream', 'has no such session, over WebSocket', () => upgrades(streamPath, kid)],
-])('counts as %s who %s', async (refusal, _what, comes) => {
+])('counts as %s a peer that %s', async (refusal, _what, comes) => {
   await listen();
   await comes();
   expect(await counts()).toEqual([refusal]);
@@ -131,7 +131,7 @@ it('leaves it to the acceptor of links to count the links that it refuses', asyn
 it.each<[string, string, (call: ClientHttp2Stream) => void]>([
   ['proof', 'proves nothing', (call) => void call.write(frame(encodeFrame(beat(1))))],
   ['no_hello', 'says nothing', (call) => void call.end()],
-])('counts as %s who %s where TLS is terminated', async (refusal, _what, talk) => {
+])('counts as %s a peer that %s where TLS is terminated', async (refusal, _what, talk) => {
   await listen(true);
   await calls(undefined, sessionMethod, talk);
   expect(await counts()).toEqual([refusal]);

@@ -166,7 +166,7 @@ describe('an agent with a join token', () => {
     ['its parent is away', () => ports(refusing('Unavailable'))],
     ['its token is refused', () => ports(refusing('Unauthorized'))],
     ['its token is there no more', () => ({ ...ports(), token: () => readJoinToken('', 'token') as never })],
-  ])('looks after its cluster with what has expired while %s, and joins as soon as it can', async (_, hindered) => {
+  ])('works on its cluster with the expired certificate while %s, and joins as soon as it can', async (_, hindered) => {
     const before = await joinedIdentity(ports(answering));
     clock.advance((leafDays + 1) * dayMs);
     const found = await joinedIdentity(hindered());

@@ -118,7 +118,7 @@ describe('the approval of held deletions', () => {
   });
 
   describe('below one of several replicas', () => {
-    const siblings = ['paris', 'paris~1'];
+    const replicas = ['paris', 'paris~1'];
     let mailboxes: Map<string, FeedProducer>;
     let reportBy: Map<string, NodeAttributes>;
     let forChild: string[];
@@ -127,7 +127,7 @@ describe('the approval of held deletions', () => {
       const random = new SeededRandom(2);
       const open = (child: string) =>
         store.write((t) => FeedProducer.open(t, { name: `box/${child}`, bootNonce: 'aa', random }));
-      mailboxes = new Map(siblings.map((child) => [child, open(child)]));
+      mailboxes = new Map(replicas.map((child) => [child, open(child)]));
       reportBy = new Map();
       forChild = [];
       releases = new HeldDeletionApprovals({
@@ -135,7 +135,7 @@ describe('the approval of held deletions', () => {
         system: space,
         upstream,
         mailboxOf: (child) => mailboxes.get(child),
-        replicasOf: () => siblings,
+        replicasOf: () => replicas,
         reportOf: (_reader, child, path) => reportBy.get(`${child} ${path}`),
         approve: () => {},
         approveFor: (_t, child, token) => forChild.push(`${child} ${token}`),
@@ -149,7 +149,7 @@ describe('the approval of held deletions', () => {
         held: { entries: 60, since: '', token, sample: [] },
       });
     const handed = (path: string) =>
-      siblings.filter((child) =>
+      replicas.filter((child) =>
         store.read(
           (reader) => mailboxes.get(child)!.get(reader, hash128(entryKey.approval(path)))?.content !== undefined,
         ),
@@ -167,7 +167,7 @@ describe('the approval of held deletions', () => {
     });
 
     it('is sent to the replica whose Node object has it, although all replicas share that path', () => {
-      for (const child of siblings) tells(child, 'eu:paris', 'seen');
+      for (const child of replicas) tells(child, 'eu:paris', 'seen');
       say('eu:paris~1', 'seen');
       const told = { key: entryKey.node('eu:paris'), keyHash: hash128(entryKey.node('eu:paris')), originRevision: 0 };
       store.write((t) => releases.fromBelow(t, 'paris', [told]));

@@ -232,7 +232,7 @@ describe('many relays below the children', () => {
 });
 
 /** Names those of `eu` and `eu~1` that do not count. */
-function siblings(path: string, ...uncounted: string[]) {
+function replicasAt(path: string, ...uncounted: string[]) {
   const left = new Set(uncounted);
   const replicas: Replicas = {
     ...withoutReplicas,
@@ -244,7 +244,7 @@ function siblings(path: string, ...uncounted: string[]) {
 
 describe('relays below replicas', () => {
   it('do not include the replicas themselves, whose Node objects are unchanged after a start of the node', () => {
-    const { space, restart, shown, uidOf } = siblings('');
+    const { space, restart, shown, uidOf } = replicasAt('');
     for (const path of ['eu', 'eu~1']) {
       showNode(space, path, 'Relay', { version: '1', session: { state: 'Connected' } }, 0);
     }
@@ -255,7 +255,7 @@ describe('relays below replicas', () => {
   });
 
   it('are read from the reports of any replica when the node starts again', () => {
-    const { say, restart, shown, uidOf } = siblings('');
+    const { say, restart, shown, uidOf } = replicasAt('');
     say('eu:paris', relay('Connected'), 'eu~1');
     const uid = uidOf('eu.paris');
     restart();
@@ -264,7 +264,7 @@ describe('relays below replicas', () => {
   });
 
   it.each(['', 'top'])('stay if one replica no longer reports them and another does: below "%s"', (path) => {
-    const { say, shown, handedOn, uidOf, left } = siblings(path);
+    const { say, shown, handedOn, uidOf, left } = replicasAt(path);
     const lyon = path === '' ? 'eu:lyon' : 'top:eu:lyon';
     say(lyon, relay('Connected'));
     const uid = uidOf(lyon.replaceAll(':', '.'));
@@ -281,7 +281,7 @@ describe('relays below replicas', () => {
   });
 
   it('are shown as a counting replica reports them, whichever reports last', () => {
-    const { say, shown, restart } = siblings('', 'eu');
+    const { say, shown, restart } = replicasAt('', 'eu');
     say('eu:lyon', relay('Connected'), 'eu~1');
     say('eu:lyon', relay('Disconnected'));
     expect(shown()).toEqual({ 'eu:lyon': 'Connected' });
@@ -290,7 +290,7 @@ describe('relays below replicas', () => {
   });
 
   it.each(['', 'top'])('exist, and are unknown, while no counting replica reports them: below "%s"', (path) => {
-    const { say, shown, handedOn, store, descendants, left } = siblings(path, 'eu');
+    const { say, shown, handedOn, store, descendants, left } = replicasAt(path, 'eu');
     const lyon = path === '' ? 'eu:lyon' : 'top:eu:lyon';
     say(lyon, relay('Connected'));
     expect([shown(), handedOn()]).toEqual([{ [lyon]: 'Unknown' }, []]);

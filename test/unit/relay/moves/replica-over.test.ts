@@ -39,12 +39,12 @@ function hasPlacement(tree: WholeTree, relay: string): boolean {
 /** No node reports anything more about the copy. The node checks again by itself what the replicas were not allowed to lose meanwhile. */
 function untilNoneHasIt(tree: WholeTree): Promise<void> {
   const none = () => !hasPlacement(tree, 'eu') && !hasPlacement(tree, 'eu~1');
-  return tree.until('none of the siblings has the placement any more', none);
+  return tree.until('none of the replicas has the placement any more', none);
 }
 
 describe('an old copy', () => {
   it.each(['eu:old', 'eu:r:old'].flatMap((old) => [0, 50, 100, 500, 1_000].map((ms) => ({ old, ms }))))(
-    'stays when who has it goes from one sibling to another and back while both are there: $old, after 3 s and $ms ms',
+    'stays when its holder goes from one replica to another and back while both are there: $old, after 3 s and $ms ms',
     async ({ old, ms }) => {
       const goes = old === 'eu:old' ? old : 'eu:r';
       const tree = await waiting(old);
@@ -66,7 +66,7 @@ describe('an old copy', () => {
   );
 
   it.each([0, 5, 10, 15, 20, 25, 30, 35].flatMap((ms) => [0, 1_500].map((awayMs) => ({ ms, awayMs }))))(
-    'stays when the parent is killed $ms ms after who has it came to the other sibling, for $awayMs ms',
+    'stays when the parent is killed $ms ms after its holder came to the other replica, for $awayMs ms',
     async ({ ms, awayMs }) => {
       const old = 'eu:old';
       const tree = await waiting(old);

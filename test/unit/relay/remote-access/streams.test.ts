@@ -133,7 +133,7 @@ describe('a request for a node of the tree', () => {
       },
       'Protocol',
     ],
-  ])('fails with what happened when a node %s', async (_, endpoint, code) => {
+  ])('fails with the reason when a node %s', async (_, endpoint, code) => {
     const { router, ask, clock } = node('eu');
     router.register('health', endpoint);
     const failed = expect(ask('/tree/eu/healthz?timeoutSeconds=1')).rejects.toMatchObject({ code });

@@ -53,7 +53,7 @@ describe('a downsync item', () => {
       false,
     ],
     ['no labels of its namespace of an empty list', { ...everything, namespaceSelectors: [] }, false],
-  ])('looks at %s', (_, item, expected) => {
+  ])('reads %s', (_, item, expected) => {
     expect(selects(item)).toBe(expected);
   });
 

@@ -54,7 +54,7 @@ describe('the check of attachments', () => {
     made.commit('', heard(8, 1));
     expect(made.said).toEqual([]);
     made.commit('', heard(2, 0));
-    expect(made.said).toEqual(['center takes a to be at r, which said sequence 7; r~1 said 8']);
+    expect(made.said).toEqual(['center takes a to be at r, which reported sequence 7; r~1 reported 8']);
   });
 
   it('accepts the state of a copy that has replaced a replica', () => {

@@ -45,6 +45,6 @@ it.each<[string, object[], string?]>([
   ['is promoted at wave 1', [before, { wave: 1 }, { held: 0, wave: -1 }]],
   ['goes on from wave 1 while it is halted', [before, { wave: 1, halted: true }, { wave: 2 }]],
   ['passes the gate of wave 0, which says Waiting', [before, { wave: 0 }, { wave: 1 }], 'Waiting'],
-])('bites when one %s', (message, words, phase) => {
+])('finds a release that %s', (message, words, phase) => {
   expect(said(words, phase)).toEqual([`center: release 1 of center.retail/staged ${message}`]);
 });

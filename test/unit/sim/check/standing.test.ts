@@ -14,8 +14,8 @@ const nodes: PlannedNode[] = [
 function found(told: Readonly<Record<string, number>>, ...dead: readonly string[]): string[] {
   const written = new WrittenWorld(nodes);
   const { world } = written;
-  for (const [sibling, sequence] of Object.entries(told))
-    written.put('', `reported/${sibling}`, { key: 'attach/q', attributes: { sequence, role: 'relay' } });
+  for (const [replica, sequence] of Object.entries(told))
+    written.put('', `reported/${replica}`, { key: 'attach/q', attributes: { sequence, role: 'relay' } });
   for (const id of dead) {
     const host = written.host(id);
     for (const parent of world.parentsOf(host)) world.network.line(host, parent).cut = true;

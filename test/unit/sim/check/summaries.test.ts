@@ -27,6 +27,6 @@ it.each<[string, Summary | undefined]>([
   ['the greatest was retracted and is still told', told([right[0]!, ['prod', 2, 8, 3, 9]])],
   ['it is of fewer places', told(right, { fresh: 2, stale: 1 })],
   ['some are of older targets', told(right, { outdated: 1 })],
-])('bites when %s', (_, summary) => {
+])('finds a summary in which %s', (_, summary) => {
   expect(summaryWrong(summary, 3, delivered)).toBeDefined();
 });

@@ -124,7 +124,7 @@ describe('cost', () => {
     'self.name.split("").join(self.name).replace("x", self.name).size() > 0',
     '"%s".format([[self.name, self.name, self.name, self.name].map(n, n.replace("", self.name))]).size() > 0',
     'self.list.all(a, !self.name.contains("y") && !self.name.contains("z") && !self.name.matches("y$"))',
-  ])('of texts that calls make or look through is bounded: %s', (source) => {
+  ])('of texts that calls make or search is bounded: %s', (source) => {
     const large = { ...many, name: 'x'.repeat(8_000) };
     expect(errorOf(() => compileCel(source, { self: 'dyn' }).evaluate({ self: celValue(large) })).kind).toBe('cost');
   });

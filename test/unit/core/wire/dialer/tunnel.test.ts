@@ -116,7 +116,7 @@ describe('a tunnel through a proxy', () => {
       'more than 16384 bytes',
     ],
     ['breaks the connection', (socket: Socket) => socket.resetAndDestroy(), 'Unavailable', ''],
-  ])('is refused by one that %s', async (_, handle, code, words) => {
+  ])('is refused by a proxy that %s', async (_, handle, code, words) => {
     const port = await serving((socket) => socket.once('data', () => handle(socket)));
     const error = await refusal(tunnel(`http://127.0.0.1:${port}`, 1));
     expect(error).toMatchObject({ code, message: expect.stringContaining(`the proxy http://127.0.0.1:${port}`) });

@@ -32,14 +32,14 @@ afterEach(async () => {
 const way = () => wayTo({ address: '127.0.0.1:1', parentPath: 'eu', credentials: child, clock: systemClock });
 const nextTurn = () => new Promise(setImmediate);
 
-interface Sibling {
+interface Server {
   readonly port: number;
   /** Connections whose handshake is done at both ends. */
   readonly connections: TLSSocket[];
 }
 
 /** Does the handshake, and sends nothing more. */
-async function sibling({ caPem, certPem, keyPem }: NodeCredentials): Promise<Sibling> {
+async function server({ caPem, certPem, keyPem }: NodeCredentials): Promise<Server> {
   const connections: TLSSocket[] = [];
   const server = createTlsServer({ ca: caPem, cert: certPem, key: keyPem, requestCert: true, ALPNProtocols: ['h2'] });
   server.on('secureConnection', (socket) => {
@@ -55,7 +55,7 @@ async function sibling({ caPem, certPem, keyPem }: NodeCredentials): Promise<Sib
 }
 
 /** Makes a connection as grpc-js does; `done`: grpc-js also continues with it. */
-async function connecting(channel: TlsChannel, { port }: Sibling) {
+async function connecting(channel: TlsChannel, { port }: Server) {
   const tcp = connect(port, '127.0.0.1');
   open.push(() => tcp.destroy());
   await once(tcp, 'connect');
@@ -79,7 +79,7 @@ async function connecting(channel: TlsChannel, { port }: Sibling) {
 describe('of several connections for one call', () => {
   it('the first one with a finished handshake becomes the channel, and the others end when the call is accepted', async () => {
     const channel = new TlsChannel(way());
-    const [a, b] = [await sibling(first), await sibling(second)];
+    const [a, b] = [await server(first), await server(second)];
     await (await connecting(channel, a)).done;
     const other = await connecting(channel, b);
     await expect.poll(() => b.connections.length).toBe(1);
@@ -99,7 +99,7 @@ describe('of several connections for one call', () => {
 
   it('another one replaces the first if the first breaks before', async () => {
     const channel = new TlsChannel(way());
-    const [a, b] = [await sibling(first), await sibling(second)];
+    const [a, b] = [await server(first), await server(second)];
     const { tcp, done } = await connecting(channel, a);
     await done;
     const others = [await connecting(channel, b), await connecting(channel, b)];
@@ -115,7 +115,7 @@ describe('of several connections for one call', () => {
 
   it('a refused one does not matter once another one exists', async () => {
     const channel = new TlsChannel(way());
-    const [a, b] = [await sibling(first), await sibling(stranger)];
+    const [a, b] = [await server(first), await server(stranger)];
     await (await connecting(channel, b)).done;
     expect(channel.refusal).toMatchObject({ code: 'Unauthorized' });
     await (await connecting(channel, a)).done;
@@ -127,7 +127,7 @@ describe('of several connections for one call', () => {
 
   it('all end with an abandoned dial', async () => {
     const channel = new TlsChannel(way());
-    const [a, b] = [await sibling(first), await sibling(second)];
+    const [a, b] = [await server(first), await server(second)];
     await (await connecting(channel, a)).done;
     const other = await connecting(channel, b);
     await expect.poll(() => b.connections.length).toBe(1);
@@ -219,7 +219,7 @@ describe('a child that dials a name with two addresses', () => {
 
   it('reaches the second address if the first one shakes hands and hangs up, as an ending process does', async () => {
     let accepted = 0;
-    const ending = await sibling(first);
+    const ending = await server(first);
     const b = await gate(await parent(second, () => accepted++));
     const dialed = dialBoth([`127.0.0.1:${ending.port}`, b.address]);
     await expect.poll(() => b.fromChild()).toBeGreaterThan(1);
