@@ -153,7 +153,7 @@ export class Host {
     const process = this.agent ?? (this.spaces.has('') ? this.#node : undefined);
     if (!life.alive || this.#isEnding) return;
     if (!process) return this.crash(1);
-    this.world.note(`${this.title} is told to end`);
+    this.world.note(`${this.title} gets SIGTERM`);
     this.#isEnding = true;
     life.run(
       () => this.#dispose(process, life).catch((error: unknown) => this.failed(error)),

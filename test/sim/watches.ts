@@ -55,7 +55,7 @@ export class Watches {
   #heard({ title, life, has }: Watch, { type, object }: StorageEvent): void {
     if (!life.alive) return;
     const key = formatKey(object.key);
-    if (has.has(key) === (type === 'ADDED')) this.#world.violation(this.name, `${title} hears ${type} of ${key}`);
+    if (has.has(key) === (type === 'ADDED')) this.#world.violation(this.name, `${title} receives ${type} of ${key}`);
     if (type === 'DELETED') has.delete(key);
     else has.set(key, bodyOf(object));
   }

@@ -23,8 +23,8 @@ function readsReleases(other: object): StoreLies {
       const record = Buffer.from(found);
       const keyEnd = 2 + record.readUInt16BE(0);
       if (!record.toString('utf8', 2, keyEnd).startsWith('r/')) return found;
-      const said = JSON.parse(record.toString('utf8', keyEnd + 4)) as object;
-      const attributes = Buffer.from(JSON.stringify({ ...said, ...other }));
+      const stored = JSON.parse(record.toString('utf8', keyEnd + 4)) as object;
+      const attributes = Buffer.from(JSON.stringify({ ...stored, ...other }));
       const length = Buffer.alloc(4);
       length.writeUInt32BE(attributes.length);
       return Buffer.concat([record.subarray(0, keyEnd), length, attributes]);

@@ -28,7 +28,8 @@ export function acknowledged(world: World): Check {
       // A session that another one has replaced may send any cursor: its peer ignores it.
       if (!world.isNewest(connection)) return;
       const wrong = gap(producer, consumer, consumer.host.disk.durable, cursor);
-      if (wrong) world.violation(name, `${consumer.host.title} says ${cursor} of ${producer.host.title}: ${wrong}`);
+      if (wrong)
+        world.violation(name, `${consumer.host.title} acknowledges ${cursor} of ${producer.host.title}: ${wrong}`);
     },
   };
 }

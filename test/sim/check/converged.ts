@@ -79,12 +79,14 @@ function summariesWrong(world: World, model: Expectation, isCutOff: (path: strin
     const isReached = placement.agents.filter((path) => !isCutOff(path));
     if (isCutOff(placement.host.path)) continue;
     const broken = placement.broken.filter((path) => !isCutOff(path));
-    const untold = standingAmong(standingAt, isReached, placement.host.path);
-    const wrong = summaryWrong(placement, { reached: isReached.length, broken: broken.length, isWhole, untold });
+    const unreported = standingAmong(standingAt, isReached, placement.host.path);
+    const wrong = summaryWrong(placement, { reached: isReached.length, broken: broken.length, isWhole, unreported });
     if (wrong) return wrong;
-    const isToldOfAll = isWhole && isReached.length === placement.agents.length && untold === 0;
-    const told = isToldOfAll ? (userSummariesWrong(placement) ?? reportsWrong(world, model, placement)) : undefined;
-    if (told) return told;
+    const isReportedInFull = isWhole && isReached.length === placement.agents.length && unreported === 0;
+    const shown = isReportedInFull
+      ? (userSummariesWrong(placement) ?? reportsWrong(world, model, placement))
+      : undefined;
+    if (shown) return shown;
   }
   return undefined;
 }
@@ -104,13 +106,13 @@ interface Reached {
   /** No agent below the placement's node is cut off. */
   readonly isWhole: boolean;
   /** The bounds for placements whose agents are all reached: the highest number of agents that may be reported as not reached. */
-  readonly untold: number;
+  readonly unreported: number;
 }
 
 /** The fold over the leaves: after healing, each reached agent has all objects, and all of them are available. */
 function summaryWrong(
   { host, space, object, agents, isUnfinished }: ModelPlacement,
-  { reached, broken, isWhole, untold }: Reached,
+  { reached, broken, isWhole, unreported }: Reached,
 ): string | undefined {
   const { observedGeneration, summary = {}, rollout } = (object as KubeObject & { status?: Status }).status ?? {};
   const title = `${host.title}/${space} ${object.metadata.name}`;
@@ -118,32 +120,32 @@ function summaryWrong(
     return `${title} is summed up for generation ${observedGeneration} of ${object.metadata.generation}`;
   }
   const { expected = -1, fresh, stale = 0, never = 0, quarantined = 0 } = summary;
-  const told = JSON.stringify(summary);
+  const shown = JSON.stringify(summary);
   // Nodes above a subtree that is cut off show its last reports, if any, also those about agents that were removed there since.
   if (isWhole && reached === agents.length && expected !== agents.length)
-    return `${title} expects ${agents.length} places, told is ${told}`;
-  if ((fresh ?? 0) + stale + never + quarantined !== expected) return `${title}: the parts are not the whole: ${told}`;
+    return `${title} expects ${agents.length} places, shown is ${shown}`;
+  if ((fresh ?? 0) + stale + never + quarantined !== expected) return `${title}: the parts are not the whole: ${shown}`;
   if (isUnfinished) {
     const waits = waiting.has(rollout?.phase ?? '') || rollout?.message.includes(nobodyThere);
-    return waits || untold > 0 ? undefined : `${title} neither goes on nor waits: ${rollout?.message}`;
+    return waits || unreported > 0 ? undefined : `${title} neither continues nor waits: ${rollout?.message}`;
   }
-  if (untold > 0) return partlyToldWrong(title, summary, { reached, broken, untold });
+  if (unreported > 0) return partlyReportedWrong(title, summary, { reached, broken, unreported });
   const should = { fresh: reached, synced: reached, applied: reached, available: reached - broken, failed: broken };
   for (const [count, number] of Object.entries({ ...should, conflicted: 0, outdated: 0 })) {
-    if (summary[count] !== number) return `${title}: ${count} should be ${number}, told is ${told}`;
+    if (summary[count] !== number) return `${title}: ${count} should be ${number}, shown is ${shown}`;
   }
   return undefined;
 }
 
 /** All reports about these agents have arrived. */
-function partlyToldWrong(
+function partlyReportedWrong(
   title: string,
   { fresh = 0, synced, applied, available = 0, failed = 0, conflicted, outdated }: Readonly<Record<string, number>>,
-  { reached, broken, untold }: Omit<Reached, 'isWhole'>,
+  { reached, broken, unreported }: Omit<Reached, 'isWhole'>,
 ): string | undefined {
-  const isWithin = fresh >= reached - untold && fresh <= reached && failed <= broken;
+  const isWithin = fresh >= reached - unreported && fresh <= reached && failed <= broken;
   const isAll = synced === fresh && applied === fresh && available + failed === fresh;
   if (isWithin && isAll && conflicted === 0 && outdated === 0) return undefined;
-  const told = JSON.stringify({ fresh, synced, applied, available, failed, conflicted, outdated });
-  return `${title}: fresh should be ${reached - untold} to ${reached}, and all of them available but for ${broken} at most, told is ${told}`;
+  const shown = JSON.stringify({ fresh, synced, applied, available, failed, conflicted, outdated });
+  return `${title}: fresh should be ${reached - unreported} to ${reached}, and all of them available except ${broken} at most, shown is ${shown}`;
 }

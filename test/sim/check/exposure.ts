@@ -94,22 +94,24 @@ function whyNot(
   { host, agent, id, release }: HandedOut,
   { heard, places }: { readonly heard: Heard; readonly places: Places },
 ): string | undefined {
-  const word = wordAt(host, id);
-  if (word?.release !== release) return `it knows of ${word ? `release ${word.release}` : 'no release'}`;
-  if (word.halted) return 'it is halted';
-  if (word.wave < 0) return 'no wave of it is authorised';
+  const row = wordAt(host, id);
+  if (row?.release !== release) return `it has ${row ? `release ${row.release}` : 'no release'}`;
+  if (row.halted) return 'it is halted';
+  if (row.wave < 0) return 'no wave of it is authorised';
   const silentMs = heard.silentMs(host.life, id, world.nowMs);
-  if (silentMs > word.authorizationSeconds * 1000 + slackMs) {
-    return `the last word came ${silentMs} ms ago, and is good for ${word.authorizationSeconds} s`;
+  if (silentMs > row.authorizationSeconds * 1000 + slackMs) {
+    return `the last authorisation came ${silentMs} ms ago, and is valid for ${row.authorizationSeconds} s`;
   }
-  const said = releases.words(id).filter((one) => one.release === release && one.wave >= 0);
-  const upTo = Math.max(-1, ...said.map(({ wave }) => wave));
-  if (word.wave > upTo) return `by wave ${word.wave}, and its origin has authorised ${upTo}`;
+  const authorisations = releases.words(id).filter((one) => one.release === release && one.wave >= 0);
+  const upTo = Math.max(-1, ...authorisations.map(({ wave }) => wave));
+  if (row.wave > upTo) return `by wave ${row.wave}, and its origin has authorised ${upTo}`;
   // A restored origin draws again for a count that it had drawn.
-  const heardWord = said.findLast(({ drawn }) => JSON.stringify(drawn) === JSON.stringify(word.drawn)) ?? said.at(-1);
-  const wave = heardWord && places.wave(host, agent, heardWord);
-  if (wave !== undefined && wave > word.wave) return `it belongs to wave ${wave}, authorised is ${word.wave}`;
-  return tooLate(world, releases, { host, agent, id, release }, word.authorizationSeconds);
+  const drawnRow =
+    authorisations.findLast(({ drawn }) => JSON.stringify(drawn) === JSON.stringify(row.drawn)) ??
+    authorisations.at(-1);
+  const wave = drawnRow && places.wave(host, agent, drawnRow);
+  if (wave !== undefined && wave > row.wave) return `it belongs to wave ${wave}, authorised is ${row.wave}`;
+  return tooLate(world, releases, { host, agent, id, release }, row.authorizationSeconds);
 }
 
 /** A withdrawn authorisation is valid for its time once more at each level that was cut off with it. */

@@ -13,7 +13,7 @@ export function fence(world: World): Check {
   /** The newest granted session of each child. */
   const granted = new Map<string, number>();
   /** The child's reported cursor, by session. */
-  const said = new Map<string, number>();
+  const reportedCursors = new Map<string, number>();
   return {
     name,
     sent({ child, parent }, _from, { frame }) {
@@ -21,7 +21,7 @@ export function fence(world: World): Check {
       const key = `${parent.title} ${child.id}`;
       const { sessionSequence, downResumes } = frame.value;
       // A cursor of another history does not count for this feed.
-      if (!downResumes) said.delete(`${key} ${sessionSequence}`);
+      if (!downResumes) reportedCursors.delete(`${key} ${sessionSequence}`);
       const before = granted.get(key) ?? 0;
       if (sessionSequence <= before) {
         world.violation(name, `${parent.title} grants session ${sessionSequence} to ${child.title} after ${before}`);
@@ -31,11 +31,11 @@ export function fence(world: World): Check {
     receiving({ child, parent, sessionSequence }, to, { frame }) {
       if (to !== 'parent' || frame?.$case !== 'ack' || frame.value.feed !== Feed.FEED_DOWN) return;
       const key = `${parent.title} ${child.id} ${sessionSequence}`;
-      said.set(key, Math.max(said.get(key) ?? 0, frame.value.cursor));
+      reportedCursors.set(key, Math.max(reportedCursors.get(key) ?? 0, frame.value.cursor));
     },
     // A host that loses its store loses its records of sessions too.
     replaced(host) {
-      for (const known of [granted, said]) {
+      for (const known of [granted, reportedCursors]) {
         for (const key of known.keys()) if (key.startsWith(`${host.title} `)) known.delete(key);
       }
     },
@@ -52,9 +52,12 @@ export function fence(world: World): Check {
           const mailbox = rows.table(`mailbox/${child.name}`);
           const cursor = mailbox !== undefined && tables.has(mailbox) ? cursorIn(changes, mailbox) : undefined;
           if (cursor === undefined) continue;
-          const heard = said.get(`${host.title} ${child.id} ${newest}`) ?? 0;
-          if (cursor <= heard) continue;
-          world.violation(name, `${host.title} notes ${cursor} of ${child.id}; session ${newest} has said ${heard}`);
+          const reportedCursor = reportedCursors.get(`${host.title} ${child.id} ${newest}`) ?? 0;
+          if (cursor <= reportedCursor) continue;
+          world.violation(
+            name,
+            `${host.title} records ${cursor} of ${child.id}; session ${newest} has reported ${reportedCursor}`,
+          );
         }
       });
     },
@@ -67,7 +70,7 @@ export function fence(world: World): Check {
     const record = changes.find(({ key, value }) => value && isIn(key, 'session'))?.value;
     if (!record) return;
     const { sessionSequence } = JSON.parse(record.toString()) as { sessionSequence: number };
-    said.set(`${host.title} ${connection.child.id} ${sessionSequence}`, frame.value.down?.cursor ?? 0);
+    reportedCursors.set(`${host.title} ${connection.child.id} ${sessionSequence}`, frame.value.down?.cursor ?? 0);
   }
 
   function look(host: Host, child: Host, newest: number | undefined, changes: readonly Change[]): void {

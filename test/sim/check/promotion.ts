@@ -50,7 +50,7 @@ function whyNot(
   if (!isPromoted && to.wave === from.wave) return undefined;
   if (!isPromoted && to.wave !== from.wave + 1) return `goes from wave ${from.wave} to ${to.wave}`;
   if (isPromoted && from.wave !== waveCount(rollout) - 1) return `is promoted at wave ${from.wave}`;
-  if (from.halted) return `goes on from wave ${from.wave} while it is halted`;
+  if (from.halted) return `continues from wave ${from.wave} while it is halted`;
   for (const { rolloutGate } of rollout.waves?.[from.wave]?.gates ?? []) {
     const phase = rolloutGate && read('rolloutgates', rolloutGate)?.status?.phase;
     if (rolloutGate && phase !== 'Passed') return `passes the gate of wave ${from.wave}, which says ${phase}`;

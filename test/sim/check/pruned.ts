@@ -26,9 +26,10 @@ export function prunedWrong(world: World, model: Expectation, isCutOff: (path: s
         if (below.role === 'relay' && (isOtherReplica(above) || isOtherReplica(below))) continue;
         if (!has(above, `mailbox/${below.name}`, `t/${id}`))
           return `${above.title} does not send ${id} towards ${path}`;
-        const told = below.role === 'relay' && place ? read(above, `reported/${below.name}`, 'labels') : undefined;
-        if (place && told && !includes(told, place.labels)) {
-          return `${below.title} does not tell of ${JSON.stringify(place.labels)} below it`;
+        const reportedLabels =
+          below.role === 'relay' && place ? read(above, `reported/${below.name}`, 'labels') : undefined;
+        if (place && reportedLabels && !includes(reportedLabels, place.labels)) {
+          return `${below.title} does not report ${JSON.stringify(place.labels)} below it`;
         }
       }
     }

@@ -28,7 +28,7 @@ export function readiness(world: World): Check {
     sent(connection, from, frame) {
       const host = connection.host(from);
       if (from === 'parent' && readyIn(frame) && knowsNothing.has(host)) {
-        world.violation(name, `${host.title} has lost its store, and says that it is ready before its parent has`);
+        world.violation(name, `${host.title} has lost its store, and states that it is ready before its parent does`);
       }
     },
     receiving(connection, to, frame) {
@@ -61,7 +61,7 @@ export function readiness(world: World): Check {
           const what = rows.keyOf(content);
           world.violation(
             name,
-            `${host.title} takes ${what} for gone, and its ${producer} has not said that it is ready`,
+            `${host.title} takes ${what} for gone, and its ${producer} has not stated that it is ready`,
           );
         }
       });

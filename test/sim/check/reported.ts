@@ -28,11 +28,11 @@ function statusesWrong(world: World, { host, space, object, agents, delivered }:
   const cluster = agents.length === 1 ? world.hosts.get(path!)?.spaces.get('') : undefined;
   for (const made of delivered.map((one) => one.object)) {
     const key = origin.keyOf(made);
-    const told = countsOf(origin.get(key));
+    const reported = countsOf(origin.get(key));
     const there = cluster && countsOf(cluster.get(key));
-    if (stableStringify(told ?? null) === stableStringify(there ?? null)) continue;
+    if (stableStringify(reported ?? null) === stableStringify(there ?? null)) continue;
     const title = `${host.title}/${space} ${made.metadata.name} of ${object.metadata.name}`;
-    return `${title} has the status ${stableStringify(told ?? null)}, ${agents.length === 1 ? `at ${path} it` : 'with several places it'} is ${stableStringify(there ?? null)}`;
+    return `${title} has the status ${stableStringify(reported ?? null)}, ${agents.length === 1 ? `at ${path} it` : 'with several places it'} is ${stableStringify(there ?? null)}`;
   }
   return undefined;
 }
@@ -47,7 +47,7 @@ function countsOf(object: KubeObject | undefined): object | undefined {
 
 function bornWrong(world: World, model: Expectation, { host, space, agents }: ModelPlacement): string | undefined {
   const placements = model.placements.filter((one) => one.host === host && one.space === space);
-  const told = toldAt(host, `up/${sourceOf(host.planned, space)}/`);
+  const reported = toldAt(host, `up/${sourceOf(host.planned, space)}/`);
   for (const path of agents) {
     const rules = placements.flatMap((one) =>
       one.agents.includes(path) ? ((one.object.spec as Asked).upsync ?? []) : [],
@@ -57,9 +57,9 @@ function bornWrong(world: World, model: Expectation, { host, space, agents }: Mo
       world.hosts.get(path)!,
       arriving.flatMap(({ namespaces }) => namespaces),
     );
-    const heard = new Map(told.filter((one) => one.path === path).map(({ key, data }) => [key, data]));
+    const shownThere = new Map(reported.filter((one) => one.path === path).map(({ key, data }) => [key, data]));
     const title = `${host.title} has of what was born at ${path}`;
-    if (shown(heard) !== shown(born)) return `${title} ${shown(heard)}, there it is ${shown(born)}`;
+    if (shown(shownThere) !== shown(born)) return `${title} ${shown(shownThere)}, there it is ${shown(born)}`;
   }
   return undefined;
 }

@@ -28,9 +28,9 @@ export function summaryWrong(
   delivered: readonly Delivered[],
 ): string | undefined {
   const { rows = [], completeness = {} } = summary ?? {};
-  const told = rows.map(({ columns }) => stableStringify(columns)).sort();
+  const shown = rows.map(({ columns }) => stableStringify(columns)).sort();
   const should = fold(delivered).sort();
-  if (stableStringify(told) !== stableStringify(should)) return `has ${told.join(' ')}, expected ${should.join(' ')}`;
+  if (stableStringify(shown) !== stableStringify(should)) return `has ${shown.join(' ')}, expected ${should.join(' ')}`;
   if (!summary) return undefined;
   const { expected, fresh, outdated } = completeness;
   if (expected === agents && fresh === agents && outdated === 0) return undefined;

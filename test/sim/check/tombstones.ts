@@ -14,9 +14,9 @@ export function tombstones(world: World): Check {
   return {
     name,
     sent(connection, from, { frame }) {
-      const said = reportedTermOf(frame);
-      if (!said) return;
-      const consumer = consumerOf(connection, said.feed);
+      const acknowledgedAt = reportedTermOf(frame);
+      if (!acknowledgedAt) return;
+      const consumer = consumerOf(connection, acknowledgedAt.feed);
       if (consumer.host !== connection.host(from)) return;
       const tuple = Rows.of(consumer.host.disk.durable, (rows) => {
         const table = rows.table(consumer.table);
@@ -26,15 +26,15 @@ export function tombstones(world: World): Check {
     },
     // A liar that acknowledges everything has lost it: the next honest session reconciles.
     lied(connection, to, { frame }) {
-      const said = reportedTermOf(frame);
-      if (!said) return;
-      const producer = producerOf(connection, said.feed);
+      const acknowledgedAt = reportedTermOf(frame);
+      if (!acknowledgedAt) return;
+      const producer = producerOf(connection, acknowledgedAt.feed);
       if (producer.host !== connection.host(to)) return;
       const epoch = Rows.of(producer.host.rows, (rows) => {
         const table = rows.table(producer.table);
         return table === undefined ? undefined : rows.epoch(table);
       });
-      if (epoch !== undefined) durable.set(epoch, Math.max(durable.get(epoch) ?? 0, said.cursor));
+      if (epoch !== undefined) durable.set(epoch, Math.max(durable.get(epoch) ?? 0, acknowledgedAt.cursor));
     },
     committed(host, changes, before) {
       const removed = changes.filter(({ key, value }) => value === undefined && isIn(key, 'tableRevision'));

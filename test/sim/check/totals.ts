@@ -13,7 +13,7 @@ type Counts = Readonly<Record<string, number>>;
 const revisionBytes = 6;
 /** After the number of the space. */
 const resourceAt = prefix('spaceObject').length + 4;
-const told = ['edge.banyan.io\u0000edgeplacements', 'edge.banyan.io\u0000statussummaries'].map((text) =>
+const reported = ['edge.banyan.io\u0000edgeplacements', 'edge.banyan.io\u0000statussummaries'].map((text) =>
   Buffer.from(text),
 );
 
@@ -47,13 +47,13 @@ export function totals(world: World): Check {
         if (tombstone || !key.startsWith('partial/')) continue;
         const { counts } = JSON.parse(body.toString()) as { counts: Counts };
         const host = connection.host(from);
-        look(host, counts, () => `${host.title} tells ${key}`);
+        look(host, counts, () => `${host.title} reports ${key}`);
       }
     },
     committed(host, changes) {
       if (host.role === 'agent') return;
       for (const { key, value } of changes) {
-        if (!value || !isIn(key, 'spaceObject') || !told.some((one) => key.indexOf(one) === resourceAt)) continue;
+        if (!value || !isIn(key, 'spaceObject') || !reported.some((one) => key.indexOf(one) === resourceAt)) continue;
         const { metadata, status, completeness } = JSON.parse(value.toString('utf8', revisionBytes)) as {
           metadata: { name: string };
           status?: { summary?: Counts };

@@ -41,8 +41,8 @@ function wrongAt(host: Host, children: readonly Host[], attached: ReadonlySet<Ho
     const [head, acknowledged] = [rows.head(table), rows.acknowledged(table)];
     if (attached.has(child)) {
       if (acknowledged < head) return `${child.title} has acknowledged ${acknowledged} of ${head} to ${host.title}`;
-      const [said, heard] = [Rows.of(child.rows, outboxHead), heardOf(rows, child)];
-      if (heard < said) return `${host.title} has heard ${heard} of ${said} that ${child.title} has to say`;
+      const [written, received] = [Rows.of(child.rows, outboxHead), receivedFrom(rows, child)];
+      if (received < written) return `${host.title} has received ${received} of ${written} reports of ${child.title}`;
     }
     const shown = shownOf(system, child);
     if (shown?.head === head && shown.acknowledged === acknowledged) continue;
@@ -56,7 +56,7 @@ function outboxHead(rows: Rows): number {
   return table === undefined ? 0 : rows.head(table);
 }
 
-function heardOf(rows: Rows, { name }: Host): number {
+function receivedFrom(rows: Rows, { name }: Host): number {
   const table = rows.table(`reported/${name}`);
   return (table === undefined ? undefined : rows.tuple(table)?.cursor) ?? 0;
 }

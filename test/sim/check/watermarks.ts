@@ -13,9 +13,9 @@ import { isIn, type Marks, marksOf, Rows } from './rows.ts';
 export function watermarks(world: World): Check {
   const name = 'a root watermark never decreases';
   /** The watermarks sent to a child on a connection. On another connection, older ones may be in flight. */
-  const told = new WeakMap<Connection, Map<string, number>>();
+  const sentMarks = new WeakMap<Connection, Map<string, number>>();
   /** The watermarks that a child has received on a connection. */
-  const heard = new WeakMap<Connection, Map<string, number>>();
+  const receivedMarks = new WeakMap<Connection, Map<string, number>>();
   const resumes = new WeakSet<Connection>();
   /** Connections on which the child has begun to apply rows. From then on, the rows raise its own watermarks before the parent sends them. */
   const followed = new WeakSet<Connection>();
@@ -34,12 +34,12 @@ export function watermarks(world: World): Check {
     sent(connection, from, { frame }) {
       if (frame?.$case === 'welcome' && frame.value.downResumes) resumes.add(connection);
       if (frame?.$case === 'beat' && from === 'parent') {
-        const before = told.get(connection) ?? new Map<string, number>();
-        told.set(connection, before);
+        const before = sentMarks.get(connection) ?? new Map<string, number>();
+        sentMarks.set(connection, before);
         for (const { source, revision } of frame.value.watermarks) {
           const was = before.get(source) ?? 0;
           if (revision < was) {
-            world.violation(name, `${connection.parent.title} tells ${source} at ${revision}, it has told ${was}`);
+            world.violation(name, `${connection.parent.title} sends ${source} at ${revision}, it has sent ${was}`);
           }
           before.set(source, Math.max(was, revision));
         }
@@ -48,8 +48,8 @@ export function watermarks(world: World): Check {
     },
     received(connection, to, { frame }) {
       if (frame?.$case !== 'beat' || to !== 'child') return;
-      const marks = heard.get(connection) ?? new Map<string, number>();
-      heard.set(connection, marks);
+      const marks = receivedMarks.get(connection) ?? new Map<string, number>();
+      receivedMarks.set(connection, marks);
       for (const { source, revision } of frame.value.watermarks) {
         marks.set(source, Math.max(marks.get(source) ?? 0, revision));
       }
@@ -70,7 +70,7 @@ export function watermarks(world: World): Check {
 
   /** Includes the frame that is being delivered. */
   function heardOn(connection: Connection): Map<string, number> {
-    const marks = new Map(heard.get(connection));
+    const marks = new Map(receivedMarks.get(connection));
     const { delivery } = world;
     if (delivery?.connection === connection && delivery.frame.frame?.$case === 'beat') {
       for (const { source, revision } of delivery.frame.frame.value.watermarks) {

@@ -60,8 +60,8 @@ export class Liar {
     const hello = this.#hello();
     if (!parent || !hello) return;
     const dialer = world.network.dialer(this.#host, parent);
-    const said = (link: Link) => void link.send({ frame: { $case: 'hello', value: hello } });
-    for (let i = 0; i < stormHellos; i++) dialer.dial(deaf, dialTimeoutMs).then(said, () => {});
+    const sendHello = (link: Link) => void link.send({ frame: { $case: 'hello', value: hello } });
+    for (let i = 0; i < stormHellos; i++) dialer.dial(deaf, dialTimeoutMs).then(sendHello, () => {});
   }
 
   // ---------------------------------------------------------------------------------------------------- to a parent
@@ -210,7 +210,7 @@ export class Liar {
         if (!life.alive || life !== connection.validityOf(honest.side)) return;
         const isOver = !connection.isOpen || honest.isClosing || honest.hasLeft;
         if (lie.session === 'ends' && !isOver)
-          world.violation(liesEnd, `${title} goes on after ${lie.name} of ${this.#host.title}`);
+          world.violation(liesEnd, `${title} continues after ${lie.name} of ${this.#host.title}`);
         if (lie.session === 'stays' && honest.isClosing && !isOther.test(honest.closedFor))
           world.violation(liesEnd, `${title} ends after ${lie.name} of ${this.#host.title}: ${honest.closedFor}`);
       });

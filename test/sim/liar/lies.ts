@@ -141,13 +141,13 @@ function childLies(batch: BatchOf, next: number, ends: Say, either: Say, out: Fe
   const of = (key: string, attributes: object | string, body = '') =>
     batch([entryOf(key, next, textsOf(attributes, body))]);
   return [
-    ends('a second word on its feed', resumeOf(out, true), resumeOf(out, true)),
+    ends('a second resume of its feed', resumeOf(out, true), resumeOf(out, true)),
     either('rows of another node', of('node/elsewhere', {})),
     either('states that are no JSON', of('state/center.retail//configmaps/w/o', 'nonsense', '{')),
     either('a sum that is none', of('partial/center.retail/first', {}, '{"counts":{"expected":-1}}')),
     either('labels that are none', of('labels', { keys: 7 })),
     either('a space at the end of all revisions', of('seen/center.retail', { revision: 2 ** 48 - 1 })),
-    either('what only a parent may say', of('tree', { path: 'x', labels: {} })),
+    either('an entry that only a parent may send', of('tree', { path: 'x', labels: {} })),
   ];
 }
 
@@ -158,7 +158,7 @@ function parentLies(known: Known, batch: BatchOf, next: number, ends: Say, stays
   const poisonOf = (key: string, originRevision: number) =>
     batch([entryOf(key, next, { ...textsOf('{"refs":7}', 'x'), originRevision })]);
   return [
-    ends('what only a child may say', of(`node/${known.path}`, {})),
+    ends('an entry that only a child may report', of(`node/${known.path}`, {})),
     ends('the tree as another node sees it', of('tree', { path: `${known.path}x`, labels: {} })),
     ends(
       'an object of a space that is not above',

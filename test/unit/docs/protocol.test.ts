@@ -137,8 +137,8 @@ describe('the page of the protocol', () => {
     const [retry = ''] = tableBelow('### Retry')
       .map((cells) => cells[3] ?? '')
       .filter((words) => words.includes('busy'));
-    const told = refusals.filter((reason) => !/^(no_|other|early|bad_welcome)/.test(reason));
-    for (const reason of told) expect(retry).toContain(`\`${reason}\``);
+    const sentReasons = refusals.filter((reason) => !/^(no_|other|early|bad_welcome)/.test(reason));
+    for (const reason of sentReasons) expect(retry).toContain(`\`${reason}\``);
   });
 
   it('names every reason for which a listener refuses a connection', () => {

@@ -134,10 +134,10 @@ it('another content of the key is processed as new, and the change is reported',
   const bench = new Bench();
   await bench.dieAt('a');
   await bench.dieAt('a');
-  let told = 0;
-  bench.guard.listen({ due() {}, changed: () => told++ });
+  let announcements = 0;
+  bench.guard.listen({ due() {}, changed: () => announcements++ });
   expect(await bench.guard.work('a', 'other', done)).toBe('done');
-  expect([told, bench.quarantined()]).toEqual([1, []]);
+  expect([announcements, bench.quarantined()]).toEqual([1, []]);
 });
 
 it('a quarantined item is tried again after a minute, and one crash is enough to quarantine it again', async () => {

@@ -23,55 +23,55 @@ function bench() {
   };
   const head = () => store.read((reader) => feed.head(reader));
   const feed: FeedProducer = open('mailbox/kid', () => heads.push(head()));
-  const told = () => heads.splice(0);
-  return { store, feed, open, told, heads };
+  const announced = () => heads.splice(0);
+  return { store, feed, open, announced, heads };
 }
 
 describe('the changes of a feed', () => {
   it('are announced once for a commit, after the commit', () => {
-    const { store, feed, heads, told } = bench();
+    const { store, feed, heads, announced } = bench();
     store.write((t) => {
       for (const key of ['a', 'b', 'c']) feed.put(t, content(key, '1'), 0);
       expect(heads).toEqual([]);
     });
-    expect(told()).toEqual([3]);
+    expect(announced()).toEqual([3]);
     store.write((t) => feed.remove(t, hash128('a'), 0));
-    expect(told()).toEqual([4]);
+    expect(announced()).toEqual([4]);
   });
 
   it('are announced for every kind of change: by content, by reference, and removals', () => {
-    const { store, feed, open, told } = bench();
+    const { store, feed, open, announced } = bench();
     const other = open('mailbox/other', () => {});
     store.write((t) => other.put(t, content('a', '1'), 0));
     const { content: reference } = store.read((reader) => other.get(reader, hash128('a')))!;
     store.write((t) => feed.putReference(t, hash128('a'), reference!, 0));
-    expect(told()).toEqual([1]);
+    expect(announced()).toEqual([1]);
   });
 
   it('are not announced if there are none', () => {
-    const { store, feed, told } = bench();
+    const { store, feed, announced } = bench();
     store.write((t) => feed.put(t, content('a', '1'), 5));
-    told();
+    announced();
     store.write((t) => {
       feed.put(t, content('a', '1'), 5);
       feed.put(t, content('a', 'of before'), 4);
       feed.remove(t, hash128('b'), 0);
       feed.acknowledge(t, 1);
     });
-    expect(told()).toEqual([]);
+    expect(announced()).toEqual([]);
   });
 
   it('are not announced if the transaction fails, and are announced after the next one', () => {
-    const { store, feed, told } = bench();
+    const { store, feed, announced } = bench();
     const fails = () =>
       store.write((t) => {
         feed.put(t, content('a', '1'), 0);
         throw new Error('no');
       });
     expect(fails).toThrow('no');
-    expect(told()).toEqual([]);
+    expect(announced()).toEqual([]);
     store.write((t) => feed.put(t, content('a', '2'), 0));
-    expect(told()).toEqual([1]);
+    expect(announced()).toEqual([1]);
   });
 
   it('may follow from another change, and are announced as well', () => {

@@ -231,11 +231,11 @@ describe('a consumer with a guard', () => {
 
   it('reports once for each transaction that the held rows have changed', () => {
     const { producer, consumer } = emptied(60);
-    let told = 0;
-    subscribeTo(consumer.store, heldRowsTopic, consumer.feed.name, () => told++);
+    let announcements = 0;
+    subscribeTo(consumer.store, heldRowsTopic, consumer.feed.name, () => announcements++);
     reconcile(producer, consumer);
-    expect(told).toBe(1);
+    expect(announcements).toBe(1);
     consumer.store.write((t) => consumer.feed.release(t, consumer.feed.held(t)!.token));
-    expect(told).toBe(2);
+    expect(announcements).toBe(2);
   });
 });

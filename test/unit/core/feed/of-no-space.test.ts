@@ -39,7 +39,7 @@ const lie = () => {
 };
 
 /** The same child on its own feed, without its producer's record of the number. */
-const told = (child: ProducerEnd, from: number, key: string, body?: string) => {
+const reportOf = (child: ProducerEnd, from: number, key: string, body?: string) => {
   const other = new ProducerEnd();
   other.put(key, body ?? 'x');
   if (body === undefined) other.remove(key);
@@ -52,9 +52,9 @@ it('a later entry replaces one that claimed a revision, and so does its tombston
   const [child, parent] = [lie(), new Reported()];
   sync(child, parent);
   expect(parent.origins).toEqual([0, 0]);
-  const changes = parent.apply(told(child, 2, 'state/a', 'honest'));
+  const changes = parent.apply(reportOf(child, 2, 'state/a', 'honest'));
   expect(changes).toMatchObject([{ key: 'state/a', originRevision: 0 }]);
-  parent.apply(told(child, 3, 'state/b'));
+  parent.apply(reportOf(child, 3, 'state/b'));
   expect(held(parent)).toEqual({ 'state/a': 'honest' });
 });
 
@@ -68,7 +68,7 @@ it('a child with a new store replaces it in a reconciliation', () => {
 });
 
 it.each([
-  ['an update', (parent: Reported, child: ProducerEnd) => void parent.apply(told(child, 2, 'state/a', 'honest'))],
+  ['an update', (parent: Reported, child: ProducerEnd) => void parent.apply(reportOf(child, 2, 'state/a', 'honest'))],
   [
     'a reconciliation',
     (parent: Reported) => {
@@ -92,5 +92,5 @@ it('a feed of spaces keeps the newer value of its origin', () => {
   const child = lie();
   const parent = new Reported(undefined, false);
   sync(child, parent);
-  expect(parent.apply(told(child, 2, 'state/a', 'older'))).toEqual([]);
+  expect(parent.apply(reportOf(child, 2, 'state/a', 'older'))).toEqual([]);
 });

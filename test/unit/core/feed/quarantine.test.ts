@@ -105,18 +105,18 @@ it('a quarantine survives its process, and goes with its table', () => {
 
 it('the quarantined keys are reported once for each transaction that changes them', () => {
   const [producer, consumer] = [new ProducerEnd(), new Consumer()];
-  let told = 0;
-  subscribeTo(consumer.store, quarantineTopic, consumer.feed.name, () => told++);
+  let announcements = 0;
+  subscribeTo(consumer.store, quarantineTopic, consumer.feed.name, () => announcements++);
   producer.put('a', 'bad');
   producer.put('b', 'bad');
   consumer.take(producer);
-  expect(told).toBe(1);
+  expect(announcements).toBe(1);
   producer.put('c', 'good');
   consumer.take(producer);
-  expect(told).toBe(1);
+  expect(announcements).toBe(1);
   producer.put('a', 'good');
   consumer.take(producer);
-  expect(told).toBe(2);
+  expect(announcements).toBe(2);
 });
 
 it('a session begins again with the first revision if every reported entry is malformed, and only then', () => {

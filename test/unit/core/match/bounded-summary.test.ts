@@ -39,16 +39,16 @@ describe('a label summary in its bounded form', () => {
   it('omits values if there are too many, of the largest keys first, and decodes to the same', () => {
     const whole = summaryOf(60, 55);
     expect(bytesOf(whole)).toBeGreaterThan(summaryCharactersMax);
-    const told = boundedSummary(whole);
-    expect(bytesOf(told)).toBeLessThan(summaryCharactersMax + 10_000);
-    expect(bytesOf(told)).toBeGreaterThan(summaryCharactersMax / 2);
-    expect(Object.keys(told.properties!)).toEqual(Object.keys(whole.properties!));
-    const complete = Object.values(told.properties!).filter((key) => key.complete);
+    const bounded = boundedSummary(whole);
+    expect(bytesOf(bounded)).toBeLessThan(summaryCharactersMax + 10_000);
+    expect(bytesOf(bounded)).toBeGreaterThan(summaryCharactersMax / 2);
+    expect(Object.keys(bounded.properties!)).toEqual(Object.keys(whole.properties!));
+    const complete = Object.values(bounded.properties!).filter((key) => key.complete);
     expect(complete.length).toBeGreaterThan(0);
-    expect(told.targetLabels).toEqual(whole.targetLabels);
-    expect(told.leaves).toBe(agents);
-    expect(encodeLabelSummary(decodeLabelSummary(encodeLabelSummary(told)))).toEqual(encodeLabelSummary(told));
-    expect(boundedSummary(whole)).toBe(told);
+    expect(bounded.targetLabels).toEqual(whole.targetLabels);
+    expect(bounded.leaves).toBe(agents);
+    expect(encodeLabelSummary(decodeLabelSummary(encodeLabelSummary(bounded)))).toEqual(encodeLabelSummary(bounded));
+    expect(boundedSummary(whole)).toBe(bounded);
   });
 
   it('excludes nothing that the full summary allows', () => {
@@ -69,10 +69,10 @@ describe('a label summary in its bounded form', () => {
       keys: { site: { present: 1, values: { a: 1 }, complete: true } },
       properties,
     };
-    const told = boundedSummary(whole);
-    expect(told.properties).toBeUndefined();
-    expect(told.keys).toBeDefined();
-    expect(covers(told, whole)).toBe(true);
+    const bounded = boundedSummary(whole);
+    expect(bounded.properties).toBeUndefined();
+    expect(bounded.keys).toBeDefined();
+    expect(covers(bounded, whole)).toBe(true);
   });
 
   it('marks omitted labels when their names are too many, and keeps those that most places have', () => {
@@ -81,17 +81,17 @@ describe('a label summary in its bounded form', () => {
       return { labels: { site: `s${i % 9}`, ...Object.fromEntries(own) }, properties: {}, targetLabels: {} };
     });
     const whole = mergeLabelSummaries(places.map((place) => summaryOfAgent([place])));
-    const told = boundedSummary(whole);
+    const bounded = boundedSummary(whole);
     expect(bytesOf(whole)).toBeGreaterThan(2 * summaryCharactersMax);
-    expect(bytesOf(told)).toBeLessThan(summaryCharactersMax + 1_000);
-    expect(Object.keys(told.keys!).length).toBeGreaterThan(5_000);
-    const { site } = told.keys!;
+    expect(bytesOf(bounded)).toBeLessThan(summaryCharactersMax + 1_000);
+    expect(Object.keys(bounded.keys!).length).toBeGreaterThan(5_000);
+    const { site } = bounded.keys!;
     expect(site).toMatchObject({ present: agents, complete: false });
-    expect([covers(told, whole), covers(whole, told)]).toEqual([true, false]);
-    expect(decodeLabelSummary(encodeLabelSummary(told))).toEqual(told);
-    const left = Object.keys(whole.keys!).find((key) => !Object.hasOwn(told.keys!, key))!;
+    expect([covers(bounded, whole), covers(whole, bounded)]).toEqual([true, false]);
+    expect(decodeLabelSummary(encodeLabelSummary(bounded))).toEqual(bounded);
+    const left = Object.keys(whole.keys!).find((key) => !Object.hasOwn(bounded.keys!, key))!;
     const rule = { selectors: [{ matchLabels: { [left]: 'x' } }] };
-    expect([matchSummary(rule, told).matches, matchSummary(rule, whole).matches]).toEqual([true, false]);
+    expect([matchSummary(rule, bounded).matches, matchSummary(rule, whole).matches]).toEqual([true, false]);
   });
 
   it('merges with another one to the common knowledge of both', () => {

@@ -77,11 +77,13 @@ describe('a label summary', () => {
     const parts = fc.array(fc.tuple(fc.array(labels, { minLength: 1, maxLength: 4 }), fc.array(key)), { minLength: 1 });
     fc.assert(
       fc.property(parts, selector, (all, one) => {
-        const told = all.map(([places, forgotten]) => forgetting(byKeys(places.map((each) => leaf(each))), forgotten));
-        const merged = mergeLabelSummaries(told);
+        const reported = all.map(([places, forgotten]) =>
+          forgetting(byKeys(places.map((each) => leaf(each))), forgotten),
+        );
+        const merged = mergeLabelSummaries(reported);
         const isSome = all.some(([places]) => places.some((each) => matchesSelector(one, each)));
         if (isSome) expect(match(merged, one).matches).toBe(true);
-        for (const part of told) expect(covers(merged, part)).toBe(true);
+        for (const part of reported) expect(covers(merged, part)).toBe(true);
       }),
     );
   });

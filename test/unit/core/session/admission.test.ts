@@ -61,11 +61,11 @@ describe('the turns of hellos', () => {
     const waits = new Map(names.map((name) => [name, turns.admit(name, 0)]));
     expect([...waits.values()].filter((wait) => wait === 0)).toHaveLength(400);
     expect(new Set([...waits.values()].filter((wait) => wait > 0)).size).toBe(600);
-    const told = waits.get('kid-999')!;
-    expect(told).toBe(1_500);
+    const turn = waits.get('kid-999')!;
+    expect(turn).toBe(1_500);
     // A child that is too early gets the same time. A child in time gets its turn, even if others come at the same time.
-    expect(turns.admit('kid-999', 500)).toBe(told - 500);
-    expect(turns.admit('kid-999', told)).toBe(0);
+    expect(turns.admit('kid-999', 500)).toBe(turn - 500);
+    expect(turns.admit('kid-999', turn)).toBe(0);
   });
 
   it('are given in whole milliseconds, as a Retry has them, whatever the clock says', () => {

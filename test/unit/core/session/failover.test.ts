@@ -53,16 +53,16 @@ describe('an attach sequence', () => {
 
   it('continues above the number that the parent names, which is not lower and not absurdly high', () => {
     const store = new MemoryStore();
-    const told = (known: number) => {
+    const nextSequence = (known: number) => {
       store.write((t) => passAttachSequence(t, known));
       return store.read((reader) => readAttachment(reader))?.sequence;
     };
-    expect(told(5)).toBeUndefined();
+    expect(nextSequence(5)).toBeUndefined();
     const clock = new VirtualClock();
     const { sequence } = store.write((t) => beginAttach(t, { path: 'eu', role: 'relay' }, clock));
-    expect(told(sequence - 1)).toBe(sequence);
-    expect(told(sequence + 7)).toBe(sequence + 8);
-    expect(told(2 ** 43)).toBe(sequence + 8);
+    expect(nextSequence(sequence - 1)).toBe(sequence);
+    expect(nextSequence(sequence + 7)).toBe(sequence + 8);
+    expect(nextSequence(2 ** 43)).toBe(sequence + 8);
     expect(store.write((t) => beginAttach(t, { path: 'eu', role: 'relay' }, clock)).sequence).toBe(sequence + 8);
   });
 

@@ -39,8 +39,8 @@ describe('the contribution of a child to a summary', () => {
 
   it('is quarantined as a whole while its report is unreadable, and stale if it is silent then', () => {
     const refused = { expected: undefined, refused: 4 };
-    const told = contribution(wanted, { ...refused, connected: true, silentMs: 0 });
-    expect(told).toEqual({ ...emptyPartial(3, 70), counts: counts({ expected: 4, quarantined: 4 }) });
+    const result = contribution(wanted, { ...refused, connected: true, silentMs: 0 });
+    expect(result).toEqual({ ...emptyPartial(3, 70), counts: counts({ expected: 4, quarantined: 4 }) });
     const { counts: away, oldestAgeMs } = contribution(wanted, { ...refused, connected: false, silentMs: 9_000 });
     expect([away, oldestAgeMs]).toEqual([counts({ expected: 4, stale: 4 }), 9_000]);
   });
@@ -56,15 +56,15 @@ describe('the contribution of a child to a summary', () => {
 
   it('is outdated if the report is about an older target: fresh, without its state', () => {
     const own = reported({ expected: 5, fresh: 4, stale: 1, available: 4, failed: 1, synced: 4 }, { target: 60 });
-    const { counts: told, failures, target } = contribution(wanted, connected(own, 5));
-    expect(told).toEqual(counts({ expected: 5, fresh: 4, stale: 1, outdated: 4 }));
+    const { counts: result, failures, target } = contribution(wanted, connected(own, 5));
+    expect(result).toEqual(counts({ expected: 5, fresh: 4, stale: 1, outdated: 4 }));
     expect([failures, target]).toEqual([[], 70]);
   });
 
   it('is stale if the child is not connected: fresh destinations are stale, and neither available nor failed', () => {
     const own = reported({ expected: 6, fresh: 3, stale: 1, never: 1, quarantined: 1, available: 3, failed: 1 });
-    const { counts: told, failures, oldestAgeMs } = contribution(wanted, silent(own, 5_000, 6));
-    expect(told).toEqual(counts({ expected: 6, stale: 4, never: 1, quarantined: 1 }));
+    const { counts: result, failures, oldestAgeMs } = contribution(wanted, silent(own, 5_000, 6));
+    expect(result).toEqual(counts({ expected: 6, stale: 4, never: 1, quarantined: 1 }));
     expect([failures, oldestAgeMs]).toEqual([[], 5_000]);
   });
 
@@ -81,20 +81,20 @@ describe('the contribution of a child to a summary', () => {
     const own = reported({ expected: 1, fresh: 1, synced: 1, applied: 1, available: 1 });
 
     it('is failed, whatever the agent reports of the others, with both samples of failures', () => {
-      const { counts: told, failures } = contribution(wanted, { ...connected(own, 1), heldBack });
-      expect(told).toEqual(counts({ expected: 1, fresh: 1, failed: 1 }));
+      const { counts: result, failures } = contribution(wanted, { ...connected(own, 1), heldBack });
+      expect(result).toEqual(counts({ expected: 1, fresh: 1, failed: 1 }));
       expect(failures).toEqual([...heldBack, failure]);
     });
 
     it('is stale while it is not connected', () => {
-      const { counts: told, failures } = contribution(wanted, { ...silent(own, 5, 1), heldBack });
-      expect([told, failures]).toEqual([counts({ expected: 1, stale: 1 }), []]);
+      const { counts: result, failures } = contribution(wanted, { ...silent(own, 5, 1), heldBack });
+      expect([result, failures]).toEqual([counts({ expected: 1, stale: 1 }), []]);
     });
 
     it('is outdated while the agent has reported about an older target only', () => {
       const older = reported({ expected: 1, fresh: 1, available: 1 }, { target: 60 });
-      const { counts: told, failures } = contribution(wanted, { ...connected(older, 1), heldBack });
-      expect([told, failures]).toEqual([counts({ expected: 1, fresh: 1, outdated: 1 }), heldBack]);
+      const { counts: result, failures } = contribution(wanted, { ...connected(older, 1), heldBack });
+      expect([result, failures]).toEqual([counts({ expected: 1, fresh: 1, outdated: 1 }), heldBack]);
     });
   });
 
@@ -128,13 +128,13 @@ describe('the contribution of a child to a summary', () => {
       fc.property(view, ({ own: parts, generation, target, isConnected, expected }) => {
         const partial = parts && reported(parts, { generation, target });
         const child = { connected: isConnected, silentMs: 1, expected, ...(partial ? { reported: partial } : {}) };
-        const told = contribution(wanted, child);
-        const { fresh, stale, never, quarantined } = told.counts;
-        expect(fresh + stale + never + quarantined).toBe(told.counts.expected);
-        expect([told.generation, told.target]).toEqual([3, 70]);
+        const result = contribution(wanted, child);
+        const { fresh, stale, never, quarantined } = result.counts;
+        expect(fresh + stale + never + quarantined).toBe(result.counts.expected);
+        expect([result.generation, result.target]).toEqual([3, 70]);
         const isCurrent = partial?.generation === 3 && partial.target === 70;
         if (!isConnected || !isCurrent) {
-          expect([told.counts.available, told.counts.failed, told.failures.length]).toEqual([0, 0, 0]);
+          expect([result.counts.available, result.counts.failed, result.failures.length]).toEqual([0, 0, 0]);
         }
         if (!isConnected) expect(fresh).toBe(0);
       }),

@@ -73,15 +73,15 @@ describe('the buffer of a link', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const slow = new SlowCall();
-        const told = new LinkLog();
+        const events = new LinkLog();
         const tried = new FrameLink({ peer: link.peer, transport: 'grpc', call: slow, clock: new VirtualClock() });
-        tried.start(told);
+        tried.start(events);
         let fills = 0;
         let room = true;
         for (const what of steps) {
           if (what === 'take') {
             slow.take();
-            room ||= told.drains === fills;
+            room ||= events.drains === fills;
           } else {
             const answer = tried.send(data(Buffer.alloc(what)));
             // "Full" is a valid answer only if there was room before, or if no drain was reported since.
@@ -91,7 +91,7 @@ describe('the buffer of a link', () => {
           }
         }
         while (slow.queue.length > 0) slow.take();
-        expect(told.drains).toBe(fills);
+        expect(events.drains).toBe(fills);
         expect(tried.queuedBytes()).toBe(0);
       }),
     );
@@ -226,10 +226,10 @@ describe('closing a link', () => {
     const ways = ['close', 'ended', 'failed', 'garbage', 'tooLarge', 'wait'] as const;
     await fc.assert(
       fc.asyncProperty(fc.array(fc.constantFrom(...ways), { minLength: 1, maxLength: 6 }), async (steps) => {
-        const told = new LinkLog();
+        const events = new LinkLog();
         const time = new VirtualClock();
         const tried = new FrameLink({ peer: link.peer, transport: 'grpc', call: new SlowCall(), clock: time });
-        tried.start(told);
+        tried.start(events);
         for (const way of [...steps, 'ended' as const]) {
           if (way === 'close') tried.close('enough');
           if (way === 'ended') tried.ended();
@@ -241,8 +241,8 @@ describe('closing a link', () => {
         await nextTurn();
         time.advance(60_000);
         await nextTurn();
-        expect(told.closes).toHaveLength(1);
-        expect(told.order.at(-1)).toBe('close');
+        expect(events.closes).toHaveLength(1);
+        expect(events.order.at(-1)).toBe('close');
       }),
       { numRuns: 50 },
     );

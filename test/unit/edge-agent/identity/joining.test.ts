@@ -267,8 +267,8 @@ describe('the identity of an agent that runs', () => {
       if (!isRefused) return sign(path, request);
       throw new BanyanError('Forbidden', 'there is no SyncTarget');
     });
-    const told: unknown[] = [];
-    renewed.onTrouble(() => told.push(renewed.trouble));
+    const reported: unknown[] = [];
+    renewed.onTrouble(() => reported.push(renewed.trouble));
     clock.advance(leafDays * dayMs * 0.7);
     await renewed.look();
     await renewed.look();
@@ -277,10 +277,10 @@ describe('the identity of an agent that runs', () => {
     expect(currentOf(credentials).certPem.toString()).toBe(identity.certPem);
     const { validTo } = new X509Certificate(identity.certPem);
     const message = `its certificate ends on ${validTo} and was not renewed: there is no SyncTarget`;
-    expect(told).toEqual([{ reason: 'Forbidden', message }]);
+    expect(reported).toEqual([{ reason: 'Forbidden', message }]);
     isRefused = false;
     await renewed.look();
-    expect(told).toEqual([{ reason: 'Forbidden', message }, undefined]);
+    expect(reported).toEqual([{ reason: 'Forbidden', message }, undefined]);
   });
 
   it.each([

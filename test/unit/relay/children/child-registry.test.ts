@@ -108,7 +108,7 @@ describe('the children of a node', () => {
       }
     });
   }
-  function told(): readonly LabelSet[] {
+  function reported(): readonly LabelSet[] {
     return store.read((reader) => {
       const row = outbox.get(reader, hash128(entryKey.labels()))!;
       return decodeLabelSummary(outbox.content(reader, row.content!).attributes).sets!;
@@ -120,10 +120,10 @@ describe('the children of a node', () => {
     location('till', { site: 'paris' });
     const properties = { 'carbon.gPerKWh': '120' };
     const targetLabels = { tier: 'front' };
-    expect(told()).toEqual([{ leaves: 1, labels: { region: 'eu', site: 'paris' }, properties, targetLabels }]);
+    expect(reported()).toEqual([{ leaves: 1, labels: { region: 'eu', site: 'paris' }, properties, targetLabels }]);
     settle();
     syncTarget('till', { properties: { 'carbon.gPerKWh': '80' } }, { tier: 'front' });
-    expect(told()[0]?.properties).toEqual({ 'carbon.gPerKWh': '80' });
+    expect(reported()[0]?.properties).toEqual({ 'carbon.gPerKWh': '80' });
     expect(dirty()).toEqual(['till']);
   });
 
@@ -139,7 +139,7 @@ describe('the children of a node', () => {
     syncTarget('other');
     location('other', { site: 'oslo' });
     clock.advance(1);
-    expect(told().map(({ labels }) => labels.site)).toEqual(['oslo', 'paris']);
+    expect(reported().map(({ labels }) => labels.site)).toEqual(['oslo', 'paris']);
   });
 
   it('are one leaf each, with every Location that selects it', () => {
@@ -148,7 +148,7 @@ describe('the children of a node', () => {
     location('a', { site: 'rome' });
     settle();
     expect(
-      told().map(({ leaves, labels, others }) => [leaves, labels.site, others?.map((one) => one.labels.site)]),
+      reported().map(({ leaves, labels, others }) => [leaves, labels.site, others?.map((one) => one.labels.site)]),
     ).toEqual(
       expect.arrayContaining([
         [1, 'paris', ['rome']],
@@ -184,7 +184,7 @@ describe('the children of a node', () => {
     settle();
     expect(places()).toEqual([0, 0, 1]);
     clock.advance(hour);
-    expect(told().map(({ labels, cordoned }) => [labels.site, cordoned])).toEqual([['never', true]]);
+    expect(reported().map(({ labels, cordoned }) => [labels.site, cordoned])).toEqual([['never', true]]);
   });
 
   it('are matched again after a start if a time has passed meanwhile, or the labels of the node differ', () => {
@@ -229,7 +229,7 @@ describe('the children of a node', () => {
       ['center.fleet/two', 'cafes', { region: 'eu', site: 'rome' }, 'two'],
     ]);
     expect(destinations.map(({ evaluate }) => evaluate('properties.seats == "4"'))).toEqual([false, true, false]);
-    expect(told().map(({ leaves, others }) => [leaves, others?.length])).toEqual([[1, 2]]);
+    expect(reported().map(({ leaves, others }) => [leaves, others?.length])).toEqual([[1, 2]]);
     expect(changedKeys(book.children.get('till'), book.children.get('till'))).toEqual(new Set());
   });
 
@@ -242,7 +242,7 @@ describe('the children of a node', () => {
     store.write((t) => markDirty(t, 'child', 'cafe'));
     settle();
     clock.advance(labelSummaryShrinkDelayMs);
-    expect([book.children.has('cafe'), told()]).toEqual([false, []]);
+    expect([book.children.has('cafe'), reported()]).toEqual([false, []]);
     expect(joins).toThrow('there is no SyncTarget "cafe" here');
   });
 

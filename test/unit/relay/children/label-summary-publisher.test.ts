@@ -40,7 +40,7 @@ describe('the label summary that a node reports', () => {
   });
 
   const tell = (summary: LabelSummary) => store.write((t) => labels.publish(t, summary));
-  function told(): (string | undefined)[] {
+  function reported(): (string | undefined)[] {
     return store.read((reader) => {
       const row = outbox.get(reader, hash128(entryKey.labels()))!;
       const { sets } = decodeLabelSummary(outbox.content(reader, row.content!).attributes);
@@ -50,9 +50,9 @@ describe('the label summary that a node reports', () => {
 
   it('widens in the transaction of the change', () => {
     tell(sites('paris', 'rome', 'oslo'));
-    expect(told()).toEqual(['oslo', 'paris', 'rome']);
+    expect(reported()).toEqual(['oslo', 'paris', 'rome']);
     tell(sites('paris', 'rome', 'oslo', 'oslo'));
-    expect(told()).toEqual(['oslo', 'oslo', 'paris', 'rome']);
+    expect(reported()).toEqual(['oslo', 'oslo', 'paris', 'rome']);
   });
 
   it('is no larger than an entry may be, and is not reported again while it is unchanged', () => {
@@ -75,9 +75,9 @@ describe('the label summary that a node reports', () => {
     tell(sites('rome'));
     tell(sites());
     clock.advance(labelSummaryShrinkDelayMs - 1);
-    expect(told()).toEqual(['paris', 'rome']);
+    expect(reported()).toEqual(['paris', 'rome']);
     clock.advance(1);
-    expect(told()).toEqual([]);
+    expect(reported()).toEqual([]);
     expect(writes).toBe(1);
   });
 
@@ -85,12 +85,12 @@ describe('the label summary that a node reports', () => {
     tell(sites('rome'));
     tell(sites('paris', 'rome'));
     clock.advance(labelSummaryShrinkDelayMs);
-    expect(told()).toEqual(['paris', 'rome']);
+    expect(reported()).toEqual(['paris', 'rome']);
   });
 
   it('drops removed labels early if it has to report something new anyway', () => {
     tell(sites('rome', 'oslo'));
-    expect(told()).toEqual(['oslo', 'rome']);
+    expect(reported()).toEqual(['oslo', 'rome']);
   });
 
   it('is not reported in a transaction that fails', () => {
@@ -100,9 +100,9 @@ describe('the label summary that a node reports', () => {
         throw new Error('full');
       });
     expect(fail).toThrow('full');
-    expect(told()).toEqual(['paris', 'rome']);
+    expect(reported()).toEqual(['paris', 'rome']);
     tell(sites('oslo'));
-    expect(told()).toEqual(['oslo']);
+    expect(reported()).toEqual(['oslo']);
   });
 
   it('uses the last of several states in one transaction', () => {
@@ -111,9 +111,9 @@ describe('the label summary that a node reports', () => {
       labels.publish(t, sites('rome'));
       labels.publish(t, sites('rome', 'oslo'));
     });
-    expect(told()).toEqual(['oslo', 'rome']);
+    expect(reported()).toEqual(['oslo', 'rome']);
     tell(sites('rome'));
-    expect(told()).toEqual(['oslo', 'rome']);
+    expect(reported()).toEqual(['oslo', 'rome']);
   });
 
   it('notices at the start whether the node reported something else before', () => {

@@ -22,16 +22,16 @@ describe('the check of attachments', () => {
       made.sent(connection, 'parent', { frame: { $case: 'welcome', value: welcome(sessionSequence) } });
     }
     made.sent(present, 'parent', beat({}));
-    expect(made.said).toEqual([]);
+    expect(made.violations).toEqual([]);
     made.sent(old, 'parent', beat({}));
-    expect(made.said).toEqual(['center goes on with session 1 of r beside 2']);
+    expect(made.violations).toEqual(['center continues session 1 of r beside 2']);
   });
 
   it('finds a child that two replicas count', () => {
     const made = new HandMade(attachments);
     made.commit('r', owner(0));
     made.commit('r~1', owner(1));
-    expect(made.said).toContain('r and r~1 both count a, and center counts both');
+    expect(made.violations).toContain('r and r~1 both count a, and center counts both');
   });
 
   it('accepts a child that is not counted before it has reported more', () => {
@@ -39,7 +39,7 @@ describe('the check of attachments', () => {
     made.commit('', (rows) => rows.json('replicaGroup', 'r', { term: 3, lead: 1, wanted: [3, 0] }));
     made.commit('r', owner(0));
     made.commit('r~1', owner(1));
-    expect(made.said).toEqual([]);
+    expect(made.violations).toEqual([]);
   });
 
   it('finds a child that is counted where it attached before, and not where it attached last', () => {
@@ -52,9 +52,9 @@ describe('the check of attachments', () => {
       rows.json('replicaChild', 'r\0a', { sequence, role: 'agent', at, owner: at, granted: true });
     };
     made.commit('', heard(8, 1));
-    expect(made.said).toEqual([]);
+    expect(made.violations).toEqual([]);
     made.commit('', heard(2, 0));
-    expect(made.said).toEqual(['center takes a to be at r, which reported sequence 7; r~1 reported 8']);
+    expect(made.violations).toEqual(['center takes a to be at r, which reported sequence 7; r~1 reported 8']);
   });
 
   it('accepts the state of a copy that has replaced a replica', () => {
@@ -62,7 +62,7 @@ describe('the check of attachments', () => {
     made.sent(made.connectionOfClone('r', ''), 'parent', { frame: { $case: 'welcome', value: welcome(2) } });
     made.commit('r', owner(0));
     made.commit('r~1', owner(1));
-    expect(made.said).toEqual([]);
+    expect(made.violations).toEqual([]);
   });
 
   it('finds more fresh places than the replicas have reported', () => {
@@ -72,9 +72,9 @@ describe('the check of attachments', () => {
       rows.table('reported/r~1', second);
       rows.row(first, 'partial/center.retail/x', {}, partial(1));
     });
-    expect(made.said).toEqual([]);
+    expect(made.violations).toEqual([]);
     made.commit('', (rows) => rows.row(second, 'partial/center.retail/x', {}, partial(1)));
-    expect(made.said).toEqual(['of partial/center.retail/x center has 2 fresh places from r, there are 1']);
+    expect(made.violations).toEqual(['of partial/center.retail/x center has 2 fresh places from r, there are 1']);
   });
 
   it('ignores a replica whose rows are of two histories, from the first of them to the last', () => {
@@ -86,9 +86,9 @@ describe('the check of attachments', () => {
       rows.consumer(second, 'reconciling');
       rows.row(second, 'partial/center.retail/x', {}, partial(1));
     });
-    expect(made.said).toEqual([]);
+    expect(made.violations).toEqual([]);
     made.commit('', (rows) => rows.consumer(second, 'head'));
-    expect(made.said).toEqual(['of partial/center.retail/x center has 2 fresh places from r, there are 1']);
+    expect(made.violations).toEqual(['of partial/center.retail/x center has 2 fresh places from r, there are 1']);
   });
 });
 

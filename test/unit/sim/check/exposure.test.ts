@@ -68,7 +68,7 @@ describe('the check of exposure', () => {
     const early = released({ wave: -1 });
     handOut(early);
     expect(halted.messages).toEqual([expect.stringContaining('it is halted')]);
-    expect(other.messages).toEqual([expect.stringContaining('it knows of release 1')]);
+    expect(other.messages).toEqual([expect.stringContaining('it has release 1')]);
     expect(early.messages).toEqual([expect.stringContaining('no wave of it is authorised')]);
   });
 
@@ -76,7 +76,7 @@ describe('the check of exposure', () => {
     const written = released();
     await written.world.run(13_000);
     handOut(written);
-    expect(written.messages).toEqual([expect.stringContaining('the last word came 13000 ms ago')]);
+    expect(written.messages).toEqual([expect.stringContaining('the last authorisation came 13000 ms ago')]);
   });
 
   describe('of a replica that is behind, and takes over the report of an agent', () => {
@@ -105,7 +105,9 @@ describe('the check of exposure', () => {
     });
 
     it('finds any other object', async () => {
-      expect(await takeOver(candidate())).toEqual([expect.stringContaining('the last word came 13000 ms ago')]);
+      expect(await takeOver(candidate())).toEqual([
+        expect.stringContaining('the last authorisation came 13000 ms ago'),
+      ]);
     });
   });
 });

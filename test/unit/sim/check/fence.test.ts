@@ -25,19 +25,19 @@ describe('the check of the fence', () => {
     made.delivered(present, 'parent', beat({}), () => made.commit('', report));
     made.delivered(present, 'parent', ack(5));
     made.commit('', (rows) => rows.acknowledged(mailbox, 5));
-    expect(made.said).toEqual([]);
+    expect(made.violations).toEqual([]);
   });
 
   it('finds rows of a session that another one has replaced', () => {
     const made = withSession(2);
     made.delivered(made.connection('r', '', 1), 'parent', beat({}), () => made.commit('', report));
-    expect(made.said).toEqual(['center commits for session 1 of r, 2 has taken its place']);
+    expect(made.violations).toEqual(['center commits for session 1 of r, 2 has taken its place']);
   });
 
   it('finds rows that no frame of the child has brought', () => {
     const made = withSession(2);
     made.delivered(made.connection('r~1', '', 2), 'parent', beat({}), () => made.commit('', report));
-    expect(made.said).toEqual(['center commits to what r reports, and no frame of it came']);
+    expect(made.violations).toEqual(['center commits to what r reports, and no frame of it came']);
   });
 
   it('finds an acknowledgement of an older session that is stored later', () => {
@@ -45,6 +45,6 @@ describe('the check of the fence', () => {
     made.delivered(made.connection('r', '', 1), 'parent', ack(5));
     made.commit('', (rows) => rows.json('session', 'r', { sessionSequence: 2 }));
     made.commit('', (rows) => rows.acknowledged(mailbox, 5));
-    expect(made.said).toEqual(['center notes 5 of r; session 2 has said 0']);
+    expect(made.violations).toEqual(['center records 5 of r; session 2 has reported 0']);
   });
 });

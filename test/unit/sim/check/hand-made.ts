@@ -73,7 +73,7 @@ export class HandMade {
     this.#check.received?.(connection, to, frame);
   }
 
-  get said(): string[] {
+  get violations(): string[] {
     return this.world.violations.map(({ message }) => message);
   }
 }

@@ -15,7 +15,7 @@ const rollout: RolloutWritten = {
 };
 
 /** The violations for each of these release rows, one after the other; the gate has the given `phase`. */
-function said(words: readonly object[], phase = 'Passed'): string[] {
+function violationsOf(words: readonly object[], phase = 'Passed'): string[] {
   const releases = new Releases();
   const written = new WrittenWorld(
     [{ path: '', role: 'center', labels: {}, spaces: ['retail'] }],
@@ -37,14 +37,16 @@ function said(words: readonly object[], phase = 'Passed'): string[] {
 const before = { release: 0, held: 0, wave: -1 };
 
 it('accepts a release that goes wave by wave', () => {
-  expect(said([before, { wave: -1 }, { wave: 0 }, { wave: 1 }, { wave: 2 }, { held: 0, wave: -1 }])).toEqual([]);
+  expect(violationsOf([before, { wave: -1 }, { wave: 0 }, { wave: 1 }, { wave: 2 }, { held: 0, wave: -1 }])).toEqual(
+    [],
+  );
 });
 
 it.each<[string, object[], string?]>([
   ['goes from wave -1 to 1', [before, { wave: -1 }, { wave: 1 }]],
   ['is promoted at wave 1', [before, { wave: 1 }, { held: 0, wave: -1 }]],
-  ['goes on from wave 1 while it is halted', [before, { wave: 1, halted: true }, { wave: 2 }]],
+  ['continues from wave 1 while it is halted', [before, { wave: 1, halted: true }, { wave: 2 }]],
   ['passes the gate of wave 0, which says Waiting', [before, { wave: 0 }, { wave: 1 }], 'Waiting'],
 ])('finds a release that %s', (message, words, phase) => {
-  expect(said(words, phase)).toEqual([`center: release 1 of center.retail/staged ${message}`]);
+  expect(violationsOf(words, phase)).toEqual([`center: release 1 of center.retail/staged ${message}`]);
 });

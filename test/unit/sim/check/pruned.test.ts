@@ -51,6 +51,6 @@ it('finds a node on the way that has pruned a matching placement, or a relay tha
   expect(wrong(told, 'a')).toBe('center does not send center.retail/shop towards r:a');
   expect(wrong(told, 'r')).toBe('r does not send center.retail/shop towards r:a');
   expect(wrong({ sets: [{ labels: { env: 'test' }, leaves: 1 }] }, 'r', 'a')).toBe(
-    'r does not tell of {"env":"prod"} below it',
+    'r does not report {"env":"prod"} below it',
   );
 });

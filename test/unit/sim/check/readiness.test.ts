@@ -46,12 +46,12 @@ describe('the check of readiness', () => {
       for (const ready of words) check.receiving?.(below, 'child', beat(ready));
       written.world.delivery = { connection: below, to: 'child', frame: reply };
       written.remove('r:a', 'upstream', key);
-      expect(written.messages).toEqual([`r:a takes ${key} for gone, and its parent has not said that it is ready`]);
+      expect(written.messages).toEqual([`r:a takes ${key} for gone, and its parent has not stated that it is ready`]);
     }
   });
 
   it('accepts a relay that trusts a liar above it, which nobody can recognise, and not one that trusts a liar below', () => {
-    for (const [to, said] of [
+    for (const [to, count] of [
       ['child', 0],
       ['parent', 1],
     ] as const) {
@@ -59,7 +59,7 @@ describe('the check of readiness', () => {
       written.world.replaced(written.host('r'));
       check.lied?.(to === 'child' ? above : below, to, beat(true));
       check.sent?.(below, 'parent', beat(true));
-      expect(written.messages).toHaveLength(said);
+      expect(written.messages).toHaveLength(count);
     }
   });
 
@@ -67,7 +67,7 @@ describe('the check of readiness', () => {
     const { written, check, below } = tree();
     written.world.replaced(written.host('r'));
     check.sent?.(below, 'parent', beat(true));
-    expect(written.messages).toEqual([expect.stringContaining('r has lost its store, and says that it is ready')]);
+    expect(written.messages).toEqual([expect.stringContaining('r has lost its store, and states that it is ready')]);
     const other = tree();
     other.written.world.replaced(other.written.host('r'));
     other.check.receiving?.(other.above, 'child', beat(true));

@@ -28,7 +28,7 @@ it('accepts a welcome to the parent’s present mailbox', () => {
   const made = new HandMade(welcomes);
   made.commit('r', (rows) => rows.mailbox('mailbox/a', 7, epoch));
   made.sent(made.connection('r:a', 'r'), 'parent', welcomeTo(epoch));
-  expect(made.said).toEqual([]);
+  expect(made.violations).toEqual([]);
 });
 
 it('finds a welcome without a mailbox, or to another mailbox', () => {
@@ -36,5 +36,5 @@ it('finds a welcome without a mailbox, or to another mailbox', () => {
   made.sent(made.connection('r:a', 'r'), 'parent', welcomeTo(epoch));
   made.commit('r', (rows) => rows.mailbox('mailbox/a', 7, other));
   made.sent(made.connection('r:a', 'r'), 'parent', welcomeTo(epoch));
-  expect(made.said).toEqual(Array(2).fill(expect.stringMatching(/whose mailbox is gone$/)));
+  expect(made.violations).toEqual(Array(2).fill(expect.stringMatching(/whose mailbox is gone$/)));
 });

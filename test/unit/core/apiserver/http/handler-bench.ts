@@ -158,7 +158,7 @@ export class WatchLog {
   }
 
   /** The same in short form: `ADDED a`. */
-  told(): string[] {
+  received(): string[] {
     return this.take().map(({ type, object }) => `${type} ${object.metadata?.name ?? object.reason ?? ''}`.trim());
   }
 }

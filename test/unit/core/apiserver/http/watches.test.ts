@@ -30,7 +30,7 @@ describe('a watch', () => {
   it('without a revision begins with the present objects, then sends changes', async () => {
     add('a');
     const watch = await api.watch(watchPath);
-    expect(watch.told()).toEqual(['ADDED a']);
+    expect(watch.received()).toEqual(['ADDED a']);
     const made = add('b');
     expect(watch.take()).toEqual([{ type: 'ADDED', object: made }]);
     const changed = change('b', { tier: 'web' });
@@ -47,9 +47,9 @@ describe('a watch', () => {
     remove('a');
     add('b');
     const watch = await api.watch(`${watchPath}&resourceVersion=${since}`);
-    expect(watch.told()).toEqual(['MODIFIED a', 'DELETED a', 'ADDED b']);
+    expect(watch.received()).toEqual(['MODIFIED a', 'DELETED a', 'ADDED b']);
     add('c');
-    expect(watch.told()).toEqual(['ADDED c']);
+    expect(watch.received()).toEqual(['ADDED c']);
   });
 
   it('sends nothing of other kinds and other namespaces', async () => {
@@ -57,22 +57,22 @@ describe('a watch', () => {
     const all = await api.watch('/api/v1/configmaps?watch=1');
     api.space.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a', namespace: 'shop' } });
     api.space.create(configMap('a', undefined, 'bank'));
-    expect(watch.told()).toEqual([]);
-    expect(all.told()).toEqual(['ADDED a']);
+    expect(watch.received()).toEqual([]);
+    expect(all.received()).toEqual(['ADDED a']);
   });
 
   it('with a selector sends an object that enters as added and one that leaves as deleted', async () => {
     add('a', { tier: 'web' });
     add('b');
     const watch = await api.watch(`${watchPath}&labelSelector=tier%3Dweb`);
-    expect(watch.told()).toEqual(['ADDED a']);
+    expect(watch.received()).toEqual(['ADDED a']);
     change('b', { tier: 'db' });
     change('b', { tier: 'web' });
     change('b', { tier: 'web', more: 'yes' });
     change('a', { tier: 'db' });
     remove('a');
     remove('b');
-    expect(watch.told()).toEqual(['ADDED b', 'MODIFIED b', 'DELETED a', 'DELETED b']);
+    expect(watch.received()).toEqual(['ADDED b', 'MODIFIED b', 'DELETED a', 'DELETED b']);
   });
 
   it('with a selector sends a leaving object in its former state, at the revision at which it left', async () => {
@@ -90,7 +90,7 @@ describe('a watch', () => {
     const watch = await api.watch(`${watchPath}&fieldSelector=metadata.name%3Da`);
     add('a');
     add('b');
-    expect(watch.told()).toEqual(['ADDED a']);
+    expect(watch.received()).toEqual(['ADDED a']);
   });
 
   it('ends at its time-out, and not before', async () => {
@@ -128,7 +128,7 @@ describe('a watch', () => {
     add('b');
     expect(watch).toMatchObject({ ended: true, broken: true });
     add('c');
-    expect(watch.told()).toEqual(['ADDED a', 'ADDED b']);
+    expect(watch.received()).toEqual(['ADDED a', 'ADDED b']);
   });
 });
 
@@ -161,7 +161,7 @@ describe('a watch from a revision that is no longer kept', () => {
     add('a');
     api = new HandlerBench({ store });
     const watch = await api.watch(`${watchPath}&resourceVersion=0`);
-    expect(watch.told()).toEqual(['ADDED a']);
+    expect(watch.received()).toEqual(['ADDED a']);
   });
 });
 
@@ -190,7 +190,7 @@ describe('bookmarks', () => {
     const short = await api.watch(`${watchPath}&allowWatchBookmarks=true&timeoutSeconds=61`);
     api.clock.advance(5 * minuteMs);
     expect(plain.take()).toEqual([]);
-    expect(short.told()).toEqual(['BOOKMARK']);
+    expect(short.received()).toEqual(['BOOKMARK']);
   });
 });
 
@@ -209,30 +209,30 @@ describe('sendInitialEvents', () => {
       annotations: { 'k8s.io/initial-events-end': 'true' },
     });
     add('c');
-    expect(watch.told()).toEqual(['ADDED c']);
+    expect(watch.received()).toEqual(['ADDED c']);
   });
 
   it('sends the bookmark even without objects, and selects', async () => {
     add('a');
     const watch = await api.watch(`${initial}&labelSelector=tier`);
-    expect(watch.told()).toEqual(['BOOKMARK']);
+    expect(watch.received()).toEqual(['BOOKMARK']);
   });
 
   it('sends the present objects as its client reads, each in its state at that time, and meanwhile the changes of the others', async () => {
     for (const name of ['a', 'b', 'c', 'd']) add(name);
     const watch = await api.watch(`${initial}&resourceVersion=`, undefined, aheadBytesMax + 1);
-    expect(watch.told()).toEqual(['ADDED a']);
+    expect(watch.received()).toEqual(['ADDED a']);
     remove('b');
     const { metadata } = change('c', { tier: 'web' });
     change('a', { tier: 'web' });
     add('ab');
-    expect(watch.told()).toEqual(['MODIFIED a', 'ADDED ab']);
+    expect(watch.received()).toEqual(['MODIFIED a', 'ADDED ab']);
     watch.drain(aheadBytesMax + 1);
     expect(watch.take()).toEqual([{ type: 'ADDED', object: expect.objectContaining({ metadata }) }]);
     watch.drain();
-    expect(watch.told()).toEqual(['ADDED d', 'BOOKMARK']);
+    expect(watch.received()).toEqual(['ADDED d', 'BOOKMARK']);
     remove('c');
-    expect(watch.told()).toEqual(['DELETED c']);
+    expect(watch.received()).toEqual(['DELETED c']);
   });
 
   it('sends no other bookmark before all present objects are sent, and nothing after its end', async () => {
@@ -240,14 +240,14 @@ describe('sendInitialEvents', () => {
     const watch = await api.watch(`${initial}&timeoutSeconds=90`, undefined, aheadBytesMax + 1);
     watch.drain(aheadBytesMax + 1);
     api.clock.advance(minuteMs);
-    expect(watch.told()).toEqual(['ADDED a', 'ADDED b']);
+    expect(watch.received()).toEqual(['ADDED a', 'ADDED b']);
     api.clock.advance(minuteMs);
     watch.drain();
-    expect([watch.ended, watch.told()]).toEqual([true, []]);
+    expect([watch.ended, watch.received()]).toEqual([true, []]);
     const full = await api.watch(initial, undefined, watchBytesMax + 1);
-    expect([full.ended, full.told()]).toEqual([true, ['ADDED a']]);
+    expect([full.ended, full.received()]).toEqual([true, ['ADDED a']]);
     full.drain();
-    expect(full.told()).toEqual([]);
+    expect(full.received()).toEqual([]);
   });
 
   it('begins from the present objects, however old the revision', async () => {
@@ -255,7 +255,7 @@ describe('sendInitialEvents', () => {
     const since = revision();
     api = new HandlerBench({ store });
     const watch = await api.watch(`${initial}&resourceVersion=${since}`);
-    expect(watch.told()).toEqual(['ADDED a', 'BOOKMARK']);
+    expect(watch.received()).toEqual(['ADDED a', 'BOOKMARK']);
   });
 
   it('needs resourceVersionMatch=NotOlderThan', async () => {

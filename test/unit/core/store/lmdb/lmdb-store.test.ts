@@ -188,12 +188,12 @@ describe('flushing', () => {
   });
 
   it('that fails is reported once to the owner of the process, who may end the process at once', async () => {
-    const told: string[] = [];
+    const reports: string[] = [];
     let image = '';
     const store = open({
       dataSync: () => Promise.reject(new Error('i/o error')),
       failed: ({ code }) => {
-        told.push(code);
+        reports.push(code);
         image = temporaryDirectory();
         cpSync(directory, image, { recursive: true });
       },
@@ -202,7 +202,7 @@ describe('flushing', () => {
     await expect(store.flushed()).rejects.toMatchObject({ code: 'StoreCorrupt' });
     expect(() => put(store, 'b', '1')).toThrow('cannot flush');
     await store[Symbol.asyncDispose]();
-    expect(told).toEqual(['StoreCorrupt']);
+    expect(reports).toEqual(['StoreCorrupt']);
     // The process is gone: its lock does not count as the lock of a running one.
     rmSync(join(image, 'owner.json'));
     await using again = LmdbStore.open({ directory: image }, silentLogger);
@@ -423,8 +423,8 @@ describe('a disk', () => {
   it('that fills up within a transaction ends the store, and the next start has everything that was flushed', async (test) => {
     await onSmallDisk(test, async (mount) => {
       const home = join(mount, 'store');
-      let told = 0;
-      const store = LmdbStore.open({ directory: home, failed: () => told++ }, silentLogger);
+      let reports = 0;
+      const store = LmdbStore.open({ directory: home, failed: () => reports++ }, silentLogger);
       put(store, 'first', 'v');
       await store.flushed();
       const full = { code: 'StoreFull', message: expect.stringContaining(`cannot commit to the store in ${home}`) };
@@ -435,7 +435,7 @@ describe('a disk', () => {
       expect(tooMuch).toThrow(expect.objectContaining(full));
       await expect(store.flushed()).rejects.toMatchObject(full);
       expect(() => put(store, 'second', 'v')).toThrow(expect.objectContaining(full));
-      expect(told).toBe(1);
+      expect(reports).toBe(1);
       await store[Symbol.asyncDispose]();
       await using again = LmdbStore.open({ directory: home }, silentLogger);
       expect([...contents(again).keys()]).toEqual(['first']);

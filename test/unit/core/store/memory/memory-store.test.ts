@@ -84,14 +84,14 @@ describe('a crash of the memory store', () => {
   it('resolves nobody who waited for the flush', async () => {
     const store = new MemoryStore({ manualFlush: true });
     put(store, 'a', '1');
-    let told = false;
+    let resolved = false;
     const flushed = store.flushed().then(() => {
-      told = true;
+      resolved = true;
     });
     store.crash();
     store.completeFlush();
     await Promise.race([flushed, Promise.resolve()]);
-    expect(told).toBe(false);
+    expect(resolved).toBe(false);
   });
 });
 

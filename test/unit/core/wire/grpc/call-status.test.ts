@@ -9,9 +9,9 @@ const ended = (code: number, details: string, metadata = new Metadata()) =>
 
 describe('an error that ends a call', () => {
   it.each(codes)('is %s again at the other end, with its message and origin', (code) => {
-    const told = callStatusOf(new BanyanError(code, 'what is wrong'));
-    expect(told.code).toBe(errorTable[code].grpc);
-    const { message, ...error } = ended(told.code, told.details, told.metadata);
+    const sent = callStatusOf(new BanyanError(code, 'what is wrong'));
+    expect(sent.code).toBe(errorTable[code].grpc);
+    const { message, ...error } = ended(sent.code, sent.details, sent.metadata);
     expect({ code: error.code, message }).toEqual({ code, message: 'eu.example:7443: what is wrong' });
   });
 
@@ -39,9 +39,9 @@ describe('an error that ends a call', () => {
   });
 
   it('follows the status if the code in the trailers is unknown', () => {
-    for (const told of ['Teapot', 'toString', '__proto__', '']) {
+    for (const sent of ['Teapot', 'toString', '__proto__', '']) {
       const metadata = new Metadata();
-      metadata.set('banyan-code', told);
+      metadata.set('banyan-code', sent);
       expect(ended(status.UNAUTHENTICATED, 'words', metadata).code).toBe('Protocol');
     }
   });

@@ -283,8 +283,8 @@ describe('a dialer', () => {
     const server = createSecureServer(tlsOf(relay));
     server.on('stream', (stream: ServerHttp2Stream) => {
       stream.on('error', () => {});
-      const told = { 'grpc-status': '16', 'grpc-message': 'not any more', 'banyan-code': 'Unauthorized' };
-      stream.on('wantTrailers', () => stream.sendTrailers(told));
+      const trailers = { 'grpc-status': '16', 'grpc-message': 'not any more', 'banyan-code': 'Unauthorized' };
+      stream.on('wantTrailers', () => stream.sendTrailers(trailers));
       stream.respond(taken, { waitForTrailers: true });
       stream.end();
     });

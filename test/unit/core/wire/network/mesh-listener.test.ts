@@ -136,11 +136,11 @@ describe('a listener for children', () => {
 
   /** The final status of the call, from the trailers, or from the headers if nothing else came. */
   async function answer(stream: ClientHttp2Stream): Promise<{ status: number; code: string; words: string }> {
-    const told = await new Promise<Record<string, unknown>>((resolve) => {
+    const trailers = await new Promise<Record<string, unknown>>((resolve) => {
       stream.on('trailers', resolve);
       stream.on('response', (headers) => headers['grpc-status'] !== undefined && resolve(headers));
     });
-    const { 'grpc-status': status, 'banyan-code': code, 'grpc-message': words } = told;
+    const { 'grpc-status': status, 'banyan-code': code, 'grpc-message': words } = trailers;
     return { status: Number(status), code: String(code), words: decodeURIComponent(String(words)) };
   }
 

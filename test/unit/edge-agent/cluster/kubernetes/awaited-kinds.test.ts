@@ -22,14 +22,14 @@ describe('a kind whose definition has changed', () => {
   let known: Set<string>;
   let asked: number;
   let forgotten: number;
-  let told: number;
+  let announcements: number;
   let fails: boolean;
   let kinds: AwaitedKinds;
 
   beforeEach(() => {
     clock = new VirtualClock();
     [served, known] = [new Set(), new Set()];
-    [asked, forgotten, told, fails] = [0, 0, 0, false];
+    [asked, forgotten, announcements, fails] = [0, 0, 0, false];
     kinds = new AwaitedKinds({
       clock,
       logger: silentLogger,
@@ -46,7 +46,7 @@ describe('a kind whose definition has changed', () => {
   });
 
   const changed = (type: 'ADDED' | 'MODIFIED' | 'DELETED', name = key.name) =>
-    kinds.changed({ type, key: { ...key, name }, object: definition }, () => told++);
+    kinds.changed({ type, key: { ...key, name }, object: definition }, () => announcements++);
   const advance = async (ms: number) => {
     clock.advance(ms);
     for (let i = 0; i < 10; i++) await Promise.resolve();
@@ -56,23 +56,23 @@ describe('a kind whose definition has changed', () => {
     changed('MODIFIED');
     await advance(100);
     await advance(250);
-    expect(told).toBe(0);
+    expect(announcements).toBe(0);
     served.add(key.name);
     await advance(500);
-    expect(told).toBe(1);
+    expect(announcements).toBe(1);
     const before = asked;
     await advance(60_000);
-    expect([told, asked]).toEqual([1, before]);
+    expect([announcements, asked]).toEqual([1, before]);
   });
 
   it('costs only its checks if its definition never is established', async () => {
     changed('ADDED');
     for (let i = 0; i < 60; i++) await advance(1_000);
-    expect([told, asked]).toEqual([0, 8]);
+    expect([announcements, asked]).toEqual([0, 8]);
     served.add(key.name);
     changed('MODIFIED');
     for (let i = 0; i < 10; i++) await advance(1_000);
-    expect(told).toBe(1);
+    expect(announcements).toBe(1);
   });
 
   it('is announced when it is no longer served, too', async () => {
@@ -82,17 +82,17 @@ describe('a kind whose definition has changed', () => {
     await advance(100);
     served.delete(key.name);
     await advance(250);
-    expect(told).toBe(1);
+    expect(announcements).toBe(1);
   });
 
   it('costs one request per check, and one announcement, however many definitions there are', async () => {
     const names = Array.from({ length: 200 }, (_, i) => `kind${i}.shop.example.com`);
     for (const name of names) changed('ADDED', name);
     await advance(100);
-    expect([forgotten, told]).toEqual([0, 0]);
+    expect([forgotten, announcements]).toEqual([0, 0]);
     for (const name of names) served.add(name);
     await advance(250);
-    expect([forgotten, told]).toEqual([1, 1]);
+    expect([forgotten, announcements]).toEqual([1, 1]);
   });
 
   it('does not wait for another slow one', async () => {
@@ -102,7 +102,7 @@ describe('a kind whose definition has changed', () => {
     known.add(key.name);
     changed('ADDED');
     await advance(100);
-    expect(told).toBe(1);
+    expect(announcements).toBe(1);
   });
 
   it('is checked for a few times, also at an absent cluster, and only in its newest form', async () => {
@@ -114,12 +114,12 @@ describe('a kind whose definition has changed', () => {
     known.add(key.name);
     changed('DELETED');
     for (let second = 0; second < 120; second++) await advance(1_000);
-    expect(told).toBe(0);
+    expect(announcements).toBe(0);
     expect(asked).toBeLessThan(12);
     changed('ADDED');
     kinds.stop();
     const before = asked;
     await advance(60_000);
-    expect([told, asked]).toEqual([0, before]);
+    expect([announcements, asked]).toEqual([0, before]);
   });
 });

@@ -206,15 +206,15 @@ test('an object of a kind with the other scope does not exist here, and is refus
 });
 
 test('a cluster that does not answer reports that its description may have changed', async () => {
-  let told = 0;
-  const leave = cluster.onDescription(() => told++);
+  let changes = 0;
+  const leave = cluster.onDescription(() => changes++);
   // A part of the description that is not served yet is asked for with the next description.
   await cluster.served();
-  expect(told).toBe(0);
+  expect(changes).toBe(0);
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
   await expect(cluster.describe()).rejects.toMatchObject({ code: 'Unavailable' });
-  expect(told).toBeGreaterThan(0);
+  expect(changes).toBeGreaterThan(0);
   leave();
 });
 
