@@ -39,7 +39,7 @@ describe('the label summary that a node reports', () => {
     store.write((t) => labels.begin(t, sites('paris', 'rome')));
   });
 
-  const tell = (summary: LabelSummary) => store.write((t) => labels.publish(t, summary));
+  const publish = (summary: LabelSummary) => store.write((t) => labels.publish(t, summary));
   function reported(): (string | undefined)[] {
     return store.read((reader) => {
       const row = outbox.get(reader, hash128(entryKey.labels()))!;
@@ -49,9 +49,9 @@ describe('the label summary that a node reports', () => {
   }
 
   it('widens in the transaction of the change', () => {
-    tell(sites('paris', 'rome', 'oslo'));
+    publish(sites('paris', 'rome', 'oslo'));
     expect(reported()).toEqual(['oslo', 'paris', 'rome']);
-    tell(sites('paris', 'rome', 'oslo', 'oslo'));
+    publish(sites('paris', 'rome', 'oslo', 'oslo'));
     expect(reported()).toEqual(['oslo', 'oslo', 'paris', 'rome']);
   });
 
@@ -60,20 +60,20 @@ describe('the label summary that a node reports', () => {
     const key = { present: 250, values, complete: true };
     const keys = Object.fromEntries(Array.from({ length: 400 }, (_, i) => [`k${i}`, key]));
     const large: LabelSummary = { leaves: 250, keys };
-    tell(large);
+    publish(large);
     const row = store.read((reader) =>
       outbox.content(reader, outbox.get(reader, hash128(entryKey.labels()))!.content!),
     );
     expect(decodeLabelSummary(row.attributes)).toMatchObject({ leaves: 250, keys: { k399: { present: 250 } } });
     const before = said;
-    tell(large);
+    publish(large);
     clock.advance(10 * labelSummaryShrinkDelayMs);
     expect(said).toBe(before);
   });
 
   it('narrows after a delay, for all changes meanwhile together', () => {
-    tell(sites('rome'));
-    tell(sites());
+    publish(sites('rome'));
+    publish(sites());
     clock.advance(labelSummaryShrinkDelayMs - 1);
     expect(reported()).toEqual(['paris', 'rome']);
     clock.advance(1);
@@ -82,14 +82,14 @@ describe('the label summary that a node reports', () => {
   });
 
   it('does not narrow if it has widened again before', () => {
-    tell(sites('rome'));
-    tell(sites('paris', 'rome'));
+    publish(sites('rome'));
+    publish(sites('paris', 'rome'));
     clock.advance(labelSummaryShrinkDelayMs);
     expect(reported()).toEqual(['paris', 'rome']);
   });
 
   it('drops removed labels early if it has to report something new anyway', () => {
-    tell(sites('rome', 'oslo'));
+    publish(sites('rome', 'oslo'));
     expect(reported()).toEqual(['oslo', 'rome']);
   });
 
@@ -101,7 +101,7 @@ describe('the label summary that a node reports', () => {
       });
     expect(fail).toThrow('full');
     expect(reported()).toEqual(['paris', 'rome']);
-    tell(sites('oslo'));
+    publish(sites('oslo'));
     expect(reported()).toEqual(['oslo']);
   });
 
@@ -112,7 +112,7 @@ describe('the label summary that a node reports', () => {
       labels.publish(t, sites('rome', 'oslo'));
     });
     expect(reported()).toEqual(['oslo', 'rome']);
-    tell(sites('rome'));
+    publish(sites('rome'));
     expect(reported()).toEqual(['oslo', 'rome']);
   });
 
@@ -128,16 +128,16 @@ describe('the label summary that a node reports', () => {
   });
 
   it('is recorded when it is reported, and not while it only waits', () => {
-    tell(sites('paris', 'rome', 'oslo'));
+    publish(sites('paris', 'rome', 'oslo'));
     expect(said).toBe(2);
-    tell(sites('rome', 'oslo'));
+    publish(sites('rome', 'oslo'));
     expect(said).toBe(2);
     clock.advance(labelSummaryShrinkDelayMs);
     expect(said).toBe(3);
   });
 
   it('is not reported once the node ends', () => {
-    tell(sites());
+    publish(sites());
     labels.stop();
     clock.advance(labelSummaryShrinkDelayMs);
     expect(writes).toBe(0);
