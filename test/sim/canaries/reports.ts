@@ -19,7 +19,7 @@ export const reportCanaries: Canaries = {
     break() {
       // An acknowledgement is announced before the store has it, so a listener cannot read it yet.
       const { note } = Acknowledgements.prototype;
-      const told = new WeakMap<AcknowledgingSession, () => void>();
+      const announcements = new WeakMap<AcknowledgingSession, () => void>();
       Acknowledgements.prototype.note = function (session, cursor) {
         const announce = announcements.get(session) ?? session.written.bind(session);
         announcements.set(session, announce);
