@@ -3,6 +3,7 @@
  * messages are those of Kubernetes' field errors.
  */
 
+import { forbiddenField, invalidField, required } from '../../object/field-error.ts';
 import { equalJson } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import { type LabelSelector, matchesSelector } from '../../object/selector.ts';
@@ -41,11 +42,11 @@ function selectorRule(object: KubeObject): Cause[] {
   const selector = at(object, 'spec.selector') as LabelSelector | undefined;
   if (!selector) return [required('spec.selector')];
   if (Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0) {
-    return [invalid('spec.selector', selector, 'empty selector is invalid for this kind')];
+    return [invalidField('spec.selector', selector, 'empty selector is invalid for this kind')];
   }
   const labels = (at(object, 'spec.template.metadata.labels') ?? {}) as Record<string, string>;
   if (matchesSelector(selector, labels)) return [];
-  return [invalid('spec.template.metadata.labels', labels, '`selector` does not match template `labels`')];
+  return [invalidField('spec.template.metadata.labels', labels, '`selector` does not match template `labels`')];
 }
 
 function podTemplateRule(object: KubeObject): Cause[] {
@@ -85,7 +86,7 @@ function servicePortsRule(object: KubeObject): Cause[] {
     const wrong: Cause[] = [];
     if (ports.length > 1 && !name) wrong.push(required(`${field}.name`));
     if (typeof port === 'number' && (port < 1 || port > 65_535)) {
-      wrong.push(invalid(`${field}.port`, port, 'must be between 1 and 65535, inclusive'));
+      wrong.push(invalidField(`${field}.port`, port, 'must be between 1 and 65535, inclusive'));
     }
     return wrong;
   });
@@ -96,15 +97,17 @@ function immutableDataRule(object: KubeObject, old?: KubeObject): Cause[] {
   const message = 'field is immutable when `immutable` is set';
   const changed = (field: string) => !equalJson(object[field] ?? {}, old[field] ?? {});
   const causes: Cause[] = [];
-  if (object.immutable !== true) causes.push(forbidden('immutable', message));
-  for (const field of ['data', 'binaryData']) if (changed(field)) causes.push(forbidden(field, message));
+  if (object.immutable !== true) causes.push(forbiddenField('immutable', message));
+  for (const field of ['data', 'binaryData']) if (changed(field)) causes.push(forbiddenField(field, message));
   return causes;
 }
 
 function notNegative(path: string): ObjectRule {
   return (object) => {
     const value = at(object, path);
-    return typeof value === 'number' && value < 0 ? [invalid(path, value, 'must be greater than or equal to 0')] : [];
+    return typeof value === 'number' && value < 0
+      ? [invalidField(path, value, 'must be greater than or equal to 0')]
+      : [];
   };
 }
 
@@ -112,22 +115,10 @@ function immutable(path: string): ObjectRule {
   return (object, old) => {
     if (!old) return [];
     const value = at(object, path);
-    return equalJson(value, at(old, path)) ? [] : [invalid(path, value, 'field is immutable')];
+    return equalJson(value, at(old, path)) ? [] : [invalidField(path, value, 'field is immutable')];
   };
 }
 
 function at(object: unknown, path: string): unknown {
   return path.split('.').reduce<unknown>((value, name) => (value as Values | undefined)?.[name], object);
-}
-
-function required(field: string, detail?: string): Cause {
-  return { reason: 'FieldValueRequired', field, message: `Required value${detail ? `: ${detail}` : ''}` };
-}
-
-function forbidden(field: string, detail: string): Cause {
-  return { reason: 'FieldValueForbidden', field, message: `Forbidden: ${detail}` };
-}
-
-function invalid(field: string, value: unknown, detail: string): Cause {
-  return { reason: 'FieldValueInvalid', field, message: `Invalid value: ${JSON.stringify(value)}: ${detail}` };
 }

@@ -253,11 +253,7 @@ export class EmbeddedSpace implements Space {
       ...(options.subresource ? { subresource: options.subresource } : {}),
       ...withWriter(options),
     });
-    const causes = [
-      ...validateMeta(kind, next.metadata, old.metadata),
-      ...(strategy.validateUpdate?.(next, old) ?? []),
-      ...kind.rules.validate(next, version, old),
-    ];
+    const causes = [...validateMeta(kind, next.metadata, old.metadata), ...kind.rules.validate(next, version, old)];
     if (causes.length > 0) throw status.invalidObject(kind, key.name, causes);
     if (isContentChanged(kind, next, old)) next.metadata.generation = (old.metadata.generation ?? 0) + 1;
     if (!write.isApplied) this.#manageFields(write, old, next);

@@ -1,19 +1,16 @@
 /**
- * Special steps of a write for single built-in kinds, which no schema can express: Secrets, ConfigMaps, Namespaces. Other kinds have no such steps.
+ * Special steps of a write for single built-in kinds, which no schema can express: Secrets and Namespaces. Other kinds have no such steps.
  */
 
-import { forbiddenField, invalidField } from '../../object/field-error.ts';
-import { equalJson, isRecord } from '../../object/json-value.ts';
+import { isRecord } from '../../object/json-value.ts';
 import type { GroupResource } from '../../object/key.ts';
 import type { KubeObject } from '../../object/meta.ts';
-import type { Cause } from '../../runtime/errors.ts';
 import type { Kind } from '../space.ts';
 
 export interface KindStrategy {
   /** Changes the object in place, after defaults are filled in. */
   prepareCreate?(object: KubeObject): void;
   prepareUpdate?(object: KubeObject, old: KubeObject, subresource?: string): void;
-  validateUpdate?(object: KubeObject, old: KubeObject): Cause[];
 }
 
 export function strategyOf(kind: GroupResource): KindStrategy {
@@ -56,14 +53,7 @@ const noStrategy: KindStrategy = {};
 const secrets: KindStrategy = {
   prepareCreate: mergeStringData,
   prepareUpdate: mergeStringData,
-  validateUpdate(object, old) {
-    const causes = immutableDataCauses(object, old);
-    if (object.type !== old.type) causes.push(invalidField('type', object.type, 'field is immutable'));
-    return causes;
-  },
 };
-
-const configMaps: KindStrategy = { validateUpdate: immutableDataCauses };
 
 const namespaces: KindStrategy = {
   prepareCreate(object) {
@@ -85,7 +75,6 @@ const namespaces: KindStrategy = {
 
 const coreStrategies: ReadonlyMap<string, KindStrategy> = new Map([
   ['secrets', secrets],
-  ['configmaps', configMaps],
   ['namespaces', namespaces],
 ]);
 
@@ -102,17 +91,6 @@ function mergeStringData(secret: KubeObject): void {
   if (encoded.length > 0)
     secret.data = { ...(isRecord(secret.data) ? secret.data : {}), ...Object.fromEntries(encoded) };
   delete secret.stringData;
-}
-
-function immutableDataCauses(object: KubeObject, old: KubeObject): Cause[] {
-  if (old.immutable !== true) return [];
-  const why = 'field is immutable when `immutable` is set';
-  const causes: Cause[] = [];
-  if (object.immutable !== true) causes.push(forbiddenField('immutable', why));
-  for (const field of ['data', 'binaryData']) {
-    if (!equalJson(object[field] ?? {}, old[field] ?? {})) causes.push(forbiddenField(field, why));
-  }
-  return causes;
 }
 
 /** Sets the label with the name again at each write. Selectors of namespaces by name need this label, so nobody may remove it. */

@@ -102,3 +102,26 @@ describe('a Deployment', () => {
     expect(space.update(deployment(), { fieldManager: 'bob' })).toEqual(made);
   });
 });
+
+describe('an immutable ConfigMap or Secret', () => {
+  it('refuses each change of its data and of the flag, with one cause for each field', () => {
+    const { space } = setup();
+    const metadata = { name: 'a', namespace: 'shop' };
+    const made = space.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { x: '1' }, immutable: true });
+    const why = 'Forbidden: field is immutable when `immutable` is set';
+    const error = errorOf(() => space.update({ ...made, data: { x: '2' }, immutable: false }));
+    expect(error.message).toBe(`ConfigMap "a" is invalid: [immutable: ${why}, data: ${why}]`);
+    expect(error.details.causes).toHaveLength(2);
+    expect(space.update({ ...made, metadata: { ...made.metadata, labels: { a: 'b' } } }).metadata.labels).toEqual({
+      a: 'b',
+    });
+  });
+
+  it('refuses another type of a Secret', () => {
+    const { space } = setup();
+    const made = space.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namespace: 'shop' } });
+    expect(errorOf(() => space.update({ ...made, type: 'other' })).message).toBe(
+      'Secret "s" is invalid: type: Invalid value: "other": field is immutable',
+    );
+  });
+});

@@ -86,27 +86,6 @@ describe('update', () => {
     });
   });
 
-  it('refuses changes of immutable ConfigMaps and Secrets', () => {
-    const { space } = fakeSpace();
-    const made = space.create({ ...configMap('a', { x: '1' }), immutable: true });
-    expect(errorOf(() => space.update(changed(made, { data: { x: '2' }, immutable: false })))).toMatchObject({
-      code: 'Invalid',
-      message:
-        'ConfigMap "a" is invalid: [immutable: Forbidden: field is immutable when `immutable` is set, data: Forbidden: field is immutable when `immutable` is set]',
-    });
-    const labelled = changed(made, {});
-    labelled.metadata.labels = { a: 'b' };
-    expect(space.update(labelled).metadata.labels).toEqual({ a: 'b' });
-  });
-
-  it('refuses another type of a Secret', () => {
-    const { space } = fakeSpace();
-    const made = space.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namespace: 'shop' } });
-    expect(errorOf(() => space.update(changed(made, { type: 'other' }))).message).toBe(
-      'Secret "s" is invalid: type: Invalid value: "other": field is immutable',
-    );
-  });
-
   it('serves and accepts every version of a kind and stores one', () => {
     const { space } = fakeSpace();
     const object = { apiVersion: 'shop.example/v1beta1', kind: 'Till', metadata: { name: 't', namespace: 'shop' } };
