@@ -7,13 +7,13 @@ import type { AppliedChange } from '../../core/feed/feed.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import { Topic } from '../../core/store/topics.ts';
 
-/** The scheduler has work, or something happened that its idle steps wait for. The key: how many ms the work may wait for company. */
+/** The scheduler has work, or something has happened for which its idle steps wait. The key: how many ms the work may wait for more work. */
 export const workTopic = new Topic<number>('work');
 
-/** What the parent sent, applied. */
+/** A change of the parent's feed has been applied. */
 export const parentFeedTopic = new Topic<AppliedChange>('parent feed');
 
-/** What a child reported, applied. */
+/** Reports of a child have been applied. */
 export interface ChildReport {
   readonly child: string;
   readonly changes: readonly AppliedChange[];
@@ -60,7 +60,7 @@ export interface MadeObject {
 }
 export const shownTopic = new Topic<MadeObject>('shown object');
 
-/** The two names in one text, so that equal keys are one. Neither name has a space. */
+/** Both names in one string, so that two announcements of the same pair are one key. Neither name has a blank. */
 export type PlacementAtChild = `${PlacementId} ${string}`;
 
 export function atChild(id: PlacementId, child: string): PlacementAtChild {
